@@ -1,0 +1,71 @@
+# Every target sets up what it needs into .venv, once; a change of pyproject.toml sets it up again.
+#
+#   PYTHON   the interpreter the environment is made from (3.11 or later)
+#   LIGHT    the optional extras `make test` installs; name fewer where one has no wheel for the machine
+#   ARGS     passed on to pytest, e.g. make test ARGS="-k thermostat"
+
+PYTHON ?= python3
+LIGHT  ?= scip,smt,onnxruntime,gym
+ARGS   ?=
+
+BIN   := .venv/bin
+CORE  := .venv/.core-installed
+DEV   := .venv/.dev-installed
+
+# Third-party networks and models, where they stand beside the checkout. An exported VERNAL_DATA wins, even an empty one.
+ifeq ($(origin VERNAL_DATA),undefined)
+ifneq ($(wildcard ../shared/data/.),)
+export VERNAL_DATA := $(abspath ../shared/data)
+endif
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help setup verify test lint bench docs clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(DEV)  ## the environment for development, in .venv
+
+verify: $(CORE)  ## check the built-in example, show its verdicts and trace, replay the trace
+	@VERNAL=$(BIN)/vernal scripts/verify.sh
+
+test: lint  ## lint, types and all tests
+	$(BIN)/python -m pytest -n 2 -q -rs $(ARGS)
+
+lint: $(DEV)  ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(DEV)  ## the benchmarks
+	$(BIN)/python -m benchmarks.bounds
+
+docs: $(DEV)  ## run the documentation: every example in it is executed
+	$(BIN)/python -m pytest -q -rs tests/test_docs.py $(ARGS)
+
+clean:  ## remove the environment, caches and built files
+	rm -rf .venv build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Some systems split `ensurepip` off Python: there the environment borrows the pip at hand.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "set-up: Vernal needs Python 3.11 or later; name one with: make PYTHON=python3.11" >&2; exit 1; }
+	@echo "set-up: making .venv with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv .venv >/dev/null 2>&1 || \
+	  { $(PYTHON) -m venv --clear --without-pip .venv && $(PYTHON) -m pip --python $@ install -q pip; } || \
+	  { rm -rf .venv; echo "set-up: $(PYTHON) can make no virtual environment; it needs the venv module and pip" >&2; exit 1; }
+
+$(CORE): pyproject.toml | $(BIN)/python
+	@echo "set-up: installing Vernal and its core dependencies"
+	@$(BIN)/python -m pip install -q --prefer-binary -e .
+	@touch $@
+
+$(DEV): pyproject.toml | $(BIN)/python
+	@echo "set-up: installing Vernal with dev,$(LIGHT) (a minute or two)"
+	@$(BIN)/python -m pip install -q --prefer-binary -e '.[dev,$(LIGHT)]' || { \
+	  echo "set-up: an install failed; the lines above name the package. If it belongs to an optional extra ($(LIGHT))" >&2; \
+	  echo "        and has no wheel for this machine, leave that extra out: make test LIGHT=smt,onnxruntime" >&2; \
+	  echo "        (the tests that need it are then skipped, and say so)." >&2; exit 1; }
+	@touch $(CORE) $@

@@ -1,0 +1,1 @@
+"""Results, traces, trees, invariants and certificates; replay and the independent checkers."""

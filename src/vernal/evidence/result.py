@@ -1,0 +1,66 @@
+"""What a check says: a verdict, how far it reaches, what it rests on, and the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+
+from vernal.evidence.trace import Trace
+
+
+class Verdict(Enum):
+    """Three verdicts and no truth value: `if verdict:` would hide the unknown."""
+
+    HOLDS = "holds"
+    VIOLATED = "violated"
+    UNKNOWN = "unknown"
+
+    def __bool__(self) -> bool:
+        raise TypeError("a verdict has no truth value; compare it: result.verdict is vn.HOLDS")
+
+
+HOLDS = Verdict.HOLDS
+VIOLATED = Verdict.VIOLATED
+UNKNOWN = Verdict.UNKNOWN
+
+
+class Assurance(IntEnum):
+    """What a verdict rests on; that of a chain of steps is the least of them."""
+
+    SOLVER = 1  # a solver's tolerances, cleared by a scaled margin
+    RIGOROUS = 2  # floating point with its rounding accounted for, enclosures for transcendental terms
+    EXACT = 3  # rational arithmetic
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+class Evidence(Enum):
+    """The kind of evidence a result carries."""
+
+    TRACE = "trace"
+    TREE = "tree"
+    INVARIANT = "invariant"
+
+
+@dataclass(frozen=True)
+class Result:
+    """The answer to one question."""
+
+    formula: str  # printed canonically
+    verdict: Verdict
+    engine: str
+    property: str | None = None  # its name in the task
+    scope: str | None = None  # "up to step 6", "for all time"
+    reason: str | None = None  # why unknown, and what to try
+    proven_steps: int | None = None  # with unknown: the claim is proven up to here
+    assurance: Assurance | None = None
+    margin: float | None = None
+    vacuous: bool = False
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+    statistics: Mapping[str, int | float | str] = field(default_factory=dict)
+    evidence: Evidence | None = None
+    trace: Trace | None = None
+    step: int | None = None  # with violated: the position at which the violation shows

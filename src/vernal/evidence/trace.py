@@ -1,0 +1,67 @@
+"""Traces: what happened, step by step, in exact numbers (or, where a function has no rational value, enclosures)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosure:
+    """A real number known to lie between two rationals."""
+
+    lower: Fraction
+    upper: Fraction
+
+    @property
+    def middle(self) -> Fraction:
+        return (self.lower + self.upper) / 2
+
+
+Number = Fraction | Enclosure
+Value = Number | tuple[Number, ...]  # a scalar (truth values 0 and 1, enum values as indices) or a vector
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which option of a `choose` was taken, and its value."""
+
+    index: int
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class TraceStep:
+    """Position t of a path: state, memories, actions, and the draws that lead to t + 1 (none at the last position)."""
+
+    state: Mapping[str, Value]
+    actions: Mapping[str, Value] = field(default_factory=dict)
+    choices: Mapping[str, Choice] = field(default_factory=dict)
+    disturbances: Mapping[str, Value] = field(default_factory=dict)
+    memory: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A path of the system, or a lasso where `loop` says which position the last one returns to.
+
+    `complete` is true for a maximal finite path: the system is not enabled at the last position.
+    """
+
+    steps: tuple[TraceStep, ...]
+    loop: int | None = None
+    complete: bool = False
+    system: Any = field(default=None, repr=False, compare=False)
+
+    plotter: ClassVar[Callable[..., Any] | None] = None  # drawing lives downstream; the package plugs it in
+
+    def plot(self, file: str | None = None) -> Any:
+        """Draw the trace; to a file if one is named."""
+        if Trace.plotter is None:
+            raise RuntimeError("import vernal to plot traces")
+        return Trace.plotter(self, file)
+
+    def __len__(self) -> int:
+        return len(self.steps)

@@ -1,0 +1,1 @@
+"""Doors to the outside: task files, networks, planning models, queries, automata, traces."""

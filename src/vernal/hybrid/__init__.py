@@ -1,0 +1,1 @@
+"""Hybrid automata and flowpipes."""

@@ -1,0 +1,1 @@
+"""One module per meaning of an expression: concrete, exact, interval, linear, MILP, SMT."""

@@ -1,0 +1,1 @@
+"""Formulas over model expressions: tree, parser, normal forms, semantics on traces, automata."""

@@ -1,0 +1,37 @@
+"""Tasks: a system, the properties asked of it, and where all of it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from vernal.logic.formula import Formula
+from vernal.model.expr import Expr
+from vernal.model.network import Network
+from vernal.model.system import System
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A file that was read, with the hash of its bytes."""
+
+    file: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a task file says, read and checked; later formulas may use `constants` besides the system's names."""
+
+    system: System
+    properties: Mapping[str, Formula] = field(default_factory=dict)
+    parameters: Mapping[str, Fraction] = field(default_factory=dict)
+    constants: Mapping[str, Expr] = field(default_factory=dict)
+    functions: Mapping[str, Network] = field(default_factory=dict)
+    source: Input | None = None
+    networks: tuple[Input, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.system.name

@@ -1,0 +1,380 @@
+"""The one expression graph: nodes that are pure data, shared wherever they are equal.
+
+A node has arguments, a sort, a shape (`()` for a scalar, `(n,)` for a vector) and what else its operator needs.
+What an operator *means* is said elsewhere, once per interpretation. Nodes are interned: building the same node twice
+yields the same object, so equality is identity, hashing is cheap and common sub-expressions are shared for free.
+Draws carry their occurrence, which keeps two equal `choose(0, 1)` apart.
+
+Use the functions of `vernal.model.build` to make nodes; they check sorts and fold constants. The classes here are raw.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field, fields
+from enum import Enum
+from fractions import Fraction
+from typing import Any, ClassVar
+from weakref import WeakValueDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vernal.model.sorts import Sort
+
+Shape = tuple[()] | tuple[int]
+
+
+class _Interned(type):
+    """Makes equal nodes one object. The table holds nodes weakly, so that a dropped graph is freed."""
+
+    table: ClassVar[WeakValueDictionary[tuple[object, ...], Expr]] = WeakValueDictionary()
+
+    def __call__(cls, *args: Any, **named: Any) -> Any:
+        fresh = super().__call__(*args, **named)
+        key = (cls, *(getattr(fresh, entry.name) for entry in fields(fresh)))
+        return _Interned.table.setdefault(key, fresh)
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Expr(metaclass=_Interned):
+    """A node of the graph; see the subclasses for the operators."""
+
+    args: tuple[Expr, ...]
+    sort: Sort
+    shape: Shape
+
+    @property
+    def size(self) -> int:
+        """The number of components: 1 for a scalar."""
+        return self.shape[0] if self.shape else 1
+
+    def __repr__(self) -> str:  # never recurses: arguments are only counted
+        extra = [f"{entry.name}={getattr(self, entry.name)!r}" for entry in fields(self)[3:]]
+        return f"{type(self).__name__}({', '.join([f'{len(self.args)} args', str(self.sort), *extra])})"
+
+    # Numbers and nodes combine with the usual operators; `==` stays identity, so use `eq(a, b)` to build an equation.
+    def __add__(self, other: Operand) -> Expr:
+        return _made("add", self, other)
+
+    def __radd__(self, other: Operand) -> Expr:
+        return _made("add", other, self)
+
+    def __sub__(self, other: Operand) -> Expr:
+        return _made("sub", self, other)
+
+    def __rsub__(self, other: Operand) -> Expr:
+        return _made("sub", other, self)
+
+    def __mul__(self, other: Operand) -> Expr:
+        return _made("mul", self, other)
+
+    def __rmul__(self, other: Operand) -> Expr:
+        return _made("mul", other, self)
+
+    def __truediv__(self, other: Operand) -> Expr:
+        return _made("div", self, other)
+
+    def __rtruediv__(self, other: Operand) -> Expr:
+        return _made("div", other, self)
+
+    def __pow__(self, other: Fraction | int) -> Expr:
+        return _made("power", self, other)
+
+    def __neg__(self) -> Expr:
+        return _made("neg", self)
+
+    def __abs__(self) -> Expr:
+        return _made("absolute", self)
+
+    def __lt__(self, other: Operand) -> Expr:
+        return _made("compare", "<", self, other)
+
+    def __le__(self, other: Operand) -> Expr:
+        return _made("compare", "<=", self, other)
+
+    def __gt__(self, other: Operand) -> Expr:
+        return _made("compare", "<", other, self)
+
+    def __ge__(self, other: Operand) -> Expr:
+        return _made("compare", "<=", other, self)
+
+    def __and__(self, other: Operand) -> Expr:
+        return _made("conj", self, other)
+
+    def __rand__(self, other: Operand) -> Expr:
+        return _made("conj", other, self)
+
+    def __or__(self, other: Operand) -> Expr:
+        return _made("disj", self, other)
+
+    def __ror__(self, other: Operand) -> Expr:
+        return _made("disj", other, self)
+
+    def __invert__(self) -> Expr:
+        return _made("negate", self)
+
+    def __getitem__(self, index: int) -> Expr:
+        return _made("component", self, index)
+
+    def __bool__(self) -> bool:
+        raise TypeError("an expression has no truth value; use &, |, ~ and vn.If instead of and, or, not and if")
+
+
+Operand = Expr | Fraction | int | float | bool | str
+
+
+def _made(constructor: str, *operands: Operand) -> Expr:
+    """The constructors live one module further down; operators reach them when first used."""
+    from vernal.model import build
+
+    node: Expr = getattr(build, constructor)(*operands)
+    return node
+
+
+class Matrix:
+    """Read-only float64 weights; every entry is exactly the rational it prints as, and equality is by content."""
+
+    __slots__ = ("_hash", "array")
+
+    def __init__(self, array: NDArray[np.float64]) -> None:
+        self.array: NDArray[np.float64] = np.array(array, dtype=np.float64, order="C")
+        self.array.setflags(write=False)
+        self._hash = hash((self.array.shape, self.array.tobytes()))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Matrix) and self._hash == other._hash and np.array_equal(self.array, other.array)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"Matrix{self.array.shape}"
+
+
+class Role(Enum):
+    """What a variable stands for."""
+
+    STATE = "state"
+    MEMORY = "memory"  # of an agent; a vector
+    ACTION = "action"  # of an agent, under the agent's name; a scalar, or a vector of several components
+    LET = "let"  # a named expression of the environment
+    INPUT = "input"  # of a network, or any free input of a graph
+
+
+_serials = itertools.count()
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """The identity of a draw: where it was written, and at which step of an unrolling it is taken."""
+
+    name: str = "draw"
+    serial: int = field(default_factory=lambda: next(_serials))
+    step: int | None = None
+
+
+# Leaves ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Const(Expr):
+    """Exact numbers: one for a scalar, n for a vector. Truth values are 0 and 1, an enum value is its label's index."""
+
+    values: tuple[Fraction, ...]
+
+    @property
+    def value(self) -> Fraction:
+        """The number of a scalar."""
+        assert not self.shape
+        return self.values[0]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Pi(Expr):
+    """The circle number, the only constant that is not rational."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Var(Expr):
+    """A named unknown."""
+
+    name: str
+    role: Role
+
+
+# Numbers, elementwise; a scalar argument goes with every component of a vector ---------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Add(Expr):
+    """The sum of its arguments (two or more)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Neg(Expr):
+    """-x"""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Mul(Expr):
+    """x * y"""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Div(Expr):
+    """x / y, undefined where y is 0"""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Pow(Expr):
+    """x ^ exponent; a fractional exponent p/q (lowest terms) wants x >= 0, a negative one x != 0."""
+
+    exponent: Fraction
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Relu(Expr):
+    """max(x, 0)"""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LeakyRelu(Expr):
+    """x where x >= 0, else slope * x; one slope for all components or one for each."""
+
+    slopes: tuple[Fraction, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Abs(Expr):
+    """|x|"""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Max(Expr):
+    """The largest of its arguments, componentwise."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Min(Expr):
+    """The smallest of its arguments, componentwise."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Sign(Expr):
+    """-1, 0 or 1"""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Floor(Expr):
+    """The largest integer not above x."""
+
+
+class Function(Enum):
+    """The nonlinear functions of one argument."""
+
+    SIN = "sin"
+    COS = "cos"
+    TAN = "tan"
+    TANH = "tanh"
+    EXP = "exp"
+    LOG = "log"
+    SQRT = "sqrt"
+    SIGMOID = "sigmoid"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Nonlinear(Expr):
+    """function(x); undefined outside the function's domain."""
+
+    function: Function
+
+
+# Vectors --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Affine(Expr):
+    """W x + b for a vector x: weight has shape (m, n), bias (m,)."""
+
+    weight: Matrix
+    bias: Matrix
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Gather(Expr):
+    """The components of a vector at the given indices; a scalar if the shape says so."""
+
+    indices: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Concat(Expr):
+    """Scalars and vectors, one after the other, as one vector."""
+
+
+# Truth ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Compare(Expr):
+    """left op right with op one of `<`, `<=`, `==`, `!=`; the last two also for truth values and enums of one sort."""
+
+    op: str
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Not(Expr):
+    """not p"""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class And(Expr):
+    """All of its arguments."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Or(Expr):
+    """At least one of its arguments."""
+
+
+# Control --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class If(Expr):
+    """args = (condition, then, otherwise); componentwise where the condition is a vector."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Switch(Expr):
+    """args = (subject, branch, ...): the branch whose case equals the scalar subject; the case None is the default."""
+
+    cases: tuple[Fraction | None, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Argmax(Expr):
+    """The index of a largest component; with several, any of them may be taken, once per occurrence and step."""
+
+    occurrence: Occurrence
+
+
+# Draws ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Choose(Expr):
+    """One of its arguments, nobody knows which."""
+
+    occurrence: Occurrence
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Between(Expr):
+    """args = (low, high): some real from low to high, both included."""
+
+    occurrence: Occurrence
+
+
+Draw = Choose | Between

@@ -1,0 +1,128 @@
+"""Walks over expressions. No walk recurses, so the depth of a graph never matters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+
+from vernal.model.expr import Argmax, Between, Choose, Draw, Expr, If, Occurrence, Switch, Var
+
+
+def order(roots: Iterable[Expr]) -> list[Expr]:
+    """Every node the roots need, arguments before users, each once."""
+    seen: set[Expr] = set()
+    result: list[Expr] = []
+    stack: list[tuple[Expr, bool]] = [(root, False) for root in reversed(list(roots))]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            result.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((arg, False) for arg in reversed(node.args) if arg not in seen)
+    return result
+
+
+def with_args(node: Expr, args: tuple[Expr, ...]) -> Expr:
+    """The same operator over other arguments of the same sorts and shapes."""
+    return node if args == node.args else replace(node, args=args)
+
+
+def rewrite(roots: Sequence[Expr], change: Callable[[Expr], Expr | None]) -> list[Expr]:
+    """The roots with every node replaced for which `change` has an answer; it sees nodes with rewritten arguments."""
+    new: dict[Expr, Expr] = {}
+    for node in order(roots):
+        rebuilt = with_args(node, tuple(new[arg] for arg in node.args))
+        changed = change(rebuilt)
+        new[node] = rebuilt if changed is None else changed
+    return [new[root] for root in roots]
+
+
+def substitute(roots: Sequence[Expr], values: Mapping[Expr, Expr]) -> list[Expr]:
+    """The roots with leaves (or whole nodes) replaced."""
+    return rewrite(roots, values.get)
+
+
+def variables(roots: Iterable[Expr]) -> list[Var]:
+    """The variables the roots mention, in order of first use."""
+    return [node for node in order(roots) if isinstance(node, Var)]
+
+
+def draws(roots: Iterable[Expr]) -> list[Draw]:
+    """The draws the roots take, in order."""
+    return [node for node in order(roots) if isinstance(node, Choose | Between)]
+
+
+def decisions(roots: Iterable[Expr]) -> list[Choose | Between | Argmax]:
+    """Draws and argmax nodes: everything that is not determined by the inputs."""
+    return [node for node in order(roots) if isinstance(node, Choose | Between | Argmax)]
+
+
+def fresh(roots: Sequence[Expr], step: int) -> list[Expr]:
+    """The roots with every draw and argmax as a new occurrence, the one taken at this step."""
+
+    def renew(node: Expr) -> Expr | None:
+        if isinstance(node, Choose | Between | Argmax):
+            return replace(node, occurrence=replace(node.occurrence, step=step))
+        return None
+
+    return rewrite(roots, renew)
+
+
+def exclusive(roots: Sequence[Expr]) -> Callable[[Expr, Expr], bool]:
+    """Whether two nodes can never both be evaluated, since they lie in different branches of one `if` or `match`."""
+    paths = _branch_sets(roots)
+
+    def never_both(a: Expr, b: Expr) -> bool:
+        return all(any(p.get(n, i) != i for n, i in q.items()) for p in paths[a] for q in paths[b])
+
+    return never_both
+
+
+MAX_PATHS = 64  # a node reached through more branches than this counts as always evaluated
+
+
+def _branch_sets(roots: Sequence[Expr]) -> dict[Expr, list[dict[Expr, int]]]:
+    """For each node the branch decisions under which it is reached (one mapping per way, few ways)."""
+    paths: dict[Expr, list[dict[Expr, int]]] = {node: [] for node in order(roots)}
+    for root in roots:
+        paths[root] = [{}]
+    for node in reversed(order(roots)):
+        if len(paths[node]) > MAX_PATHS:
+            paths[node] = [{}]
+        branching = isinstance(node, If | Switch)
+        for position, arg in enumerate(node.args):
+            for path in paths[node]:
+                extended = {**path, node: position} if branching and position > 0 else path
+                if extended not in paths[arg]:
+                    paths[arg].append(extended)
+    return paths
+
+
+def flatten(roots: Sequence[Expr]) -> tuple[tuple[object, ...], ...]:
+    """The graph as a table of rows (operator, arguments by row number, fields), alike for graphs built alike.
+
+    Occurrences are numbered in order of appearance, so that the same task read twice gives the same table.
+    """
+    rows: dict[Expr, int] = {}
+    serials: dict[tuple[int, int | None], int] = {}
+    table: list[tuple[object, ...]] = []
+    for node in order(roots):
+        rows[node] = len(rows)
+        entries = [_canonical(getattr(node, entry.name), serials) for entry in fields(node)[1:]]
+        table.append((type(node).__name__, tuple(rows[arg] for arg in node.args), *entries))
+    return (*table, ("roots", tuple(rows[root] for root in roots)))
+
+
+def _canonical(value: object, serials: dict[tuple[int, int | None], int]) -> object:
+    if isinstance(value, Occurrence):
+        return ("draw", serials.setdefault((value.serial, value.step), len(serials)))
+    return value
+
+
+def users(nodes: Sequence[Expr]) -> Iterator[tuple[Expr, Expr]]:
+    """Every edge (argument, user) of a topological order."""
+    for node in nodes:
+        for arg in node.args:
+            yield arg, node

@@ -1,0 +1,64 @@
+"""Networks: functions from a vector to a vector, written in the same operators as everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vernal.errors import TypeClash
+from vernal.model import build
+from vernal.model.expr import Affine, Expr, Operand, Role, Var
+from vernal.model.graph import order, substitute
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """outputs = f(inputs), with memory where the network is recurrent.
+
+    `inputs` is the vector variable the body is written over; `memory` pairs each memory variable with the expression
+    of its next value. `file` and `sha256` say where the weights came from.
+    """
+
+    name: str
+    inputs: Var
+    output: Expr
+    memory: tuple[tuple[Var, Expr], ...] = ()
+    file: str | None = None
+    sha256: str | None = None
+
+    @property
+    def input_size(self) -> int:
+        return self.inputs.size
+
+    @property
+    def output_size(self) -> int:
+        return self.output.size
+
+    def __call__(self, *arguments: Operand) -> Expr:
+        """The output for these inputs (scalars or vectors, in order); for networks without memory."""
+        if self.memory:
+            raise TypeClash(f"network {self.name!r} has memory and can only be an agent's policy")
+        return self.apply(arguments, ())[0]
+
+    def apply(self, arguments: Sequence[Operand], memory: Sequence[Expr]) -> tuple[Expr, tuple[Expr, ...]]:
+        """Output and next memory for these inputs and this memory."""
+        given = build.concat(*arguments)
+        if not given.shape:
+            given = build.concat(given)
+        if given.size != self.input_size:
+            raise TypeClash(f"network {self.name!r} takes {self.input_size} inputs, but is given {given.size}")
+        values: dict[Expr, Expr] = {self.inputs: given}
+        values.update(zip((slot for slot, _ in self.memory), memory, strict=True))
+        output, *after = substitute([self.output, *(update for _, update in self.memory)], values)
+        return output, tuple(after)
+
+    @property
+    def parameters(self) -> int:
+        """How many weights and biases it has."""
+        layers = [node for node in order([self.output]) if isinstance(node, Affine)]
+        return sum(layer.weight.array.size + layer.bias.array.size for layer in layers)
+
+
+def network_input(size: int, name: str = "input") -> Var:
+    """The input variable of a network under construction."""
+    return build.var(name, shape=(size,), role=Role.INPUT)

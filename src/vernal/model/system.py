@@ -1,0 +1,200 @@
+"""Systems: neural agents in the loop with an uncertain environment, as frozen data.
+
+What a user writes stays as written: expressions over the names of state variables, actions and lets. `System.step`
+resolves it into one closed graph over state, memory and draws; everything downstream reads that graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+from vernal.errors import TypeClash
+from vernal.model import build
+from vernal.model.build import TRUE
+from vernal.model.expr import Argmax, Between, Choose, Expr, Role, Var
+from vernal.model.graph import decisions, exclusive, order, substitute
+from vernal.model.network import Network
+from vernal.model.sorts import Sort
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A state variable. Its range is a claim about the model, never clipping and never assumed."""
+
+    name: str
+    sort: Sort
+    lower: Fraction | None = None
+    upper: Fraction | None = None
+
+    @property
+    def var(self) -> Var:
+        return build.var(self.name, self.sort)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """An interval of initial values, both ends included."""
+
+    lower: Fraction
+    upper: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """Finitely many initial values; one of them is a plain value. Enum values are indices, truth values 0 and 1."""
+
+    values: tuple[Fraction, ...]
+
+
+Start = Span | OneOf
+
+
+@dataclass(frozen=True, slots=True)
+class Init:
+    """The initial states: a start for each variable, cut by constraints over the state variables."""
+
+    starts: Mapping[str, Start]
+    where: tuple[Expr, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A vector an agent remembers: its start (one per component) and how a step changes it."""
+
+    var: Var
+    starts: tuple[Start, ...]
+    next: Expr  # over observations already filled in, i.e. over state and memory variables, lets and draws
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """A policy in the loop: what it sees, which networks it uses, and the action that follows.
+
+    `action` and the slots' `next` are complete expressions over state, lets, memory and draws, made by
+    `vernal.model.agent.make_agent`; the other fields keep what they were made from, for reports and for engines.
+    """
+
+    name: str
+    observe: tuple[Expr, ...]
+    networks: tuple[Network, ...]
+    select: Expr | None  # which network, by index; None for a single one
+    act: str  # "argmax", "raw" or "expressions"
+    action: Expr
+    slots: tuple[Slot, ...] = ()
+
+    @property
+    def var(self) -> Var:
+        """The agent's name as it appears in expressions: its action."""
+        return build.var(self.name, self.action.sort, self.action.shape, Role.ACTION)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of the closed loop as a closed graph: every expression is over state and memory variables and draws."""
+
+    state: tuple[Var, ...]
+    memory: tuple[Var, ...]
+    actions: Mapping[str, Expr]
+    lets: Mapping[str, Expr]
+    next_state: tuple[Expr, ...]
+    next_memory: tuple[Expr, ...]
+    enabled: Expr
+    names: Mapping[Choose | Between | Argmax, str]  # under which name a trace records a decision
+
+    @property
+    def inputs(self) -> tuple[Var, ...]:
+        return (*self.state, *self.memory)
+
+    @property
+    def roots(self) -> tuple[Expr, ...]:
+        """Everything a transition computes: actions, lets, guard, next state and next memory."""
+        return (*self.actions.values(), *self.lets.values(), self.enabled, *self.next_state, *self.next_memory)
+
+    def resolve(self, expression: Expr) -> Expr:
+        """An expression over state variables, actions and lets, as one over state, memory and draws."""
+        return substitute([expression], self._values())[0]
+
+    def _values(self) -> dict[Expr, Expr]:
+        values: dict[Expr, Expr] = {}
+        for role, named in ((Role.ACTION, self.actions), (Role.LET, self.lets)):
+            values.update({build.var(n, x.sort, x.shape, role): x for n, x in named.items()})
+        return values
+
+
+@dataclass(frozen=True)
+class System:
+    """Agents, an environment and initial states; see DESIGN section 3 for the meaning of a step."""
+
+    name: str
+    state: tuple[Variable, ...]
+    init: Init
+    next: Mapping[str, Expr]
+    agents: tuple[Agent, ...] = ()
+    lets: Mapping[str, Expr] = field(default_factory=dict)
+    enabled: Expr = TRUE
+
+    @cached_property
+    def step(self) -> Step:
+        """The closed graph of one step; made once."""
+        return _close(self)
+
+    def variable(self, name: str) -> Variable:
+        return next(variable for variable in self.state if variable.name == name)
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        return tuple(slot for agent in self.agents for slot in agent.slots)
+
+    @property
+    def networks(self) -> tuple[Network, ...]:
+        return tuple(dict.fromkeys(network for agent in self.agents for network in agent.networks))
+
+
+def _close(system: System) -> Step:
+    """Replace names by what they stand for, in an order in which each needs only earlier ones."""
+    named: dict[Expr, Expr] = {build.var(n, x.sort, x.shape, Role.LET): x for n, x in system.lets.items()}
+    named.update({agent.var: agent.action for agent in system.agents})
+    closed = _resolve_all(named)
+    following = [system.next.get(variable.name, variable.var) for variable in system.state]
+    updates = [slot.next for slot in system.slots]
+    *resolved, enabled = substitute([*following, *updates, system.enabled], closed)
+    actions = {agent.name: closed[agent.var] for agent in system.agents}
+    lets = {n: closed[build.var(n, x.sort, x.shape, Role.LET)] for n, x in system.lets.items()}
+    count = len(system.state)
+    next_state, next_memory = tuple(resolved[:count]), tuple(resolved[count:])
+    names = _name_decisions(system, [*actions.values(), *lets.values(), enabled, *next_state, *next_memory])
+    state = tuple(variable.var for variable in system.state)
+    memory = tuple(slot.var for slot in system.slots)
+    return Step(state, memory, actions, lets, next_state, next_memory, enabled, names)
+
+
+def _resolve_all(named: Mapping[Expr, Expr]) -> dict[Expr, Expr]:
+    """Definitions with the definitions they use filled in; a cycle is an error."""
+    closed: dict[Expr, Expr] = {}
+    waiting = dict(named)
+    while waiting:
+        ready = [var for var, body in waiting.items() if not any(n in waiting for n in order([body]))]
+        if not ready:
+            cycle = ", ".join(sorted(var.name for var in waiting if isinstance(var, Var)))
+            raise TypeClash(f"these depend on each other in a circle: {cycle}")
+        for var in ready:
+            (closed[var],) = substitute([waiting.pop(var)], closed)
+    return closed
+
+
+def _name_decisions(system: System, roots: list[Expr]) -> dict[Choose | Between | Argmax, str]:
+    """A name for each decision: its definition's, numbered where two decisions of one can meet in a step."""
+    never_both = exclusive(roots)
+    names: dict[Choose | Between | Argmax, str] = {}
+    taken: dict[str, list[Choose | Between | Argmax]] = {}
+    for node in decisions(roots):
+        for number in range(1, len(names) + 2):
+            name = node.occurrence.name if number == 1 else f"{node.occurrence.name}#{number}"
+            if all(never_both(node, other) for other in taken.get(name, [])):
+                break
+        names[node] = name
+        taken.setdefault(name, []).append(node)
+    return names

@@ -1,0 +1,1 @@
+"""One module per reduction, each with a direction and a lift."""

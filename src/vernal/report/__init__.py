@@ -1,0 +1,1 @@
+"""Text, tables, plots and HTML: how a result is shown."""

@@ -1,0 +1,56 @@
+"""Budgets: time, memory and interruption, asked between batches of work; progress told on the way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vernal.errors import Stopped
+
+Progress = Callable[[str, float | None], None]  # what is going on, and how much of it is done (0 to 1) if known
+
+
+def _silent(message: str, fraction: float | None) -> None:
+    """Nobody is listening."""
+
+
+@dataclass
+class Budget:
+    """What a check may use. `check()` is cheap and raises Stopped beyond a limit; call it between batches."""
+
+    timeout: float | None = None  # seconds
+    memory: float | None = None  # GiB of this process
+    started: float = field(default_factory=time.monotonic)
+    progress: Progress = _silent
+    clock: Callable[[], float] = time.monotonic
+    seed: int = 0
+    workers: int = 1
+
+    @property
+    def elapsed(self) -> float:
+        return self.clock() - self.started
+
+    @property
+    def left(self) -> float:
+        """Seconds left; infinite without a timeout."""
+        return float("inf") if self.timeout is None else self.timeout - self.elapsed
+
+    def check(self) -> None:
+        """Raise Stopped if a limit is reached."""
+        if self.left <= 0:
+            raise Stopped(f"timeout after {self.timeout:g} s")
+        if self.memory is not None and resident_gib() > self.memory:
+            raise Stopped(f"memory beyond {self.memory:g} GiB")
+
+
+def resident_gib() -> float:
+    """The resident memory of this process; 0 where the system does not tell."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except (OSError, ValueError, IndexError):
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return pages * 4096 / 2**30

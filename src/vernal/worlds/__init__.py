@@ -1,0 +1,1 @@
+"""Ready-made environments, and the Gymnasium and PettingZoo view of a system."""

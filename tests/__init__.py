@@ -1,0 +1,1 @@
+"""The tests of Vernal; folders mirror those of the package."""

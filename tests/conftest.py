@@ -1,0 +1,69 @@
+"""What all tests share: reproducible random tests, and honest skips for what is not on this machine."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import warnings
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# The same examples on every run and every machine; a slow machine is not a failure.
+settings.register_profile(
+    "vernal",
+    derandomize=True,
+    deadline=None,
+    max_examples=50,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("vernal")
+
+NO_DATA = "needs third-party data: set VERNAL_DATA to its folder"
+
+
+def data_folder() -> Path | None:
+    """The folder VERNAL_DATA names, or None where it is unset; a wrong path is an error, not a reason to skip."""
+    name = os.environ.get("VERNAL_DATA")
+    if not name:
+        return None
+    folder = Path(name).resolve()
+    if not folder.is_dir():
+        raise pytest.UsageError(f"VERNAL_DATA is {name!r}, which is not a folder; correct it or unset it")
+    return folder
+
+
+def why_no_torch() -> str | None:
+    """The reason torch cannot be used here, or None where it imports."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            importlib.import_module("torch")
+    except (ImportError, OSError) as error:
+        return f"needs the torch extra: {error}"
+    return None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip, with a visible reason, the tests whose needs this machine does not meet."""
+    if data_folder() is None:
+        skip(items, "data", NO_DATA)
+    # Importing torch takes seconds, so ask only where a test wants it.
+    if any(item.get_closest_marker("torch") for item in items) and (reason := why_no_torch()):
+        skip(items, "torch", reason)
+
+
+def skip(items: list[pytest.Item], marker: str, reason: str) -> None:
+    """Skip the tests that carry a marker."""
+    for item in items:
+        if item.get_closest_marker(marker):
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of third-party networks and models."""
+    folder = data_folder()
+    if folder is None:
+        pytest.skip(NO_DATA)
+    return folder

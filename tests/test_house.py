@@ -1,0 +1,215 @@
+"""The house stands as drawn: imports point one way, every file says what it is, and nothing runs foreign code."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src" / "vernal"
+FILES = sorted(SOURCE.rglob("*.py"))
+
+# A room imports from rooms before it and from itself. The modules beside the rooms (`vernal/__init__.py`,
+# `vernal/api.py`, ...) are the roof: they see everything, and no room sees them.
+ROOMS = (
+    "errors",
+    "model",
+    "logic",
+    "interpret",
+    "evidence",
+    "solvers",
+    "reduce",
+    "run",
+    "engines",
+    "hybrid",
+    "formats",
+    "report",
+    "worlds",
+    "cli",
+)
+
+MODULES_THAT_RUN_DATA = {"cloudpickle", "dill", "joblib", "marshal", "pickle", "shelve"}
+MACHINE_PATH = re.compile(r"(?<![\w.])/(?:work|home|root)/")
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One imported module, as an absolute dotted name, and the line it is imported on."""
+
+    module: str
+    line: int
+
+
+def imports(tree: ast.Module, package: str) -> Iterator[Import]:
+    """All imports of a module in `package`: at the top, in functions, for type checkers only, and by literal name.
+
+    `from a import b` yields `a.b`: whether b is a module or a name in one, it lives in the same room.
+    """
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from (Import(name.name, node.lineno) for name in names)
+            case ast.ImportFrom(module=module, names=names, level=level):
+                base = [*package.split(".")[: 1 - level or None]] if level else []
+                start = ".".join([*base, *([module] if module else [])])
+                yield from (Import(f"{start}.{name.name}", node.lineno) for name in names)
+            case ast.Call(
+                func=ast.Name("import_module" | "__import__") | ast.Attribute(attr="import_module"),
+                args=[ast.Constant(str(module)), *_],
+            ):
+                yield Import(module, node.lineno)
+
+
+def room(parts: tuple[str, ...]) -> str | None:
+    """The room of a dotted name below vernal; None for the roof."""
+    return parts[0] if parts and (parts[0] in ROOMS or (SOURCE / parts[0]).is_dir()) else None
+
+
+def bad_arrow(here: str, target: str) -> str | None:
+    """What is wrong with an import from a room, if anything."""
+    top, *parts = target.split(".")
+    if top != "vernal":
+        return None
+    there = room(tuple(parts))
+    if there is None:
+        return f"{here} imports {target}, which stands above all rooms"
+    if there not in ROOMS:
+        return f"{here} imports {target}, which is in no known room"
+    if ROOMS.index(there) > ROOMS.index(here):
+        return f"{here} imports {target}, but {there} comes after {here}"
+    return None
+
+
+def bad_arrows(path: Path, text: str) -> list[str]:
+    """Every import of a file (its path below src/vernal) that points the wrong way, with its line."""
+    here = room(path.with_suffix("").parts)
+    if here is None:
+        return []
+    if here not in ROOMS:
+        return [f"{path}:1: the room {here!r} has no place in the order; add it to ROOMS and to docs/design.md"]
+    package = ".".join(("vernal", *path.parent.parts))
+    found = {(item.line, bad_arrow(here, item.module)) for item in imports(ast.parse(text), package)}
+    return [f"{path}:{line}: {problem}" for line, problem in sorted((n, p) for n, p in found if p)]
+
+
+@cache
+def parse(path: Path) -> ast.Module:
+    """The syntax tree of a source file."""
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def where(path: Path, line: int = 1) -> str:
+    """A place in the repository, as `file:line`."""
+    return f"{path.relative_to(ROOT)}:{line}"
+
+
+def complain(problems: list[str]) -> None:
+    """Fail with one problem a line, or not at all."""
+    if problems:
+        pytest.fail("\n".join(problems), pytrace=False)
+
+
+def text_files() -> Iterator[tuple[Path, str]]:
+    """Every text file git tracks or would add, with its content."""
+    try:
+        command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"not a git checkout: {error}")
+    for name in filter(None, listed.split("\0")):
+        path = ROOT / name
+        if path.is_file():
+            content = path.read_bytes()
+            if b"\0" not in content:
+                yield path, content.decode("utf-8", errors="replace")
+
+
+def test_imports_point_one_way() -> None:
+    """A room imports only from itself and from rooms before it."""
+    complain(
+        [
+            f"src/vernal/{problem}"
+            for path in FILES
+            for problem in bad_arrows(path.relative_to(SOURCE), path.read_text(encoding="utf-8"))
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("model/a.py", "from vernal.logic import tree"),
+        ("model/a.py", "import vernal.engines.milp as milp"),
+        ("model/a.py", "from vernal import formats"),
+        ("model/a.py", "from ..cli import main"),
+        ("model/deep/a.py", "from ...logic import tree"),
+        ("model/__init__.py", "from .. import logic"),
+        ("model/a.py", "def f():\n    from vernal.logic.tree import Until"),
+        ("model/a.py", "if TYPE_CHECKING:\n    from vernal.run import Budget"),
+        ("model/a.py", "importlib.import_module('vernal.engines.paths')"),
+        ("errors.py", "from vernal.model import expr"),
+        ("cli/main.py", "from vernal import check"),
+        ("cli/main.py", "import vernal"),
+        ("cli/main.py", "from vernal.api import check"),
+        ("cli/main.py", "from ..api import check"),
+    ],
+)
+def test_a_wrong_arrow_is_seen(path: str, text: str) -> None:
+    """The test above can fail: each of these imports is caught, with its line."""
+    (problem,) = bad_arrows(Path(path), text)
+    assert problem.startswith(f"{path}:{text.count(chr(10)) + 1}: ")
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("logic/a.py", "from vernal.model.expr import Expr"),
+        ("logic/a.py", "from .tree import Until\nfrom . import tree\nimport vernal.logic.parser"),
+        ("logic/a.py", "from ..errors import ParseError\nfrom .. import model"),
+        ("logic/a.py", "import numpy\nfrom collections import abc"),
+        ("errors.py", "import difflib"),
+        ("api.py", "from vernal.cli import main\nimport vernal"),
+        ("__init__.py", "from .engines import portfolio"),
+    ],
+)
+def test_a_right_arrow_is_let_through(path: str, text: str) -> None:
+    """Rooms before, the room itself, other packages, and anything from the roof."""
+    assert bad_arrows(Path(path), text) == []
+
+
+def test_every_file_says_what_it_is() -> None:
+    """Each source file opens with a docstring."""
+    complain([f"{where(path)}: no module docstring" for path in FILES if not ast.get_docstring(parse(path))])
+
+
+def test_nothing_runs_foreign_code() -> None:
+    """No source file can be made to execute what it reads: no pickle or its kin, no eval, no exec."""
+    problems = []
+    for path in FILES:
+        for item in imports(parse(path), "vernal"):
+            if item.module.split(".")[0] in MODULES_THAT_RUN_DATA:
+                problems.append(f"{where(path, item.line)}: imports {item.module}")
+        for node in ast.walk(parse(path)):
+            match node:
+                case ast.Call(func=ast.Name("eval" | "exec" as name)):
+                    problems.append(f"{where(path, node.lineno)}: calls {name}")
+    complain(problems)
+
+
+def test_no_path_of_somebodys_machine() -> None:
+    """What is in the repository works from any folder of any machine."""
+    complain(
+        [
+            f"{where(path, number)}: names a path of one machine: {line.strip()[:100]}"
+            for path, text in text_files()
+            for number, line in enumerate(text.splitlines(), start=1)
+            if MACHINE_PATH.search(line)
+        ]
+    )
