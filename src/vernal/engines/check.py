@@ -1,0 +1,130 @@
+"""The public question: does this task keep that formula?"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
+
+from vernal.engines.base import Engine, Question, unknown
+from vernal.errors import InputError, NameUnknown, Stopped, nearest
+from vernal.evidence.result import Result
+from vernal.logic.formula import ALL_TIME, Always, Bound, Formula
+from vernal.logic.task import Task
+from vernal.model.system import System
+from vernal.run.budget import Budget, Progress
+
+IN_RANGE = "in_range"  # the built-in property that every declared range is kept
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An engine by name, loaded when first used."""
+
+    name: str
+    target: str  # module:class
+    about: str
+
+    def load(self) -> Engine:
+        module, _, cls = self.target.partition(":")
+        make: Callable[[], Engine] = getattr(import_module(module), cls)
+        return make()
+
+
+ENGINES = (
+    Entry("auto", "vernal.engines.portfolio:Portfolio", "what fits, cheapest first; stops at the first sound answer"),
+    Entry("falsify", "vernal.engines.falsify:Falsify", "batched simulation and local search for a counterexample"),
+    Entry("bounds", "vernal.engines.bounds:Bounds", "linear bounds propagated through time; instant, incomplete"),
+)
+
+
+def engines() -> list[Entry]:
+    """The engines there are."""
+    return list(ENGINES)
+
+
+def find_engine(name: str) -> Engine:
+    """The engine of this name."""
+    for entry in ENGINES:
+        if entry.name == name:
+            return entry.load()
+    raise NameUnknown(f"there is no engine {name!r}{nearest(name, (entry.name for entry in ENGINES))}")
+
+
+def parse_formula(task: Task, text: str) -> Formula:
+    """A formula over the task's names."""
+    from vernal.logic.elaborate import formula, system_scope
+
+    return formula(text, system_scope(task.system, task.constants, task.functions))
+
+
+def named_formula(task: Task, name: str) -> Formula:
+    """A property of the task, or the built-in `in_range`."""
+    if name in task.properties:
+        return task.properties[name]
+    if name == IN_RANGE:
+        return in_range(task)
+    raise NameUnknown(f"the task has no property {name!r}{nearest(name, [*task.properties, IN_RANGE])}")
+
+
+def in_range(task: Task) -> Formula:
+    """Every declared range is kept, as far as the task's own bounded properties look; for ever if there is none."""
+    from vernal.logic.normal import horizon
+    from vernal.logic.ranges import range_formula
+
+    reach = [steps for steps in map(horizon, task.properties.values()) if steps is not None]
+    bound = Bound(ALL_TIME.lower, ALL_TIME.lower + max(reach)) if reach else ALL_TIME
+    return Always(range_formula(task.system), bound)
+
+
+def ask(task: Task, formula: Formula, name: str | None, engine: str, budget: Budget) -> Result:
+    """One formula, one result; a limit reached on the way is an unknown with that reason."""
+    started = time.monotonic()
+    question = Question(task.system, formula, name)
+    try:
+        result = find_engine(engine).check(question, budget)
+    except Stopped as stop:
+        result = unknown(question, engine, stop.reason)
+    except MemoryError:
+        result = unknown(question, engine, "out of memory; try --memory, a smaller bound or a smaller initial set")
+    return replace(result, seconds=time.monotonic() - started)
+
+
+def check(
+    subject: Task | System,
+    formula: str | Formula | None = None,
+    *,
+    property: str | Sequence[str] | None = None,
+    engine: str = "auto",
+    timeout: float | None = None,
+    memory: float | None = None,
+    workers: int = 1,
+    seed: int = 0,
+    progress: Progress | None = None,
+    started: float | None = None,
+) -> Any:
+    """Check one formula (one Result), or properties by name (a dict of Results; all of the task's if none is named).
+
+    `timeout` is in seconds for everything asked, `memory` in GiB.
+    """
+    task = subject if isinstance(subject, Task) else Task(subject)
+    budget = Budget(timeout, memory, seed=seed, workers=workers)
+    if started is not None:
+        budget.started = started
+    if progress is not None:
+        budget.progress = progress
+    if formula is not None:
+        parsed = parse_formula(task, formula) if isinstance(formula, str) else formula
+        return ask(task, parsed, None, engine, budget)
+    return {name: ask(task, f, name, engine, budget) for name, f in _chosen(task, property).items()}
+
+
+def _chosen(task: Task, names: str | Sequence[str] | None) -> Mapping[str, Formula]:
+    if names is None:
+        if not task.properties:
+            raise InputError("the task has no properties; name a formula to check")
+        return task.properties
+    listed = [names] if isinstance(names, str) else names
+    return {name: named_formula(task, name) for name in listed}

@@ -1,0 +1,238 @@
+"""Ground truth: small systems, formulas, and the verdicts that are right, with the reason why.
+
+Every engine and every solver runs the whole table. None may be wrong, some may be unknown; `decided_by` names the
+engines that have to decide a case.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from vernal.evidence.result import HOLDS, VIOLATED, Verdict
+from vernal.formats.task import load
+from vernal.logic.task import Task
+
+HEAD = 'vernal = 1\nname = "case"\n'
+
+TENTH = """
+[state]
+x = "real"
+[init]
+x = 0
+[environment.next]
+x = "x + 0.1"
+"""
+
+STILL = """
+[state]
+x = "real"
+[init]
+x = "[0, 1]"
+"""
+
+TWO_COINS = """
+[state]
+x = "int"
+[init]
+x = 0
+[environment.next]
+x = "choose(0, 1) + choose(0, 1)"
+"""
+
+ONE_COIN = """
+[state]
+x = "int"
+y = "int"
+[init]
+x = 0
+y = 0
+[environment.let]
+d = "choose(0, 1)"
+[environment.next]
+x = "d - d"
+y = "d"
+"""
+
+COUNTER = """
+[state]
+n = "int [0, 3]"
+[init]
+n = 0
+[environment]
+enabled = "n < 3"
+[environment.next]
+n = "n + 1"
+"""
+
+CLOCK = """
+[state]
+n = "int [0, 3]"
+[init]
+n = "{0, 1, 2, 3}"
+[environment.next]
+n = "if(n == 3, 0, n + 1)"
+"""
+
+LEAKY = """
+[state]
+x = "real [-2, 2]"
+[init]
+x = "[-1, 1]"
+[environment.next]
+x = "0.5*x + between(-0.25, 0.25)"
+"""
+
+HALF_OPEN = """
+[state]
+x = "real"
+y = "int"
+[init]
+x = "[0, 1]"
+y = 0
+where = ["x < 1"]
+[environment.next]
+y = "floor(x)"
+"""
+
+LIGHT = """
+[state]
+light = "enum {RED, GREEN}"
+cars = "int"
+[init]
+light = "RED"
+cars = "{0, 1}"
+[environment.let]
+leave = "match(light, RED: 0, GREEN: choose(1, 2))"
+[environment.next]
+light = "if(light == RED, GREEN, RED)"
+cars = "max(cars + choose(0, 1) - leave, 0)"
+"""
+
+SINE = """
+[state]
+x = "real"
+[init]
+x = "[0, 1]"
+[environment.next]
+x = "sin(x)"
+"""
+
+PRODUCT = """
+[state]
+x = "real"
+y = "real"
+[init]
+x = "[-1, 1]"
+y = "[0, 2]"
+[environment.next]
+x = "x * y / 4"
+y = "sqrt(y)"
+"""
+
+JUMP = """
+[state]
+x = "real"
+[init]
+x = "[-1, 1]"
+[environment.next]
+x = "if(x > 0, x - 1, x + 1)"
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A question with its answer."""
+
+    model: str
+    formula: str
+    expected: Verdict
+    why: str
+    decided_by: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.formula
+
+    @property
+    def task(self) -> Task:
+        return read(self.model)
+
+
+@cache
+def read(model: str) -> Task:
+    """The task written in this text."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "case.toml"
+        file.write_text(HEAD + model)
+        return load(file)
+
+
+AUTO = ("auto",)
+BOUNDS = ("auto", "bounds")
+FALSIFY = ("auto", "falsify")
+
+CASES = [
+    Case(TENTH, "X[10] (x >= 1)", HOLDS, "0.1 ten times is 1", BOUNDS),
+    Case(TENTH, "X[10] (x == 1)", HOLDS, "0.1 ten times is 1", BOUNDS),
+    Case(TENTH, "X[10] (x < 1)", VIOLATED, "0.1 ten times is 1", FALSIFY),
+    Case(TENTH, "X[10] (x != 1)", VIOLATED, "0.1 ten times is 1", FALSIFY),
+    Case(TENTH, "G[0,9] (x < 1)", HOLDS, "one tenth at a time", BOUNDS),
+    Case(TENTH, "F[0,10] (x >= 1)", HOLDS, "reached at step 10", BOUNDS),
+    Case(TENTH, "(x < 1) U[0,10] (x == 1)", HOLDS, "below until equal", BOUNDS),
+    Case(TENTH, "(x < 1) U[0,9] (x == 1)", VIOLATED, "one step short", FALSIFY),
+    Case(STILL, "G[0,3] (x <= 1)", HOLDS, "the end is included", BOUNDS),
+    Case(STILL, "G[0,3] (x < 1)", VIOLATED, "the end is included", FALSIFY),
+    Case(STILL, "G[0,3] (x > 0)", VIOLATED, "so is the other one", FALSIFY),
+    Case(STILL, "G[0,3] (x >= 0 & x <= 1)", HOLDS, "both ends", BOUNDS),
+    Case(STILL, "G[0,2] !(x > 2 & x < 1)", HOLDS, "nothing is both"),
+    Case(STILL, "EX (x >= 0)", HOLDS, "true of every successor", BOUNDS),
+    Case(STILL, "EF[0,4] (x > 1)", VIOLATED, "never", BOUNDS),
+    Case(TWO_COINS, "AX (x != 1)", VIOLATED, "two draws may differ", FALSIFY),
+    Case(TWO_COINS, "EX (x == 1)", HOLDS, "two draws may differ"),
+    Case(TWO_COINS, "AX (x >= 0 & x <= 2)", HOLDS, "two draws of 0 or 1", BOUNDS),
+    Case(TWO_COINS, "AX (x == 0) | AX (x > 0)", VIOLATED, "CTL is about states, not paths"),
+    Case(TWO_COINS, "AX (x == 0 | x > 0)", HOLDS, "the same inside one AX", AUTO),
+    Case(TWO_COINS, "AG EX (x == 2)", HOLDS, "at every state the coins are thrown again"),
+    Case(ONE_COIN, "G[0,5] (x == 0)", HOLDS, "a let is drawn once a step", BOUNDS),
+    Case(ONE_COIN, "G[0,5] (y == 0)", VIOLATED, "it may be 1", FALSIFY),
+    Case(ONE_COIN, "EF[0,5] (y == 1)", HOLDS, "it may be 1"),
+    Case(COUNTER, "G[0,10] (n <= 3)", HOLDS, "the path ends at 3", BOUNDS),
+    Case(COUNTER, "G (n <= 3)", HOLDS, "for all time: there is nothing after the end"),
+    Case(COUNTER, "F[0,10] (n == 3)", HOLDS, "reached before the end", BOUNDS),
+    Case(COUNTER, "F[0,10] (n == 4)", VIOLATED, "the path ends before", FALSIFY),
+    Case(COUNTER, "X[4] (n >= 0)", VIOLATED, "there is no fourth transition", FALSIFY),
+    Case(COUNTER, "AX[4] (n < 0)", HOLDS, "AX is true at the end", BOUNDS),
+    Case(COUNTER, "EX[4] (n >= 0)", VIOLATED, "EX is false at the end", BOUNDS),
+    Case(COUNTER, "EX[3] (n == 3)", HOLDS, "three transitions there are", BOUNDS),
+    Case(CLOCK, "AF[0,3] (n == 3)", HOLDS, "it comes round", BOUNDS),
+    Case(CLOCK, "AF[0,2] (n == 3)", VIOLATED, "from 0 it takes three", FALSIFY),
+    Case(CLOCK, "G[0,8] ((n == 0) -> X[4] (n == 0))", HOLDS, "period four", BOUNDS),
+    Case(CLOCK, "A[(n < 3) U[0,3] (n == 3)]", HOLDS, "below until it comes", BOUNDS),
+    Case(CLOCK, "(n == 3) R[0,8] (n <= 3)", HOLDS, "never more than 3", BOUNDS),
+    Case(CLOCK, "(n < 3) W[0,8] (n == 3)", HOLDS, "three follows", BOUNDS),
+    Case(LEAKY, "G[0,10] (abs(x) <= 1)", HOLDS, "half of 1 and a quarter"),
+    Case(LEAKY, "G[1,10] (abs(x) <= 0.75)", HOLDS, "0.75 is met with equality, then 0.625", ()),
+    Case(LEAKY, "G[1,10] (abs(x) < 0.75)", VIOLATED, "0.75 is met with equality", FALSIFY),
+    Case(LEAKY, "X (x < 0.76 & x > -0.76)", HOLDS, "0.75 is all there is", BOUNDS),
+    Case(LEAKY, "X (x < 0.75)", VIOLATED, "met with equality", FALSIFY),
+    Case(HALF_OPEN, "G[0,2] (x < 1)", HOLDS, "the supremum is not attained"),
+    Case(HALF_OPEN, "X (y == 0)", HOLDS, "floor of less than 1"),
+    Case(HALF_OPEN, "X (y <= 1)", HOLDS, "even without the constraint", BOUNDS),
+    Case(LIGHT, "G[0,6] (cars >= 0)", HOLDS, "max with 0", BOUNDS),
+    Case(LIGHT, "X (light == GREEN)", HOLDS, "from red to green", BOUNDS),
+    Case(LIGHT, "G[0,6] (light == RED -> X (light == GREEN))", HOLDS, "they alternate", BOUNDS),
+    Case(LIGHT, "X[2] (cars <= 1)", VIOLATED, "two come in two steps, one leaves", FALSIFY),
+    Case(LIGHT, "X[2] (cars <= 2)", HOLDS, "1 + 1 + 1 - 1", ()),
+    Case(SINE, "G[0,5] (x <= 1 & x >= 0)", HOLDS, "sin shrinks", BOUNDS),
+    Case(SINE, "X (x <= 0.85)", HOLDS, "sin(1) is 0.8414...", BOUNDS),
+    Case(SINE, "X (x <= 0.84)", VIOLATED, "sin(1) is 0.8414...", FALSIFY),
+    Case(PRODUCT, "G[0,3] (abs(x) <= 1.01)", HOLDS, "a quarter of at most 2", BOUNDS),
+    Case(PRODUCT, "X (x < 0.5)", VIOLATED, "the corner 1 * 2 / 4", FALSIFY),
+    Case(PRODUCT, "X (y >= 0)", HOLDS, "a square root"),
+    Case(JUMP, "X (x > -1)", HOLDS, "from above 0 it stays above -1, which is not attained"),
+    Case(JUMP, "X (x >= -1)", HOLDS, "not even attained"),
+    Case(JUMP, "G[0,4] (x >= -1.001 & x <= 1.001)", HOLDS, "it jumps back and forth"),
+    Case(JUMP, "X (x < 1)", VIOLATED, "0 goes to 1", FALSIFY),
+]
