@@ -1,0 +1,399 @@
+"""The one parser: from what people write to what was written.
+
+`parse` reads an expression or a formula, `parse_region` an initial value (`[lo, hi]`, `{a, b}` or an expression) and
+`parse_sort` the sort of a variable. All three share one LALR(1) grammar without types (grammar.lark). Size and nesting
+are checked in a linear scan before the grammar sees the text, so that hostile input costs milliseconds and gets one
+clear sentence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+
+from vernal.errors import ParseError
+from vernal.logic.syntax import (
+    Arithmetic,
+    Binary,
+    Bound,
+    Call,
+    Case,
+    Comparison,
+    Index,
+    Match,
+    Members,
+    Name,
+    Nary,
+    Number,
+    Range,
+    Sort,
+    Source,
+    Span,
+    Syntax,
+    Temporal,
+    Unary,
+)
+
+if TYPE_CHECKING:  # lark is loaded when the first text is parsed, not when the package is imported
+    from lark import Lark, Token, UnexpectedInput
+
+MAX_LENGTH = 1_000_000  # characters of one text
+MAX_DEPTH = 200  # brackets within brackets, and nodes within nodes
+MAX_DIGITS = 1000  # characters of one number
+MAX_EXPONENT = 400  # of ten, either way
+
+OPERATORS = frozenset({"A", "E", "F", "G", "R", "U", "W", "X", "AX", "EX", "AF", "EF", "AG", "EG"})
+WORDS = frozenset({"and", "or", "not", "always", "eventually"})
+CONSTANTS = frozenset({"pi", "true", "false"})
+FORMS = frozenset({"if", "match", "choose", "between"})
+ELEMENTARY = frozenset({"sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "sigmoid"})
+FUNCTIONS = FORMS | ELEMENTARY | {"min", "max", "abs", "clip", "relu", "sign", "floor"}
+RESERVED = OPERATORS | WORDS | CONSTANTS | FUNCTIONS | {"_"}
+"""Words that cannot name a variable; the operators among them may still be labels of an enum."""
+
+T = TypeVar("T", bound=Syntax)
+Child: TypeAlias = "Syntax | Token"
+
+
+def parse(source: Source | str) -> Syntax:
+    """Read an expression or a formula."""
+    return _read(source, "expression")
+
+
+def parse_region(source: Source | str) -> Syntax:
+    """Read an initial value: a Range `[lo, hi]`, Members `{a, b}`, or an expression."""
+    return _read(source, "region")
+
+
+def parse_sort(source: Source | str) -> Sort:
+    """Read the sort of a variable: `real [-1, 1]`, `bool`, `enum {RED, GREEN}`."""
+    return cast(Sort, _read(source, "sort"))
+
+
+def _read(source: Source | str, start: str) -> Syntax:
+    from lark import UnexpectedInput
+
+    source = Source(source) if isinstance(source, str) else source
+    try:
+        _guard(source.text)
+        return cast(Syntax, _grammar().parse(source.text, start=start))
+    except _Complaint as complaint:
+        problem = complaint
+    except UnexpectedInput as unexpected:
+        problem = _explain(unexpected, source.text)
+    raise ParseError(problem.message, place=source.place(*problem.span))
+
+
+@cache
+def _grammar() -> Lark:
+    from lark import Lark
+
+    text = Path(__file__).with_name("grammar.lark").read_text(encoding="utf-8")
+    return Lark(
+        text,
+        start=["expression", "region", "sort"],
+        parser="lalr",
+        lexer="contextual",
+        transformer=cast(Any, _Build),  # lark asks only for a callable by the name of each rule
+        keep_all_tokens=True,  # the first and last child of a node are its span
+    )
+
+
+class _Complaint(Exception):
+    """Something wrong at a span; the one who knows the source turns it into a ParseError."""
+
+    def __init__(self, message: str, span: Span) -> None:
+        self.message, self.span = message, span
+
+
+# ---------------------------------------------------------------------------------------------------- before parsing
+
+
+def _guard(text: str) -> None:
+    """Refuse what is empty, too long, too deep or unbalanced, in one pass over the brackets."""
+    if len(text) > MAX_LENGTH:
+        raise _Complaint(f"this text has {len(text):,} characters; at most {MAX_LENGTH:,} are read", (0, 1))
+    if not text.strip():
+        raise _Complaint("there is nothing here; expected an expression or a formula", (0, 1))
+    opened: list[int] = []
+    for bracket in re.finditer(r"[()\[\]{}]", text):
+        if bracket[0] not in ")]}":
+            opened.append(bracket.start())
+            if len(opened) > MAX_DEPTH:
+                raise _too_deep(bracket.span())
+        elif not opened:
+            raise _Complaint(f"{bracket[0]!r} closes nothing", bracket.span())
+        elif text[opened.pop()] + bracket[0] not in {"()", "[]", "{}"}:
+            raise _Complaint(f"{bracket[0]!r} does not fit the bracket that is open here", bracket.span())
+    if opened:
+        raise _Complaint(f"{text[opened[-1]]!r} is never closed", (opened[-1], opened[-1] + 1))
+
+
+def _too_deep(span: Span) -> _Complaint:
+    return _Complaint(f"nested deeper than {MAX_DEPTH} levels; give the inner parts names of their own", span)
+
+
+# --------------------------------------------------------------------------------------------------- building the tree
+
+
+def _span(children: Sequence[Child]) -> Span:
+    first, last = children[0], children[-1]
+    start = first.span[0] if isinstance(first, Syntax) else first.start_pos
+    end = last.span[1] if isinstance(last, Syntax) else last.end_pos
+    return cast(int, start), cast(int, end)
+
+
+def _make(kind: Callable[..., T], children: Sequence[Child], *fields: object) -> T:
+    """A node that spans its children and is one deeper than the deepest of them."""
+    span = _span(children)
+    depth = 1 + max((child.depth for child in children if isinstance(child, Syntax)), default=0)
+    if depth > MAX_DEPTH:
+        raise _too_deep((span[0], span[0] + 1))
+    return kind(*fields, span=span, depth=depth)
+
+
+def _nodes(children: Iterable[Child]) -> tuple[Any, ...]:
+    return tuple(child for child in children if isinstance(child, Syntax))
+
+
+def _tokens(children: Iterable[Child]) -> tuple[str, ...]:
+    return tuple(str(child) for child in children if not isinstance(child, Syntax))
+
+
+SPELLINGS = {"&&": "&", "and": "&", "||": "|", "or": "|", "not": "!", "=>": "->", "<=>": "<->"}
+SPELLINGS |= {"[]": "G", "always": "G", "<>": "F", "eventually": "F"}
+
+
+def _canonical(token: Child) -> str:
+    return SPELLINGS.get(str(token), str(token))
+
+
+def _fraction(token: Child) -> Fraction:
+    text, span = str(token), _span([token])
+    if len(text) > MAX_DIGITS:
+        raise _Complaint(f"this number has more than {MAX_DIGITS} digits", span)
+    exponent = re.search(r"[eE](.*)", text)
+    if exponent and abs(int(exponent[1])) > MAX_EXPONENT:
+        raise _Complaint(f"the exponent {exponent[1]} is beyond the limit of {MAX_EXPONENT}", span)
+    return Fraction(text)
+
+
+def _check_bound(op: str, bound: Bound | None) -> None:
+    """A bare number counts steps after X and is ambiguous elsewhere; `X[k]` is known by having k twice."""
+    if bound is None:
+        return
+    bare = bound.lower is bound.upper
+    if op.endswith("X") and not bare:
+        raise _Complaint(f"{op} takes one number of steps, as in {op}[3]", bound.span)
+    if bare and not op.endswith("X"):
+        raise _Complaint(f"only X, AX and EX take a bare number; write {op}[0,5] for 'within 5'", bound.span)
+
+
+def _refuse_operator(head: Child) -> None:
+    """In `x == F(p)` the F looks like a function, for no temporal operator may stand there."""
+    text = head.text if isinstance(head, Name) else str(head)
+    if text in OPERATORS:
+        what = f"{text!r} is a temporal operator; it binds looser than what stands before it"
+        raise _Complaint(f"{what}: put it and its operand in brackets", _span([head]))
+
+
+class _Build:
+    """One function per rule of the grammar, from the children of a rule to its node."""
+
+    @staticmethod
+    def number(children: list[Child]) -> Number:
+        return _make(Number, children, _fraction(children[0]))
+
+    @staticmethod
+    def name(children: list[Child]) -> Name:
+        text = str(children[0])
+        if text in FUNCTIONS:
+            raise _Complaint(f"{text!r} is a function; write {text}(...)", _span(children))
+        return _make(Name, children, text)
+
+    @staticmethod
+    def bracketed(children: list[Child]) -> Syntax:
+        """The node inside, which now spans its brackets; they leave no other trace."""
+        return replace(cast(Syntax, children[1]), span=_span(children))
+
+    @staticmethod
+    def call(children: list[Child]) -> Call:
+        _refuse_operator(children[0])
+        return _make(Call, children, str(children[0]), _nodes(children))
+
+    @staticmethod
+    def index(children: list[Child]) -> Index:
+        _refuse_operator(children[0])
+        return _make(Index, children, *_nodes(children))
+
+    @staticmethod
+    def case(children: list[Child]) -> Case:
+        *sign, label, _, value = children
+        if cast("Token", label).type == "NUMBER":
+            number = _fraction(label)
+            return _make(Case, children, -number if sign else number, value)
+        if sign:
+            raise _Complaint(f"a label is a name or a number, not -{label}", _span(sign))
+        return _make(Case, children, str(label), value)
+
+    @staticmethod
+    def match(children: list[Child]) -> Match:
+        subject, *cases = _nodes(children)
+        return _make(Match, children, subject, tuple(cases))
+
+    @staticmethod
+    def prefixed(children: list[Child]) -> Unary:
+        return _make(Unary, children, _canonical(children[0]), children[-1], len(children) - 1)
+
+    @staticmethod
+    def binary(children: list[Child]) -> Binary:
+        left, op, right = children
+        return _make(Binary, children, _canonical(op), left, right)
+
+    @staticmethod
+    def iff(children: list[Child]) -> Nary:
+        return _make(Nary, children, _canonical(children[1]), _nodes(children))
+
+    conjunction = disjunction = iff
+
+    @staticmethod
+    def sum(children: list[Child]) -> Arithmetic:
+        return _make(Arithmetic, children, _tokens(children), _nodes(children))
+
+    product = sum
+
+    @staticmethod
+    def comparison(children: list[Child]) -> Comparison:
+        return _make(Comparison, children, _tokens(children), _nodes(children))
+
+    @staticmethod
+    def instant(children: list[Child]) -> Bound:
+        return _make(Bound, children, children[1], children[1])
+
+    @staticmethod
+    def interval(children: list[Child]) -> Bound:
+        lower, *upper = _nodes(children)
+        return _make(Bound, children, lower, upper[0] if upper else None)
+
+    @staticmethod
+    def within(children: list[Child]) -> Bound:
+        zero = _make(Number, children[:1], Fraction(0))
+        return _make(Bound, children, zero, children[1])
+
+    @staticmethod
+    def modal(children: list[Child]) -> Temporal:
+        op, *bounds, arg = children
+        return _temporal(children, _canonical(op), (arg,), bounds)
+
+    @staticmethod
+    def until(children: list[Child]) -> Temporal:
+        left, op, *bounds, right = children
+        return _temporal(children, str(op), (left, right), bounds)
+
+    @staticmethod
+    def quantified(children: list[Child]) -> Temporal:
+        quantifier, _, inner, _ = children
+        if not isinstance(inner, Temporal) or len(inner.op) > 1:
+            what = f"{quantifier}[...] takes one temporal operator, as in {quantifier}[p U q]"
+            raise _Complaint(f"{what}; put brackets around its operands", _span([inner]))
+        return _make(Temporal, children, str(quantifier) + inner.op, inner.args, inner.bound)
+
+    @staticmethod
+    def range(children: list[Child]) -> Range:
+        return _make(Range, children, *_nodes(children))
+
+    @staticmethod
+    def members(children: list[Child]) -> Members:
+        return _make(Members, children, _nodes(children))
+
+    @staticmethod
+    def sort(children: list[Child]) -> Sort:
+        return _make(Sort, children, str(children[0]), *children[1:])
+
+
+def _temporal(children: list[Child], op: str, args: tuple[Child, ...], bounds: list[Child]) -> Temporal:
+    bound = cast(Bound, bounds[0]) if bounds else None
+    _check_bound(op, bound)
+    return _make(Temporal, children, op, args, bound)
+
+
+# ------------------------------------------------------------------------------------------------- explaining a failure
+
+# What stands where an operand may stand, and what may follow one; each is told in a word or two.
+OPERAND = {"NUMBER": "a number", "NAME": "a name", "LPAR": "'('"}
+STARTS = frozenset({"MINUS", "NOT", "TEMPORAL", "QUANTIFIER", "MATCH"})
+JOINS = frozenset({"PLUS", "MINUS", "STAR", "SLASH", "CARET", "COMPARE", "LE", "AND", "OR", "IMPLIES", "IFF", "UNTIL"})
+FOLLOWS = JOINS | {"LSQB", "LPAR"}  # an index or arguments may follow, but hardly anyone forgets those
+CLOSING = {"RPAR": "')'", "RSQB": "']'", "RBRACE": "'}'", "COMMA": "','", "COLON": "':'", "$END": "the end"}
+OPENING = {"LSQB": "'['", "LBRACE": "'{'", "LPAR": "'('", "MINUS": "'-'"}
+
+HINTS = {
+    "=<": "write '<='",
+    "=": "write '==' to compare",
+    "**": "write '^' for powers",
+    "<>": "write '!=' for unequal",
+    "≤": "write '<='",
+    "≥": "write '>='",
+    "≠": "write '!='",
+    "∧": "write '&'",
+    "∨": "write '|'",
+    "¬": "write '!'",
+    "→": "write '->'",
+    "↔": "write '<->'",
+    "−": "write '-'",
+    "×": "write '*'",
+    "·": "write '*'",
+    "+": "there is no unary plus",
+}
+
+LATEST = r"(?:\b[AE]?[XFGURW]|always|eventually|\[\]|<>)\s*<=\s*[\w.]+\s*$"  # the bound of `F<=5`
+
+
+def _explain(error: UnexpectedInput, text: str) -> _Complaint:
+    """Say in users' words what the grammar stumbled over and what it would have taken."""
+    from lark import UnexpectedToken
+
+    accepted: frozenset[str] = frozenset(cast(Any, error).interactive_parser.accepts())
+    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
+        end = len(text.rstrip())
+        return _Complaint(f"the text ends too early; {_expected(accepted)}", (end, end + 1))
+    start = cast(int, error.pos_in_stream)
+    found = re.compile(r"[A-Za-z0-9_.]+|\[\]|<->|<=>|[-=]>|[<>=!]=|<>|&&|\|\||\*\*|=<|.", re.DOTALL).match(text, start)
+    word = found[0] if found else ""
+    advice = _hint(word, text, start, accepted) or _expected(accepted)
+    return _Complaint(f"unexpected {word!r}; {advice}", (start, start + max(1, len(word))))
+
+
+def _hint(word: str, text: str, start: int, accepted: frozenset[str]) -> str | None:
+    """What to write instead, for the slips that everybody makes."""
+    before = text[max(0, start - 40) : start]
+    last = re.search(r"(\w*)\s*$", before, re.ASCII)
+    previous = last[1] if last else ""
+    if accepted >= OPERAND.keys() and word in {"!", "not", "[]", "<>", "always", "eventually"}:
+        return f"{word!r} binds looser than what stands before it; put it and its operand in brackets"
+    if re.search(LATEST, before) and word in {"+", "*", "/", "^"}:
+        return "put the bound in brackets"
+    if previous in {"A", "E"} and word in {"X", "F", "G"}:
+        return f"write '{previous}{word}' as one word"
+    if previous in OPERATORS and "STAR" in accepted:
+        return f"{previous!r} is read as a label here; put a temporal operator and its operand in brackets"
+    if "STAR" in accepted and re.match(r"[A-Za-z_(]", word) and re.search(r"[\w).\]]$", before, re.ASCII):
+        return "write '*' to multiply"
+    return HINTS["**"] if word == "*" and before.endswith("*") else HINTS.get(word)
+
+
+def _expected(accepted: frozenset[str]) -> str:
+    """`expected one of: an operator, ')'`, from the terminals the grammar would take."""
+    words: list[str] = []
+    if accepted >= OPERAND.keys():
+        words, accepted = list(OPERAND.values()), accepted - OPERAND.keys() - STARTS
+    elif accepted >= {"PLUS", "STAR"}:
+        words, accepted = ["an operator"], accepted - FOLLOWS
+    table = OPERAND | CLOSING | OPENING
+    words += [told for terminal, told in table.items() if terminal in accepted]
+    return f"expected {words[0]}" if len(words) == 1 else f"expected one of: {', '.join(words)}"
