@@ -32,13 +32,9 @@ class Bound:
     upper: Fraction | None = None
 
     def __str__(self) -> str:
-        if self == ALL_TIME:
-            return ""
-        return f"[{_number(self.lower)},{'' if self.upper is None else _number(self.upper)}]"
+        from vernal.logic.printing import bound_text
 
-
-def _number(value: Fraction) -> str:
-    return str(value) if value.denominator == 1 else repr(float(value))
+        return bound_text(self)
 
 
 ALL_TIME = Bound()
@@ -46,7 +42,12 @@ ALL_TIME = Bound()
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A property of the positions of a path, or of states."""
+    """A property of the positions of a path, or of states; `str` prints it as the parser reads it."""
+
+    def __str__(self) -> str:
+        from vernal.logic.printing import text
+
+        return text(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,208 @@
+"""From what was written to what it means: typed expressions, and formulas over them.
+
+Boolean structure becomes formula structure as far as it goes; comparisons, Boolean variables and the like are atoms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from vernal.errors import ParseError, Place, TypeClash, UnsupportedFormula
+from vernal.logic import syntax as s
+from vernal.logic.expressions import Expressions
+from vernal.logic.formula import (
+    ALL_TIME,
+    Always,
+    And,
+    Atom,
+    Bound,
+    Eventually,
+    Formula,
+    Iff,
+    Implies,
+    Next,
+    Not,
+    Or,
+    Quantifier,
+    Release,
+    Temporal,
+    Until,
+    Weak,
+    operands,
+)
+from vernal.logic.normal import classify, order
+from vernal.logic.parser import MAX_DEPTH, parse
+from vernal.logic.printing import number
+from vernal.logic.scope import Scope, system_scope
+from vernal.logic.syntax import Source, Syntax
+from vernal.model import expr as e
+from vernal.model.expr import Expr
+from vernal.model.graph import order as expression_order
+from vernal.model.sorts import BOOL, Sort, join
+
+__all__ = ["Scope", "expression", "formula", "system_scope"]
+
+Text = Syntax | Source | str
+
+MANY_SIGNS = 20  # longer runs of `!` before a formula count as one or two
+
+
+def expression(text: Text, scope: Scope, expected: Sort | None = None, *, source: Source | None = None) -> Expr:
+    """An expression over the scope's names; `expected` is the sort it must fit. `source` says where a Syntax stands."""
+    syntax, where = _read(text, source)
+    reader = Expressions(scope, where)
+    node = reader.read(syntax, expected)
+    if expected is not None and join(node.sort, expected) != expected:
+        advice = "; floor(x) makes a real an int" if (node.sort.is_number and expected.is_number) else ""
+        raise TypeClash(f"expected {expected}, but this is {node.sort}{advice}", place=reader.place(syntax))
+    return node
+
+
+def formula(text: Text, scope: Scope, discrete: bool = True, *, source: Source | None = None) -> Formula:
+    """A property over the scope's names; in continuous time (`discrete` false) bounds may be fractions."""
+    syntax, where = _read(text, source)
+    reader = _Formulas(Expressions(scope, where, in_atom=True), discrete)
+    made = reader.read(syntax)
+    try:
+        classify(made)
+    except UnsupportedFormula as error:
+        raise error.at(reader.odd_one_out()) from None
+    if not discrete:
+        _check_continuous(made, reader.atoms.place(syntax))
+    return made
+
+
+def _read(text: Text, source: Source | None) -> tuple[Syntax, Source | None]:
+    if isinstance(text, Syntax):
+        return text, source
+    where = Source(text) if isinstance(text, str) else text
+    return parse(where), where
+
+
+def _check_continuous(made: Formula, place: Place | None) -> None:
+    """Boolean combinations of G and F over atoms."""
+    for node in order(made):
+        if not isinstance(node, Temporal):
+            continue
+        nested = any(isinstance(inner, Temporal) for arg in operands(node) for inner in order(arg))
+        if nested or node.quantifier or not isinstance(node, Always | Eventually):
+            what = "in continuous time a property is a Boolean combination of G[a,b] and F[a,b] over state atoms"
+            raise UnsupportedFormula(what, place=place)
+
+
+# Formulas -------------------------------------------------------------------------------------------------------------
+
+UNARY = {"F": Eventually, "G": Always}
+TWO = {"U": Until, "R": Release, "W": Weak}
+
+
+@dataclass(frozen=True)
+class _Formulas:
+    """Reads formulas: what is Boolean structure or temporal here, everything else as an atom."""
+
+    atoms: Expressions
+    discrete: bool
+    seen: list[s.Temporal] = field(default_factory=list)
+
+    def odd_one_out(self) -> Place:
+        """The first operator that differs from the first of all in having a path quantifier."""
+        other = next(node for node in self.seen if len(node.op) != len(self.seen[0].op))
+        return self.atoms.place(other) or Place(None, 1, 1)
+
+    def read(self, syntax: Syntax) -> Formula:
+        match syntax:
+            case s.Temporal():
+                return self.temporal(syntax)
+            case s.Unary("!", arg, count):
+                made = self.read(arg)
+                for _ in range(count if count <= MANY_SIGNS else 2 - count % 2):
+                    made = Not(made)
+                return made
+            case s.Binary("->", left, right):
+                return Implies(self.read(left), self.read(right))
+            case s.Nary(op, args):
+                parts = []
+                for arg in args:
+                    parts.append(self.read(arg))
+                return self.junction(syntax, op, parts)
+            case s.Comparison(operators) if len(operators) > 1:
+                return And(tuple([self.atom_of(node, syntax) for node in self.atoms.comparisons(syntax)]))
+        return self.atom(syntax)
+
+    def junction(self, syntax: s.Nary, op: str, parts: list[Formula]) -> Formula:
+        if op != "<->":
+            return And(tuple(parts)) if op == "&" else Or(tuple(parts))
+        if len(parts) > MAX_DEPTH:
+            what = f"a chain of {len(parts)} `<->` is too long; at most {MAX_DEPTH} are read"
+            raise ParseError(what, place=self.atoms.place(syntax))
+        made = parts[0]
+        for part in parts[1:]:
+            made = Iff(made, part)
+        return made
+
+    def atom(self, syntax: Syntax) -> Formula:
+        return self.atom_of(self.atoms.read(syntax, BOOL), syntax)
+
+    def atom_of(self, node: Expr, syntax: Syntax) -> Formula:
+        if node.sort != BOOL:
+            what = f"a property is true or false, but this is of sort {node.sort}; compare it with something"
+            raise TypeClash(what, place=self.atoms.place(syntax))
+        if node.shape:
+            what = f"this is a vector of {node.size} truth values; name a component, as in x[0]"
+            raise TypeClash(what, place=self.atoms.place(syntax))
+        return lift(node)
+
+    def temporal(self, syntax: s.Temporal) -> Formula:
+        self.seen.append(syntax)
+        quantifier = Quantifier(syntax.op[0]) if len(syntax.op) == 2 else None
+        op = syntax.op[-1]
+        if op == "X":
+            return Next(self.read(syntax.args[0]), self.count(syntax), quantifier)
+        bound = ALL_TIME if syntax.bound is None else self.bound(syntax.bound)
+        if op in UNARY:
+            return UNARY[op](self.read(syntax.args[0]), bound, quantifier)
+        return TWO[op](self.read(syntax.args[0]), self.read(syntax.args[1]), bound, quantifier)
+
+    def count(self, syntax: s.Temporal) -> int:
+        if not self.discrete:
+            what = f"{syntax.op} counts steps, and continuous time has none"
+            raise UnsupportedFormula(what, place=self.atoms.place(syntax))
+        return 1 if syntax.bound is None else int(self.instant(syntax.bound.lower))
+
+    def bound(self, syntax: s.Bound) -> Bound:
+        lower = self.instant(syntax.lower)
+        upper = None if syntax.upper is None else self.instant(syntax.upper)
+        if upper is not None and lower > upper:
+            what = f"the bound [{number(lower)},{number(upper)}] is inverted"
+            raise UnsupportedFormula(f"{what}; the lower end comes first", place=self.atoms.place(syntax))
+        return Bound(lower, upper)
+
+    def instant(self, syntax: Syntax) -> Fraction:
+        """An end of a bound: a constant, not negative, and in discrete time a number of steps."""
+        node, place = self.atoms.read(syntax), self.atoms.place(syntax)
+        if not isinstance(node, e.Const) or node.shape or not node.sort.is_number:
+            what = "a bound must be a constant number; it may use parameters and constants, not variables"
+            raise UnsupportedFormula(what, place=place)
+        if node.value < 0:
+            raise UnsupportedFormula(f"the bound {number(node.value)} is negative", place=place)
+        if self.discrete and node.value.denominator != 1:
+            what = f"the bound {number(node.value)} is fractional, but in discrete time it counts steps"
+            raise UnsupportedFormula(what, place=place)
+        return node.value
+
+
+def lift(node: Expr) -> Formula:
+    """A Boolean expression with its outer conjunctions, disjunctions and negations as formulas over atoms."""
+    made: dict[Expr, Formula] = {}
+    for inner in expression_order([node]):
+        match inner:
+            case e.And():
+                made[inner] = And(tuple(made[arg] for arg in inner.args))
+            case e.Or():
+                made[inner] = Or(tuple(made[arg] for arg in inner.args))
+            case e.Not():
+                made[inner] = Not(made[inner.args[0]])
+            case _:
+                made[inner] = Atom(inner)
+    return made[node]

@@ -1,0 +1,175 @@
+"""By how much a formula is true: numbers whose sign is the truth, for searches that want a slope.
+
+A positive margin means true and a negative one false; zero says nothing (`x <= 0` and `x < 0` have the same margin).
+Conjunction and G take the least margin, disjunction and F the largest, negation changes the sign.
+Reference: A. Donzé and O. Maler, Robust satisfaction of temporal logic over real-valued signals, FORMATS 2010.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vernal.errors import UnsupportedFormula
+from vernal.logic.formula import (
+    Always,
+    And,
+    Atom,
+    Eventually,
+    Formula,
+    Iff,
+    Implies,
+    Next,
+    Not,
+    Or,
+    Release,
+    Until,
+    Weak,
+)
+from vernal.logic.normal import classify, fold, horizon, steps, strip_quantifiers
+from vernal.model import build
+from vernal.model import expr as e
+from vernal.model.expr import Expr
+from vernal.model.graph import order
+from vernal.model.sorts import BOOL
+
+Margins = NDArray[np.float64]
+
+
+# Atoms ----------------------------------------------------------------------------------------------------------------
+
+
+def atom_margin(expr: Expr) -> Expr:
+    """An expression that is positive only where the atom is true and negative only where it is false.
+
+    For `a <= b` and `a < b` it is b - a, for `a != b` the distance of the two, for `a == b` its negative: the largest
+    margin of an equation is 0, where it is true. A Boolean without numbers inside has the margin 1 or -1.
+    """
+    known: dict[Expr, Expr] = {}
+    for node in order([expr]):
+        if node.sort == BOOL:
+            known[node] = _margin_of(node, known)
+    return known[expr]
+
+
+def _margin_of(node: Expr, known: dict[Expr, Expr]) -> Expr:
+    match node:
+        case e.Compare(args=(a, b), op=op) if a.sort.is_number and b.sort.is_number:
+            apart = build.absolute(build.sub(a, b))
+            return {"==": build.neg(apart), "!=": apart}.get(op, build.sub(b, a))
+        case e.Not(args=(p,)):
+            return build.neg(known[p])
+        case e.And(args=args):
+            return build.minimum(*(known[arg] for arg in args))
+        case e.Or(args=args):
+            return build.maximum(*(known[arg] for arg in args))
+        case e.If(args=(condition, p, q)):
+            return build.if_(condition, known[p], known[q])
+        case e.Switch(args=(subject, *branches), cases=cases):
+            return build.switch(subject, cases, [known[branch] for branch in branches])
+    return build.if_(node, 1, -1)
+
+
+# Formulas over many runs ----------------------------------------------------------------------------------------------
+
+
+def margins(formula: Formula, margin: Callable[[Expr, int], Margins], length: int) -> Margins:
+    """The margin of a formula at the start of each of many runs, of which positions 0 .. length - 1 are known.
+
+    `margin(atom, t)` has one number for each run. Later positions do not count, as if the runs ended there: F and U
+    must come true before, G and R need not fail after, and an operator that sees no position at all is minus or plus
+    infinity. So within the horizon of a bounded formula the sign is the truth; beyond, it is the truth of the part
+    seen. CTL is read along each run.
+    """
+    if length < 1:
+        raise ValueError("a run has at least one position")
+    classify(formula)
+    path = strip_quantifiers(formula)
+    reach = horizon(path)
+    count = length if reach is None else min(length, reach + 1)
+
+    def rule(node: Formula, args: tuple[Margins, ...]) -> Margins:
+        rows = _atom_rows(node.expr, margin, count) if isinstance(node, Atom) else _quantity(node, args)
+        return np.broadcast_to(rows, (count, rows.shape[1]))
+
+    result: Margins = fold(path, rule)[0]
+    return result
+
+
+def _atom_rows(expr: Expr, margin: Callable[[Expr, int], Margins], count: int) -> Margins:
+    """A row for each position, a column for each run; a constant is as true or false as can be."""
+    if isinstance(expr, e.Const):
+        return np.full((count, 1), np.inf if expr.value else -np.inf)
+    rows = np.broadcast_arrays(*(np.atleast_1d(margin(expr, t)) for t in range(count)))
+    return np.stack(rows).astype(np.float64, copy=False)
+
+
+def _quantity(node: Formula, args: tuple[Margins, ...]) -> Margins:
+    match node:
+        case Not():
+            return -args[0]
+        case And():
+            return _least(*args)
+        case Or():
+            return -_least(*(-arg for arg in args))
+        case Implies():
+            return np.maximum(-args[0], args[1])
+        case Iff():
+            return np.minimum(np.maximum(-args[0], args[1]), np.maximum(args[0], -args[1]))
+        case Next(count=count):
+            return _within(args[0], count, count)
+        case Eventually(bound=bound):
+            return _within(args[0], *steps(bound))
+        case Always(bound=bound):
+            return -_within(-args[0], *steps(bound))
+    return _quantity_of_two(node, args[0], args[1])
+
+
+def _quantity_of_two(node: Formula, p: Margins, q: Margins) -> Margins:
+    match node:
+        case Until(bound=bound):
+            return _until(p, q, *steps(bound))
+        case Release(bound=bound):
+            return -_until(-p, -q, *steps(bound))
+        case Weak(bound=bound):
+            always = -_within(-p, 0, steps(bound)[1])
+            return np.maximum(_until(p, q, *steps(bound)), always)
+    raise UnsupportedFormula(f"{type(node).__name__} is not an operator of the property language")
+
+
+def _least(*args: Margins) -> Margins:
+    result: Margins = np.full((1, 1), np.inf)
+    for arg in args:
+        result = np.minimum(result, arg)
+    return result
+
+
+def _later(rows: Margins, count: int) -> Margins:
+    """The rows count positions later, minus infinity where there are none."""
+    moved = np.full_like(rows, -np.inf)
+    if count < len(rows):
+        moved[: len(rows) - count] = rows[count:]
+    return moved
+
+
+def _within(rows: Margins, lower: int, upper: int | None) -> Margins:
+    """The largest of rows t + lower .. t + upper, for every t, by doubling the window."""
+    width = len(rows) if upper is None else min(upper - lower + 1, len(rows))
+    best, covered = rows, 1
+    while covered < width:
+        shift = min(covered, width - covered)
+        best, covered = np.maximum(best, _later(best, shift)), covered + shift
+    return _later(best, lower)
+
+
+def _until(p: Margins, q: Margins, lower: int, upper: int | None) -> Margins:
+    """p on the way to lower; from there on, q within the bound, and p until q: all three, also as quantities."""
+    p, q = np.broadcast_arrays(p, q)
+    meet = q.copy()
+    for t in range(len(q) - 2, -1, -1):
+        meet[t] = np.maximum(q[t], np.minimum(p[t], meet[t + 1]))
+    width = None if upper is None else upper - lower
+    rest = _later(np.minimum(meet, _within(q, 0, width)), lower)
+    return rest if lower == 0 else np.minimum(rest, -_within(-p, 0, lower - 1))
