@@ -1,3 +1,144 @@
-"""VERification of Neural Agents in the Loop."""
+"""VERification of Neural Agents in the Loop.
+
+    import vernal as vn
+
+    task = vn.load("vcas.toml", v0=-22.5)
+    result = vn.check(task, "AX[3] (h > 100 | h < -100)", timeout=60)
+    match result.verdict:
+        case vn.HOLDS:    print(result.scope)
+        case vn.VIOLATED: result.trace.plot()
+        case vn.UNKNOWN:  print(result.reason)
+
+Names are loaded when first used, so that importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from vernal.evidence.trace import Trace
+
+if TYPE_CHECKING:
+    from vernal.engines.check import check, engines
+    from vernal.errors import InputError, MissingExtra, VernalError
+    from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result, Verdict
+    from vernal.formats.networks import read_network
+    from vernal.formats.task import load
+    from vernal.formats.torch_module import from_torch
+    from vernal.logic.task import Task
+    from vernal.model.build import (
+        absolute,
+        between,
+        choose,
+        clip,
+        eq,
+        floor,
+        if_,
+        maximum,
+        minimum,
+        relu,
+        sign,
+    )
+    from vernal.model.builder import agent, boolean, enum, equals, integer, interval, match, real
+    from vernal.model.builder import system as System  # noqa: N812 - it reads like the class it makes
+    from vernal.model.network import Network
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "vernal.engines.check": ["check", "engines"],
+    "vernal.errors": ["InputError", "MissingExtra", "VernalError"],
+    "vernal.evidence.result": ["HOLDS", "UNKNOWN", "VIOLATED", "Assurance", "Result", "Verdict"],
+    "vernal.formats.networks": ["read_network"],
+    "vernal.formats.task": ["load"],
+    "vernal.formats.torch_module": ["from_torch"],
+    "vernal.logic.task": ["Task"],
+    "vernal.model.build": [
+        "absolute",
+        "between",
+        "choose",
+        "clip",
+        "eq",
+        "floor",
+        "if_",
+        "maximum",
+        "minimum",
+        "relu",
+        "sign",
+    ],
+    "vernal.model.builder": [
+        "agent",
+        "boolean",
+        "enum",
+        "equals",
+        "integer",
+        "interval",
+        "match",
+        "real",
+    ],
+    "vernal.model.network": ["Network"],
+}
+_HOME = {name: (module, name) for module, names in _HOMES.items() for name in names}
+_HOME["System"] = ("vernal.model.builder", "system")
+
+__all__ = [
+    "HOLDS",
+    "UNKNOWN",
+    "VIOLATED",
+    "Assurance",
+    "InputError",
+    "MissingExtra",
+    "Network",
+    "Result",
+    "System",
+    "Task",
+    "Trace",
+    "Verdict",
+    "VernalError",
+    "absolute",
+    "agent",
+    "between",
+    "boolean",
+    "check",
+    "choose",
+    "clip",
+    "engines",
+    "enum",
+    "eq",
+    "equals",
+    "floor",
+    "from_torch",
+    "if_",
+    "integer",
+    "interval",
+    "load",
+    "match",
+    "maximum",
+    "minimum",
+    "read_network",
+    "real",
+    "relu",
+    "sign",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'vernal' has no attribute {name!r}")
+    module, attribute = _HOME[name]
+    value = globals()[name] = getattr(import_module(module), attribute)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def _plot(trace: Trace, file: str | None = None) -> Any:
+    from vernal.report.plots import plot_trace
+
+    return plot_trace(trace, file)
+
+
+Trace.plotter = _plot  # evidence knows no drawing; the package plugs it in

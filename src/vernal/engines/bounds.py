@@ -1,0 +1,185 @@
+"""Linear bounds propagated through time: instant, incomplete, and sound for every bounded formula.
+
+The initial set is covered by boxes and the loop unrolled. At every position each atom is true of all states that can be
+there, false of all, or mixed; the formula is evaluated over these levels in three values. Boxes that stay open are cut
+a few times. What bounds in floating point cannot settle because the margin is zero is asked of exact affine forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+import numpy as np
+
+from vernal.engines.base import Question, unknown
+from vernal.engines.levels import Levels
+from vernal.engines.refute import refuting_trace
+from vernal.errors import Stopped
+from vernal.evidence.result import HOLDS, VIOLATED, Assurance, Evidence, Result
+from vernal.logic.formula import Always, Bound, Formula
+from vernal.logic.normal import classify, horizon, steps
+from vernal.model.sorts import Kind
+from vernal.reduce.initial import Box, initial_boxes
+from vernal.run.budget import Budget
+
+ROUNDS = 8  # how often open boxes are cut
+MAX_OPEN = 512  # boxes looked at together; beyond, bounds alone will not do
+PATIENCE = 3  # rounds in which cutting settles no box, before giving up
+LOOK_AHEAD = 20  # steps looked at for a formula without a bound, to say what is proven
+
+
+@dataclass
+class Tally:
+    """What has become of the boxes so far."""
+
+    proven: int = 0
+    empty: int = 0
+    open: list[Box] = field(default_factory=list)
+    margin: float = np.inf
+    exact: bool = True
+    left_ranges: dict[str, int] = field(default_factory=dict)
+
+    def note(self, levels: Levels) -> None:
+        self.exact &= levels.exact
+        for name, step in levels.range_exits().items():
+            self.left_ranges[name] = min(step, self.left_ranges.get(name, step))
+
+
+class Bounds:
+    """The engine `bounds`."""
+
+    name = "bounds"
+
+    def check(self, question: Question, budget: Budget) -> Result:
+        classify(question.formula)
+        reach = horizon(question.formula)
+        if reach is None:
+            return self._unbounded(question, budget)
+        tally = Tally(open=list(initial_boxes(question.system).boxes))
+        reason = "the bounds are too loose to decide"
+        first: Levels | None = None
+        try:
+            idle = 0
+            for number in range(ROUNDS):
+                budget.check()
+                budget.progress(f"bounds: {len(tally.open)} boxes, round {number + 1}", number / ROUNDS)
+                levels = Levels(question.system, tally.open, budget, reach)
+                first = first or levels
+                refuted = self._round(question, levels, tally)
+                if refuted is not None:
+                    return refuted
+                if not tally.open:
+                    return self._holds(question, tally, reach)
+                idle = idle + 1 if len(tally.open) == len(levels.boxes) else 0
+                halves = [] if idle == PATIENCE else _cut(tally.open)
+                if not halves or len(halves) > MAX_OPEN:
+                    break
+                tally.open = halves
+        except Stopped as stop:
+            reason = stop.reason
+        proven = None if first is None else proven_steps(question.formula, first)
+        return unknown(
+            question,
+            self.name,
+            f"{reason}; try a smaller initial set, a shorter bound or another engine",
+            proven_steps=proven,
+            statistics={"boxes proven": tally.proven, "boxes open": len(tally.open)},
+        )
+
+    def _round(self, question: Question, levels: Levels, tally: Tally) -> Result | None:
+        """Sort the boxes into proven, empty and open; a refuted one with its evidence ends the search."""
+        still_open: list[Box] = []
+        for index, box in enumerate(levels.boxes):
+            answer = levels.evaluate(question.formula, index)
+            if levels.is_empty(index):
+                tally.empty += 1
+            elif answer is True:
+                tally.proven += 1
+                tally.margin = min(tally.margin, levels.margin(question.formula, index))
+            elif answer is False and (refuted := self._refuted(question, box)) is not None:
+                return refuted
+            else:
+                still_open.append(box)
+        levels.raise_if_stopped()
+        tally.note(levels)
+        tally.open = still_open
+        return None
+
+    def _refuted(self, question: Question, box: Box) -> Result | None:
+        """A box in which every state fails, as a verdict; None where no concrete state of it could be shown."""
+        found = refuting_trace(question, box)
+        if found is None:
+            return None
+        return Result(
+            str(question.formula),
+            VIOLATED,
+            self.name,
+            question.name,
+            assurance=found.assurance,
+            evidence=Evidence.TRACE,
+            trace=found.trace,
+            step=found.step,
+            notes=found.notes,
+        )
+
+    def _holds(self, question: Question, tally: Tally, reach: int) -> Result:
+        vacuous = tally.proven == 0
+        notes = ["vacuous: there is no initial state"] if vacuous else []
+        notes += [f"{name} may leave its range from step {step} on" for name, step in tally.left_ranges.items()]
+        return Result(
+            str(question.formula),
+            HOLDS,
+            self.name,
+            question.name,
+            scope=f"up to step {reach}",
+            assurance=Assurance.EXACT if tally.exact else Assurance.RIGOROUS,
+            margin=tally.margin if np.isfinite(tally.margin) else None,
+            vacuous=vacuous,
+            notes=tuple(notes),
+            statistics={"boxes": tally.proven + tally.empty},
+        )
+
+    def _unbounded(self, question: Question, budget: Budget) -> Result:
+        """An unbounded formula is not for this engine, but what holds for the first steps is worth saying."""
+        proven = None
+        if isinstance(question.formula, Always) and horizon(question.formula.arg) is not None:
+            lower = int(question.formula.bound.lower)
+            cut = replace(question.formula, bound=Bound(Fraction(lower), Fraction(lower + LOOK_AHEAD)))
+            reach = horizon(cut)
+            assert reach is not None
+            levels = Levels(question.system, list(initial_boxes(question.system).boxes), budget, reach)
+            proven = proven_steps(cut, levels)
+        reason = "the formula has no bound and this engine decides bounded formulas only; bound it, as in G[0,20] p"
+        return unknown(question, self.name, reason, proven_steps=proven)
+
+
+def proven_steps(formula: Formula, levels: Levels) -> int | None:
+    """For `G` and `AG`: the last step up to which the claim is proven of all boxes."""
+    if not isinstance(formula, Always):
+        return None
+    lower, upper = steps(formula.bound)
+    assert upper is not None
+    for last in range(upper, lower - 1, -1):
+        cut = replace(formula, bound=Bound(Fraction(lower), Fraction(last)))
+        if all(levels.evaluate(cut, index) is True for index in range(len(levels.boxes))):
+            return last
+    return None
+
+
+def _cut(boxes: Sequence[Box]) -> list[Box]:
+    """Every box in halves along its widest real component; none where nothing is left to cut."""
+    halves: list[Box] = []
+    for box in boxes:
+        widths = [
+            (high - low, var, component)
+            for var, ends in box.ends.items()
+            if var.sort.kind is Kind.REAL
+            for component, (low, high) in enumerate(ends)
+        ]
+        width, var, component = max(widths, key=lambda entry: entry[0], default=(Fraction(0), None, 0))
+        if var is None or width == 0:
+            return []
+        halves.extend(box.halves(var, component))
+    return halves

@@ -1,0 +1,121 @@
+"""From a float run to an exact path: the lift that turns a candidate into evidence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+
+from vernal.engines.simulation import Plan, Runs
+from vernal.evidence import confirm, replay
+from vernal.evidence.replay import PRECISIONS, NotAPath
+from vernal.evidence.trace import Trace
+from vernal.interpret import concrete
+from vernal.logic.formula import Formula
+from vernal.model.expr import Argmax, Between, Choose, Expr
+from vernal.model.sorts import REAL
+from vernal.model.system import OneOf, Start, System
+
+FAR = Fraction(10**400)  # beyond every interval: replay moves it to the exact end
+
+Taken = dict[Expr, int | Fraction | Sequence[Fraction]]
+
+
+def violation(
+    runs: Runs, row: int, formula: Formula, tick: Callable[[], None] = lambda: None, *, short: bool = False
+) -> Trace | None:
+    """The run as an exact path on which the formula is false, cut where that is decided; None if it is no such path.
+
+    With `short`, starts and disturbances are rounded to a few digits: where the violation survives that, the trace is
+    one that people can read.
+    """
+    system = runs.system
+    one = runs.plan.rows(np.array([row]))
+    first, memory = first_values(system, one, short)
+    taken = decisions_taken(runs, row, short)
+    for precision in PRECISIONS[:4]:
+        walk = partial(replay.run, system, first, taken, memory=memory, least_precision=precision, tick=tick)
+        try:
+            trace = walk(steps=int(runs.lengths[row]) - 1)
+            answer = confirm.truth(trace, formula)
+            if answer is not None:
+                return None if answer else walk(steps=confirm.decided_at(trace, formula))
+        except NotAPath:
+            return None
+    return None
+
+
+# Floats as exact values -----------------------------------------------------------------------------------------------
+
+
+def first_values(
+    system: System, plan: Plan, short: bool = False
+) -> tuple[dict[str, Fraction], dict[str, tuple[Fraction, ...]]]:
+    """The first state and memory of a single run, exactly inside the initial box."""
+    state: dict[str, Fraction] = {}
+    for variable in system.state:
+        number = float(plan.first[variable.var][0])
+        exact = _inside(number, system.init.starts[variable.name], short)
+        state[variable.name] = exact if variable.sort == REAL else Fraction(round(exact))
+    memory: dict[str, tuple[Fraction, ...]] = {}
+    for agent in system.agents:
+        values = [
+            _inside(float(plan.first[slot.var][0, index]), start, short)
+            for slot in agent.slots
+            for index, start in enumerate(slot.starts)
+        ]
+        if values:
+            memory[agent.name] = tuple(values)
+    return state, memory
+
+
+def _inside(number: float, start: Start, short: bool) -> Fraction:
+    """The decimal the float prints as, or the end or element it stands for."""
+    if isinstance(start, OneOf):
+        return min(start.values, key=lambda value: abs(float(value) - number))
+    for end in (start.lower, start.upper):
+        if float(end) == number:
+            return end
+    if short:  # to a thousandth of the interval, as a decimal
+        number = round(number, 3 - math.floor(math.log10(float(start.upper - start.lower))))
+    return min(max(Fraction(repr(number)), start.lower), start.upper)
+
+
+def decisions_taken(runs: Runs, row: int, short: bool = False) -> list[Taken]:
+    """Every decision of one run, by node: options, disturbances as decimals, and the winners of argmax."""
+    nodes = list(runs.plan.decisions)
+    computed: list[Expr] = [node for node in nodes if isinstance(node, Between | Argmax)]
+    program = concrete.compile(computed)
+    made: list[Taken] = []
+    for t in range(int(runs.lengths[row])):
+        inputs = {node: array[row : row + 1] for node, array in runs.inputs(t).items()}
+        values = dict(zip(computed, program(inputs, 1), strict=True))
+        taken: Taken = {}
+        for node in nodes:
+            position = runs.plan.decisions[node][row, t]
+            if isinstance(node, Choose):
+                taken[node] = int(position)
+            elif isinstance(node, Between):
+                taken[node] = _disturbance(position, values[node][0], short)
+            elif not np.isnan(values[node][0]):
+                taken[node] = int(values[node][0])
+        made.append(taken)
+    return made
+
+
+def _disturbance(position: concrete.Array, value: concrete.Array, short: bool) -> Fraction | Sequence[Fraction]:
+    if np.ndim(value):
+        return tuple(_scalar_disturbance(float(p), float(v), short) for p, v in zip(position, value, strict=True))
+    return _scalar_disturbance(float(position), float(value), short)
+
+
+def _scalar_disturbance(position: float, value: float, short: bool) -> Fraction:
+    """The decimal of the float; at the ends of the interval, whatever the exact end is."""
+    if position in (0.0, 1.0):
+        return FAR if position else -FAR
+    if not np.isfinite(value):
+        return Fraction(0)
+    return Fraction(f"{value:.4g}" if short else repr(value))

@@ -1,0 +1,46 @@
+"""The engine `auto`: what fits, cheapest first, until somebody has a sound answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from vernal.engines.base import Engine, Question
+from vernal.engines.bounds import Bounds
+from vernal.engines.falsify import Falsify
+from vernal.errors import Stopped
+from vernal.evidence.result import UNKNOWN, Result
+from vernal.run.budget import Budget
+
+
+class Portfolio:
+    """A short search for a counterexample, then a proof by bounds, then a longer search."""
+
+    name = "auto"
+
+    def check(self, question: Question, budget: Budget) -> Result:
+        answers: list[Result] = []
+        stages: list[Engine] = [Falsify(), Bounds()]
+        for engine in stages:
+            try:
+                result = engine.check(question, budget)
+            except Stopped as stop:
+                return _combine(answers, question, stop.reason)
+            if result.verdict is not UNKNOWN:
+                return result
+            answers.append(result)
+        return _combine(answers, question, None)
+
+
+QUICK = 2
+THOROUGH = 20
+
+
+def _combine(answers: list[Result], question: Question, stopped: str | None) -> Result:
+    """What all engines together know: their reasons, and the most that one of them proved."""
+    reasons = dict.fromkeys(f"{answer.engine}: {answer.reason}" for answer in answers[-2:])
+    reason = "; ".join([*([stopped] if stopped else []), *reasons]) or "nothing was tried"
+    proven = max((a.proven_steps for a in answers if a.proven_steps is not None), default=None)
+    if not answers:
+        return Result(str(question.formula), UNKNOWN, "auto", question.name, reason=reason)
+    statistics = {key: value for answer in answers for key, value in answer.statistics.items()}
+    return replace(answers[-1], engine="auto", reason=reason, proven_steps=proven, statistics=statistics)

@@ -1,0 +1,71 @@
+"""Systems with one path: nothing to choose and one place to start, so an exact replay is the whole truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from flint import arb, ctx, fmpq
+
+from vernal.engines.lift import FAR, Taken
+from vernal.engines.search import uncertain
+from vernal.engines.simulation import starts
+from vernal.evidence import replay
+from vernal.evidence.confirm import Facts
+from vernal.evidence.replay import PRECISIONS, NotAPath
+from vernal.evidence.trace import Trace
+from vernal.interpret import exact, reals
+from vernal.interpret.exact import Result
+from vernal.model.expr import Argmax, Between, Choose
+from vernal.model.system import OneOf, Start, System
+
+
+def has_one_start(system: System) -> bool:
+    """Whether every variable and memory starts with one value."""
+    return all(_is_single(start) for _, _, start, _ in starts(system))
+
+
+def _is_single(start: Start) -> bool:
+    return len(set(start.values)) == 1 if isinstance(start, OneOf) else start.lower == start.upper
+
+
+def only_path(system: System, steps: int, tick: Callable[[], None] = lambda: None) -> Trace | None:
+    """The one path of a system, in exact numbers, if it provably has only one that far."""
+    if not has_one_start(system) or any(isinstance(node, Choose | Between) for node in uncertain(system)):
+        return None
+    first = {var.name: _single(start) for var, index, start, _ in starts(system) if index is None}
+    taken = _forced(system)
+    try:
+        trace = replay.run(system, first, [taken] * (steps + 1), steps, tick=tick)
+    except NotAPath:
+        return None
+    return trace if all(_no_ties(system, trace, t, taken) for t in range(len(trace))) else None
+
+
+def _single(start: Start) -> Fraction:
+    return start.values[0] if isinstance(start, OneOf) else start.lower
+
+
+def _forced(system: System) -> Taken:
+    """The decisions that can only go one way: a choice of one option, an interval of one point."""
+    return {node: 0 if isinstance(node, Choose) else FAR for node in system.step.names if not isinstance(node, Argmax)}
+
+
+def _no_ties(system: System, trace: Trace, t: int, taken: Taken) -> bool:
+    """Whether every argmax has one winner at this position, for certain."""
+    scores = [node.args[0] for node in system.step.names if isinstance(node, Argmax)]
+    if not scores:
+        return True
+    with ctx.workprec(PRECISIONS[-1]):
+        given = Facts(trace, system).inputs(t)
+        outcome = exact.run(scores, given, taken, PRECISIONS[-1], lenient=True)
+        return all(_has_one_winner(value) for value in outcome.values)
+
+
+def _has_one_winner(scores: Result) -> bool:
+    """Whether one score exceeds all others; undefined and overlapping scores do not say so."""
+    assert isinstance(scores, tuple)
+    numbers = [reals.rational(score) if isinstance(score, Fraction) else score for score in scores]
+    known = [number for number in numbers if isinstance(number, fmpq | arb)]
+    beaten = [all(reals.less(other, best) for j, other in enumerate(known) if j != i) for i, best in enumerate(known)]
+    return len(known) == len(scores) and any(beaten)

@@ -1,0 +1,135 @@
+"""What a formula says of an exact trace: its truth, its margin, and what both rest on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+from flint import arb, ctx
+from numpy.typing import NDArray
+
+from vernal.evidence.replay import PRECISIONS
+from vernal.evidence.result import Assurance
+from vernal.evidence.trace import Enclosure, Number, Trace, Value
+from vernal.interpret import exact, reals
+from vernal.interpret.exact import Given, Result
+from vernal.logic.formula import Formula
+from vernal.logic.normal import atoms
+from vernal.logic.semantics import atom_margin, evaluate, margins
+from vernal.model import build
+from vernal.model.expr import Expr, Nonlinear, Pi, Pow, Role
+from vernal.model.graph import order, substitute
+from vernal.model.system import System
+
+PRECISION = PRECISIONS[-1]  # a few comparisons; the width of the enclosures is what limits
+
+
+def truth(trace: Trace, formula: Formula, system: System | None = None, *, position: int = 0) -> bool | None:
+    """The truth of the formula on the trace, read along this one path; None where the trace does not decide it."""
+    facts = Facts(trace, system or trace.system)
+    ends = trace.complete and trace.loop is None
+    return evaluate(formula, facts.truth, len(trace), position=position, loop=trace.loop, complete=ends)
+
+
+def decided_at(trace: Trace, formula: Formula, system: System | None = None) -> int:
+    """The first position by which the trace decides the formula."""
+    facts = Facts(trace, system or trace.system)
+    for length in range(1, len(trace)):
+        if evaluate(formula, facts.truth, length) is not None:
+            return length - 1
+    return len(trace) - 1
+
+
+def margin(trace: Trace, formula: Formula, system: System | None = None) -> float | None:
+    """By how much the formula is true on the trace, from exact values; None where that is no finite number."""
+    facts = Facts(trace, system or trace.system)
+    value = float(margins(formula, facts.margin, len(trace))[0])
+    return value if math.isfinite(value) else None
+
+
+def assurance(trace: Trace, formula: Formula, system: System | None = None) -> Assurance:
+    """Exact where everything on the way is rational, else rigorous."""
+    facts = Facts(trace, system or trace.system)
+    roots = [*facts.system.step.roots, *(facts.closed(atom) for atom in atoms(formula)), *facts.system.init.where]
+    values = [value for step in trace.steps for group in (step.state, step.actions) for value in group.values()]
+    rational = not any(_may_be_irrational(node) for node in order(roots))
+    return Assurance.EXACT if rational and not any(_is_enclosed(v) for v in values) else Assurance.RIGOROUS
+
+
+def close_atom(system: System, atom: Expr) -> Expr:
+    """The atom over state, memory and action variables: lets are filled in, agents are not computed again."""
+    step = system.step
+    lets: dict[Expr, Expr] = {build.var(n, x.sort, x.shape, Role.LET): x for n, x in step.lets.items()}
+    actions: dict[Expr, Expr] = {
+        x: build.var(n, x.sort, x.shape, Role.ACTION) for n, x in step.actions.items() if x.args
+    }
+    return substitute(substitute([atom], lets), actions)[0]
+
+
+def _may_be_irrational(node: Expr) -> bool:
+    return isinstance(node, Nonlinear | Pi) or (isinstance(node, Pow) and node.exponent.denominator != 1)
+
+
+def _is_enclosed(value: Value) -> bool:
+    return any(isinstance(item, Enclosure) for item in (value if isinstance(value, tuple) else (value,)))
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Atoms at the positions of a trace. Actions are taken from the trace, lets are computed from them."""
+
+    trace: Trace
+    system: System
+    known: dict[Expr, Expr] = field(default_factory=dict)
+
+    def truth(self, atom: Expr, t: int) -> bool | None:
+        value = self.value(self.closed(atom), t)
+        return value if isinstance(value, bool) else None
+
+    def margin(self, atom: Expr, t: int) -> NDArray[np.float64]:
+        value = self.value(atom_margin(self.closed(atom)), t)
+        return np.array([_float(value)])
+
+    def closed(self, atom: Expr) -> Expr:
+        if atom not in self.known:
+            self.known[atom] = close_atom(self.system, atom)
+        return self.known[atom]
+
+    def value(self, node: Expr, t: int) -> Result:
+        with ctx.workprec(PRECISION):
+            (value,) = exact.evaluate([node], self.inputs(t), {}, PRECISION)
+        return value
+
+    def inputs(self, t: int) -> Mapping[Expr, Given]:
+        step, position = self.system.step, self.trace.steps[t]
+        given: dict[Expr, Given] = {var: _ball(position.state[var.name]) for var in step.state}
+        for name, action in step.actions.items():
+            given[build.var(name, action.sort, action.shape, Role.ACTION)] = _ball(position.actions[name])
+        for agent in self.system.agents:
+            start = 0
+            for slot in agent.slots:
+                memory = position.memory[agent.name]
+                assert isinstance(memory, tuple)
+                given[slot.var] = [_scalar(item) for item in memory[start : start + slot.var.size]]
+                start += slot.var.size
+        return given
+
+
+def _ball(value: Value) -> Given:
+    return tuple(_scalar(item) for item in value) if isinstance(value, tuple) else _scalar(value)
+
+
+def _scalar(value: Number) -> Fraction | arb:
+    return reals.ball(value.lower, value.upper) if isinstance(value, Enclosure) else value
+
+
+def _float(value: Result) -> float:
+    if isinstance(value, arb):
+        return float(value.mid())
+    try:
+        return float(value) if isinstance(value, Fraction) else math.nan
+    except OverflowError:
+        return math.nan

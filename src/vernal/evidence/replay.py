@@ -1,0 +1,386 @@
+"""Replay: a path recomputed exactly from its first state, its draws and its tie choices.
+
+A path found in floating point, or read from a file, is only a list of decisions. Here it is walked again in rationals,
+or in enclosures of rising precision where a function has no rational value; what comes out is a path of the system as
+written, whatever was recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from flint import arb
+
+from vernal.errors import VernalError
+from vernal.evidence.trace import Choice, Enclosure, Number, Trace, TraceStep, Value
+from vernal.evidence.trace_file import step_json
+from vernal.evidence.trace_values import settled
+from vernal.interpret import exact, reals
+from vernal.interpret.exact import Given, Outcome
+from vernal.interpret.reals import Undefined
+from vernal.model.expr import Argmax, Between, Choose, Expr
+from vernal.model.sorts import Kind, Sort
+from vernal.model.system import OneOf, Start, System
+
+PRECISIONS = (128, 256, 512, 1024, 2048, 4096)  # bits, tried in turn until nothing is undecided
+
+# By the names of `system.step.names`, or by the nodes themselves where branches share a name.
+Decisions = Mapping[str, int | Fraction | Sequence[Fraction]] | Mapping[Expr, int | Fraction | Sequence[Fraction]]
+Point = Mapping[str, Fraction]
+Memory = Mapping[str, Sequence[Fraction]]  # by agent
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Where a record and the system part: step, variable, both values, and why."""
+
+    step: int
+    why: str
+    variable: str | None = None
+    recorded: object = None
+    recomputed: object = None
+
+    def __str__(self) -> str:
+        place = f"step {self.step}" + (f", {self.variable}" if self.variable else "")
+        if self.recorded is None and self.recomputed is None:
+            return f"{place}: {self.why}"
+        return f"{place}: recorded {self.recorded}, recomputed {self.recomputed} ({self.why})"
+
+
+class NotAPath(VernalError):
+    """These decisions do not make a path of the system."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+
+
+class Undecided(Exception):
+    """The balls overlap; more precision may tell."""
+
+    def __init__(self, step: int, variable: str) -> None:
+        super().__init__(step, variable)
+        self.step, self.variable = step, variable
+
+
+# Making a path --------------------------------------------------------------------------------------------------------
+
+
+def run(
+    system: System,
+    first: Point,
+    decisions: Sequence[Decisions],
+    steps: int,
+    memory: Memory | None = None,
+    *,
+    least_precision: int = 0,
+    tick: Callable[[], None] = lambda: None,
+) -> Trace:
+    """The path from the first state under these decisions, as far as `steps` transitions or the end of the path.
+
+    A disturbance just outside its interval (a rounding) is moved to the nearer end, and an action that is not maximal
+    gives way to the first that is; the trace says what was really taken. The first state has to be an initial one.
+    `tick` is called at every step and may stop the walk by raising.
+    """
+    last: Undecided | None = None
+    for precision in PRECISIONS:
+        if precision >= least_precision:
+            try:
+                return Run(system, decisions, precision, tick).walk(first, memory or first_memory(system), steps)
+            except Undecided as doubt:
+                last = doubt
+    assert last is not None
+    why = f"undecided with {PRECISIONS[-1]} bits: a comparison of reals that may be equal"
+    raise NotAPath(Problem(last.step, why, last.variable))
+
+
+def first_memory(system: System) -> dict[str, tuple[Fraction, ...]]:
+    """What agents remember at first: the value given, or the lowest of several."""
+    return {
+        agent.name: tuple(_lowest(start) for slot in agent.slots for start in slot.starts)
+        for agent in system.agents
+        if agent.slots
+    }
+
+
+def _lowest(start: Start) -> Fraction:
+    return start.values[0] if isinstance(start, OneOf) else start.lower
+
+
+@dataclass(frozen=True)
+class Run:
+    """One walk at one precision."""
+
+    system: System
+    decisions: Sequence[Decisions]
+    precision: int
+    tick: Callable[[], None]
+
+    def walk(self, first: Point, memory: Memory, steps: int) -> Trace:
+        self.check_first(first, memory)
+        inputs: dict[Expr, Any] = {variable.var: first[variable.name] for variable in self.system.state}
+        inputs.update(self.split_memory(memory))
+        made: list[TraceStep] = []
+        for t in range(steps + 1):
+            self.tick()
+            moves = t < steps and self.enabled(inputs, t)
+            roots, names = self.roots(guard=t < steps, moves=moves)
+            outcome = self.compute(roots, inputs, t, names)
+            made.append(self.record(inputs, outcome, t))
+            if not moves:
+                break
+            after = outcome.values[-len(self.system.step.inputs) :]
+            inputs = dict(zip(self.system.step.inputs, after, strict=True))
+        return Trace(tuple(made), complete=self.ends(inputs, len(made) - 1), system=self.system)
+
+    def enabled(self, inputs: Mapping[Expr, Given], t: int) -> bool:
+        (truth,) = self.compute([self.system.step.enabled], inputs, t, ["enabled"]).values
+        return bool(truth)
+
+    def ends(self, inputs: Mapping[Expr, Given], t: int) -> bool:
+        """Whether the path is at its end; where a draw that is not recorded decides it, it is not said to be."""
+        try:
+            return not self.enabled(inputs, t)
+        except NotAPath:
+            return False
+
+    def roots(self, guard: bool, moves: bool) -> tuple[list[Expr], list[str]]:
+        """What is asked at a position: the actions, the guard if a step is wanted, what follows if it is taken."""
+        step = self.system.step
+        roots, names = list(step.actions.values()), list(step.actions)
+        if guard:
+            roots, names = [*roots, step.enabled], [*names, "enabled"]
+        if moves:
+            roots += [*step.next_state, *step.next_memory]
+            names += [variable.name for variable in step.inputs]
+        return roots, names
+
+    def compute(self, roots: Sequence[Expr], inputs: Mapping[Expr, Given], t: int, names: Sequence[str]) -> Outcome:
+        """The roots' values, each of them known."""
+        try:
+            outcome = exact.run(roots, inputs, self.named(t), self.precision, lenient=True)
+        except LookupError as error:
+            raise NotAPath(Problem(t, str(error.args[0]))) from None
+        for name, value in zip(names, outcome.values, strict=True):
+            for item in value if isinstance(value, tuple) else (value,):
+                if isinstance(item, Undefined):
+                    raise NotAPath(Problem(t, f"the value is undefined: {item.why}", name))
+                if item is None or not settled(_number(item)):
+                    raise Undecided(t, name)
+        return outcome
+
+    def named(self, t: int) -> dict[Expr, Given]:
+        """The recorded decisions at t, by node."""
+        recorded: Mapping[Any, Given] = self.decisions[t] if t < len(self.decisions) else {}
+        names = self.system.step.names
+        return {node: recorded[key] for node, name in names.items() for key in (node, name) if key in recorded}
+
+    def record(self, inputs: Mapping[Expr, Given], outcome: Outcome, t: int) -> TraceStep:
+        """The position as it will be shown: draws under their names, ties of agents as their actions."""
+        step = self.system.step
+        actions = dict(zip(step.actions, (_value(v) for v in outcome.values), strict=False))
+        choices: dict[str, Choice] = {}
+        disturbances: dict[str, Value] = {}
+        recorded = self.named(t)
+        for node, name in step.names.items():
+            if node not in outcome.reached:
+                continue
+            value = _value(outcome.reached[node])
+            if isinstance(node, Between):
+                disturbances[name] = value
+            elif isinstance(node, Choose):
+                choices[name] = Choice(_index(recorded[node]), value)
+            elif node is not step.actions.get(name):
+                choices[name] = Choice(_index(value), value)
+        state = {variable.name: _value(inputs[variable.var]) for variable in self.system.state}
+        return TraceStep(state, actions, choices, disturbances, self.join_memory(inputs))
+
+    def split_memory(self, memory: Memory) -> dict[Expr, Given]:
+        """Each agent's memory, cut into its slots."""
+        parts: dict[Expr, Given] = {}
+        for agent in self.system.agents:
+            start = 0
+            for slot in agent.slots:
+                parts[slot.var] = tuple(memory[agent.name][start : start + slot.var.size])
+                start += slot.var.size
+        return parts
+
+    def join_memory(self, inputs: Mapping[Expr, Given]) -> dict[str, Value]:
+        joined: dict[str, Value] = {}
+        for agent in self.system.agents:
+            parts = [_value(inputs[slot.var]) for slot in agent.slots]
+            if parts:
+                joined[agent.name] = tuple(item for part in parts if isinstance(part, tuple) for item in part)
+        return joined
+
+    # The initial set
+
+    def check_first(self, first: Point, memory: Memory) -> None:
+        """The first state has to be an initial one, exactly."""
+        for variable in self.system.state:
+            name = variable.name
+            if name not in first:
+                raise NotAPath(Problem(0, "the first state does not say its value", name))
+            start = self.system.init.starts[name]
+            if not _is_of(first[name], variable.sort) or not _starts(first[name], start):
+                raise NotAPath(Problem(0, f"{first[name]} is not an initial value ({_shown(start)})", name))
+        for agent in self.system.agents:
+            self.check_memory(agent.name, [s for slot in agent.slots for s in slot.starts], memory)
+        self.check_where(first)
+
+    def check_memory(self, agent: str, starts: Sequence[Start], memory: Memory) -> None:
+        values = memory.get(agent, ())
+        if len(values) != len(starts):
+            raise NotAPath(Problem(0, f"the memory has {len(starts)} components, not {len(values)}", agent))
+        for value, start in zip(values, starts, strict=True):
+            if not _starts(value, start):
+                raise NotAPath(Problem(0, f"{value} is not an initial memory ({_shown(start)})", agent))
+
+    def check_where(self, first: Point) -> None:
+        inputs: dict[Expr, Given] = {variable.var: first[variable.name] for variable in self.system.state}
+        for number, truth in enumerate(exact.evaluate(self.system.init.where, inputs, {}, self.precision), start=1):
+            if truth is None:
+                raise Undecided(0, f"where #{number}")
+            if truth is not True:
+                raise NotAPath(Problem(0, f"the first state does not satisfy constraint {number} of init.where"))
+
+
+def _is_of(value: Fraction, sort: Sort) -> bool:
+    if sort.kind is Kind.REAL:
+        return True
+    limit = {Kind.BOOL: 2, Kind.ENUM: len(sort.labels)}.get(sort.kind)
+    return value.denominator == 1 and (limit is None or 0 <= value < limit)
+
+
+def _starts(value: Fraction, start: Start) -> bool:
+    return value in start.values if isinstance(start, OneOf) else start.lower <= value <= start.upper
+
+
+def _shown(start: Start) -> str:
+    if isinstance(start, OneOf):
+        return f"one of {', '.join(str(value) for value in start.values)}"
+    return f"[{start.lower}, {start.upper}]"
+
+
+# Numbers --------------------------------------------------------------------------------------------------------------
+
+
+def _value(item: Any) -> Value:
+    return tuple(_number(part) for part in item) if isinstance(item, tuple) else _number(item)
+
+
+def _number(item: Any) -> Number:
+    return Enclosure(*reals.ends(item)) if isinstance(item, arb) else Fraction(item)
+
+
+def _index(value: Any) -> int:
+    assert isinstance(value, Fraction | int)
+    return int(value)
+
+
+# Checking a record ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Whether a recorded trace is a path of the system; if not, where it fails."""
+
+    accepted: bool
+    problem: Problem | None = None
+    trace: Trace | None = None  # recomputed, in exact numbers
+
+
+def verify(system: System, recorded: Trace) -> Replay:
+    """Recompute a recorded trace and compare it value by value, after the rounding with which traces are written."""
+    steps = len(recorded.steps) - (recorded.loop is None)
+    first = {name: _exact(value) for name, value in recorded.steps[0].state.items()}
+    memory = {name: [_exact(v) for v in _items(value)] for name, value in recorded.steps[0].memory.items()}
+    try:
+        trace = run(system, first, [decisions_of(system, step) for step in recorded.steps], steps, memory)
+    except NotAPath as error:
+        return Replay(False, error.problem)
+    problem = _first_difference(system, recorded, trace)
+    if problem is None and recorded.loop is not None:
+        problem = _open_loop(recorded.loop, len(recorded.steps), trace)
+        trace = Trace(trace.steps[: len(recorded.steps)], recorded.loop, system=system)
+    return Replay(problem is None, problem, trace)
+
+
+def decisions_of(system: System, step: TraceStep) -> dict[str, int | Fraction | Sequence[Fraction]]:
+    """What was decided at a recorded position: options, disturbances, and the winners of argmax."""
+    made: dict[str, int | Fraction | Sequence[Fraction]] = {n: choice.index for n, choice in step.choices.items()}
+    for name, value in step.disturbances.items():
+        made[name] = tuple(map(_exact, value)) if isinstance(value, tuple) else _exact(value)
+    for name, action in system.step.actions.items():
+        if isinstance(action, Argmax) and name in step.actions:
+            made[system.step.names[action]] = int(_exact(step.actions[name]))
+    return made
+
+
+def _items(value: Value) -> tuple[Number, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _exact(value: Value) -> Fraction:
+    assert not isinstance(value, tuple)
+    return value.middle if isinstance(value, Enclosure) else value
+
+
+def _first_difference(system: System, recorded: Trace, trace: Trace) -> Problem | None:
+    for t, old in enumerate(recorded.steps):
+        if t >= len(trace.steps):
+            return Problem(t, "the path ends before: the system is not enabled")
+        said, found = (dict(_leaves(step_json(step, system, t == 0))) for step in (old, trace.steps[t]))
+        for name in [*said, *(name for name in found if name not in said)]:
+            if said.get(name) != found.get(name):
+                why = "the values differ" if name in said and name in found else "only one of them has a value"
+                return Problem(t, why, name, _text(said.get(name)), _text(found.get(name)))
+    return None
+
+
+def _text(value: object) -> str:
+    return "nothing" if value is None else str(value)
+
+
+def _leaves(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The values of a step under names one would say: `h`, `advisor`, `choice accel`, `memory of advisor[3]`."""
+    for group, items in document.items():
+        for name, value in items.items():
+            title = {"choices": f"choice {name}", "memory": f"memory of {name}"}.get(group, name)
+            title = f"disturbance {name}" if group == "disturbances" else title
+            if isinstance(value, dict):
+                yield from ((title if key == "index" else f"{title} ({key})", part) for key, part in value.items())
+            elif isinstance(value, list):
+                yield from ((f"{title}[{i}]", part) for i, part in enumerate(value))
+            else:
+                yield title, value
+
+
+def _open_loop(loop: int, length: int, trace: Trace) -> Problem | None:
+    """A lasso has to close exactly: the state after its last position is that of position `loop`."""
+    last = length - 1
+    if len(trace.steps) == length:
+        return Problem(last, "the path ends here and cannot loop: the system is not enabled")
+    there, here = trace.steps[loop], trace.steps[-1]
+    for name in (*here.state, *here.memory):
+        old, new = ({**step.state, **step.memory}[name] for step in (there, here))
+        if old != new or any(isinstance(item, Enclosure) for item in _items(new)):
+            return Problem(last, f"the loop to step {loop} does not close exactly", name, old, new)
+    return None
+
+
+def first_range_exit(trace: Trace, system: System | None = None) -> tuple[int, str] | None:
+    """The first step and variable at which a declared range is left for certain."""
+    owner: System = system or trace.system
+    for t, step in enumerate(trace.steps):
+        for variable in owner.state:
+            value = step.state[variable.name]
+            assert not isinstance(value, tuple)
+            lower, upper = (value, value) if isinstance(value, Fraction) else (value.lower, value.upper)
+            below = variable.lower is not None and upper < variable.lower
+            if below or (variable.upper is not None and lower > variable.upper):
+                return t, variable.name
+    return None

@@ -1,0 +1,245 @@
+"""Trace files: a path of the system as JSON, with the fingerprints of all it was made from.
+
+A file says which task and networks it is about and carries the hash of its trace, so that `vernal replay` needs nothing
+else. What is read is checked against the system's own names and sorts before anything is computed from it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from importlib import metadata
+from typing import Any
+
+from vernal.errors import FormatError, nearest
+from vernal.evidence.result import Result, Verdict
+from vernal.evidence.trace import Choice, Trace, TraceStep, Value
+from vernal.evidence.trace_values import read_number, read_value, write_number, write_value
+from vernal.logic.task import Task
+from vernal.model.expr import Between, Expr
+from vernal.model.sorts import REAL, Sort
+from vernal.model.system import System
+
+SCHEMA_VERSION = 1
+STEP_KEYS = ("state", "actions", "choices", "disturbances", "memory")
+
+
+# Traces ---------------------------------------------------------------------------------------------------------------
+
+
+def to_json(trace: Trace, system: System) -> dict[str, Any]:
+    """The trace as a JSON object."""
+    return {"steps": [step_json(step, system, t == 0) for t, step in enumerate(trace.steps)], "loop": trace.loop}
+
+
+def step_json(step: TraceStep, system: System, first: bool = False) -> dict[str, Any]:
+    """One position: labels for enums, true and false, decimals or "p/q"; the first one and all draws in full."""
+    sorts = {variable.name: variable.sort for variable in system.state}
+    actions = system.step.actions
+    choices = choice_sorts(system)
+    return {
+        "state": {name: write_value(value, sorts[name], full=first) for name, value in step.state.items()},
+        "actions": {name: write_value(value, actions[name].sort) for name, value in step.actions.items()},
+        "choices": {
+            name: {"index": choice.index, "value": write_value(choice.value, choices.get(name, REAL))}
+            for name, choice in step.choices.items()
+        },
+        "disturbances": {name: write_value(value, REAL, full=True) for name, value in step.disturbances.items()},
+        "memory": {name: write_value(value, REAL, full=first) for name, value in step.memory.items()},
+    }
+
+
+def choice_sorts(system: System) -> dict[str, Sort]:
+    """The sort of every named choice; where branches share a name, of the first of them."""
+    sorts: dict[str, Sort] = {}
+    for node, name in system.step.names.items():
+        if not isinstance(node, Between):
+            sorts.setdefault(name, node.sort)
+    return sorts
+
+
+def from_json(document: Any, system: System) -> Trace:
+    """A recorded trace, read against the system's names and sorts; nothing is believed of it but its form."""
+    fields = _object(document, ("steps", "loop"), "trace")
+    steps, loop = fields["steps"], fields["loop"]
+    if not isinstance(steps, list) or not steps:
+        raise FormatError("trace.steps: expected a list of at least one step")
+    if loop is not None and (isinstance(loop, bool) or not isinstance(loop, int) or not 0 <= loop < len(steps)):
+        raise FormatError(f"trace.loop: expected null or the number of a step, not {loop!r}")
+    return Trace(tuple(_read_step(step, system, f"step {t}") for t, step in enumerate(steps)), loop, system=system)
+
+
+def _read_step(document: Any, system: System, where: str) -> TraceStep:
+    fields = _object(document, STEP_KEYS, where)
+    state = _object(fields["state"], tuple(variable.name for variable in system.state), f"{where}, state")
+    actions = _object(fields["actions"], tuple(system.step.actions), f"{where}, actions")
+    memory = _object(fields["memory"], tuple(a.name for a in system.agents if a.slots), f"{where}, memory")
+    sizes = {agent.name: sum(slot.var.size for slot in agent.slots) for agent in system.agents}
+    return TraceStep(
+        {v.name: read_value(state[v.name], v.sort, None, f"{where}, {v.name}") for v in system.state},
+        {n: _read_like(actions[n], x, f"{where}, {n}") for n, x in system.step.actions.items()},
+        _read_choices(fields["choices"], system, f"{where}, choices"),
+        _read_disturbances(fields["disturbances"], system, f"{where}, disturbances"),
+        {name: read_value(item, REAL, sizes[name], f"{where}, memory of {name}") for name, item in memory.items()},
+    )
+
+
+def _read_like(item: Any, node: Expr, where: str) -> Value:
+    return read_value(item, node.sort, node.size if node.shape else None, where)
+
+
+def _read_choices(document: Any, system: System, where: str) -> dict[str, Choice]:
+    known: dict[str, Expr] = {}
+    for node, name in system.step.names.items():
+        if not isinstance(node, Between):
+            known.setdefault(name, node)
+    made: dict[str, Choice] = {}
+    for name, item in _named(document, known, where).items():
+        fields = _object(item, ("index", "value"), f"{where}, {name}")
+        index = read_number(fields["index"], f"{where}, {name}, index")
+        if index.denominator != 1 or index < 0:
+            raise FormatError(f"{where}, {name}: expected the number of an option, not {fields['index']!r}")
+        made[name] = Choice(int(index), _read_like(fields["value"], known[name], f"{where}, {name}, value"))
+    return made
+
+
+def _read_disturbances(document: Any, system: System, where: str) -> dict[str, Value]:
+    known = {name: node for node, name in system.step.names.items() if isinstance(node, Between)}
+    items = _named(document, known, where)
+    return {name: _read_like(item, known[name], f"{where}, {name}") for name, item in items.items()}
+
+
+def _object(document: Any, keys: tuple[str, ...], where: str) -> dict[str, Any]:
+    """A JSON object with exactly these keys."""
+    items = _named(document, keys, where)
+    for key in keys:
+        if key not in items:
+            raise FormatError(f"{where}: {key!r} is missing")
+    return items
+
+
+def _named(document: Any, known: Any, where: str) -> dict[str, Any]:
+    if not isinstance(document, dict):
+        raise FormatError(f"{where}: expected an object, not {type(document).__name__}")
+    for key in document:
+        if key not in known:
+            raise FormatError(f"{where}: {key!r} is not known here{nearest(key, known)}")
+    return document
+
+
+# Files ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TraceFile:
+    """A trace file, read but not yet believed. `trace` is still JSON: the system it belongs to comes from the task."""
+
+    task: Mapping[str, Any]
+    formula: str
+    property: str | None
+    verdict: Verdict
+    trace: Any
+    sha256: str
+
+    def is_intact(self) -> bool:
+        """Whether the trace still has the hash it was written with."""
+        return fingerprint(self.trace) == self.sha256
+
+
+def fingerprint(trace: Any) -> str:
+    """The sha256 of a trace's canonical JSON: sorted keys, no spaces."""
+    text = json.dumps(trace, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def document(task: Task, result: Result) -> dict[str, Any]:
+    """The content of a trace file for a result that has a trace."""
+    assert result.trace is not None
+    trace = to_json(result.trace, task.system)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "tool": {"name": "vernal", "version": metadata.version("vernal")},
+        "task": {
+            "name": task.name,
+            "file": None if task.source is None else task.source.file,
+            "sha256": None if task.source is None else task.source.sha256,
+            "parameters": {name: _parameter(value) for name, value in task.parameters.items()},
+            "networks": [{"file": network.file, "sha256": network.sha256} for network in task.networks],
+        },
+        "formula": result.formula,
+        "property": result.property,
+        "verdict": result.verdict.value,
+        "trace": trace,
+        "sha256": fingerprint(trace),
+    }
+
+
+def _parameter(value: Fraction) -> int | float | str:
+    """A parameter is an input and has to come back exactly, however long."""
+    written = write_number(value)
+    if isinstance(written, float) and written.is_integer() and value == written and abs(value) < 2**53:
+        return int(value)
+    return str(value) if isinstance(written, str) or Fraction(repr(written)) != value else written
+
+
+def dump(task: Task, result: Result) -> str:
+    """A trace file as text."""
+    return json.dumps(document(task, result), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+FILE_KEYS = ("schema_version", "tool", "task", "formula", "property", "verdict", "trace", "sha256")
+
+
+def load(text: str) -> TraceFile:
+    """Read a trace file; broken ones are refused with the reason, edited ones are for replay to find."""
+    fields = _object(_parse(text), FILE_KEYS, "trace file")
+    if fields["schema_version"] != SCHEMA_VERSION:
+        raise FormatError(f"trace file: schema_version is {fields['schema_version']!r}, not {SCHEMA_VERSION}")
+    task = _object(fields["task"], ("name", "file", "sha256", "parameters", "networks"), "trace file, task")
+    if not isinstance(task["parameters"], dict) or not isinstance(task["networks"], list):
+        raise FormatError("trace file, task: parameters must be an object and networks a list")
+    if not isinstance(fields["formula"], str) or not isinstance(fields["sha256"], str):
+        raise FormatError("trace file: formula and sha256 must be text")
+    if not isinstance(fields["property"], str | None):
+        raise FormatError("trace file: property must be text or null")
+    if fields["verdict"] not in ("holds", "violated"):
+        raise FormatError(f"trace file: a trace belongs to holds or violated, not to {fields['verdict']!r}")
+    verdict = Verdict(fields["verdict"])
+    return TraceFile(task, fields["formula"], fields["property"], verdict, fields["trace"], fields["sha256"])
+
+
+def parameters(file: TraceFile) -> dict[str, Fraction]:
+    """The parameters the task was read with."""
+    return {name: read_number(item, f"parameter {name}") for name, item in file.task["parameters"].items()}
+
+
+def _parse(text: str) -> Any:
+    try:
+        return json.loads(text, parse_float=_float, parse_constant=_constant, object_pairs_hook=_unique)
+    except FormatError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"not a trace file: {str(error)[:200]}") from None
+
+
+def _float(text: str) -> float:
+    """A float whose text is its shortest form; other digits behind it would be lost, and with them an edit."""
+    value = float(text)
+    if len(text) > 40 or Decimal(text) != Decimal(repr(value)):
+        raise FormatError(f"{text[:40]} is not a number Vernal wrote: its shortest form is {value!r}")
+    return value
+
+
+def _constant(text: str) -> float:
+    raise FormatError(f"{text} is not a number Vernal computes with")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise FormatError("trace file: a key appears twice in one object")
+    return made

@@ -1,0 +1,102 @@
+"""Exact numbers as JSON and back: shortest decimals where they are exact, "p/q" where they are not.
+
+A float in a document stands for the decimal it prints as, so 0.1 is one tenth. A rational whose "p/q" would be longer
+than a line, and a real known by an enclosure, are written as the nearest float; whoever compares, compares after the
+same rounding. What a replay starts from (the first state, the disturbances) is written in full, however long.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+from vernal.errors import FormatError
+from vernal.evidence.trace import Enclosure, Number, Value
+from vernal.model.sorts import INT, REAL, Kind, Sort
+
+MAX_TEXT = 80  # characters of "p/q"
+MAX_FULL = 4000  # ... where nothing may be lost
+RATIONAL = re.compile(r"-?\d{1,4000}(/[1-9]\d{0,3999})?")
+HUGE = re.compile(r"-?\d\.\d{1,16}E\+\d{1,6}")  # what no float reaches
+
+
+def write_number(value: Number, sort: Sort = REAL, *, full: bool = False) -> int | float | str:
+    """The number as JSON."""
+    exact = value.middle if isinstance(value, Enclosure) else value
+    if sort == INT and exact.denominator == 1 and abs(exact) < 10**MAX_FULL:
+        return int(exact)
+    try:
+        nearest = float(exact) + 0.0  # no negative zero
+    except OverflowError:
+        return _scientific(exact)
+    if isinstance(value, Enclosure) or Fraction(repr(nearest)) == value:
+        return nearest
+    text = f"{exact.numerator}/{exact.denominator}"
+    return text if len(text) <= (MAX_FULL if full else MAX_TEXT) else nearest
+
+
+def _scientific(value: Fraction) -> str:
+    """Seventeen digits of a number beyond all floats."""
+    with localcontext() as context:
+        context.prec, context.Emax = 17, 999999
+        return f"{Decimal(value.numerator) / Decimal(value.denominator):.16E}"
+
+
+def settled(value: Number) -> bool:
+    """Whether the enclosure is narrow enough to be written as one definite float."""
+    if isinstance(value, Fraction):
+        return True
+    ends = (Enclosure(end, end) for end in (value.lower, value.upper))
+    return len({write_number(end) for end in ends}) == 1
+
+
+def write_value(value: Value, sort: Sort, *, full: bool = False) -> Any:
+    """A scalar by its sort (label, truth value, number), a vector as a list."""
+    if isinstance(value, tuple):
+        return [write_value(item, sort, full=full) for item in value]
+    if isinstance(value, Fraction) and sort.kind is Kind.BOOL:
+        return bool(value)
+    if isinstance(value, Fraction) and sort.kind is Kind.ENUM:
+        return sort.labels[int(value)]
+    return write_number(value, sort, full=full)
+
+
+def read_number(item: Any, where: str) -> Fraction:
+    """The number a document says, exactly."""
+    if isinstance(item, bool) or not isinstance(item, int | float | str):
+        raise FormatError(f"{where}: expected a number, not {_short(item)}")
+    if isinstance(item, str):
+        if not (RATIONAL.fullmatch(item) or HUGE.fullmatch(item)):
+            raise FormatError(f'{where}: expected a number or "p/q", not {_short(item)}')
+        return Fraction(item)
+    return Fraction(repr(item)) if isinstance(item, float) else Fraction(item)
+
+
+def read_scalar(item: Any, sort: Sort, where: str) -> Fraction:
+    """A value of this sort."""
+    match sort.kind:
+        case Kind.BOOL:
+            if not isinstance(item, bool):
+                raise FormatError(f"{where}: expected true or false, not {_short(item)}")
+            return Fraction(item)
+        case Kind.ENUM:
+            if item not in sort.labels:
+                raise FormatError(f"{where}: expected one of {', '.join(sort.labels)}, not {_short(item)}")
+            return Fraction(sort.labels.index(item))
+    return read_number(item, where)
+
+
+def read_value(item: Any, sort: Sort, size: int | None, where: str) -> Value:
+    """A scalar, or a vector of `size` components."""
+    if size is None:
+        return read_scalar(item, sort, where)
+    if not isinstance(item, list) or len(item) != size:
+        raise FormatError(f"{where}: expected a list of {size} numbers, not {_short(item)}")
+    return tuple(read_scalar(entry, sort, f"{where}[{i}]") for i, entry in enumerate(item))
+
+
+def _short(item: Any) -> str:
+    text = repr(item)
+    return text if len(text) <= 60 else text[:57] + "..."

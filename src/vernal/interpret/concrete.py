@@ -1,0 +1,277 @@
+"""What an expression is worth in float64, for thousands of points at once.
+
+Every array has a leading batch dimension: a scalar node is `(batch,)`, a vector node `(batch, n)`. Numbers and enum
+indices are float64, truth values bool. An operation outside its domain gives nan, silently: the branch it stands in may
+not be the one taken. Draws are inputs: `Choose` takes option indices, `Between` positions from 0 (low) to 1 (high), and
+`Argmax` tie breakers in [0, 1) that pick among exactly equal maxima (without them, the first).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vernal.model import expr as e
+from vernal.model.expr import Expr, Function
+from vernal.model.graph import order
+from vernal.model.sorts import BOOL
+
+Array = NDArray[Any]
+Meaning = Callable[[Any, Sequence[Array], Array | None], Array]  # node, arguments, what is given for a leaf or a draw
+Node = TypeVar("Node", bound=Expr)
+
+MEANINGS: dict[type[Expr], Meaning] = {}
+LEAVES = (e.Const, e.Pi)
+MUST_BE_GIVEN = (e.Var, e.Choose, e.Between)
+TAKES_INPUT = (*MUST_BE_GIVEN, e.Argmax)
+
+
+def evaluate(roots: Sequence[Expr], inputs: Mapping[Expr, Array]) -> list[Array]:
+    """The roots' values at every point of the batch; `compile` once where the same roots are asked again."""
+    batch = max((len(array) for array in inputs.values()), default=1)
+    return compile(roots)(inputs, batch)
+
+
+def compile(roots: Sequence[Expr]) -> Program:
+    """The roots as a straight line of instructions that forget a value after its last use."""
+    nodes = order(roots)
+    slots = {node: number for number, node in enumerate(nodes)}
+    constants = {slots[node]: MEANINGS[type(node)](node, (), None) for node in nodes if isinstance(node, LEAVES)}
+    results = tuple(slots[root] for root in roots)
+    last = {slots[arg]: slots[node] for node in nodes for arg in node.args}
+    dead: dict[int, list[int]] = {}
+    for slot, user in last.items():
+        if slot not in results and slot not in constants:
+            dead.setdefault(user, []).append(slot)
+    instructions = tuple(
+        Instruction(number, MEANINGS[type(node)], node, tuple(slots[a] for a in node.args), tuple(dead.get(number, ())))
+        for number, node in enumerate(nodes)
+        if number not in constants
+    )
+    return Program(instructions, constants, results, tuple(root.shape for root in roots))
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """Compute one node from the slots of its arguments, then drop the slots nobody needs any more."""
+
+    slot: int
+    meaning: Meaning
+    node: Expr
+    args: tuple[int, ...]
+    dead: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A compiled graph: call it with inputs, as often as needed."""
+
+    instructions: tuple[Instruction, ...]
+    constants: Mapping[int, Array]
+    results: tuple[int, ...]
+    shapes: tuple[e.Shape, ...]
+
+    def __call__(self, inputs: Mapping[Expr, Array], batch: int) -> list[Array]:
+        """The roots' values, each of the batch's length; inputs of length 1 stand for the whole batch."""
+        values = dict(self.constants)
+        with np.errstate(all="ignore"):
+            for code in self.instructions:
+                given = _given(code.node, inputs) if isinstance(code.node, TAKES_INPUT) else None
+                values[code.slot] = code.meaning(code.node, [values[arg] for arg in code.args], given)
+                for slot in code.dead:
+                    del values[slot]
+        pairs = zip(self.results, self.shapes, strict=True)
+        return [np.broadcast_to(values[slot], (batch, *shape)) for slot, shape in pairs]
+
+
+def _given(node: Expr, inputs: Mapping[Expr, Array]) -> Array | None:
+    array = inputs.get(node)
+    if array is None and isinstance(node, MUST_BE_GIVEN):
+        raise LookupError(f"no value is given for {node!r}")
+    return array
+
+
+def meaning(kind: type[Node]) -> Callable[[Callable[[Node, Sequence[Array], Array | None], Array]], Meaning]:
+    """Register what a kind of node means."""
+
+    def register(function: Callable[[Node, Sequence[Array], Array | None], Array]) -> Meaning:
+        MEANINGS[kind] = function
+        return function
+
+    return register
+
+
+def elementwise(kind: type[Node]) -> Callable[[Callable[..., Array]], Callable[..., Array]]:
+    """Register a function of the node and its arguments, in which scalars go with every component of a vector."""
+
+    def register(function: Callable[..., Array]) -> Callable[..., Array]:
+        def apply(node: Expr, args: Sequence[Array], given: Array | None) -> Array:
+            return function(node, *_spread(node, args))
+
+        MEANINGS[kind] = apply
+        return function
+
+    return register
+
+
+def _spread(node: Expr, args: Sequence[Array]) -> list[Array]:
+    """Scalars as columns, where the node is a vector."""
+    return [a[:, None] if node.shape and a.ndim == 1 else a for a in args]
+
+
+# Leaves ---------------------------------------------------------------------------------------------------------------
+
+
+@meaning(e.Const)
+def _const(node: e.Const, args: Sequence[Array], given: Array | None) -> Array:
+    numbers = np.array([float(value) for value in node.values]).reshape(1, *node.shape)
+    return numbers.astype(bool) if node.sort == BOOL else numbers
+
+
+@meaning(e.Pi)
+def _pi(node: e.Pi, args: Sequence[Array], given: Array | None) -> Array:
+    return np.array([np.pi])
+
+
+@meaning(e.Var)
+def _var(node: e.Var, args: Sequence[Array], given: Array | None) -> Array:
+    return np.asarray(given, dtype=bool if node.sort == BOOL else np.float64)
+
+
+# Numbers --------------------------------------------------------------------------------------------------------------
+
+elementwise(e.Add)(lambda node, *xs: reduce(np.add, xs))
+elementwise(e.Neg)(lambda node, x: -x)
+elementwise(e.Mul)(lambda node, x, y: x * y)
+elementwise(e.Div)(lambda node, x, y: x / np.where(y == 0, np.nan, y))
+elementwise(e.Relu)(lambda node, x: np.maximum(x, 0))
+elementwise(e.Abs)(lambda node, x: np.abs(x))
+elementwise(e.Max)(lambda node, *xs: reduce(np.maximum, xs))
+elementwise(e.Min)(lambda node, *xs: reduce(np.minimum, xs))
+elementwise(e.Sign)(lambda node, x: np.sign(x))
+elementwise(e.Floor)(lambda node, x: np.floor(x))
+
+
+@elementwise(e.Pow)
+def _pow(node: e.Pow, x: Array) -> Array:
+    if node.exponent < 0:
+        x = np.where(x == 0, np.nan, x)
+    return np.power(x, float(node.exponent))
+
+
+@elementwise(e.LeakyRelu)
+def _leaky_relu(node: e.LeakyRelu, x: Array) -> Array:
+    slopes = np.array([float(slope) for slope in node.slopes])
+    return np.where(x >= 0, x, slopes * x)
+
+
+def _sigmoid(x: Array) -> Array:
+    small = np.exp(-np.abs(x))  # never overflows
+    return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
+
+
+FUNCTIONS: dict[Function, Callable[[Array], Array]] = {
+    Function.SIN: np.sin,
+    Function.COS: np.cos,
+    Function.TAN: np.tan,
+    Function.TANH: np.tanh,
+    Function.EXP: np.exp,
+    Function.LOG: lambda x: np.log(np.where(x == 0, np.nan, x)),
+    Function.SQRT: np.sqrt,
+    Function.SIGMOID: _sigmoid,
+}
+
+
+@elementwise(e.Nonlinear)
+def _nonlinear(node: e.Nonlinear, x: Array) -> Array:
+    return FUNCTIONS[node.function](x)
+
+
+# Vectors --------------------------------------------------------------------------------------------------------------
+
+
+@meaning(e.Affine)
+def _affine(node: e.Affine, args: Sequence[Array], given: Array | None) -> Array:
+    result: Array = args[0] @ node.weight.array.T + node.bias.array
+    return result
+
+
+@meaning(e.Gather)
+def _gather(node: e.Gather, args: Sequence[Array], given: Array | None) -> Array:
+    return args[0][:, list(node.indices)] if node.shape else args[0][:, node.indices[0]]
+
+
+@meaning(e.Concat)
+def _concat(node: e.Concat, args: Sequence[Array], given: Array | None) -> Array:
+    batch = max(len(a) for a in args)
+    return np.concatenate([np.broadcast_to(a, (batch, a.shape[1])) for a in _spread(node, args)], axis=1)
+
+
+# Truth ----------------------------------------------------------------------------------------------------------------
+
+COMPARISONS: dict[str, Callable[[Array, Array], Array]] = {
+    "<": np.less,
+    "<=": np.less_equal,
+    "==": np.equal,
+    "!=": np.not_equal,
+}
+
+elementwise(e.Not)(lambda node, p: ~p)
+elementwise(e.And)(lambda node, *ps: reduce(np.logical_and, ps))
+elementwise(e.Or)(lambda node, *ps: reduce(np.logical_or, ps))
+elementwise(e.Compare)(lambda node, x, y: COMPARISONS[node.op](x, y))
+
+
+# Control --------------------------------------------------------------------------------------------------------------
+
+
+@elementwise(e.If)
+def _if(node: e.If, condition: Array, then: Array, otherwise: Array) -> Array:
+    return np.where(condition, then, otherwise)
+
+
+@elementwise(e.Switch)
+def _switch(node: e.Switch, subject: Array, *branches: Array) -> Array:
+    """The last branch takes what is left, be it the default or the one case still open."""
+    result = branches[-1]
+    for case, branch in list(zip(node.cases, branches, strict=True))[-2::-1]:
+        result = np.where(subject == float(case or 0), branch, result)
+    return result
+
+
+@meaning(e.Argmax)
+def _argmax(node: e.Argmax, args: Sequence[Array], breaker: Array | None) -> Array:
+    scores = args[0]
+    best = np.max(scores, axis=1, keepdims=True)
+    ties = scores == best
+    wanted = np.zeros(1) if breaker is None else np.floor(breaker * ties.sum(axis=1))
+    winner = np.argmax(ties & (np.cumsum(ties, axis=1) == wanted[:, None] + 1), axis=1)
+    return np.where(np.isnan(best[:, 0]), np.nan, winner)
+
+
+# Draws ----------------------------------------------------------------------------------------------------------------
+
+
+@meaning(e.Choose)
+def _choose(node: e.Choose, args: Sequence[Array], index: Array | None) -> Array:
+    assert index is not None
+    options = _spread(node, args)
+    which = index[:, None] if node.shape else index
+    result = options[0]
+    for number, option in enumerate(options[1:], start=1):
+        result = np.where(which == number, option, result)
+    return result
+
+
+@meaning(e.Between)
+def _between(node: e.Between, args: Sequence[Array], position: Array | None) -> Array:
+    """Both ends are met exactly, whatever the rounding in between; an inverted interval has no value."""
+    assert position is not None
+    low, high = _spread(node, args)
+    inside = np.where(position == 1, high, np.minimum(low + position * (high - low), high))
+    return np.where(low <= high, inside, np.nan)

@@ -1,0 +1,345 @@
+"""What an expression is worth exactly, at one point: a rational, or a ball where no rational will do.
+
+Evaluation goes on demand: of an `if`, a `match` or a `choose` only the branch taken is looked at, so what is undefined
+elsewhere does not matter and a draw in an untaken branch does not exist.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from flint import arb, ctx, fmpq, fmpq_mat, fmpz, fmpz_mat
+
+from vernal.interpret import reals
+from vernal.interpret.demand import (
+    MEANINGS as MEANINGS,
+)
+from vernal.interpret.demand import (
+    Given as Given,
+    Value,
+    Walk,
+    elementwise,
+    enter_scalar,
+    fold,
+    meaning,
+    option,
+    strict,
+    taken,
+)
+from vernal.interpret.reals import Number, Scalar, Undefined
+from vernal.model import expr as e
+from vernal.model.expr import Argmax, Between, Choose, Expr
+
+PRECISION = 128  # bits of a ball's middle, to begin with
+
+Result = Fraction | arb | bool | Undefined | None | tuple[Fraction | arb | bool | Undefined | None, ...]
+Decision = Choose | Between | Argmax
+
+
+def evaluate(
+    roots: Sequence[Expr],
+    inputs: Mapping[Expr, Given],
+    decisions: Mapping[Expr, Given] | None = None,
+    precision: int = PRECISION,
+) -> list[Result]:
+    """The roots' values; see `run`."""
+    return run(roots, inputs, decisions or {}, precision).values
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The roots' values, and the decisions that were really taken on the way, each with its value."""
+
+    values: list[Result]
+    reached: Mapping[Decision, Result]
+
+
+def run(
+    roots: Sequence[Expr],
+    inputs: Mapping[Expr, Given],
+    decisions: Mapping[Expr, Given],
+    precision: int = PRECISION,
+    *,
+    lenient: bool = False,
+) -> Outcome:
+    """Evaluate the roots under decisions: an option's index, a disturbance's value, the index of a maximal score.
+
+    A disturbance outside its interval or an index that is not maximal makes the node undefined, saying so; a lenient
+    run moves the one to the nearer end and takes the first maximum for the other. Results are fractions where they
+    are rational, else balls; None is undecided at this precision.
+    """
+    with ctx.workprec(precision):
+        walk = Walk(inputs, decisions, lenient)
+        for root in roots:
+            walk.visit(root)
+        reached = {n: _publish(v) for n, v in walk.values.items() if isinstance(n, Choose | Between | Argmax)}
+        return Outcome([_publish(walk.values[root]) for root in roots], reached)
+
+
+def _publish(value: Value) -> Result:
+    if isinstance(value, list):
+        return tuple(reals.fraction(item) if isinstance(item, fmpq) else item for item in value)
+    return reals.fraction(value) if isinstance(value, fmpq) else value
+
+
+@meaning(e.Const)
+def _const(node: e.Const, walk: Walk) -> Value:
+    values = [enter_scalar(value, node.sort) for value in node.values]
+    return values if node.shape else values[0]
+
+
+@meaning(e.Pi)
+def _pi(node: e.Pi, walk: Walk) -> Value:
+    return arb.pi()
+
+
+@meaning(e.Var)
+def _var(node: e.Var, walk: Walk) -> Value:
+    return walk.given(node, walk.inputs)
+
+
+elementwise(e.Add)(fold(reals.add))
+elementwise(e.Mul)(fold(reals.mul))
+elementwise(e.Div)(fold(reals.div))
+elementwise(e.Max)(fold(reals.maximum))
+elementwise(e.Min)(fold(reals.minimum))
+elementwise(e.Neg)(strict(lambda node, x: reals.neg(x)))
+elementwise(e.Relu)(strict(lambda node, x: reals.relu(x)))
+elementwise(e.Abs)(strict(lambda node, x: reals.absolute(x)))
+elementwise(e.Sign)(strict(lambda node, x: reals.sign(x)))
+elementwise(e.Floor)(strict(lambda node, x: reals.floor(x)))
+elementwise(e.Pow)(strict(lambda node, x: reals.power(x, node.exponent)))
+elementwise(e.Nonlinear)(strict(lambda node, x: reals.apply(node.function, x)))
+
+
+@meaning(e.LeakyRelu)
+def _leaky_relu(node: e.LeakyRelu, walk: Walk) -> Value:
+    value = walk.values[node.args[0]]
+    items = value if isinstance(value, list) else [value]
+    slopes = node.slopes * len(items) if len(node.slopes) == 1 else node.slopes
+    pairs = zip(items, slopes, strict=True)
+    result = [reals.leaky_relu(x, slope) if isinstance(x, fmpq | arb) else x for x, slope in pairs]
+    return result if isinstance(value, list) else result[0]
+
+
+# Vectors --------------------------------------------------------------------------------------------------------------
+
+
+@meaning(e.Gather)
+def _gather(node: e.Gather, walk: Walk) -> Value:
+    vector = _vector(walk.values[node.args[0]])
+    return [vector[index] for index in node.indices] if node.shape else vector[node.indices[0]]
+
+
+@meaning(e.Concat)
+def _concat(node: e.Concat, walk: Walk) -> Value:
+    parts = [walk.values[arg] for arg in node.args]
+    return [item for part in parts for item in (part if isinstance(part, list) else [part])]
+
+
+def _vector(value: Value) -> list[Scalar]:
+    assert isinstance(value, list)
+    return value
+
+
+@meaning(e.Affine)
+def _affine(node: e.Affine, walk: Walk) -> Value:
+    x = _vector(walk.values[node.args[0]])
+    if all(isinstance(item, fmpq) for item in x):
+        return _rational_affine(node, x)
+    for item in x:
+        if item is None or isinstance(item, Undefined):
+            return [item] * node.size
+    rows = zip(node.weight.array.tolist(), node.bias.array.tolist(), strict=True)
+    return [reals.settle(sum((arb(w) * arb(v) for w, v in zip(row, x, strict=True)), arb(b))) for row, b in rows]  # type: ignore[arg-type]
+
+
+def _rational_affine(node: e.Affine, x: Sequence[Any]) -> Value:
+    """W x + b in integers: weights are dyadic, so both sides have a common denominator."""
+    weight, scale = integers(node.weight)
+    bias, bias_scale = integers(node.bias)
+    numerators, denominator = fmpq_mat(len(x), 1, x).numer_denom()
+    product = (weight * numerators).entries()
+    below = scale * denominator
+    return [reals.settle(fmpq(p, below) + fmpq(b, bias_scale)) for p, b in zip(product, bias.entries(), strict=True)]
+
+
+@lru_cache(maxsize=4096)
+def integers(matrix: e.Matrix) -> tuple[fmpz_mat, fmpz]:
+    """Float weights as integers over one power of two, exactly; a vector becomes a column."""
+    array = matrix.array if matrix.array.ndim == 2 else matrix.array[:, None]
+    rows, columns = array.shape
+    mantissas, exponents = np.frexp(array)
+    lowest = min(0, int(exponents[mantissas != 0].min(initial=53)) - 53)
+    whole = [
+        int(m) << int(shift) if m else 0
+        for m, shift in zip((mantissas * 2.0**53).ravel(), (exponents - 53 - lowest).ravel(), strict=True)
+    ]
+    return fmpz_mat(rows, columns, whole), fmpz(1 << -lowest)
+
+
+# Truth ----------------------------------------------------------------------------------------------------------------
+
+COMPARISONS: dict[str, Callable[[Number, Number], bool | None]] = {
+    "<": reals.less,
+    "<=": reals.less_equal,
+    "==": reals.equal,
+    "!=": lambda x, y: _not(reals.equal(x, y)),
+}
+
+
+def _not(truth: bool | None) -> bool | None:
+    return None if truth is None else not truth
+
+
+@elementwise(e.Compare)
+@strict
+def _compare(node: e.Compare, x: Any, y: Any) -> Scalar:
+    if isinstance(x, bool) and isinstance(y, bool):
+        return (x == y) == (node.op == "==")
+    return COMPARISONS[node.op](x, y)
+
+
+elementwise(e.Not)(strict(lambda node, p: not p))
+
+
+@elementwise(e.And)
+def _and(node: e.And, *truths: Scalar) -> Scalar:
+    return _junction(False, truths)
+
+
+@elementwise(e.Or)
+def _or(node: e.Or, *truths: Scalar) -> Scalar:
+    return _junction(True, truths)
+
+
+def _junction(deciding: bool, truths: Sequence[Scalar]) -> Scalar:
+    """Kleene: one deciding argument settles it, whatever the others are."""
+    if any(truth is deciding for truth in truths):
+        return deciding
+    if any(truth is None for truth in truths):
+        return None
+    return next((truth for truth in truths if isinstance(truth, Undefined)), not deciding)
+
+
+# Control and draws ----------------------------------------------------------------------------------------------------
+
+
+@meaning(e.If)
+def _if(node: e.If, walk: Walk) -> Value:
+    condition = walk.values[node.args[0]]
+    if isinstance(condition, list):
+        then, otherwise = (walk.values.get(branch) for branch in node.args[1:])
+        return [_pick(truth, then, otherwise, index) for index, truth in enumerate(condition)]
+    return _branch_value(node, condition, walk)
+
+
+def _pick(condition: Scalar, then: Value, otherwise: Value, index: int) -> Scalar:
+    if not isinstance(condition, bool):
+        return condition
+    chosen = then if condition else otherwise
+    return chosen[index] if isinstance(chosen, list) else chosen
+
+
+@meaning(e.Switch)
+def _switch(node: e.Switch, walk: Walk) -> Value:
+    return _branch_value(node, walk.values[node.args[0]], walk)
+
+
+def _branch_value(node: e.If | e.Switch, subject: Value, walk: Walk) -> Value:
+    """The taken branch's value, spread to a vector where the node is one."""
+    branches = taken(node, subject)
+    value = walk.values[branches[0]] if branches else (subject if isinstance(subject, Undefined) else None)
+    return _widen(value, node)
+
+
+def _widen(value: Value, node: Expr) -> Value:
+    return [value] * node.size if node.shape and not isinstance(value, list) else value
+
+
+@meaning(Choose)
+def _choose(node: Choose, walk: Walk) -> Value:
+    return _widen(walk.values[node.args[option(node, walk)]], node)
+
+
+@meaning(Between)
+def _between(node: Between, walk: Walk) -> Value:
+    value = _widen(walk.given(node, walk.decisions), node)
+    low, high = (_widen(walk.values[arg], node) for arg in node.args)
+    if isinstance(value, list) and isinstance(low, list) and isinstance(high, list):
+        return [_within(node, *item, walk.lenient) for item in zip(low, value, high, strict=True)]
+    return _within(node, low, value, high, walk.lenient)
+
+
+def _within(node: Between, low: Any, value: Any, high: Any, lenient: bool) -> Scalar:
+    for end in (low, high):
+        if end is None or isinstance(end, Undefined):
+            return end
+    above, below = reals.less_equal(low, value), reals.less_equal(value, high)
+    if above and below:
+        return value  # type: ignore[no-any-return]
+    if reals.less(high, low):
+        return Undefined(f"{node.occurrence.name}: an inverted interval has no value")
+    if lenient:
+        return _nearest_inside(low, high, -1 if below else 1)
+    name = node.occurrence.name
+    return Undefined(f"{name}: {value} is not in [{low}, {high}]") if above is False or below is False else None
+
+
+def _nearest_inside(low: Number, high: Number, side: int) -> Scalar:
+    """The end on this side, or the next decimal float inside where the end is no rational."""
+    end = low if side < 0 else high
+    if isinstance(end, fmpq):
+        return end
+    middle = float(end.mid())
+    for _ in range(4):
+        candidate = reals.rational(Fraction(repr(middle)))
+        if reals.less_equal(low, candidate) and reals.less_equal(candidate, high):
+            return candidate
+        middle = math.nextafter(middle, -side * math.inf)
+    return None
+
+
+@meaning(Argmax)
+def _argmax(node: Argmax, walk: Walk) -> Value:
+    scores = _vector(walk.values[node.args[0]])
+    for score in scores:
+        if score is None or isinstance(score, Undefined):
+            return score
+    wanted = walk.decisions.get(node)
+    if wanted is not None:
+        assert isinstance(wanted, Fraction | int)
+        maximal = _is_maximal(scores, int(wanted)) if 0 <= wanted < len(scores) else False
+        if maximal is not False or not walk.lenient:
+            return _verdict(node, int(wanted), maximal)
+    return _first_maximum(scores)
+
+
+def _verdict(node: Argmax, index: int, maximal: bool | None) -> Scalar:
+    if maximal is False:
+        return Undefined(f"{node.occurrence.name}: component {index} is not a largest one")
+    return None if maximal is None else fmpq(index)
+
+
+def _is_maximal(scores: Sequence[Any], index: int) -> bool | None:
+    """Whether no score exceeds this one."""
+    answers = [reals.less_equal(other, scores[index]) for other in scores[:index] + scores[index + 1 :]]  # type: ignore[operator]
+    if any(answer is False for answer in answers):
+        return False
+    return None if None in answers else True
+
+
+def _first_maximum(scores: Sequence[Any]) -> Scalar:
+    for index in range(len(scores)):
+        match _is_maximal(scores, index):
+            case True:
+                return fmpq(index)
+            case None:
+                return None
+    return None

@@ -1,0 +1,360 @@
+"""Interval arithmetic over whole graphs and thousands of boxes: rigorous, instant, and blind to correlations.
+
+`evaluate` gives for every root a set that contains each value the expression can have when its inputs come from the
+given sets and its draws are free. Bounds are rounded outward; a value that may be undefined may be anything. Branches
+that no box can take are not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from functools import reduce
+
+import numpy as np
+
+from vernal.errors import TypeClash
+from vernal.interpret import enclose
+from vernal.interpret.abstract import (
+    Finite,
+    Range,
+    Truth,
+    Value,
+    as_range,
+    first_array,
+    flat,
+    integral,
+    point,
+    shaped,
+    whole,
+)
+from vernal.interpret.choice import merge, possibilities
+from vernal.interpret.rounding import PI, TINY, Array, Backend, float_above, float_below, gamma
+from vernal.model import expr as e
+from vernal.model.expr import Expr
+from vernal.model.sorts import INT
+
+MANY = 16  # sums of more terms are bounded as one dot product
+
+
+def evaluate(roots: Sequence[Expr], inputs: Mapping[Expr, Value]) -> list[Value]:
+    """Sets that contain the roots' values, for inputs (variables, or any other nodes) from the given sets."""
+    backend = Backend(next((first_array(value) for value in inputs.values()), None))
+    done = {node: flat(value, node) for node, value in inputs.items()}
+    batch = max((first_array(value).shape[0] for value in done.values()), default=1)
+
+    def compute(node: Expr) -> None:
+        done[node] = apply(backend, node, [done.get(arg) for arg in node.args])
+
+    with np.errstate(all="ignore"):
+        demand(roots, done, compute)
+    return [shaped(backend, done[root], root, batch) for root in roots]
+
+
+def demand(
+    roots: Iterable[Expr],
+    done: Mapping[Expr, Value],
+    compute: Callable[[Expr], None],
+    needs: Callable[[Expr, Mapping[Expr, Value]], Sequence[Expr]] | None = None,
+) -> None:
+    """Compute what the roots need, arguments first, and of a branching only the branches some box can take."""
+    wanted = needs or required
+    stack = list(roots)[::-1]
+    while stack:
+        node = stack[-1]
+        missing = [] if node in done else [arg for arg in wanted(node, done) if arg not in done]
+        if missing:
+            stack.extend(reversed(missing))
+            continue
+        stack.pop()
+        if node not in done:
+            compute(node)
+
+
+def required(node: Expr, done: Mapping[Expr, Value]) -> Sequence[Expr]:
+    """The arguments a node cannot do without: all of them, or the deciding one and the possible branches."""
+    if not isinstance(node, e.If | e.Switch):
+        return node.args
+    if node.args[0] not in done:
+        return node.args[:1]
+    possible = possibilities(node, done[node.args[0]])
+    return [arg for arg, mask in zip(node.args[1:], possible, strict=True) if bool(mask.any())]
+
+
+def apply(backend: Backend, node: Expr, args: Sequence[Value | None]) -> Value:
+    """One operator on sets; the argument of a branch that nobody takes may be missing."""
+    handler = HANDLERS.get(type(node))
+    if handler is None:
+        what = f"variable {node.name!r}" if isinstance(node, e.Var) else type(node).__name__
+        raise TypeClash(f"no bounds are given for the {what}")
+    value = handler(backend, node, args)
+    if node.sort == INT and isinstance(value, Range):
+        return integral(backend, value)
+    return value
+
+
+# Arithmetic -----------------------------------------------------------------------------------------------------------
+
+
+def add(backend: Backend, x: Range, y: Range) -> Range:
+    """x + y"""
+    lower, _ = backend.sums(x.lower, y.lower)
+    _, upper = backend.sums(x.upper, y.upper)
+    return Range(*backend.known(lower, upper))
+
+
+def negate(x: Range) -> Range:
+    """-x"""
+    return Range(-x.upper, -x.lower)
+
+
+def multiply(backend: Backend, x: Range, y: Range) -> Range:
+    """x * y, from the four corners."""
+    corners = [backend.products(a, b) for a in (x.lower, x.upper) for b in (y.lower, y.upper)]
+    return _hull(backend, corners)
+
+
+def divide(backend: Backend, x: Range, y: Range) -> Range:
+    """x / y; anything where y may be 0."""
+    corners = [backend.quotients(a, b) for a in (x.lower, x.upper) for b in (y.lower, y.upper)]
+    return whole(backend, _hull(backend, corners), (y.lower <= 0) & (y.upper >= 0))
+
+
+def _hull(backend: Backend, corners: Sequence[tuple[Array, Array]]) -> Range:
+    lower = reduce(backend.xp.minimum, [low for low, _ in corners])  # a nan stays a nan
+    return Range(*backend.known(lower, reduce(backend.xp.maximum, [high for _, high in corners])))
+
+
+def total(backend: Backend, terms: Sequence[Range]) -> Range:
+    """The sum of many."""
+    if len(terms) <= MANY:
+        return reduce(lambda x, y: add(backend, x, y), terms)
+    shape = np.broadcast_shapes(*(tuple(term.lower.shape) for term in terms))
+    ends = [[backend.xp.broadcast_to(end, shape) for end in ends] for ends in zip(*map(_ends, terms), strict=True)]
+    lower, upper = (backend.xp.stack(end) for end in ends)
+    slack = gamma(len(terms) + 2)
+    low = backend.down(lower.sum(0) - slack * abs(lower).sum(0) - TINY)
+    return Range(*backend.known(low, backend.up(upper.sum(0) + slack * abs(upper).sum(0) + TINY)))
+
+
+def _ends(x: Range) -> tuple[Array, Array]:
+    return x.lower, x.upper
+
+
+def absolute(backend: Backend, x: Range) -> Range:
+    """|x|"""
+    nearest = backend.xp.maximum(backend.positive(x.lower), backend.positive(-x.upper))
+    return Range(nearest, backend.magnitude(x.lower, x.upper))
+
+
+def power(backend: Backend, x: Range, exponent: Fraction) -> Range:
+    """x ^ exponent: by repeated squaring for integers, through logarithms of balls else."""
+    if exponent.denominator != 1:
+        return elementary(backend, x, exponent)
+    n = abs(int(exponent))
+    size = absolute(backend, x)
+    low, high = _powers(backend, size.lower, n)[0], _powers(backend, size.upper, n)[1]
+    if n % 2:
+        below, above = _powers(backend, abs(x.lower), n), _powers(backend, abs(x.upper), n)
+        low = backend.where(x.lower < 0, -below[1], below[0])
+        high = backend.where(x.upper < 0, -above[0], above[1])
+    result = Range(low, high)
+    one = backend.xp.ones_like(low)
+    return result if exponent >= 0 else divide(backend, Range(one, one), result)
+
+
+def _powers(backend: Backend, base: Array, n: int) -> tuple[Array, Array]:
+    """Floats below and above base ^ n for a base that is not negative."""
+    low = high = backend.xp.ones_like(base)
+    square_low = square_high = base
+    while n:
+        if n & 1:
+            low, high = backend.products(low, square_low)[0], backend.products(high, square_high)[1]
+        n >>= 1
+        if n:
+            square_low = backend.products(square_low, square_low)[0]
+            square_high = backend.products(square_high, square_high)[1]
+    return backend.positive(low), high
+
+
+def elementary(backend: Backend, x: Range, name: enclose.Name) -> Range:
+    """An elementary function or a fractional power, in balls on the host."""
+    lower, upper = (np.asarray(end if backend.native else end.cpu()) for end in (x.lower, x.upper))
+    low, high = enclose.ranges(name, lower, upper)
+    return Range(backend.array(low), backend.array(high))
+
+
+def leaky(backend: Backend, x: Range, slopes: Sequence[Fraction]) -> Range:
+    """x above 0, slope * x below: from the ends and, where 0 is inside, the kink."""
+    low = backend.array(np.array([[float_below(slope) for slope in slopes]]))
+    high = backend.array(np.array([[float_above(slope) for slope in slopes]]))
+    ends = []
+    for end in (x.lower, x.upper):
+        scaled = multiply(backend, Range(end, end), Range(low, high))
+        ends.append((backend.where(end >= 0, end, scaled.lower), backend.where(end >= 0, end, scaled.upper)))
+    hull = _hull(backend, ends)
+    kink = (x.lower < 0) & (x.upper > 0)
+    lower = backend.where(kink & (hull.lower > 0), 0.0, hull.lower)
+    return Range(lower, backend.where(kink & (hull.upper < 0), 0.0, hull.upper))
+
+
+def affine(backend: Backend, x: Range, W: Array, b: Array) -> Range:
+    """W x + b in centre and radius, the radius widened by what rounding may have cost."""
+    centre = 0.5 * x.lower + 0.5 * x.upper
+    radius = backend.up(backend.xp.maximum(x.upper - centre, centre - x.lower))
+    slack = gamma(W.shape[1] + 4)
+    spread = radius + slack * (abs(centre) + radius) + TINY
+    middle = centre @ W.T + b
+    reach = (spread @ abs(W).T) * (1.0 + 2.0 * slack) + slack * abs(b) + TINY
+    return Range(*backend.known(backend.down(middle - reach), backend.up(middle + reach)))
+
+
+def gather(backend: Backend, array: Array, indices: Sequence[int]) -> Array:
+    """Components by their indices; a run of neighbours is a view."""
+    first, last = indices[0], indices[-1]
+    if list(indices) == list(range(first, last + 1)):
+        return array[:, first : last + 1]
+    return array[:, backend.array(np.array(indices))]
+
+
+def concat(backend: Backend, arrays: Sequence[Array]) -> Array:
+    """Components one after the other; a batch of 1 is repeated."""
+    batch = max(array.shape[0] for array in arrays)
+    whole_batch = [backend.xp.broadcast_to(array, (batch, *array.shape[1:])) for array in arrays]
+    return backend.xp.concatenate(whole_batch, 1) if backend.native else backend.xp.concat(whole_batch, 1)
+
+
+# Truth ----------------------------------------------------------------------------------------------------------------
+
+
+def compare(op: str, x: Range, y: Range) -> Truth:
+    """x op y, three-valued."""
+    if op == "<":
+        return Truth(x.upper < y.lower, x.lower < y.upper)
+    if op == "<=":
+        return Truth(x.upper <= y.lower, x.lower <= y.upper)
+    same = (x.lower == x.upper) & (y.lower == y.upper) & (x.lower == y.lower)
+    equal = Truth(same & (abs(x.lower) < np.inf), (x.lower <= y.upper) & (y.lower <= x.upper))
+    return equal if op == "==" else complement(equal)
+
+
+def complement(p: Truth) -> Truth:
+    """not p"""
+    return Truth(~p.may, ~p.must)
+
+
+def _compare(backend: Backend, node: Expr, args: Sequence[Value | None]) -> Value:
+    assert isinstance(node, e.Compare)
+    x, y = args
+    if isinstance(x, Truth) and isinstance(y, Truth):
+        equal = Truth((x.must & y.must) | ~(x.may | y.may), (x.may & y.may) | ~(x.must | y.must))
+    elif isinstance(x, Finite) and isinstance(y, Finite) and x.values == y.values and node.op in ("==", "!="):
+        both = (x.mask & y.mask).any(-1)
+        single = (x.mask.sum(-1) == 1) & (y.mask.sum(-1) == 1)
+        equal = Truth(both & single, both)
+    else:
+        return compare(node.op, _number(backend, x), _number(backend, y))
+    return equal if node.op == "==" else complement(equal)
+
+
+def argmax(scores: Range, backend: Backend) -> Finite:
+    """Every index whose score may be a largest one."""
+    best = backend.xp.amax(scores.lower, -1)[:, None]
+    count = scores.lower.shape[-1]
+    return Finite((scores.upper >= best)[:, None, :], tuple(Fraction(index) for index in range(count)))
+
+
+# The table of operators -----------------------------------------------------------------------------------------------
+
+Handler = Callable[[Backend, Expr, Sequence[Value | None]], Value]
+
+
+def _number(backend: Backend, value: Value | None) -> Range:
+    assert value is not None
+    return as_range(backend, value)
+
+
+def _truths(args: Sequence[Value | None]) -> list[Truth]:
+    return [arg for arg in args if isinstance(arg, Truth)]
+
+
+def _unary(function: Callable[[Backend, Expr, Range], Range]) -> Handler:
+    return lambda backend, node, args: function(backend, node, _number(backend, args[0]))
+
+
+def _nary(function: Callable[[Backend, list[Range]], Range]) -> Handler:
+    return lambda backend, node, args: function(backend, [_number(backend, arg) for arg in args])
+
+
+def _mul(backend: Backend, node: Expr, args: Sequence[Value | None]) -> Value:
+    x, y = (_number(backend, arg) for arg in args)
+    return power(backend, x, Fraction(2)) if node.args[0] is node.args[1] else multiply(backend, x, y)
+
+
+def _gather(backend: Backend, node: Expr, args: Sequence[Value | None]) -> Value:
+    assert isinstance(node, e.Gather)
+    value = args[0]
+    if isinstance(value, Truth):
+        return Truth(gather(backend, value.must, node.indices), gather(backend, value.may, node.indices))
+    if isinstance(value, Finite):
+        return Finite(gather(backend, value.mask, node.indices), value.values)
+    x = _number(backend, value)
+    return Range(gather(backend, x.lower, node.indices), gather(backend, x.upper, node.indices))
+
+
+def _concat(backend: Backend, terms: list[Range]) -> Range:
+    return Range(concat(backend, [x.lower for x in terms]), concat(backend, [x.upper for x in terms]))
+
+
+def _branch(backend: Backend, node: Expr, args: Sequence[Value | None]) -> Value:
+    assert args[0] is not None
+    return merge(backend, possibilities(node, args[0]), args[1:])
+
+
+def _choose(backend: Backend, node: Expr, args: Sequence[Value | None]) -> Value:
+    always = backend.array(np.array([[True]]))
+    return merge(backend, [always] * len(args), args)
+
+
+def _each(combine: str) -> Callable[[Backend, list[Range]], Range]:
+    def extremum(backend: Backend, terms: list[Range]) -> Range:
+        pick = getattr(backend.xp, combine)
+        return Range(reduce(pick, [x.lower for x in terms]), reduce(pick, [x.upper for x in terms]))
+
+    return extremum
+
+
+def _affine(backend: Backend, node: Expr, x: Range) -> Range:
+    assert isinstance(node, e.Affine)
+    return affine(backend, x, backend.weights(node.weight.array), backend.weights(node.bias.array))
+
+
+HANDLERS: dict[type[Expr], Handler] = {
+    e.Const: lambda backend, node, args: point(backend, node, node.values),  # type: ignore[attr-defined]
+    e.Pi: lambda backend, node, args: Range(*(backend.array(np.array([[end]])) for end in PI)),
+    e.Add: _nary(total),
+    e.Neg: _unary(lambda backend, node, x: negate(x)),
+    e.Mul: _mul,
+    e.Div: _nary(lambda backend, terms: divide(backend, *terms)),
+    e.Pow: _unary(lambda backend, node, x: power(backend, x, node.exponent)),  # type: ignore[attr-defined]
+    e.Relu: _unary(lambda backend, node, x: Range(backend.positive(x.lower), backend.positive(x.upper))),
+    e.LeakyRelu: _unary(lambda backend, node, x: leaky(backend, x, node.slopes)),  # type: ignore[attr-defined]
+    e.Abs: _unary(lambda backend, node, x: absolute(backend, x)),
+    e.Max: _nary(_each("maximum")),
+    e.Min: _nary(_each("minimum")),
+    e.Sign: _unary(lambda backend, node, x: Range(backend.xp.sign(x.lower), backend.xp.sign(x.upper))),
+    e.Floor: _unary(lambda backend, node, x: Range(backend.xp.floor(x.lower), backend.xp.floor(x.upper))),
+    e.Nonlinear: _unary(lambda backend, node, x: elementary(backend, x, node.function)),  # type: ignore[attr-defined]
+    e.Affine: _unary(_affine),
+    e.Gather: _gather,
+    e.Concat: _nary(_concat),
+    e.Compare: _compare,
+    e.Not: lambda backend, node, args: complement(_truths(args)[0]),
+    e.And: lambda backend, node, args: reduce(lambda p, q: Truth(p.must & q.must, p.may & q.may), _truths(args)),
+    e.Or: lambda backend, node, args: reduce(lambda p, q: Truth(p.must | q.must, p.may | q.may), _truths(args)),
+    e.If: _branch,
+    e.Switch: _branch,
+    e.Argmax: lambda backend, node, args: argmax(_number(backend, args[0]), backend),
+    e.Choose: _choose,
+    e.Between: _nary(lambda backend, terms: Range(terms[0].lower, terms[1].upper)),
+}

@@ -1,0 +1,324 @@
+"""Linear relaxations: planes that certainly lie below and above one operator over given ranges of its arguments.
+
+A relaxation says: sum of (lower slope * argument) + lower <= value <= sum of (upper slope * argument) + upper,
+componentwise and for the *floats* in its arrays, taken as exact numbers. The offsets also pay in advance for the
+rounding of the products `row * slope` and `row * offset` that backward substitution will form: that error is at most
+u |row| |slope| max|argument|, so it is a widening of the offset per unit of the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from vernal.interpret import enclose
+from vernal.interpret.abstract import Range
+from vernal.interpret.interval import divide
+from vernal.interpret.rounding import TINY, UNIT, Array, Backend, float_above, float_below, gamma
+from vernal.model import expr as e
+from vernal.model.expr import Expr
+
+PIECES = 32  # into which an interval of unknown curvature is cut
+NARROW = 1e-14  # a factor of smaller relative width is as good as a constant
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plane:
+    """One side of a relaxation: a slope for each argument, and an offset (None is 0)."""
+
+    slopes: tuple[Array, ...]
+    offset: Array | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relaxation:
+    """Planes below and above a node, over its arguments; `exact` if they differ by rounding only, in every box."""
+
+    args: tuple[Expr, ...]
+    lower: Plane
+    upper: Plane
+    exact: bool = False
+    finite: bool = True
+
+
+def relax(
+    backend: Backend, node: Expr, own: Range, args: Sequence[Expr], ranges: Sequence[Range], lower: Plane, upper: Plane,
+    *, exact: bool = False,
+) -> Relaxation:  # fmt: skip
+    """A relaxation from planes that are right before rounding; where one is not finite, the interval bound."""
+    sizes = [backend.magnitude(x.lower, x.upper) for x in ranges]
+    below = _settle(backend, node, lower, sizes, own.lower, -1.0)
+    above = _settle(backend, node, upper, sizes, own.upper, 1.0)
+    offsets = [plane.offset for plane in (below, above) if plane.offset is not None]
+    finite = all(bool(backend.xp.isfinite(offset).all()) for offset in offsets)
+    return Relaxation(tuple(args), below, above, exact and finite, finite)
+
+
+def _settle(
+    backend: Backend, node: Expr, plane: Plane, sizes: Sequence[Array], fallback: Array, side: float
+) -> Plane:  # fmt: skip
+    """Pay for rounding, and fall back to a constant where the plane is not finite."""
+    offset = plane.offset if plane.offset is not None else backend.xp.zeros_like(fallback)
+    pads = [_pad(backend, slope, size) for slope, size in zip(plane.slopes, sizes, strict=True)]
+    pad = sum(pads[1:], pads[0]) if pads else backend.xp.zeros_like(offset)
+    slack = pad + gamma(node.size + 4) * abs(offset)
+    offset = offset + side * backend.where(slack > 0, (1.0 + 1e-12) * slack + TINY, slack)
+    good = backend.xp.isfinite(offset)
+    for slope in plane.slopes:
+        good = good & backend.xp.isfinite(slope)
+    if bool(good.all()):
+        return Plane(plane.slopes, offset)
+    constant = fallback + side * (gamma(node.size + 4) * abs(fallback) + TINY)
+    slopes = tuple(backend.where(good, slope, 0.0) for slope in plane.slopes)
+    return Plane(slopes, backend.where(good, offset, constant))
+
+
+def _pad(backend: Backend, slope: Array, size: Array) -> Array:
+    """What the rounding of row * slope may cost per unit of the row; slopes 0, 1 and -1 cost nothing."""
+    steep = abs(slope)
+    return backend.where((steep == 0) | (steep == 1), 0.0, 2.0 * UNIT * steep * size)
+
+
+def constant(backend: Backend, node: Expr, own: Range) -> Relaxation:
+    """No slope at all: the interval bounds."""
+    return relax(backend, node, own, (), (), Plane((), own.lower), Plane((), own.upper))
+
+
+# Piecewise linear -----------------------------------------------------------------------------------------------------
+
+
+def relu(backend: Backend, node: Expr, own: Range, x: Range) -> Relaxation:
+    """max(x, 0): above the chord; below 0 or x, whichever cuts off less (CROWN's adaptive choice)."""
+    lo, hi = x.lower, x.upper
+    unstable = (lo < 0) & (hi > 0)
+    active = backend.where(lo >= 0, 1.0, 0.0)
+    if not bool(unstable.any()):
+        plane = Plane((active,), None)
+        return Relaxation(node.args, plane, plane, exact=True)
+    chord = backend.where(unstable, hi / (hi - lo), active)
+    reach = -lo * chord  # the chord's height at 0; (1 - chord) * hi equals it up to rounding
+    other = (1.0 - chord) * hi
+    top = backend.xp.maximum(reach, other)
+    slack = 8.0 * UNIT * (top + chord * backend.magnitude(lo, hi) + abs(hi)) + TINY
+    offset = backend.where(unstable, top + slack, 0.0)
+    good = ~unstable | (backend.xp.isfinite(chord) & backend.xp.isfinite(offset))
+    if not bool(good.all()):
+        chord = backend.where(good, chord, 0.0)
+        offset = backend.where(good, offset, hi)
+    offset = offset * (1.0 + 2.0 * gamma(node.size + 4))
+    lower = backend.where(unstable, backend.where(hi > -lo, 1.0, 0.0), active)
+    finite = bool(backend.xp.isfinite(offset).all())
+    return Relaxation(node.args, Plane((lower,), None), Plane((chord,), offset), finite=finite)
+
+
+def kink(backend: Backend, node: Expr, own: Range, x: Range, slopes: Sequence[Fraction]) -> Relaxation:
+    """x above 0 and slope * x below, for any slope: the chord on one side, the nearer line on the other."""
+    low = backend.array(np.array([[float_below(slope) for slope in slopes]]))
+    high = backend.array(np.array([[float_above(slope) for slope in slopes]]))
+    lo, hi, size = x.lower, x.upper, backend.magnitude(x.lower, x.upper)
+    unstable = (lo < 0) & (hi > 0)
+    line = backend.where(lo >= 0, 1.0, low)
+    chord = backend.where(unstable, (hi - low * lo) / (hi - lo), line)
+    ends = (1.0 - chord) * hi, (low - chord) * lo
+    slack = 8.0 * UNIT * (1.0 + abs(low)) * size + TINY
+    doubt = backend.where((lo >= 0) | (high == low), 0.0, (high - low) * size * (1 + 1e-12))
+    convex = low <= 1
+    far = backend.where(convex, backend.xp.maximum(*ends) + slack, backend.xp.minimum(*ends) - slack)
+    far = backend.where(unstable, far, 0.0)
+    near = backend.where(unstable, backend.where(hi > -lo, 1.0, low), line)
+    lower = Plane((backend.where(convex, near, chord),), backend.where(convex, 0.0, far) - doubt)
+    upper = Plane((backend.where(convex, chord, near),), backend.where(convex, far, 0.0) + doubt)
+    return relax(backend, node, own, node.args, [x], lower, upper, exact=not bool(unstable.any()))
+
+
+def steps(backend: Backend, node: Expr, own: Range, x: Range) -> Relaxation:
+    """floor(x): between x - 1 and x, or the constants where those are nearer."""
+    one = backend.xp.ones_like(x.lower)
+    wide = x.upper - x.lower >= 1
+    slope = backend.where(wide, one, 0.0)
+    lower, upper = backend.where(wide, -one, own.lower), backend.where(wide, 0.0 * one, own.upper)
+    return relax(backend, node, own, node.args, [x], Plane((slope,), lower), Plane((slope,), upper))
+
+
+# Products -------------------------------------------------------------------------------------------------------------
+
+
+def product(backend: Backend, node: Expr, own: Range, args: Sequence[Expr], x: Range, y: Range) -> Relaxation:
+    """x * y: a multiple where one factor is as good as constant, McCormick's planes else."""
+    for factor, other, arg in ((x, y, args[1]), (y, x, args[0])):
+        if _is_narrow(backend, factor):
+            return scaled(backend, node, own, arg, other, factor)
+    lower, upper = planes(backend, x, y)
+    return relax(backend, node, own, args, [x, y], lower, upper)
+
+
+def _is_narrow(backend: Backend, x: Range) -> bool:
+    return bool((x.upper - x.lower <= NARROW * backend.magnitude(x.lower, x.upper)).all())
+
+
+def scaled(backend: Backend, node: Expr, own: Range, arg: Expr, x: Range, factor: Range) -> Relaxation:
+    """factor * x for a factor known almost exactly."""
+    doubt = (factor.upper - factor.lower) * backend.magnitude(x.lower, x.upper) * (1.0 + 1e-12)
+    doubt = backend.where(factor.upper == factor.lower, 0.0, doubt + TINY)
+    slopes = (factor.lower,)
+    return relax(backend, node, own, [arg], [x], Plane(slopes, -doubt), Plane(slopes, doubt), exact=True)
+
+
+def planes(backend: Backend, x: Range, y: Range) -> tuple[Plane, Plane]:
+    """McCormick's planes of x * y, below and above: of the two on each side the one with the better bound."""
+    a, b, c, d = x.lower, x.upper, y.lower, y.upper
+    below = _better(backend, x, y, (c, a), (d, b), 1.0)
+    above = _better(backend, x, y, (d, a), (c, b), -1.0)
+    return below, above
+
+
+def _better(
+    backend: Backend, x: Range, y: Range, first: tuple[Array, Array], second: tuple[Array, Array], side: float
+) -> Plane:  # fmt: skip
+    """p x + q y - p q for (p, q) one of two corners; side 1 is the plane below, -1 the plane above."""
+
+    def worst(p: Array, q: Array) -> Array:
+        sp, sq = side * p, side * q
+        high = backend.where(sp > 0, sp * x.lower, sp * x.upper) + backend.where(sq > 0, sq * y.lower, sq * y.upper)
+        return high - side * p * q
+
+    take = worst(*first) >= worst(*second)
+    p, q = backend.where(take, first[0], second[0]), backend.where(take, first[1], second[1])
+    corner = p * q
+    return Plane((p, q), -corner - side * (2.0 * UNIT * abs(corner) + TINY))
+
+
+def quotient(backend: Backend, node: Expr, own: Range, x: Range, y: Range) -> Relaxation:
+    """x / y = x * r with r = 1 / y relaxed first; a multiple where y is as good as constant."""
+    one = backend.xp.ones_like(y.lower)
+    inverse = divide(backend, Range(one, one), y)
+    if _is_narrow(backend, inverse):
+        return scaled(backend, node, own, node.args[0], x, inverse)
+    r = curve(backend, node, inverse, node.args[1], y, Fraction(-1))
+    below, above = planes(backend, x, inverse)
+    lower = _compose(backend, below, r.lower, r.upper, y, -1.0)
+    upper = _compose(backend, above, r.upper, r.lower, y, 1.0)
+    return relax(backend, node, own, node.args, [x, y], lower, upper)
+
+
+def _compose(backend: Backend, plane: Plane, same: Plane, opposite: Plane, y: Range, side: float) -> Plane:
+    """p x + q r + k with r replaced by a plane over y, on the same side for q >= 0 and on the opposite one else."""
+    p, q = plane.slopes
+    slope = backend.where(q >= 0, same.slopes[0], opposite.slopes[0])
+    offset = backend.where(q >= 0, same.offset, opposite.offset)
+    steep, shift = q * slope, q * offset
+    size = backend.magnitude(y.lower, y.upper)
+    slack = 4.0 * UNIT * (abs(steep) * size + abs(shift) + abs(plane.offset)) + TINY
+    return Plane((p, steep), plane.offset + shift + side * slack)
+
+
+# Smooth functions -----------------------------------------------------------------------------------------------------
+
+
+def curve(backend: Backend, node: Expr, own: Range, arg: Expr, x: Range, name: enclose.Name) -> Relaxation:
+    """An elementary function or a power: chord and tangent where it is convex or concave, a slanted strip else."""
+    ends = [np.asarray(end if backend.native else end.cpu()) for end in (x.lower, x.upper, own.lower, own.upper)]
+    lo, hi, low, high = np.broadcast_arrays(*ends)
+    a, c, b, d = (np.zeros(lo.shape), np.array(low), np.zeros(lo.shape), np.array(high))
+    bends = np.where(np.isfinite(low) & np.isfinite(high) & (lo < hi), enclose.curvature(name, lo, hi), 2)
+    for sign, fit in ((1, _convex), (-1, _concave), (0, _strip)):
+        at = bends == sign
+        if at.any():
+            a[at], c[at], b[at], d[at] = fit(name, lo[at], hi[at], low[at], high[at])
+    slopes = [backend.array(array) for array in (a, c, b, d)]
+    return relax(backend, node, own, [arg], [x], Plane((slopes[0],), slopes[1]), Plane((slopes[2],), slopes[3]))
+
+
+Floats = enclose.Floats
+Fit = tuple[Floats, Floats, Floats, Floats]
+
+
+def _convex(name: enclose.Name, lo: Floats, hi: Floats, low: Floats, high: Floats) -> Fit:
+    a, c, _ = _tangent(name, lo, hi)
+    b = _chord(name, lo, hi)
+    return a, c, b, np.maximum(_minus(name, b, lo)[1], _minus(name, b, hi)[1])
+
+
+def _concave(name: enclose.Name, lo: Floats, hi: Floats, low: Floats, high: Floats) -> Fit:
+    b, _, d = _tangent(name, lo, hi)
+    a = _chord(name, lo, hi)
+    return a, np.minimum(_minus(name, a, lo)[0], _minus(name, a, hi)[0]), b, d
+
+
+def _chord(name: enclose.Name, lo: Floats, hi: Floats) -> Floats:
+    """The slope of the chord, roughly; any float will do."""
+    return (enclose.values(name, hi)[0] - enclose.values(name, lo)[0]) / (hi - lo)
+
+
+def _minus(name: enclose.Name, slope: Floats, x: Floats) -> enclose.Enclosed:
+    """f(x) - slope * x at points."""
+    low, high = enclose.values(name, x)
+    shift = slope * x
+    below, above = np.nextafter(shift, -np.inf), np.nextafter(shift, np.inf)
+    return np.nextafter(low - above, -np.inf), np.nextafter(high - below, np.inf)
+
+
+def _tangent(name: enclose.Name, lo: Floats, hi: Floats) -> tuple[Floats, Floats, Floats]:
+    """The slope at the middle, and offsets that keep the line below a convex, above a concave function."""
+    t = 0.5 * lo + 0.5 * hi
+    least, most = enclose.slopes(name, t, t)
+    slope = 0.5 * least + 0.5 * most
+    low, high = _minus(name, slope, t)
+    reach = np.maximum(hi - t, t - lo)
+    tilt = np.maximum(most - slope, slope - least) * reach * (1.0 + 1e-12) + TINY
+    return slope, np.nextafter(low - tilt, -np.inf), np.nextafter(high + tilt, np.inf)
+
+
+def _strip(name: enclose.Name, lo: Floats, hi: Floats, low: Floats, high: Floats) -> Fit:
+    """Where curvature changes: the chord's slope, with offsets from mean values over small pieces."""
+    a = _chord(name, lo, hi)
+    edges = lo[:, None] + (hi - lo)[:, None] * np.linspace(0.0, 1.0, PIECES + 1)
+    edges[:, 0], edges[:, -1] = lo, hi
+    edges = np.minimum(np.maximum.accumulate(edges, 1), hi[:, None])
+    left, right = edges[:, :-1], edges[:, 1:]
+    middle = 0.5 * left + 0.5 * right
+    least, most = enclose.slopes(name, left, right)
+    tilt = np.maximum(abs(most - a[:, None]), abs(least - a[:, None])) * (1.0 + 1e-12) + TINY
+    reach = tilt * (np.maximum(right - middle, middle - left) * (1.0 + 1e-12))
+    below, above = _minus(name, np.broadcast_to(a[:, None], middle.shape), middle)
+    c = np.nextafter((below - reach).min(1), -np.inf)
+    d = np.nextafter((above + reach).max(1), np.inf)
+    flat = ~((d - c) < (high - low))  # the strip is no better than the interval
+    return np.where(flat, 0.0, a), np.where(flat, low, c), np.where(flat, 0.0, a), np.where(flat, high, d)
+
+
+# The table of operators -----------------------------------------------------------------------------------------------
+
+Builder = Callable[[Backend, Expr, Range, list[Range]], Relaxation]
+
+
+def _product(backend: Backend, node: Expr, own: Range, x: list[Range]) -> Relaxation:
+    if node.args[0] is node.args[1]:
+        return curve(backend, node, own, node.args[0], x[0], Fraction(2))
+    return product(backend, node, own, node.args, *x)
+
+
+def _power(backend: Backend, node: Expr, own: Range, x: list[Range]) -> Relaxation:
+    assert isinstance(node, e.Pow)
+    return curve(backend, node, own, node.args[0], x[0], node.exponent)
+
+
+def _between(backend: Backend, node: Expr, own: Range, x: list[Range]) -> Relaxation:
+    one, zero = backend.xp.ones_like(own.lower), backend.xp.zeros_like(own.lower)
+    return relax(backend, node, own, node.args, x, Plane((one, zero), None), Plane((zero, one), None))
+
+
+BUILDERS: dict[type[Expr], Builder] = {
+    e.Relu: lambda backend, node, own, x: relu(backend, node, own, x[0]),
+    e.LeakyRelu: lambda backend, node, own, x: kink(backend, node, own, x[0], node.slopes),  # type: ignore[attr-defined]
+    e.Abs: lambda backend, node, own, x: kink(backend, node, own, x[0], [Fraction(-1)]),
+    e.Floor: lambda backend, node, own, x: steps(backend, node, own, x[0]),
+    e.Mul: _product,
+    e.Div: lambda backend, node, own, x: quotient(backend, node, own, *x),
+    e.Pow: _power,
+    e.Nonlinear: lambda backend, node, own, x: curve(backend, node, own, node.args[0], x[0], node.function),  # type: ignore[attr-defined]
+    e.Between: _between,
+}

@@ -1,0 +1,258 @@
+"""Real numbers one can decide with: rationals where the value is rational, else balls that contain it.
+
+A scalar may also be a truth value, `Undefined` (a division by zero, a logarithm of -1) or None: undecided, since balls
+overlap at this precision. Undefined and undecided values travel on and matter only where they are used. Functions here
+expect the caller to have set the working precision (`flint.ctx.workprec`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb, fmpq, fmpz
+
+from vernal.model.expr import Function
+
+MAX_BITS = 1 << 16  # a rational longer than this goes on as a ball: repeated squaring doubles its length every step
+
+
+@dataclass(frozen=True, slots=True)
+class Undefined:
+    """There is no value, and why."""
+
+    why: str
+
+
+Number = fmpq | arb
+Scalar = fmpq | arb | bool | Undefined | None
+
+ZERO, ONE = fmpq(0), fmpq(1)
+HUGE = arb(2) ** MAX_BITS
+TINY = Fraction(1, 1 << MAX_BITS)
+
+
+def rational(value: Fraction | int) -> fmpq:
+    return fmpq(value.numerator, value.denominator)
+
+
+def fraction(value: fmpq) -> Fraction:
+    return Fraction(int(value.p), int(value.q))
+
+
+def ends(ball: arb) -> tuple[Fraction, Fraction]:
+    """The ball's end points; a ball of next to nothing is rounded outward to one that can be written down."""
+    middle, radius = _dyadic(ball.mid()), _dyadic(ball.rad())
+    if middle is None or radius is None:
+        middle, radius = middle or Fraction(0), (radius or TINY) + TINY
+    return middle - radius, middle + radius
+
+
+def ball(lower: Fraction, upper: Fraction) -> arb:
+    """A ball that contains the interval."""
+    return arb(rational(lower)).union(arb(rational(upper)))
+
+
+def _dyadic(value: arb) -> Fraction | None:
+    """mantissa * 2 ^ exponent, or None where that is tiny beyond writing down."""
+    mantissa, exponent = (int(part) for part in value.man_exp())
+    if exponent >= 0:
+        return Fraction(mantissa << exponent)
+    return Fraction(mantissa, 1 << -exponent) if exponent >= -2 * MAX_BITS else None
+
+
+def settle(value: Number) -> Number | None:
+    """A rational of bearable length, a ball of bearable size, or nothing decided."""
+    if isinstance(value, fmpq):
+        return value if value.height_bits() <= MAX_BITS else arb(value)
+    return value if value.is_finite() and value < HUGE and value > -HUGE else None
+
+
+# Arithmetic -----------------------------------------------------------------------------------------------------------
+
+
+def add(x: Number, y: Number) -> Scalar:
+    return settle(x + y)
+
+
+def neg(x: Number) -> Scalar:
+    return -x
+
+
+def mul(x: Number, y: Number) -> Scalar:
+    """A rational zero annihilates a ball: the product is exactly zero."""
+    if _is_zero(x) or _is_zero(y):
+        return ZERO
+    return settle(x * y)
+
+
+def _is_zero(x: Number) -> bool:
+    return isinstance(x, fmpq) and x == 0
+
+
+def div(x: Number, y: Number) -> Scalar:
+    match sign_of(y):
+        case None:
+            return None
+        case 0:
+            return Undefined("division by zero")
+    return settle(x / y)
+
+
+def power(x: Number, exponent: Fraction) -> Scalar:
+    """Exact where the root is; 0 ^ 0 is 1."""
+    if exponent < 0:
+        below = power(x, -exponent)
+        return div(ONE, below) if isinstance(below, fmpq | arb) else below
+    if exponent.denominator == 1:
+        return _integer_power(x, int(exponent))
+    match sign_of(x):
+        case None:
+            return None
+        case -1:
+            return Undefined(f"a negative number to the power {exponent}")
+        case 0:
+            return ZERO
+    if isinstance(x, fmpq):
+        root = _exact_root(x, exponent.denominator)
+        if root is not None:
+            return _integer_power(root, exponent.numerator)
+    return settle(arb(x) ** arb(rational(exponent)))
+
+
+def _integer_power(x: Number, exponent: int) -> Scalar:
+    if isinstance(x, fmpq) and x.height_bits() * exponent <= MAX_BITS:
+        return x**exponent
+    return settle(arb(x) ** exponent)
+
+
+def _exact_root(x: fmpq, degree: int) -> fmpq | None:
+    """The root of a positive rational, if it is rational."""
+    parts: list[fmpz] = []
+    for part in (x.p, x.q):
+        root = part.root(degree)
+        if root**degree != part:
+            return None
+        parts.append(root)
+    return fmpq(*parts)
+
+
+# Comparisons ----------------------------------------------------------------------------------------------------------
+
+
+def sign_of(x: Number) -> int | None:
+    """-1, 0 or 1, or None where the ball does not say."""
+    if x > 0:
+        return 1
+    if x < 0:
+        return -1
+    return 0 if x == 0 else None
+
+
+def less(x: Number, y: Number) -> bool | None:
+    if x < y:
+        return True
+    return False if x >= y else None
+
+
+def less_equal(x: Number, y: Number) -> bool | None:
+    if x <= y:
+        return True
+    return False if x > y else None
+
+
+def equal(x: Number, y: Number) -> bool | None:
+    if x < y or x > y:
+        return False
+    return True if x == y else None  # for balls, == says that both are the same single point
+
+
+# Piecewise and nonlinear functions ------------------------------------------------------------------------------------
+
+
+def relu(x: Number) -> Scalar:
+    return maximum(x, ZERO)
+
+
+def leaky_relu(x: Number, slope: Fraction) -> Scalar:
+    match sign_of(x):
+        case 0 | 1:
+            return x
+        case -1:
+            return mul(x, rational(slope))
+    return settle(arb(x).union(arb(x) * rational(slope)))
+
+
+def absolute(x: Number) -> Scalar:
+    return maximum(x, -x) if sign_of(x) is not None else arb(x).max(-arb(x)).nonnegative_part()
+
+
+def maximum(x: Number, y: Number) -> Scalar:
+    match less_equal(x, y):
+        case True:
+            return y
+        case False:
+            return x
+    return arb(x).max(arb(y))
+
+
+def minimum(x: Number, y: Number) -> Scalar:
+    match less_equal(x, y):
+        case True:
+            return x
+        case False:
+            return y
+    return arb(x).min(arb(y))
+
+
+def sign(x: Number) -> Scalar:
+    found = sign_of(x)
+    return None if found is None else fmpq(found)
+
+
+def floor(x: Number) -> Scalar:
+    if isinstance(x, fmpq):
+        return fmpq(x.floor())
+    whole = x.floor().unique_fmpz()
+    return None if whole is None else fmpq(whole)
+
+
+def _sigmoid(x: arb) -> arb:
+    return 1 / (1 + (-x).exp())
+
+
+FUNCTIONS: dict[Function, Callable[[arb], arb]] = {
+    Function.SIN: lambda x: x.sin(),
+    Function.COS: lambda x: x.cos(),
+    Function.TAN: lambda x: x.tan(),
+    Function.TANH: lambda x: x.tanh(),
+    Function.EXP: lambda x: x.exp(),
+    Function.LOG: lambda x: x.log(),
+    Function.SIGMOID: _sigmoid,
+}
+
+# The only rational points with rational values (Lindemann-Weierstrass): there the functions are exact.
+RATIONAL_POINTS: dict[Function, tuple[fmpq, fmpq]] = {
+    Function.SIN: (ZERO, ZERO),
+    Function.COS: (ZERO, ONE),
+    Function.TAN: (ZERO, ZERO),
+    Function.TANH: (ZERO, ZERO),
+    Function.EXP: (ZERO, ONE),
+    Function.LOG: (ONE, ZERO),
+    Function.SIGMOID: (ZERO, fmpq(1, 2)),
+}
+
+
+def apply(function: Function, x: Number) -> Scalar:
+    """sin, cos, tan, tanh, exp, log, sqrt or sigmoid."""
+    if function is Function.SQRT:
+        return power(x, Fraction(1, 2))
+    if function is Function.LOG:
+        positive = less(ZERO, x)
+        if not positive:
+            return None if positive is None else Undefined("a logarithm of a number that is not positive")
+    point, value = RATIONAL_POINTS[function]
+    if isinstance(x, fmpq) and x == point:
+        return value
+    return settle(FUNCTIONS[function](arb(x)))

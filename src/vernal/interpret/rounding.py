@@ -1,0 +1,160 @@
+"""Floating point that tells the truth: every operation here knows how far its rounding can have gone.
+
+With u = 2^-53 and gamma(n) = n u / (1 - n u), any order of summation satisfies |fl(w.x) - w.x| <= gamma(n) |w|.|x|
+(Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.1). Single operations are moved to the next
+float outward, unless they are known to be exact: sums through the error-free transformation of Knuth, products
+through the lengths of the factors. So counters, halves and integers stay points.
+
+Arrays are numpy's or torch's (on any device); a `Backend` hides the few names in which the two differ.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+Array = Any  # of float64 or bool, in numpy or torch
+UNIT = 2.0**-53
+TINY = 2.0**-1000  # far above what underflow can lose in any dot product, far below anything that matters
+PI = (3.141592653589793, 3.1415926535897936)  # the two floats around the circle number
+
+
+def gamma(n: int) -> float:
+    """A bound on the relative rounding error of n operations in a row, itself rounded up."""
+    return n * UNIT * (1.0 + 2.0 * n * UNIT + 1e-15)
+
+
+def float_below(value: Fraction) -> float:
+    """The largest float not above a rational."""
+    return _nearest(value, downward=True)
+
+
+def float_above(value: Fraction) -> float:
+    """The smallest float not below a rational."""
+    return _nearest(value, downward=False)
+
+
+def _nearest(value: Fraction, *, downward: bool) -> float:
+    try:
+        near = float(value)
+    except OverflowError:
+        near = float("inf") if value > 0 else float("-inf")
+    if np.isfinite(near) and Fraction(near) == value:
+        return near
+    too_high = near == float("inf") or (np.isfinite(near) and Fraction(near) > value)
+    if too_high == downward:
+        return float(np.nextafter(near, -np.inf if downward else np.inf))
+    return near
+
+
+def namespace(*arrays: Array) -> Any:
+    """The module whose functions take these arrays: through array-api-compat where installed, else numpy or torch."""
+    try:
+        from array_api_compat import array_namespace
+    except ImportError:
+        if all(isinstance(array, np.ndarray) for array in arrays):
+            return np
+        import torch
+
+        return torch
+    return array_namespace(*arrays) if arrays else np
+
+
+class Backend:
+    """Where arrays live, and the operations the bounds are made of."""
+
+    def __init__(self, like: Array | None = None) -> None:
+        self.native = like is None or isinstance(like, np.ndarray)
+        self.xp: Any = np if self.native else namespace(like)
+        self.device: Any = None if like is None or self.native else like.device
+        self._arrays: dict[int, tuple[object, Array]] = {}
+
+    def array(self, values: Any) -> Array:
+        """Numbers or truth values as an array of this backend."""
+        if self.native:
+            return np.asarray(values)
+        return self.xp.asarray(np.array(values), device=self.device)
+
+    def weights(self, source: Any) -> Array:
+        """A network's matrix on this device, moved there once."""
+        if self.native:
+            return source
+        if id(source) not in self._arrays:
+            self._arrays[id(source)] = (source, self.array(source))
+        return self._arrays[id(source)][1]
+
+    @cached_property
+    def infinity(self) -> Array:
+        return self.array(np.float64(np.inf))
+
+    def up(self, x: Array) -> Array:
+        """The next float above."""
+        return self.xp.nextafter(x, self.infinity)
+
+    def down(self, x: Array) -> Array:
+        """The next float below."""
+        return self.xp.nextafter(x, -self.infinity)
+
+    def positive(self, x: Array) -> Array:
+        """max(x, 0)"""
+        return np.maximum(x, 0.0) if self.native else x.clamp(min=0.0)
+
+    def magnitude(self, lower: Array, upper: Array) -> Array:
+        """The largest absolute value in a range."""
+        return self.xp.maximum(abs(lower), abs(upper))
+
+    def nonzero(self, mask: Array) -> tuple[Array, ...]:
+        """The indices of true entries, one array for each axis."""
+        found: tuple[Array, ...] = np.nonzero(mask) if self.native else mask.nonzero(as_tuple=True)
+        return found
+
+    def where(self, mask: Array, x: Array | float, y: Array | float) -> Array:
+        """x where the mask is true, else y; either may be a plain number."""
+        if self.native:
+            return np.where(mask, x, y)
+        import torch
+
+        return torch.where(mask, x, y)
+
+    def known(self, lower: Array, upper: Array) -> tuple[Array, Array]:
+        """Bounds in which a nan (inf - inf, 0 * inf) is the whole line."""
+        isnan = self.xp.isnan
+        return self.where(isnan(lower), -np.inf, lower), self.where(isnan(upper), np.inf, upper)
+
+    def dot(self, x: Array, y: Array) -> Array:
+        """The scalar products along the last axis, with broadcasting."""
+        return np.vecdot(x, y) if self.native else (x * y).sum(-1)
+
+    # Sums and products rounded both ways ------------------------------------------------------------------------------
+
+    def sums(self, a: Array, b: Array) -> tuple[Array, Array]:
+        """Floats below and above a + b, equal where the sum is a float."""
+        s = a + b
+        t = s - a
+        error = (a - (s - t)) + (b - t)
+        if self.native and not error.any():  # a nan counts as an error
+            return s, s
+        return self.where(error >= 0, s, self.down(s)), self.where(error <= 0, s, self.up(s))
+
+    def products(self, a: Array, b: Array) -> tuple[Array, Array]:
+        """Floats below and above a * b, equal where both factors are short (24 bits) or one is 0."""
+        p = a * b
+        exact = self.short(a) & self.short(b)
+        return self.where(exact, p, self.down(p)), self.where(exact, p, self.up(p))
+
+    def quotients(self, a: Array, b: Array) -> tuple[Array, Array]:
+        """Floats below and above a / b, equal where the quotient is short."""
+        q = a / b
+        exact = self.short(q) & self.short(b) & (q * b == a)
+        return self.where(exact, q, self.down(q)), self.where(exact, q, self.up(q))
+
+    def short(self, x: Array) -> Array:
+        """Whether a number has at most 24 significant bits, so that the product of two is exact."""
+        if self.native:
+            return x.astype(np.float32) == x
+        import torch
+
+        return (x.to(torch.float32).to(torch.float64) == x) & torch.isfinite(x)

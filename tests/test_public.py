@@ -1,0 +1,79 @@
+"""The public surface: pinned names, and an import that costs next to nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import vernal as vn
+
+PUBLIC = [
+    "HOLDS",
+    "UNKNOWN",
+    "VIOLATED",
+    "Assurance",
+    "InputError",
+    "MissingExtra",
+    "Network",
+    "Result",
+    "System",
+    "Task",
+    "Trace",
+    "Verdict",
+    "VernalError",
+    "absolute",
+    "agent",
+    "between",
+    "boolean",
+    "check",
+    "choose",
+    "clip",
+    "engines",
+    "enum",
+    "eq",
+    "equals",
+    "floor",
+    "from_torch",
+    "if_",
+    "integer",
+    "interval",
+    "load",
+    "match",
+    "maximum",
+    "minimum",
+    "read_network",
+    "real",
+    "relu",
+    "sign",
+]
+
+HEAVY = ("numpy", "scipy", "onnx", "h5py", "flint", "matplotlib", "lark", "torch")
+
+
+def test_the_public_names_are_these() -> None:
+    assert vn.__all__ == PUBLIC
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(vn, name) is not None
+    assert name in dir(vn)
+
+
+def test_another_name_is_not() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = vn.nonsense
+
+
+def test_a_verdict_has_no_truth_value() -> None:
+    with pytest.raises(TypeError, match="no truth value"):
+        bool(vn.HOLDS)
+
+
+@pytest.mark.parametrize("module", ["vernal", "vernal.cli.main"])
+def test_importing_loads_nothing_heavy(module: str) -> None:
+    code = f"import sys, {module}; print([name for name in {HEAVY!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
