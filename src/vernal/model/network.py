@@ -16,7 +16,8 @@ class Network:
     """outputs = f(inputs), with memory where the network is recurrent.
 
     `inputs` is the vector variable the body is written over; `memory` pairs each memory variable with the expression
-    of its next value. `file` and `sha256` say where the weights came from.
+    of its next value. `file` and `sha256` say where the weights came from. `dropped` names a Softmax or LogSoftmax that
+    the file ends with and `output` leaves out: the order of the scores is the same, their values are not.
     """
 
     name: str
@@ -25,6 +26,12 @@ class Network:
     memory: tuple[tuple[Var, Expr], ...] = ()
     file: str | None = None
     sha256: str | None = None
+    dropped: str | None = None
+
+    @property
+    def softmax_dropped(self) -> bool:
+        """Whether only the order of the outputs means something, so that `act = "raw"` would be wrong."""
+        return self.dropped is not None
 
     @property
     def input_size(self) -> int:

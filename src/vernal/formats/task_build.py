@@ -1,0 +1,121 @@
+"""From the tables of a task file to a Task: each table in the order in which it can be understood."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path as FilePath
+
+from vernal.errors import NameUnknown, ParseError, TypeClash, nearest
+from vernal.formats.places import Path
+from vernal.formats.task_agents import Draft, Library, draft, finish, read_functions
+from vernal.formats.task_names import Owner, Use, mentioned
+from vernal.formats.task_reader import Reader
+from vernal.formats.task_schema import TaskTable
+from vernal.formats.task_state import define, read_constants, read_init, read_parameters, read_state
+from vernal.logic.formula import Formula
+from vernal.logic.scope import drawn_lets
+from vernal.logic.syntax import Name
+from vernal.logic.task import Input, Task
+from vernal.model.build import TRUE
+from vernal.model.builder import let_var
+from vernal.model.expr import Expr
+from vernal.model.start import check_next
+from vernal.model.system import Agent, System, Variable
+
+EVERYTHING = frozenset(Owner)
+LET, NEXT, ENABLED, PROPERTY = (Use(what, EVERYTHING) for what in ("a let", "next", "enabled", "a property"))
+
+
+def build_task(
+    reader: Reader, table: TaskTable, parameters: Mapping[str, object], lost: set[Path], base: FilePath, source: Input
+) -> Task:
+    """Read every table, collect every problem, and put together what there is."""
+    values: dict[str, Fraction] = read_parameters(reader, parameters)
+    constants = read_constants(reader, table.constants)
+    library = Library(base)
+    read_functions(reader, table.networks, library)
+    state = read_state(reader, table.state)
+    init = read_init(reader, table.init, state, lost)
+    drafts = [draft(reader, name, entry, state, library) for name, entry in table.agents.items()]
+    lets = read_lets(reader, table.environment.let)
+    agents = read_agents(reader, drafts, lets)
+    following = read_next(reader, table.environment.next, state)
+    enabled = read_enabled(reader, table.environment.enabled, lets)
+    properties = read_properties(reader, table.properties, lets)
+    reader.done()
+    system = System(table.name, tuple(state.values()), init, following, agents, lets, enabled)
+    known = {**{name: reader.names[name] for name in values}, **constants}
+    inputs = tuple(library.inputs.values())
+    return Task(system, properties, values, known, dict(reader.functions), source, inputs)
+
+
+def read_lets(reader: Reader, lets: Mapping[str, object]) -> dict[str, Expr]:
+    """Named expressions, which may use each other in any order but not in a circle."""
+    values: dict[str, Expr] = {}
+
+    def read(name: str, path: Path) -> None:
+        values[name] = reader.expression(path, lets[name], LET, draws=name)
+        reader.names[name] = let_var(name, values[name])
+
+    define(reader, ("environment", "let"), lets, read)
+    return {name: values[name] for name in lets if name in values}
+
+
+def read_agents(reader: Reader, drafts: list[Draft], lets: Mapping[str, Expr]) -> tuple[Agent, ...]:
+    agents: list[Agent] = []
+    for entry in drafts:
+        with reader.collect(("agents", entry.name)):
+            agents.append(finish(reader, entry, lets))
+    return tuple(agents)
+
+
+def read_next(reader: Reader, following: Mapping[str, object], state: Mapping[str, Variable]) -> dict[str, Expr]:
+    """The next value of each variable that changes, of the variable's own sort."""
+    values: dict[str, Expr] = {}
+    for name, value in following.items():
+        path: Path = ("environment", "next", name)
+        with reader.collect(path):
+            if reader.owners.get(name) is not Owner.STATE:
+                known = [n for n, owner in reader.owners.items() if owner is Owner.STATE]
+                message = f"there is no state variable {name!r}{nearest(name, known)}"
+                raise NameUnknown(message, place=reader.places.key_place(path))
+            sort = state[name].sort if name in state else None
+            values[name] = reader.expression(path, value, NEXT, draws=name, expected=sort)
+            if name in state:
+                check_next(state[name], values[name])
+    return values
+
+
+def read_enabled(reader: Reader, enabled: object, lets: Mapping[str, Expr]) -> Expr:
+    """Where the path goes on: a truth value that no draw decides."""
+    path: Path = ("environment", "enabled")
+    if enabled is True:  # the default, which stands nowhere in the file
+        return TRUE
+    with reader.collect(path):
+        _refuse_drawn(reader, path, enabled, drawn_lets(lets))
+        return reader.truth(path, enabled, ENABLED)
+    return TRUE
+
+
+def read_properties(reader: Reader, properties: Mapping[str, str], lets: Mapping[str, Expr]) -> dict[str, Formula]:
+    """Formulas over state variables, actions and lets without draws."""
+    formulas: dict[str, Formula] = {}
+    drawn = drawn_lets(lets)
+    for name in properties:
+        path: Path = ("properties", name)
+        with reader.collect(path):
+            if name == "in_range":
+                message = "'in_range' is built in (it asks whether all ranges are kept); rename this property"
+                raise ParseError(message, place=reader.places.key_place(path))
+            formulas[name] = reader.formula(path, PROPERTY, drawn)
+    return formulas
+
+
+def _refuse_drawn(reader: Reader, path: Path, value: object, drawn: frozenset[str]) -> None:
+    """A let that draws has no value before the step is taken, so whether there is a step cannot depend on it."""
+    syntax, source = reader.parse(path) if isinstance(value, str) else (None, None)
+    for node in mentioned(syntax) if syntax else ():
+        if isinstance(node, Name) and node.text in drawn and source:
+            message = f"{node.text!r} draws anew at every step; whether a step is enabled cannot depend on it"
+            raise TypeClash(message, place=source.place(*node.span))

@@ -1,0 +1,294 @@
+"""Systems written in Python: functions are called once, with names in place of numbers, and return the graph.
+
+    network = vn.read_network("thermostat.onnx")
+    room = vn.system(
+        "room",
+        state={"T": vn.real(10, 30), "heater": vn.enum("OFF", "ON")},
+        init={"T": vn.interval(19, 21), "heater": "OFF"},
+        agents={"control": vn.agent(network, observe=lambda s: [(s.T - 20) / 10], labels="heater")},
+        step=lambda s: {"T": 0.9 * s.T + vn.match(s.control, {"OFF": 1, "ON": 3}), "heater": s.control},
+    )
+
+The result is the same `System` a task file gives, down to the last node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TypeAlias
+
+from vernal.errors import NameUnknown, TypeClash, nearest
+from vernal.model import build
+from vernal.model.agent import make_agent, output_var
+from vernal.model.expr import Between, Choose, Expr, Occurrence, Operand, Role, Var
+from vernal.model.graph import draws, rewrite, variables
+from vernal.model.network import Network
+from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort
+from vernal.model.sorts import enum as enum_sort
+from vernal.model.start import check_next, check_start, value_of
+from vernal.model.system import Agent, Init, OneOf, Span, Start, System, Variable
+
+Number: TypeAlias = Fraction | int | float | str
+Value: TypeAlias = Number | bool
+Initial: TypeAlias = Value | Start | Collection[Value]
+
+ANONYMOUS = ("choose", "between")  # what build calls a draw that nobody named
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What a state variable ranges over."""
+
+    sort: Sort
+    lower: Fraction | None = None
+    upper: Fraction | None = None
+
+
+def real(lower: Number | None = None, upper: Number | None = None) -> Declaration:
+    """A real variable; a range is a claim about the model, never clipping."""
+    return Declaration(REAL, _maybe(lower), _maybe(upper))
+
+
+def integer(lower: Number | None = None, upper: Number | None = None) -> Declaration:
+    """An integer variable."""
+    return Declaration(INT, _maybe(lower), _maybe(upper))
+
+
+def boolean() -> Declaration:
+    """A truth value."""
+    return Declaration(BOOL)
+
+
+def enum(*labels: str) -> Declaration:
+    """One of the given labels."""
+    return Declaration(enum_sort(*labels))
+
+
+def interval(lower: Number, upper: Number) -> Span:
+    """All initial values from lower to upper."""
+    return Span(exact(lower), exact(upper))
+
+
+def exact(value: Number) -> Fraction:
+    """The rational a number stands for; a float is the decimal it prints as."""
+    return value_of(REAL, value)
+
+
+def _maybe(value: Number | None) -> Fraction | None:
+    return None if value is None else exact(value)
+
+
+def match(subject: Expr, cases: Mapping[Value, Operand], otherwise: Operand | None = None) -> Expr:
+    """The branch of the case the subject equals; without `otherwise` the cases cover all its values."""
+    values: list[Fraction | None] = [value_of(subject.sort, case) for case in cases]
+    branches = list(cases.values())
+    if otherwise is not None:
+        return build.switch(subject, [*values, None], [*branches, otherwise])
+    return build.switch(subject, values, branches)
+
+
+def equals(subject: Expr, other: Expr | Value) -> Expr:
+    """subject == other, where the other may be a label."""
+    if isinstance(other, str) and subject.sort.kind is Kind.ENUM:
+        return build.eq(subject, build.label(subject.sort, other))
+    return build.eq(subject, other)
+
+
+class Names:
+    """What a traced function is given: state variables, actions and lets, as attributes or items."""
+
+    def __init__(self, named: Mapping[str, Expr]) -> None:
+        self._named = dict(named)
+
+    def __getattr__(self, name: str) -> Expr:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> Expr:
+        if name not in self._named:
+            raise NameUnknown(f"unknown name {name!r}{nearest(name, self._named)}")
+        return self._named[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._named)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """An agent before its place in a system is known; made by `agent`."""
+
+    networks: tuple[Network, ...]
+    observe: Callable[[Names], Sequence[Operand]]
+    act: str | Callable[[Expr], Sequence[Expr]]
+    by: Callable[[Names], Expr] | None
+    labels: str | Sequence[str] | None
+    memory: Start
+
+
+def agent(
+    networks: Network | Sequence[Network],
+    observe: Callable[[Names], Sequence[Operand]],
+    act: str | Callable[[Expr], Sequence[Expr]] = "argmax",
+    *,
+    by: Callable[[Names], Expr] | None = None,
+    labels: str | Sequence[str] | None = None,
+    memory: Number | Span = 0,
+) -> Policy:
+    """An agent for `system`: `act` is "argmax", "raw" or a function of the network's output, `by` selects a network.
+
+    `labels` names an enum variable of the state whose labels argmax yields, or lists labels.
+    """
+    several = (networks,) if isinstance(networks, Network) else tuple(networks)
+    start = memory if isinstance(memory, Span) else OneOf((exact(memory),))
+    return Policy(several, observe, act, by, labels, start)
+
+
+def action_var(name: str, network: Network, act: str | Sequence[Expr], labels: Sort | None) -> Var:
+    """The variable that stands for an agent's action; its sort does not depend on what the agent observes."""
+    return make_agent(name, [without_memory(network)], [0] * network.input_size, act, labels=labels).var
+
+
+def without_memory(network: Network) -> Network:
+    """The network as if its memory were an input nobody sets: enough to know what comes out."""
+    return replace(network, memory=())
+
+
+def system(
+    name: str,
+    *,
+    state: Mapping[str, Declaration],
+    init: Mapping[str, Initial],
+    step: Callable[[Names], Mapping[str, Operand]],
+    agents: Mapping[str, Policy] | None = None,
+    lets: Mapping[str, Callable[[Names], Operand]] | None = None,
+    where: Callable[[Names], Sequence[Expr]] | None = None,
+    enabled: Callable[[Names], Expr] | None = None,
+) -> System:
+    """A system from functions over names: `step` gives next values, each of `lets` a named expression.
+
+    A let is drawn once a step and shared by its uses. A later let sees the earlier ones; agents observe state
+    variables and the lets that depend on no action.
+    """
+    declared = {n: Variable(n, d.sort, d.lower, d.upper) for n, d in state.items()}
+    visible: dict[str, Expr] = {n: variable.var for n, variable in declared.items()}
+    prepared = {n: _prepare(policy, declared) for n, policy in (agents or {}).items()}
+    actions = {n: action_var(n, p.networks[0], p.act, p.labels) for n, p in prepared.items()}
+    traced = _trace_lets(lets or {}, {**visible, **actions})
+    named = {n: let_var(n, x) for n, x in traced.items()}
+    observable = Names({**visible, **{n: named[n] for n, x in traced.items() if not needs_action(x, traced)}})
+    everything = Names({**visible, **actions, **named})
+    all_lets, following = name_draws(traced, _trace_step(step, everything, declared))
+    return System(
+        name,
+        tuple(declared.values()),
+        Init(_starts(init, declared), tuple(where(Names(visible))) if where else ()),
+        following,
+        tuple(_make(n, policy, observable) for n, policy in prepared.items()),
+        all_lets,
+        enabled(everything) if enabled else build.TRUE,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A policy whose action is traced and whose labels are looked up."""
+
+    networks: tuple[Network, ...]
+    act: str | Sequence[Expr]
+    labels: Sort | None
+    policy: Policy
+
+
+def _prepare(policy: Policy, declared: Mapping[str, Variable]) -> _Prepared:
+    act, labels = policy.act, policy.labels
+    traced = act if isinstance(act, str) else tuple(act(output_var(policy.networks[0].output_size)))
+    if labels is None:
+        return _Prepared(policy.networks, traced, None, policy)
+    sort = _declared(declared, labels).sort if isinstance(labels, str) else enum_sort(*labels)
+    return _Prepared(policy.networks, traced, sort, policy)
+
+
+def _declared(declared: Mapping[str, Variable], name: str) -> Variable:
+    if name not in declared:
+        raise NameUnknown(f"there is no state variable {name!r}{nearest(name, declared)}")
+    return declared[name]
+
+
+def _trace_lets(lets: Mapping[str, Callable[[Names], Operand]], visible: Mapping[str, Expr]) -> dict[str, Expr]:
+    traced: dict[str, Expr] = {}
+    for name, function in lets.items():
+        if name in visible:
+            raise TypeClash(f"{name!r} is already the name of a variable or an agent")
+        traced[name] = build.const(function(Names({**visible, **{n: let_var(n, x) for n, x in traced.items()}})))
+    return traced
+
+
+def let_var(name: str, body: Expr) -> Var:
+    """A let as it appears in other expressions."""
+    return build.var(name, body.sort, body.shape, Role.LET)
+
+
+def needs_action(body: Expr, lets: Mapping[str, Expr]) -> bool:
+    """Whether an expression depends on an agent's action, directly or through lets."""
+    waiting, seen = [body], set[str]()
+    while waiting:
+        for var in variables([waiting.pop()]):
+            if var.role is Role.ACTION:
+                return True
+            if var.role is Role.LET and var.name not in seen:
+                seen.add(var.name)
+                waiting.append(lets[var.name])
+    return False
+
+
+def _make(name: str, prepared: _Prepared, visible: Names) -> Agent:
+    policy = prepared.policy
+    select = policy.by(visible) if policy.by else None
+    seen = policy.observe(visible)
+    labels, memory = prepared.labels, policy.memory
+    return make_agent(name, policy.networks, seen, prepared.act, select=select, labels=labels, memory=memory)
+
+
+def _trace_step(
+    step: Callable[[Names], Mapping[str, Operand]], names: Names, declared: Mapping[str, Variable]
+) -> dict[str, Expr]:
+    following = {n: build.const(x) for n, x in step(names).items()}
+    for n, x in following.items():
+        check_next(_declared(declared, n), x)
+    return following
+
+
+def name_draws(lets: Mapping[str, Expr], following: Mapping[str, Expr]) -> tuple[dict[str, Expr], dict[str, Expr]]:
+    """Both with every anonymous draw named for the definition it first appears in; a shared draw stays shared."""
+    owners: dict[Occurrence, str] = {}
+    for name, body in [*lets.items(), *following.items()]:
+        for draw in draws([body]):
+            if draw.occurrence.name in ANONYMOUS:
+                owners.setdefault(draw.occurrence, name)
+
+    def rename(node: Expr) -> Expr | None:
+        if not isinstance(node, Choose | Between) or node.occurrence not in owners:
+            return None
+        return replace(node, occurrence=replace(node.occurrence, name=owners[node.occurrence]))
+
+    bodies = rewrite([*lets.values(), *following.values()], rename)
+    return dict(zip(lets, bodies[: len(lets)], strict=True)), dict(zip(following, bodies[len(lets) :], strict=True))
+
+
+def _starts(init: Mapping[str, Initial], declared: Mapping[str, Variable]) -> dict[str, Start]:
+    for name in init:
+        _declared(declared, name)
+    missing = [name for name in declared if name not in init]
+    if missing:
+        raise TypeClash(f"no initial value for {', '.join(missing)}")
+    return {name: _start(variable, init[name]) for name, variable in declared.items()}
+
+
+def _start(variable: Variable, given: Initial) -> Start:
+    if isinstance(given, Span | OneOf):
+        return check_start(variable, given)
+    values = list(given) if isinstance(given, Collection) and not isinstance(given, str) else [given]
+    return check_start(variable, OneOf(tuple(value_of(variable.sort, value) for value in values)))

@@ -1,0 +1,474 @@
+"""Task files say what DESIGN says they say: exact numbers, typed names, and the same graph as the Python builder."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import random
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vernal.engines.check import check, in_range
+from vernal.errors import InputError, Problems
+from vernal.evidence.result import HOLDS, VIOLATED
+from vernal.formats.networks import read_network
+from vernal.formats.task import Override, load, read_task
+from vernal.logic.formula import Always, And, Atom, Bound
+from vernal.logic.task import Input, Task
+from vernal.model import build, builder
+from vernal.model.expr import Affine, Const, Expr
+from vernal.model.graph import flatten, order
+from vernal.model.sorts import BOOL, INT, REAL, enum
+from vernal.model.system import OneOf, Span, System
+
+ROOT = Path(__file__).parents[2]
+THERMOSTAT = ROOT / "examples" / "thermostat" / "thermostat.toml"
+VCAS = ROOT / "benchmarks" / "vcas" / "vcas.toml"
+
+
+def read(folder: Path, text: str, overrides: Mapping[str, Override] | None = None) -> Task:
+    """A task from a text without its first line."""
+    path = folder / "task.toml"
+    path.write_text(f"vernal = 1\n{text}", encoding="utf-8")
+    return load(path, overrides)
+
+
+def one_variable(declaration: str, init: str, rest: str = "") -> str:
+    return f"{rest}\n[state]\nx = {declaration}\n[init]\nx = {init}\n"
+
+
+def constant(node: Expr) -> Fraction:
+    assert isinstance(node, Const)
+    return node.value
+
+
+# Numbers and declarations ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("0.1", Fraction(1, 10)),
+        ("1e-3", Fraction(1, 1000)),
+        ("1_000", Fraction(1000)),
+        ("1_0.2_5", Fraction(41, 4)),
+        ("+3", Fraction(3)),
+        ("0xff", Fraction(255)),
+        ('"1/3"', Fraction(1, 3)),
+        ('"-2^2"', Fraction(-4)),
+        ("12345678901234567890.123456789", Fraction("12345678901234567890.123456789")),
+    ],
+)
+def test_numbers_are_exactly_what_is_written(tmp_path: Path, written: str, value: Fraction) -> None:
+    task = read(tmp_path, one_variable('"real"', '"p"', f"[parameters]\np = {written}\n[constants]\nc = {written}"))
+    assert task.parameters == {"p": value}
+    assert constant(task.constants["c"]) == value
+    assert task.system.init.starts["x"] == OneOf((value,))
+
+
+@pytest.mark.parametrize(
+    ("declaration", "init", "sort", "limits"),
+    [
+        ('"real"', "0.5", REAL, (None, None)),
+        ('"real [-1, 1/2]"', "0", REAL, (Fraction(-1), Fraction(1, 2))),
+        ('"int [0, 9]"', "3", INT, (Fraction(0), Fraction(9))),
+        ('"bool"', "true", BOOL, (None, None)),
+        ('"enum {RED, GREEN, G}"', '"G"', enum("RED", "GREEN", "G"), (None, None)),
+    ],
+)
+def test_declarations(tmp_path: Path, declaration: str, init: str, sort: object, limits: object) -> None:
+    (variable,) = read(tmp_path, one_variable(declaration, init)).system.state
+    assert variable.sort == sort
+    assert (variable.lower, variable.upper) == limits
+
+
+@pytest.mark.parametrize(
+    ("declaration", "init", "start"),
+    [
+        ('"real"', '"[0.1, 1]"', Span(Fraction(1, 10), Fraction(1))),
+        ('"real"', '"[2, 2]"', OneOf((Fraction(2),))),
+        ('"real"', '"{1, 2.5}"', OneOf((Fraction(1), Fraction(5, 2)))),
+        ('"int"', '"[0.5, 3]"', OneOf((Fraction(1), Fraction(2), Fraction(3)))),
+        ('"bool"', '"{true, false}"', OneOf((Fraction(1), Fraction(0)))),
+        ('"bool"', "true", OneOf((Fraction(1),))),
+        ('"enum {RED, GREEN}"', '"GREEN"', OneOf((Fraction(1),))),
+        ('"enum {RED, GREEN}"', '"{GREEN, RED}"', OneOf((Fraction(1), Fraction(0)))),
+    ],
+)
+def test_initial_values(tmp_path: Path, declaration: str, init: str, start: object) -> None:
+    assert read(tmp_path, one_variable(declaration, init)).system.init.starts["x"] == start
+
+
+def test_constraints_cut_the_initial_values(tmp_path: Path) -> None:
+    text = '[state]\nx = "real"\n[init]\nx = "[0, 1]"\nwhere = ["x < 1", "x > 0"]\n'
+    where = read(tmp_path, text).system.init.where
+    x = build.var("x")
+    assert where == (x < 1, x > 0)
+
+
+# Parameters -----------------------------------------------------------------------------------------------------------
+
+
+PARAMETERS = """
+[parameters]
+twice = "2 * once"
+once = 1.5
+steps = 4
+[state]
+x = "real [-twice, twice]"
+[init]
+x = "once"
+[environment.next]
+x = "x / twice"
+[properties]
+near = "G[0,steps] (x <= twice)"
+"""
+
+
+def test_parameters_reach_ranges_starts_expressions_and_bounds(tmp_path: Path) -> None:
+    task = read(tmp_path, PARAMETERS)
+    assert task.parameters == {"twice": 3, "once": Fraction(3, 2), "steps": 4}
+    assert task.system.state[0].upper == 3
+    formula = task.properties["near"]
+    assert isinstance(formula, Always)
+    assert formula.bound == Bound(Fraction(0), Fraction(4))
+
+
+@pytest.mark.parametrize("value", ["5", "10/2", 5, 5.0, Fraction(5)])
+def test_overrides_are_numbers_or_expressions(tmp_path: Path, value: Override) -> None:
+    task = read(tmp_path, PARAMETERS, {"once": value})
+    assert task.parameters == {"twice": 10, "once": 5, "steps": 4}
+    assert task.system.init.starts["x"] == OneOf((Fraction(5),))
+
+
+def test_an_override_is_checked_like_the_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="fractional"):
+        read(tmp_path, PARAMETERS, {"steps": "2.5"})
+
+
+def test_the_file_and_its_networks_are_fingerprinted() -> None:
+    task = load(THERMOSTAT)
+    assert task.source is not None
+    assert task.source.sha256 == hashlib.sha256(THERMOSTAT.read_bytes()).hexdigest()
+    (network,) = task.networks
+    assert network.file == "thermostat.onnx"
+    assert network.sha256 == hashlib.sha256((THERMOSTAT.parent / network.file).read_bytes()).hexdigest()
+
+
+# Names and problems ---------------------------------------------------------------------------------------------------
+
+
+def test_lets_may_stand_in_any_order(tmp_path: Path) -> None:
+    text = one_variable('"real"', "0") + '[environment.let]\na = "b + 1"\nb = "x"\n[environment.next]\nx = "a"\n'
+    system = read(tmp_path, text).system
+    assert list(system.lets) == ["a", "b"]
+    assert system.step.next_state == (build.var("x") + 1,)
+
+
+def test_a_let_is_drawn_once_and_an_occurrence_each_time(tmp_path: Path) -> None:
+    text = one_variable('"real"', "0") + '[environment.let]\nd = "choose(0, 1)"\n[environment.next]\nx = "d + d"\n'
+    shared = read(tmp_path, text).system.step
+    assert len(shared.names) == 1
+    twice = read(tmp_path, text.replace("d + d", "choose(0, 1) + choose(0, 1)")).system.step
+    assert sorted(twice.names.values()) == ["d", "x", "x#2"]
+
+
+def test_problems_are_sorted_by_place(tmp_path: Path) -> None:
+    text = one_variable('"real"', "0") + '[environment.next]\nx = "y"\n[properties]\np = "z > 0"\nq = "x >"\n'
+    with pytest.raises(Problems) as caught:
+        read(tmp_path, text)
+    places = [problem.place for problem in caught.value.problems]
+    assert [(place.line, place.column) for place in places if place] == [(8, 6), (10, 6), (11, 9)]
+
+
+def test_a_broken_network_does_not_hide_the_rest(tmp_path: Path) -> None:
+    text = (
+        '[state]\nx = "real"\nlight = "enum {RED, GREEN}"\n[init]\nx = 0\nlight = "RED"\n'
+        '[agents.pilot]\npolicy = "missing.onnx"\nobserve = ["y"]\nlabels = "light"\n'
+        '[environment.next]\nx = "match(pilot, RED: 0, GREEN: 1)"\nlight = "pilot"\n'
+    )
+    with pytest.raises(Problems) as caught:
+        read(tmp_path, text)
+    assert len(caught.value.problems) == 2
+    assert "missing.onnx" in str(caught.value)
+    assert "'y'" in str(caught.value)
+
+
+def test_in_range_asks_for_all_ranges() -> None:
+    formula = in_range(load(THERMOSTAT))
+    assert isinstance(formula, Always)
+    assert isinstance(formula.arg, And)
+    T = build.var("T")
+    assert formula.arg.args == (Atom(build.compare("<=", 5, T)), Atom(T <= 35))
+
+
+# Agents ---------------------------------------------------------------------------------------------------------------
+
+
+def write_linear(path: Path, rows: list[list[float]]) -> None:
+    """An ONNX network that is one matrix product."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    weight = np.array(rows, dtype=np.float32)
+    ends = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, weight.shape[i]]) for i, n in ((1, "x"), (0, "y"))]
+    node = helper.make_node("Gemm", ["x", "W"], ["y"], transB=1)
+    graph = helper.make_graph([node], "net", ends[:1], ends[1:], [numpy_helper.from_array(weight, "W")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
+    path.write_bytes(model.SerializeToString())
+
+
+PILOTS = """
+[state]
+x = "real"
+far = "bool"
+[init]
+x = "[0, 1]"
+far = false
+[agents.pilot]
+policy = "net.onnx"
+observe = ["x + between(-0.1, 0.1)", "gap"]
+{act}
+[environment.let]
+gap = "2 - x"
+late = "pilot_moves + gap"
+pilot_moves = "{moves}"
+[environment.next]
+x = "x + pilot_moves"
+"""
+
+
+def pilots(folder: Path, act: str, moves: str, **changes: str) -> Task:
+    write_linear(folder / "net.onnx", [[1, 0], [0, 1]])
+    text = PILOTS.format(act=act, moves=moves)
+    for old, new in changes.items():
+        text = text.replace(f'"{old}"', f'"{new}"')
+    return read(folder, text)
+
+
+@pytest.mark.parametrize(
+    ("act", "moves", "sort", "size"),
+    [
+        ('act = "argmax"', "pilot", INT, 1),
+        ('labels = ["LEFT", "RIGHT"]', "match(pilot, LEFT: -1, RIGHT: 1)", enum("LEFT", "RIGHT"), 1),
+        ('act = "raw"', "pilot[0] + pilot[1]", REAL, 2),
+        ('act = ["clip(out[0] - out[1], -1, 1)"]', "pilot", REAL, 1),
+        ('act = ["out[1]", "x"]', "pilot[1]", REAL, 2),
+        ('act = ["out[0] > out[1]"]', "if(pilot, 1, 0)", BOOL, 1),
+    ],
+)
+def test_ways_of_acting(tmp_path: Path, act: str, moves: str, sort: object, size: int) -> None:
+    (agent,) = pilots(tmp_path, act, moves).system.agents
+    assert agent.var.sort == sort
+    assert agent.var.size == size
+
+
+def test_sensor_noise_is_named_for_the_agent(tmp_path: Path) -> None:
+    assert "pilot" in pilots(tmp_path, 'act = "raw"', "pilot[0]").system.step.names.values()
+
+
+def test_what_depends_on_an_action_cannot_be_observed(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"'late' depends on an action and cannot be observed"):
+        pilots(tmp_path, 'act = "raw"', "pilot[0]", gap="late")
+
+
+def test_labels_go_with_argmax(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="labels go with"):
+        pilots(tmp_path, 'act = "raw"\nlabels = ["LEFT", "RIGHT"]', "1")
+
+
+def test_a_network_is_selected_by_a_truth_value(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    write_linear(tmp_path / "other" / "net.onnx", [[0, 1], [1, 0]])
+    both = '{ by = "far", networks = ["net.onnx", "other/net.onnx"] }'
+    write_linear(tmp_path / "net.onnx", [[1, 0], [0, 1]])
+    text = PILOTS.format(act='act = "raw"', moves="pilot[0]").replace('"net.onnx"', both)
+    task = read(tmp_path, text)
+    (agent,) = task.system.agents
+    assert agent.select is not None
+    assert [network.name for network in agent.networks] == ["net", "net_2"]
+    assert [network.file for network in task.networks] == ["net.onnx", "other/net.onnx"]
+
+
+def test_networks_are_functions_of_expressions(tmp_path: Path) -> None:
+    write_linear(tmp_path / "net.onnx", [[1, 2], [3, 4]])
+    text = one_variable('"real"', "0", '[networks]\nf = "net.onnx"')
+    task = read(tmp_path, text + '[environment.next]\nx = "f(x, 1)[1]"\n')
+    assert task.functions["f"].output_size == 2
+    assert any(isinstance(node, Affine) for node in order(task.system.step.next_state))
+    with pytest.raises(InputError, match="takes 2 inputs, but is given 1"):
+        read(tmp_path, text + '[environment.next]\nx = "f(x)[1]"\n')
+
+
+def test_partial_systems_and_labels_as_next_values(tmp_path: Path) -> None:
+    text = one_variable('"enum {RED, GREEN}"', '"RED"') + '[environment]\nenabled = "x == RED"\n'
+    system = read(tmp_path, text + '[environment.next]\nx = "GREEN"\n').system
+    x = build.var("x", enum("RED", "GREEN"))
+    assert system.enabled is build.eq(x, build.label(x.sort, "RED"))
+    assert system.next["x"] is build.label(x.sort, "GREEN")
+
+
+@pytest.mark.parametrize(
+    "change", [lambda b: b.replace(b"\n", b"\r\n"), lambda b: b"\xef\xbb\xbf" + b], ids=["CRLF", "BOM"]
+)
+def test_editors_differ(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
+    path = tmp_path / "task.toml"
+    path.write_bytes(change(b"vernal = 1\n" + PARAMETERS.encode()))
+    assert load(path).parameters["once"] == Fraction(3, 2)
+
+
+@settings(max_examples=100)
+@given(st.integers(0, 2**32))
+def test_no_damage_to_a_file_escapes_as_something_else(seed: int) -> None:
+    """Whatever a slip of the editor makes of a file, it loads or it is refused in Vernal's own words."""
+    rng = random.Random(seed)
+    text = THERMOSTAT.read_text(encoding="utf-8")
+    for _ in range(rng.randint(1, 3)):
+        start = rng.randrange(len(text))
+        inserted = rng.choice(
+            ['"', "[", "}", "(", "choose(", "G", "T", "1e9", "\n", "=", "\0", "mode", "between(", "^"]
+        )
+        text = text[:start] + inserted + text[start + rng.randint(0, 3) :]
+    with contextlib.suppress(InputError):
+        read_task(text, Input("thermostat.toml", ""), THERMOSTAT.parent, {})
+
+
+# The builder gives the same graph -------------------------------------------------------------------------------------
+
+
+def thermostat_in_python() -> System:
+    leak = Fraction("0.02")
+    return builder.system(
+        "thermostat",
+        state={"T": builder.real(5, 35), "mode": builder.enum("OFF", "ON")},
+        init={"T": builder.interval(15, "15.5"), "mode": "OFF"},
+        agents={
+            "control": builder.agent(
+                read_network(THERMOSTAT.parent / "thermostat.onnx"),
+                observe=lambda s: [(s.T - 20) / 10, build.if_(builder.equals(s["mode"], "ON"), 1, 0)],
+                labels="mode",
+            )
+        },
+        lets={
+            "weather": lambda s: build.between(9, 11),
+            "draught": lambda s: build.choose(0, 0.1),
+            "heat": lambda s: builder.match(s.control, {"OFF": 0, "ON": 0.6}),
+        },
+        step=lambda s: {"T": s.T + leak * (s.weather - s.T) + s.heat - s.draught, "mode": s.control},
+    )
+
+
+def test_python_and_toml_give_the_same_thermostat() -> None:
+    written, built = load(THERMOSTAT).system, thermostat_in_python()
+    assert flatten(built.step.roots) == flatten(written.step.roots)
+    assert sorted(built.step.names.values()) == sorted(written.step.names.values())
+    assert built.state == written.state
+    assert built.init == written.init
+
+
+ADVISORIES = ("COC", "DNC", "DND", "DES1500", "CL1500", "SDES1500", "SCL1500", "SDES2500", "SCL2500")
+COMPLIANT = {"DNC": ("<=", 0), "DND": (">=", 0), "DES1500": ("<=", -1500), "CL1500": (">=", 1500)}
+COMPLIANT |= {"SDES1500": ("<=", -1500), "SCL1500": (">=", 1500), "SDES2500": ("<=", -2500), "SCL2500": (">=", 2500)}
+G = Fraction("32.2")
+
+
+def vcas_in_python(data: Path) -> System:
+    def complies(s: builder.Names) -> Expr:
+        cases: dict[Any, Any] = {name: build.compare(op, s.v, limit) for name, (op, limit) in COMPLIANT.items()}
+        return build.eq(s.advisor, s.adv) & builder.match(s.advisor, {"COC": False, **cases})
+
+    def accel(s: builder.Names) -> Expr:
+        down, up = (-G / 3, -7 * G / 24, -G / 4), (G / 4, 7 * G / 24, G / 3)
+        cases: dict[Any, Any] = {"COC": build.choose(-G / 8, 0, G / 8)}
+        cases |= {"DNC": build.choose(*down), "DES1500": build.choose(*down)}
+        cases |= {"DND": build.choose(*up), "CL1500": build.choose(*up)}
+        cases |= {"SDES1500": -G / 3, "SDES2500": -G / 3, "SCL1500": G / 3, "SCL2500": G / 3}
+        return build.if_(s.complies, 0, builder.match(s.advisor, cases))
+
+    return builder.system(
+        "vcas",
+        state={
+            "h": builder.real(-3000, 3000),
+            "v": builder.real(-2500, 2500),
+            "tau": builder.real(),
+            "adv": builder.enum(*ADVISORIES),
+        },
+        init={"h": builder.interval(-133, -129), "v": -19.5, "tau": 25, "adv": "COC"},
+        agents={
+            "advisor": builder.agent(
+                [read_network(data / "vcas" / f"vcas_{number}.onnx") for number in range(1, 10)],
+                observe=lambda s: [s.h / 16000, s.v / 5000, (s.tau - 20) / 40],
+                by=lambda s: s.adv,
+                labels="adv",
+            )
+        },
+        lets={"complies": complies, "accel": accel},
+        step=lambda s: {"h": s.h - s.v - s.accel / 2, "v": s.v + s.accel, "tau": s.tau - 1, "adv": s.advisor},
+    )
+
+
+@pytest.mark.data
+def test_python_and_toml_give_the_same_vcas(data: Path) -> None:
+    task, built = load(VCAS), vcas_in_python(data)
+    assert flatten(built.step.roots) == flatten(task.system.step.roots)
+    assert built.init == task.system.init
+    assert len(task.networks) == 9
+    assert task.parameters == {"v0": Fraction("-19.5"), "k": 6, "range_v": 5000, "H": 3000}
+
+
+# The examples ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_shipped_thermostat_is_what_its_script_makes(tmp_path: Path) -> None:
+    spec = importlib.util.spec_from_file_location("make_thermostat", THERMOSTAT.parent / "make.py")
+    assert spec is not None
+    assert spec.loader is not None
+    make = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(make)
+    layers = make.fit()
+    network = read_network(THERMOSTAT.parent / "thermostat.onnx")
+    shipped = [node for node in order([network.output]) if isinstance(node, Affine)]
+    for node, (weight, bias) in zip(shipped, layers, strict=True):
+        np.testing.assert_array_equal(node.weight.array, weight)
+        np.testing.assert_array_equal(node.bias.array, bias)
+    assert make.switching_point(layers, 0) == pytest.approx(19, abs=0.05)
+    assert make.switching_point(layers, 1) == pytest.approx(21, abs=0.05)
+
+
+def test_the_tutorial_tells_the_truth() -> None:
+    task, frosty = load(THERMOSTAT), load(THERMOSTAT, {"outside": 0})
+    assert check(task, task.properties["warm"], engine="bounds").verdict is HOLDS
+    assert check(task, task.properties["steady"]).verdict is VIOLATED
+    assert check(frosty, frosty.properties["warm"]).verdict is VIOLATED
+
+
+def test_a_builder_refuses_what_a_file_refuses() -> None:
+    def broken(**changes: Any) -> System:
+        usual: dict[str, Any] = {"state": {"n": builder.integer(0, 9)}, "init": {"n": 0}, "step": lambda s: {"n": s.n}}
+        return builder.system("broken", **{**usual, **changes})
+
+    with pytest.raises(InputError, match="outside its range"):
+        broken(init={"n": 10})
+    with pytest.raises(InputError, match="no initial value for n"):
+        broken(init={})
+    with pytest.raises(InputError, match="did you mean 'n'"):
+        broken(step=lambda s: {"n": s.nn})
+    with pytest.raises(InputError, match="'n' is of sort int"):
+        broken(step=lambda s: {"n": s.n / 2})
+
+
+def test_a_draw_shared_in_python_stays_shared() -> None:
+    def step(s: builder.Names) -> dict[str, Expr]:
+        push = build.between(-1, 1)
+        return {"x": s.x + push, "y": s.y - push}
+
+    both = {"x": builder.real(), "y": builder.real()}
+    made = builder.system("pair", state=both, init={"x": 0, "y": 0}, step=step).step
+    assert list(made.names.values()) == ["x"]
