@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -25,10 +26,10 @@ from vernal.logic.formula import (
 )
 from vernal.model import build as b
 from vernal.model.agent import make_agent
-from vernal.model.expr import Expr, Matrix, Var
+from vernal.model.expr import Expr, Function, Matrix, Var
 from vernal.model.network import Network, network_input
 from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort, enum
-from vernal.model.system import Agent, Init, OneOf, System, Variable
+from vernal.model.system import Agent, Init, OneOf, Span, System, Variable
 
 MODE = enum("IDLE", "GO", "STOP")
 
@@ -65,6 +66,24 @@ def closed_loop(rng: random.Random) -> System:
     starts = {v.name: OneOf(tuple(sorted({_start(rng, v.sort) for _ in range(rng.randint(1, 2))}))) for v in state}
     enabled = condition(rng, list(variables), 1) if rng.random() < 0.25 else b.TRUE
     return System("random", state, Init(starts), following, agents, enabled=enabled)
+
+
+def disturbed_loop(rng: random.Random) -> System:
+    """The same with intervals to start from, disturbances, and a nonlinear term now and then."""
+    system = closed_loop(rng)
+    starts, following = dict(system.init.starts), dict(system.next)
+    for variable in system.state:
+        if variable.sort != REAL:
+            continue
+        low = number(rng)
+        starts[variable.name] = Span(low, low + Fraction(rng.randint(0, 20), 10))
+        noise = b.between(Fraction(-rng.randint(0, 3), 10), Fraction(rng.randint(0, 3), 10))
+        bent = b.apply(rng.choice(list(SMOOTH)), variable.var) if rng.random() < 0.3 else following[variable.name]
+        following[variable.name] = rng.choice([bent, bent + noise, bent * b.clip(variable.var, -1, 1)])
+    return replace(system, init=Init(starts), next=following)
+
+
+SMOOTH = (Function.SIN, Function.COS, Function.TANH, Function.SIGMOID)
 
 
 def _agents(rng: random.Random, numbers: list[Var]) -> tuple[Agent, ...]:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.brute import Brute
 from tests.cases import CASES, Case
-from tests.loops import closed_loop, formula
+from tests.loops import closed_loop, disturbed_loop, formula
 from vernal.engines.base import Question
 from vernal.engines.check import ENGINES, ask, find_engine, parse_formula
 from vernal.evidence import confirm
@@ -63,6 +63,22 @@ def test_random_loops_agree_with_brute_force(engine: str) -> None:
             assert (result.verdict is HOLDS) == Brute(system).holds(asked), f"seed {seed}: {asked}"
             check_evidence(system, asked, result)
     assert decided > LOOPS / 10, "an engine that decides nothing is tested for nothing"
+
+
+def test_proofs_and_counterexamples_never_meet() -> None:
+    """On systems with intervals: what bounds prove no exact trace refutes, and the other way round."""
+    decided = 0
+    for seed in range(LOOPS):
+        rng = random.Random(seed)
+        system = disturbed_loop(rng)
+        asked = formula(rng, system)
+        answers = [find_engine(e).check(Question(system, asked), Budget(timeout=60)) for e in ("bounds", "falsify")]
+        verdicts = {answer.verdict for answer in answers} - {UNKNOWN}
+        assert len(verdicts) < 2, f"seed {seed}: {asked}"
+        decided += len(verdicts)
+        for answer in answers:
+            check_evidence(system, asked, answer)
+    assert decided > LOOPS / 4
 
 
 def test_a_system_can_be_asked_without_a_task() -> None:
