@@ -26,20 +26,6 @@ if [ ! -s "$trace" ]; then
     exit 1
 fi
 
-printf '\nthe trace, step by step:\n'
-"$(dirname "$vernal")/python" - "$trace" <<'PYTHON'
-import json
-import sys
-
-with open(sys.argv[1], encoding="utf-8") as file:
-    document = json.load(file)
-for number, step in enumerate(document.get("trace", document)["steps"]):
-    parts = {name: value for group in ("state", "actions") for name, value in (step.get(group) or {}).items()}
-    draws = {name: draw["value"] for name, draw in (step.get("choices") or {}).items()}
-    draws |= step.get("disturbances") or {}
-    print(f"  {number:2d}  " + "  ".join(f"{name}={value}" for name, value in (parts | draws).items()))
-PYTHON
-
 show replay "$trace"
 "$vernal" replay "$trace"
 

@@ -30,7 +30,6 @@ PUBLIC = [
     "check",
     "choose",
     "clip",
-    "engines",
     "enum",
     "eq",
     "equals",

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from vernal.evidence.trace import Trace
 
 if TYPE_CHECKING:
-    from vernal.engines.check import check, engines
+    from vernal.engines.check import check
     from vernal.errors import InputError, MissingExtra, VernalError
     from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result, Verdict
     from vernal.formats.networks import read_network
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "vernal.engines.check": ["check", "engines"],
+    "vernal.engines.check": ["check"],
     "vernal.errors": ["InputError", "MissingExtra", "VernalError"],
     "vernal.evidence.result": ["HOLDS", "UNKNOWN", "VIOLATED", "Assurance", "Result", "Verdict"],
     "vernal.formats.networks": ["read_network"],
@@ -103,7 +103,6 @@ __all__ = [
     "check",
     "choose",
     "clip",
-    "engines",
     "enum",
     "eq",
     "equals",

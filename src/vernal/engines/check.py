@@ -15,6 +15,7 @@ from vernal.logic.formula import ALL_TIME, Always, Bound, Formula
 from vernal.logic.task import Task
 from vernal.model.system import System
 from vernal.run.budget import Budget, Progress
+from vernal.run.threads import one_blas_thread
 
 IN_RANGE = "in_range"  # the built-in property that every declared range is kept
 
@@ -84,7 +85,8 @@ def ask(task: Task, formula: Formula, name: str | None, engine: str, budget: Bud
     started = time.monotonic()
     question = Question(task.system, formula, name)
     try:
-        result = find_engine(engine).check(question, budget)
+        with one_blas_thread():
+            result = find_engine(engine).check(question, budget)
     except Stopped as stop:
         result = unknown(question, engine, stop.reason)
     except MemoryError:

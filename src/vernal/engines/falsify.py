@@ -45,6 +45,10 @@ class Falsify:
 
     name = "falsify"
 
+    def __init__(self, generations: int = GENERATIONS) -> None:
+        """How often to breed from the best runs: 0 is one batch of simulations."""
+        self.generations = generations
+
     def check(self, question: Question, budget: Budget) -> Result:
         """Violated with an exact trace, holds with a witness where one suffices, else unknown."""
         path = strip_quantifiers(question.formula)
@@ -68,16 +72,16 @@ class Falsify:
             case _:
                 reason = "a formula that mixes claims of all paths and of some path"
                 return unknown(question, self.name, f"not supported by this engine: {reason}; try --engine auto")
-        return _search(question, goal, verdict, budget)
+        return _search(question, goal, verdict, budget, self.generations)
 
 
-def _search(question: Question, goal: Formula, verdict: Verdict, budget: Budget) -> Result:
+def _search(question: Question, goal: Formula, verdict: Verdict, budget: Budget, generations: int) -> Result:
     """Look for a path on which the goal is false."""
     window = refutable(goal)
     if not _claims(window) and question.system.enabled is TRUE:
         reason = "no finite path decides this formula, and this engine looks at finite paths only"
         return unknown(question, Falsify.name, f"{reason}; give the operators bounds")
-    hunt = Hunt(question, goal, window, budget)
+    hunt = Hunt(question, goal, window, budget, generations)
     try:
         trace = hunt.go()
     except NoInitialState as error:
@@ -196,6 +200,7 @@ class Hunt:
     goal: Formula
     window: Formula
     budget: Budget
+    generations: int = GENERATIONS
     simulated: int = 0
     replayed: int = 0
     at_zero: int = 0
@@ -221,8 +226,8 @@ class Hunt:
             return found
         population = Population(plan.rows(np.arange(0)), np.empty(0)).merge(plan, margins)
         waited = 0
-        for generation in range(GENERATIONS):
-            self.budget.progress(f"searching, best margin {self.best:.4g}", generation / GENERATIONS)
+        for generation in range(self.generations):
+            self.budget.progress(f"searching, best margin {self.best:.4g}", generation / self.generations)
             before = self.best
             plan = children(system, population.plan, self.size, self.length, self.rng)
             found, margins = self.batch(plan)

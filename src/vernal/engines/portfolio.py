@@ -13,13 +13,13 @@ from vernal.run.budget import Budget
 
 
 class Portfolio:
-    """A short search for a counterexample, then a proof by bounds, then a longer search."""
+    """One batch of simulations, then a proof by bounds, then a search that breeds from the best runs."""
 
     name = "auto"
 
     def check(self, question: Question, budget: Budget) -> Result:
         answers: list[Result] = []
-        stages: list[Engine] = [Falsify(), Bounds()]
+        stages: list[Engine] = [Falsify(generations=0), Bounds(), Falsify()]
         for engine in stages:
             try:
                 result = engine.check(question, budget)
@@ -29,10 +29,6 @@ class Portfolio:
                 return result
             answers.append(result)
         return _combine(answers, question, None)
-
-
-QUICK = 2
-THOROUGH = 20
 
 
 def _combine(answers: list[Result], question: Question, stopped: str | None) -> Result:

@@ -1,0 +1,228 @@
+"""`vernal check`: ask a task its properties and say what is known."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TextIO
+
+import typer
+
+from vernal.cli import exits
+from vernal.cli.clock import started
+from vernal.cli.interrupt import exit_code
+from vernal.cli.options import (
+    Asked,
+    EngineName,
+    Json,
+    Limits,
+    Memory,
+    Properties,
+    Quiet,
+    Seed,
+    Settings,
+    SolverName,
+    Specs,
+    TaskFile,
+    Timeout,
+    Workers,
+    overrides,
+    questions,
+    refuse_journal,
+    refuse_solver,
+)
+from vernal.cli.progress import Live
+from vernal.cli.stream import put, writable, write
+
+if TYPE_CHECKING:
+    from vernal.evidence.result import Result
+    from vernal.logic.task import Task
+
+EXAMPLES = """\b
+Examples:
+  vernal check vcas.toml
+  vernal check vcas.toml --property safe --set v0=-22.5 --timeout 60
+  vernal check vcas.toml --spec "AX[3] (h > 100 | h < -100)" --trace bad.trace.json
+  vernal check vcas.toml --json - > results.json
+
+\b
+Exit code: 2 on bad input, else 10 if any property is violated, else 5 if any is unknown, else 0.
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("check", short_help="Check the properties of a task.", epilog=EXAMPLES)(check)
+
+
+def check(
+    task: TaskFile,
+    property: Properties = None,
+    spec: Specs = None,
+    set: Settings = None,
+    engine: EngineName = "auto",
+    solver: SolverName = None,
+    timeout: Timeout = None,
+    memory: Memory = None,
+    workers: Workers = 1,
+    seed: Seed = 0,
+    json: Json = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            "--trace",
+            metavar="FILE",
+            help="Write the trace of a violated property, for `vernal replay`; of several, one file each.",
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE.html", help="Write a report: verdicts, traces and plots.")
+    ] = None,
+    journal: Annotated[
+        Path | None,
+        typer.Option("--journal", metavar="FILE", help="Resume from finished work (engines that keep one)."),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Check properties of a task: holds, violated with a trace, or unknown with the reason.
+
+    Without --property and --spec every property of the task is checked, in order.
+    """
+    from vernal.formats.task import load
+
+    limits = Limits(engine, timeout, memory, workers, seed)
+    limits.check()
+    refuse_solver(solver)
+    refuse_journal(journal, engine)
+    writable(json, trace, report)
+    loaded = load(task, overrides(set))
+    outputs = Outputs(json, trace, report, quiet)
+    raise typer.Exit(Run(loaded, questions(loaded, property, spec), limits, outputs).go())
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Where the answers go besides the terminal."""
+
+    json: str | None
+    trace: Path | None
+    report: Path | None
+    quiet: bool
+
+    @property
+    def stream(self) -> TextIO:
+        """The text steps aside where stdout belongs to the document."""
+        return sys.stderr if self.json == "-" else sys.stdout
+
+
+@dataclass
+class Run:
+    """All questions of one invocation; results survive an interruption."""
+
+    task: Task
+    asked: Sequence[Asked]
+    limits: Limits
+    outputs: Outputs
+    results: list[Result] = field(default_factory=list)
+
+    def go(self) -> int:
+        """Answer one after the other, then write what was asked for."""
+        code = None
+        try:
+            for question in self.asked:
+                self.tell(self.answer(question))
+        except KeyboardInterrupt as interrupt:
+            code = exit_code(interrupt)
+            self.give_up()
+        self.write()
+        return exits.of_verdicts(result.verdict for result in self.results) if code is None else code
+
+    def answer(self, question: Asked) -> Result:
+        from vernal.engines.check import ask
+
+        title = question.name or "checking"
+        with Live(title, quiet=self.outputs.quiet) as live:
+            budget = self.limits.budget(started(), live)
+            return ask(self.task, question.formula, question.name, self.limits.engine, budget)
+
+    def tell(self, result: Result) -> None:
+        """Keep a result, then say it."""
+        from vernal.report.text import result_text
+
+        self.results.append(result)
+        stream = self.outputs.stream
+        look = {"colour": colourful(stream), "wrap": stream.isatty(), "trace": not self.outputs.quiet}
+        print(result_text(result, width=page_width(stream), **look), file=stream, flush=True)
+
+    def give_up(self) -> None:
+        """What was not answered is unknown, and why."""
+        reasons = ["interrupted", "interrupted before it was its turn"]
+        for place, question in enumerate(self.asked[len(self.results) :]):
+            self.tell(interrupted(question, self.limits.engine, reasons[min(place, 1)]))
+
+    def write(self) -> None:
+        """JSON, traces and report, each mentioned once it is there."""
+        from vernal.report.document import document, dump
+
+        if self.outputs.json is not None:
+            put(self.outputs.json, dump(document(self.task, self.results)))
+        if self.outputs.trace is not None:
+            write_traces(self.task, self.results, self.outputs.trace, self.mention)
+        if self.outputs.report is not None:
+            write(self.outputs.report, report_page(self.task, self.results, self.asked))
+            self.mention(f"report written to {self.outputs.report}")
+
+    def mention(self, message: str) -> None:
+        print(message, file=self.outputs.stream, flush=True)
+
+
+def colourful(stream: TextIO) -> bool:
+    """Colour for people who did not ask to be spared of it (https://no-color.org)."""
+    import os
+
+    return stream.isatty() and not os.environ.get("NO_COLOR")
+
+
+def page_width(stream: TextIO) -> int:
+    """As wide as the terminal; 120 columns elsewhere."""
+    return shutil.get_terminal_size((120, 40)).columns if stream.isatty() else 120
+
+
+def interrupted(question: Asked, engine: str, reason: str) -> Result:
+    """The answer to a question there was no time for."""
+    from vernal.evidence.result import UNKNOWN, Result
+    from vernal.logic.printing import text
+
+    return Result(text(question.formula), UNKNOWN, engine, question.name, reason=reason)
+
+
+def write_traces(task: Task, results: Sequence[Result], file: Path, mention: Callable[[str], None]) -> None:
+    """The trace of the violated property; of several, a file each, named after the property."""
+    from vernal.evidence.trace_file import dump
+
+    found = [result for result in results if result.trace is not None]
+    if not found:
+        mention(f"no trace to write to {file}")
+    for number, result in enumerate(found, start=1):
+        target = file if len(found) == 1 else beside(file, result.property or str(number))
+        write(target, dump(task, result))
+        mention(f"trace written to {target}    replay: vernal replay {target}")
+
+
+def beside(file: Path, name: str) -> Path:
+    """`bad.trace.json` and `safe` make `bad.safe.trace.json`."""
+    stem, dot, rest = file.name.partition(".")
+    return file.with_name(f"{stem}.{name}{dot}{rest}")
+
+
+def report_page(task: Task, results: Sequence[Result], asked: Sequence[Asked]) -> str:
+    """The report, with every formula in words and every trace drawn."""
+    from vernal.logic.words import words
+    from vernal.report.html import page
+    from vernal.report.plots import trace_svg
+
+    said = {id(result): words(question.formula, task.system) for result, question in zip(results, asked, strict=True)}
+    return page(task, results, lambda result: said[id(result)], trace_svg)

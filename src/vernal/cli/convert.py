@@ -1,0 +1,34 @@
+"""`vernal convert`: a network from one file format to another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+EXAMPLES = """\b
+Examples:
+  vernal convert policy.nnet policy.onnx
+  vernal convert policy.h5 policy.onnx
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("convert", short_help="Convert a network to another format.", epilog=EXAMPLES)(convert)
+
+
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="The network to read.", show_default=False)],
+    target: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.", show_default=False)],
+) -> None:
+    """Convert a network, read it back and compare; the formats are told by the files' suffixes."""
+    from vernal.cli.stream import writable
+    from vernal.formats.convert import convert as write
+
+    writable(target)
+    done = write(source, target)
+    typer.echo(str(done))
+    for note in done.notes:
+        typer.echo(f"note: {note}")

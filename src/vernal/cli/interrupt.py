@@ -1,0 +1,63 @@
+"""Ctrl-C and SIGTERM: the work stops at once, what is known stays.
+
+Both signals raise `KeyboardInterrupt` in the main thread. One that happens to fall into a destructor or a weak
+reference's callback would be swallowed there, so it is sent again from the hook that reports such losses.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from vernal.cli import exits
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
+AGAIN_AFTER = 0.02  # seconds
+
+
+class Terminated(KeyboardInterrupt):
+    """Somebody sent SIGTERM."""
+
+
+def exit_code(interrupt: KeyboardInterrupt) -> int:
+    """130 after Ctrl-C, 143 after SIGTERM."""
+    return exits.TERMINATED if isinstance(interrupt, Terminated) else exits.INTERRUPTED
+
+
+def _raise(number: int, frame: FrameType | None) -> None:
+    raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
+
+
+def _again(lost: UnraisableHookArgs) -> None:
+    """An interrupt nobody saw is sent again, once this hook is left; everything else is reported as usual."""
+    if isinstance(lost.exc_value, KeyboardInterrupt):
+        number = signal.SIGTERM if isinstance(lost.exc_value, Terminated) else signal.SIGINT
+        later = threading.Timer(AGAIN_AFTER, os.kill, (os.getpid(), number))
+        later.daemon = True
+        later.start()
+    else:
+        sys.__unraisablehook__(lost)
+
+
+@contextmanager
+def watching() -> Iterator[None]:
+    """Within this block both signals raise; outside everything is as it was. Other threads cannot install handlers."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, _raise) for number in (signal.SIGINT, signal.SIGTERM)}
+    hook, sys.unraisablehook = sys.unraisablehook, _again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = hook
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,124 @@
+"""`vernal`: the command line, a thin layer over the public functions.
+
+Every command returns its exit code; whatever it raises ends here as one message. Nothing heavy is imported before a
+command needs it, so that `vernal --help` is instant.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+import typer
+
+from vernal.cli import check, convert, exits, explain, replay, schema, simulate, solvers, sweep
+from vernal.cli.clock import invoked, process_start
+from vernal.cli.interrupt import exit_code, watching
+from vernal.cli.stream import drop_output, say
+from vernal.errors import VernalError
+
+EXAMPLES = """\b
+Examples:
+  vernal check vcas.toml                                  every property of the task
+  vernal check vcas.toml --spec "AX[3] (h > 100 | h < -100)" --trace bad.trace.json
+  vernal replay bad.trace.json                            recompute what was found
+  vernal sweep vcas.toml --over v0=-19.5,-22.5 --over k=1..6
+  vernal explain vcas.toml                                the system and its properties in words
+
+\b
+Exit codes: 0 holds, 10 violated, 5 unknown, 2 bad input (`vernal COMMAND --help` where they differ).
+"""
+
+app = typer.Typer(
+    help="Does a system of neural agents in an uncertain environment keep its promises over time?",
+    epilog=EXAMPLES,
+    no_args_is_help=True,
+    rich_markup_mode=None,  # plain help: quick to show, easy to search
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from vernal.report.document import version
+
+        typer.echo(f"vernal {version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options of the program itself."""
+
+
+for _module in (check, sweep, replay, simulate, explain, convert, solvers, schema):
+    _module.register(app)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code. Time limits count from the start of the process, or of this call."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    invoked.set(process_start() if argv is None else time.monotonic())
+    with watching():
+        code = _guarded(lambda: _run(arguments))
+    return code
+
+
+def _run(arguments: list[str]) -> int:
+    """What the command returns; usage errors are shown and end with 2."""
+    command = typer.main.get_command(app)
+    try:
+        command.main(args=arguments, prog_name="vernal", standalone_mode=True)
+    except SystemExit as leaving:
+        sys.stdout.flush()
+        why = getattr(leaving.__context__, "__cause__", None)
+        if isinstance(why, KeyboardInterrupt):  # typer turns every interrupt into exit code 130
+            raise why from None
+        return leaving.code if isinstance(leaving.code, int) else exits.OK
+    return exits.OK
+
+
+def _guarded(run: Callable[[], int]) -> int:
+    """The exit code, whatever happens; a traceback only for those who ask for it."""
+    try:
+        return run()
+    except KeyboardInterrupt as interrupt:
+        say("interrupted")
+        return exit_code(interrupt)
+    except BrokenPipeError:
+        drop_output()
+        return exits.BROKEN_PIPE
+    except VernalError as error:
+        say(f"error: {error}")
+        return exits.BAD_INPUT
+    except OSError as error:
+        say(f"error: {_os_message(error)}")
+        return exits.BAD_INPUT
+    except MemoryError:
+        say("out of memory; try --memory, a smaller bound or a smaller initial set")
+        return exits.UNDECIDED
+    except Exception as error:
+        return _internal(error)
+
+
+def _os_message(error: OSError) -> str:
+    what = error.strerror or str(error)
+    return f"{error.filename}: {what}" if error.filename else what
+
+
+def _internal(error: Exception) -> int:
+    """A fault of ours: one line, and the traceback under VERNAL_DEBUG=1."""
+    if os.environ.get("VERNAL_DEBUG") == "1":
+        import traceback
+
+        traceback.print_exception(error)
+    say(f"internal error, please report it: {type(error).__name__}: {error}\n(VERNAL_DEBUG=1 shows where it happened)")
+    return exits.INTERNAL

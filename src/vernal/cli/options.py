@@ -1,0 +1,159 @@
+"""Options that several commands share, and what their texts mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vernal.errors import InputError, NameUnknown, nearest
+
+if TYPE_CHECKING:
+    from vernal.logic.formula import Formula
+    from vernal.logic.task import Task
+    from vernal.run.budget import Budget, Progress
+
+LIMITS = "Limits"
+OUTPUT = "Output"
+
+
+def engine_names() -> list[str]:
+    """For the shell to complete."""
+    from vernal.engines.check import engines
+
+    return [entry.name for entry in engines()]
+
+
+TaskFile = Annotated[Path, typer.Argument(metavar="TASK", help="The task file (TOML).", show_default=False)]
+Properties = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--property",
+        "-p",
+        metavar="NAME",
+        help="Check this property of the task; may be repeated. `in_range` asks whether the declared ranges are kept.",
+    ),
+]
+Specs = Annotated[
+    list[str] | None,
+    typer.Option("--spec", "-s", metavar="TEXT", help="Check this formula over the task's names; may be repeated."),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=EXPR", help="Give a parameter of the task another value; may be repeated."),
+]
+EngineName = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        metavar="NAME",
+        help="auto, or one engine by name (`vernal explain` lists them).",
+        autocompletion=engine_names,
+    ),
+]
+SolverName = Annotated[
+    str | None, typer.Option("--solver", metavar="NAME", help="The solver behind the engine; see `vernal solvers`.")
+]
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        metavar="S",
+        help="Give up after this many seconds (from the start of the program), with what is known.",
+    ),
+]
+Memory = Annotated[
+    float | None, typer.Option("--memory", metavar="GiB", help="Give up beyond this much memory, with what is known.")
+]
+Workers = Annotated[int, typer.Option("--workers", metavar="N", help="How many processes an engine may use.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="The same seed gives the same run.")]
+Json = Annotated[
+    str | None,
+    typer.Option(
+        "--json", metavar="FILE", help="Write the results as JSON; `-` puts them on stdout and the text on stderr."
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Verdicts only: no progress, no trace table.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How a question is to be answered: by which engine, and with what."""
+
+    engine: str = "auto"
+    timeout: float | None = None
+    memory: float | None = None
+    workers: int = 1
+    seed: int = 0
+
+    def check(self) -> None:
+        """Refuse what makes no sense before anything is read."""
+        known = engine_names()
+        if self.engine not in known:
+            raise NameUnknown(f"there is no engine {self.engine!r}{nearest(self.engine, known)}")
+        for name, value in (("--timeout", self.timeout), ("--memory", self.memory), ("--workers", self.workers)):
+            if value is not None and not 0 < value < float("inf"):
+                raise InputError(f"{name} has to be a number above 0, not {value:g}")
+        if self.seed < 0:
+            raise InputError(f"--seed has to be 0 or more, not {self.seed}")
+
+    def budget(self, started: float, progress: Progress) -> Budget:
+        """The budget of one question whose clock started then."""
+        from vernal.run.budget import Budget
+
+        return Budget(
+            self.timeout, self.memory, started=started, progress=progress, seed=self.seed, workers=self.workers
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A formula, and its name if it has one."""
+
+    name: str | None
+    formula: Formula
+
+
+def questions(task: Task, properties: Iterable[str] | None, specs: Iterable[str] | None) -> list[Asked]:
+    """The properties named and the formulas given, in that order; all of the task's where nothing is said."""
+    from vernal.engines.check import named_formula, parse_formula
+
+    chosen = [Asked(name, named_formula(task, name)) for name in properties or ()]
+    chosen += [Asked(None, parse_formula(task, text)) for text in specs or ()]
+    if not chosen:
+        chosen = [Asked(name, formula) for name, formula in task.properties.items()]
+    if not chosen:
+        raise InputError('the task has no properties; ask with --spec, e.g. --spec "G[0,10] x <= 1"')
+    return chosen
+
+
+def overrides(settings: Iterable[str] | None) -> dict[str, str]:
+    """`v0=-22.5` as a name and an expression."""
+    found: dict[str, str] = {}
+    for setting in settings or ():
+        name, equals, text = setting.partition("=")
+        if not equals or not name.strip() or not text.strip():
+            raise InputError(f"--set wants NAME=EXPR, for example --set v0=-22.5, not {setting!r}")
+        found[name.strip()] = text.strip()
+    return found
+
+
+def refuse_solver(solver: str | None) -> None:
+    """No engine of this release calls a solver, and an option that does nothing would be a lie."""
+    from vernal.cli.solvers import KNOWN
+
+    if solver is None:
+        return
+    names = [backend.name for backend in KNOWN]
+    if solver not in names:
+        raise NameUnknown(f"there is no solver {solver!r}{nearest(solver, names)}")
+    raise InputError(f"no engine of this release uses a solver; leave out --solver {solver}")
+
+
+def refuse_journal(journal: Path | None, engine: str) -> None:
+    """A journal lets a killed run resume; none of the engines there are writes one."""
+    if journal is not None:
+        raise InputError(f"the engine {engine!r} keeps no journal; leave out --journal {journal}")

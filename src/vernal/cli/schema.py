@@ -1,0 +1,33 @@
+"""`vernal schema`: the JSON Schema of what Vernal writes and reads."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("schema", short_help="Print the JSON Schema of a document.")(schema)
+
+
+def schema(
+    document: Annotated[
+        str,
+        typer.Argument(
+            metavar="[result|sweep|trace|task]",
+            help="Which document.",
+            show_default=False,
+            autocompletion=lambda: ["result", "sweep", "trace", "task"],
+        ),
+    ] = "result",
+) -> None:
+    """Print the JSON Schema of check's results, sweep's rows, trace files or task files."""
+    from vernal.errors import NameUnknown, nearest
+    from vernal.report.document import SCHEMAS, dump
+    from vernal.report.document import schema as of
+
+    if document not in SCHEMAS:
+        raise NameUnknown(f"there is no schema {document!r}{nearest(document, SCHEMAS)}")
+    typer.echo(dump(of(document)), nl=False)

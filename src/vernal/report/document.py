@@ -1,0 +1,142 @@
+"""Results for machines: one JSON document, the same head everywhere, the inputs' hashes as its fingerprint."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib import metadata, resources
+from typing import Any
+
+from vernal.evidence.result import Result
+from vernal.evidence.trace_file import to_json
+from vernal.logic.task import Task
+
+SCHEMA_VERSION = 1
+SCHEMAS = ("result", "sweep", "trace", "task")
+
+
+def version() -> str:
+    """The version of the installed package."""
+    return metadata.version("vernal")
+
+
+def exact_number(value: Fraction) -> int | float | str:
+    """The shortest decimal that says exactly this number, or "p/q" where no float does."""
+    if value.denominator == 1 and abs(value) < 2**53:
+        return int(value)
+    try:
+        nearest = float(value)
+    except OverflowError:
+        return str(value)
+    return nearest if Fraction(repr(nearest)) == value else str(value)
+
+
+def head(task: Task) -> dict[str, Any]:
+    """What every document begins with: the schema, the tool and what was read."""
+    source = task.source
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "tool": {"name": "vernal", "version": version()},
+        "task": {
+            "name": task.name,
+            "file": None if source is None else source.file,
+            "sha256": None if source is None else source.sha256,
+            "parameters": {name: exact_number(value) for name, value in task.parameters.items()},
+            "networks": [{"file": network.file, "sha256": network.sha256} for network in task.networks],
+        },
+    }
+
+
+def document(task: Task, results: Iterable[Result]) -> dict[str, Any]:
+    """What `vernal check --json` writes."""
+    return {**head(task), "results": [result_object(task, result) for result in results]}
+
+
+def result_object(task: Task, result: Result) -> dict[str, Any]:
+    """One result, its trace included."""
+    return {
+        "property": result.property,
+        "formula": result.formula,
+        "verdict": result.verdict.value,
+        "scope": result.scope,
+        "reason": result.reason,
+        "proven_steps": result.proven_steps,
+        "assurance": None if result.assurance is None else str(result.assurance),
+        "margin": _finite(result.margin),
+        "vacuous": result.vacuous,
+        "notes": list(result.notes),
+        "engine": result.engine,
+        "seconds": round(result.seconds, 6),
+        "statistics": _statistics(result.statistics),
+        "evidence": None if result.evidence is None else result.evidence.value,
+        "trace": None if result.trace is None else to_json(result.trace, task.system),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One cell of a sweep: the parameters' values and the result there."""
+
+    parameters: Mapping[str, Fraction]
+    result: Result
+
+
+def sweep_document(task: Task, rows: Sequence[Row]) -> dict[str, Any]:
+    """What `vernal sweep --json` writes; the head is that of the task as it stands, without the swept values."""
+    return {**head(task), "rows": [_row_object(row) for row in rows]}
+
+
+def _row_object(row: Row) -> dict[str, Any]:
+    result = row.result
+    return {
+        "parameters": {name: exact_number(value) for name, value in row.parameters.items()},
+        "property": result.property,
+        "formula": result.formula,
+        "verdict": result.verdict.value,
+        "scope": result.scope,
+        "reason": result.reason,
+        "proven_steps": result.proven_steps,
+        "assurance": None if result.assurance is None else str(result.assurance),
+        "margin": _finite(result.margin),
+        "engine": result.engine,
+        "seconds": round(result.seconds, 6),
+        "statistics": _statistics(result.statistics),
+    }
+
+
+def _finite(value: float | None) -> float | None:
+    """JSON has no infinity; a margin without bound is no margin."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _statistics(statistics: Mapping[str, int | float | str]) -> dict[str, int | float | str | None]:
+    return {
+        name: _finite(value) if isinstance(value, float) else value if isinstance(value, str) else int(value)
+        for name, value in statistics.items()
+    }
+
+
+def dump(content: Mapping[str, Any]) -> str:
+    """The document as text: indented, readable, strictly JSON."""
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def schema(name: str) -> dict[str, Any]:
+    """The JSON Schema of a document; that of task files is derived from their declaration."""
+    if name == "task":
+        return _task_schema()
+    text = resources.files("vernal.report").joinpath("schema", f"{name}.json").read_text(encoding="utf-8")
+    content: dict[str, Any] = json.loads(text)
+    return content
+
+
+def _task_schema() -> dict[str, Any]:
+    import msgspec
+
+    from vernal.formats.task_schema import TaskTable
+
+    title = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A Vernal task file (TOML)"}
+    return {**title, **msgspec.json.schema(TaskTable)}

@@ -1,0 +1,159 @@
+"""A task in words: what the system is made of, before anybody asks whether it is safe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vernal.logic.formula import Formula, Quantifier
+from vernal.logic.normal import horizon, quantifiers
+from vernal.logic.printing import constant, text
+from vernal.logic.task import Task
+from vernal.model.expr import Affine, Between, Choose, Expr
+from vernal.model.graph import draws, order
+from vernal.model.network import Network
+from vernal.model.sorts import Sort
+from vernal.model.system import Agent, OneOf, Span, Start, System, Variable
+from vernal.report.document import exact_number
+from vernal.report.tables import Column, aligned
+
+MOST_VALUES = 8  # of an initial set, before it is only counted
+LONGEST = 160  # characters of an expression shown in full
+
+
+def explain_system(task: Task) -> str:
+    """State and init, agents, draws, moves."""
+    system = task.system
+    parts = [
+        f"{task.name or 'task'}: a closed loop of {_count(system.agents, 'agent')} and an environment, "
+        f"{_count(system.state, 'state variable')}",
+        _parameters(task),
+        _state(system),
+        *(_agent(agent) for agent in system.agents),
+        _draws(system),
+        _moves(system),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _count(items: Sequence[object], noun: str) -> str:
+    number = "no" if not items else str(len(items))
+    return f"{number} {noun}{'' if len(items) == 1 else 's'}"
+
+
+def _parameters(task: Task) -> str:
+    listed = ", ".join(f"{name} = {exact_number(value)}" for name, value in task.parameters.items())
+    return f"parameters: {listed}" if listed else ""
+
+
+def _state(system: System) -> str:
+    variables = system.state
+    columns = [
+        Column("state", [variable.name for variable in variables], left=True),
+        Column("sort", [_declared(variable) for variable in variables], left=True),
+        Column("initially", [start_text(system.init.starts[v.name], v.sort) for v in variables], left=True),
+    ]
+    table = aligned(columns)
+    cuts = "".join(f"\n  where {shortened(condition)}" for condition in system.init.where)
+    return table + cuts
+
+
+def _declared(variable: Variable) -> str:
+    if variable.lower is None and variable.upper is None:
+        return str(variable.sort)
+    ends = [None if end is None else exact_number(end) for end in (variable.lower, variable.upper)]
+    return f"{variable.sort} [{ends[0]}, {ends[1]}]"
+
+
+def start_text(start: Start, sort: Sort) -> str:
+    """`[-133, -129]`, `COC` or `{RED, GREEN}`."""
+    match start:
+        case Span(lower, upper):
+            return f"[{exact_number(lower)}, {exact_number(upper)}]"
+        case OneOf(values) if len(values) > MOST_VALUES:
+            return f"one of {len(values)} values"
+        case OneOf(values):
+            shown = [constant(value, sort) for value in values]
+            return shown[0] if len(shown) == 1 else f"{{{', '.join(shown)}}}"
+
+
+def _agent(agent: Agent) -> str:
+    """What it sees, what decides, how it acts."""
+    seen = ", ".join(shortened(expression, 60) for expression in agent.observe)
+    lines = [f"agent {agent.name}", f"  observes   {seen}"]
+    if agent.select is not None:
+        lines.append(f"  policy     {len(agent.networks)} networks, chosen by {shortened(agent.select)}")
+    lines += [f"  network    {network_text(network)}" for network in _distinct(agent)]
+    acts = {"argmax": "the index of the largest output; ties may go either way", "raw": "the outputs as they are"}
+    lines.append(f"  acts       {acts.get(agent.act, 'by expressions over the outputs')} ({_kind(agent)})")
+    if agent.slots:
+        lines.append(f"  remembers  {sum(slot.var.size for slot in agent.slots)} numbers from step to step")
+    return "\n".join(lines)
+
+
+def _distinct(agent: Agent) -> list[Network]:
+    return list(dict.fromkeys(agent.networks))
+
+
+def _kind(agent: Agent) -> str:
+    return str(agent.action.sort) + (f", {agent.action.size} components" if agent.action.shape else "")
+
+
+def network_text(network: Network) -> str:
+    """`policy.onnx: 3-20-20-9, 689 parameters`"""
+    layers = [node.size for node in order([network.output]) if isinstance(node, Affine)]
+    sizes = "-".join(str(size) for size in [network.input_size, *layers])
+    return f"{network.file or network.name}: {sizes}, {network.parameters} parameters"
+
+
+def _draws(system: System) -> str:
+    """The draws of a step, under the names a trace records them by."""
+    taken = [node for node in draws(system.step.roots) if node in system.step.names]
+    if not taken:
+        return "The environment makes no choices: from a given state everything is determined (but for ties)."
+    names = [system.step.names[node] for node in taken]
+    columns = [
+        Column("draw", names, left=True),
+        Column("from", [_options(node) for node in taken], left=True),
+    ]
+    return aligned(columns)
+
+
+def _options(node: Choose | Between) -> str:
+    shown = [shortened(arg, 40) for arg in node.args]
+    if isinstance(node, Between):
+        return f"any real between {shown[0]} and {shown[1]}"
+    return f"one of {', '.join(shown)}"
+
+
+def _moves(system: System) -> str:
+    changed = [variable.name for variable in system.state if variable.name in system.next]
+    lets = list(system.lets)
+    columns = [
+        Column("each step", [*lets, *(f"{name}'" for name in changed)], left=True),
+        Column(
+            "",
+            [f"= {shortened(x)}" for x in (*system.lets.values(), *(system.next[name] for name in changed))],
+            left=True,
+        ),
+    ]
+    return aligned(columns, width=10_000) if changed or lets else ""
+
+
+def shortened(expression: Expr, longest: int = LONGEST) -> str:
+    """An expression as text, cut where it goes on for ever."""
+    shown = " ".join(text(expression).split())
+    return shown if len(shown) <= longest else f"{shown[: longest - 3]}..."
+
+
+def who_decides(formula: Formula) -> str:
+    """Which engines may answer, and with what."""
+    reach, claims = horizon(formula), quantifiers(formula)
+    if reach is None:
+        bounds = "bounds cannot decide it (it has no last step), but may say up to which step it holds"
+    else:
+        bounds = f"bounds may prove or refute it within {reach} step{'' if reach == 1 else 's'}"
+    if claims <= {Quantifier.ALL}:
+        return f"{bounds}; falsify may refute it"
+    if claims == {Quantifier.SOME}:
+        return f"{bounds}; falsify may prove it by a witness, if there is one initial state only"
+    return f"{bounds}; falsify does not take claims of all and of some paths together"

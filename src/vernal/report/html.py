@@ -1,0 +1,118 @@
+"""A report to send around: one HTML file with the verdicts, the traces, their pictures and the inputs' fingerprints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from html import escape
+from string import Template
+
+from vernal.evidence.result import Result
+from vernal.evidence.trace import Trace
+from vernal.logic.task import Task
+from vernal.report.document import exact_number, version
+from vernal.report.tables import reach, seconds, trace_columns
+from vernal.report.text import VACUOUS
+from vernal.report.values import number
+
+PAGE = Template("""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>$title</title>
+<style>
+body { font: 15px/1.5 system-ui, sans-serif; color: #1c2733; max-width: 64rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; margin-bottom: .2rem; } h2 { font-size: 1.15rem; margin-top: 2.5rem; }
+table { border-collapse: collapse; font-size: .9rem; } .scroll { overflow-x: auto; }
+th, td { padding: .25rem .7rem; text-align: left; border-bottom: 1px solid #dde3e8; vertical-align: top; }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
+code { font-family: ui-monospace, monospace; font-size: .88em; } .hash { color: #66737f; word-break: break-all; }
+.holds { color: #1a7f37; } .violated { color: #c3272b; } .unknown { color: #9a6700; }
+.holds, .violated, .unknown { font-weight: 600; } .note { color: #55616c; margin: .2rem 0; }
+svg { max-width: 100%; height: auto; }
+footer { margin-top: 3rem; color: #66737f; font-size: .85rem; }
+</style>
+</head>
+<body>
+<h1>$title</h1>
+$body
+<footer>Vernal $version</footer>
+</body>
+</html>
+""")
+
+Words = Callable[[Result], str | None]  # a formula in words, where somebody can say it
+Picture = Callable[[Trace], str]  # a trace as SVG
+
+
+def page(task: Task, results: Sequence[Result], words: Words, picture: Picture) -> str:
+    """The whole report; it loads nothing from anywhere."""
+    parts = [_summary(results), *(_section(result, words, picture) for result in results), _inputs(task)]
+    return PAGE.substitute(title=escape(f"{task.name or 'Task'}: report"), body="\n".join(parts), version=version())
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool] | None = None) -> str:
+    """A table of cells that are HTML already."""
+    marks = [' class="number"' if right else "" for right in numeric or [False] * len(heads)]
+    top = "".join(f"<th{mark}>{escape(head)}</th>" for mark, head in zip(marks, heads, strict=True))
+    lines = ["".join(f"<td{mark}>{cell}</td>" for mark, cell in zip(marks, row, strict=True)) for row in rows]
+    body = "".join(f"<tr>{line}</tr>\n" for line in lines)
+    return f'<div class="scroll"><table>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}</tbody>\n</table></div>'
+
+
+def _verdict(result: Result) -> str:
+    return f'<span class="{result.verdict.value}">{result.verdict.value}</span>'
+
+
+def _summary(results: Sequence[Result]) -> str:
+    rows = [
+        [
+            escape(result.property or ""),
+            f"<code>{escape(result.formula)}</code>",
+            _verdict(result),
+            escape(reach(result) or ""),
+            escape("" if result.assurance is None else str(result.assurance)),
+            "" if result.margin is None else number(result.margin),
+            escape(result.engine),
+            seconds(result.seconds),
+        ]
+        for result in results
+    ]
+    heads = ["property", "formula", "verdict", "scope", "assurance", "margin", "engine", "time"]
+    return _table(heads, rows, [False] * 5 + [True, False, True])
+
+
+def _section(result: Result, words: Words, picture: Picture) -> str:
+    """One result: what was asked, what is to be said about the answer, and the trace."""
+    parts = [f"<h2>{escape(result.property or result.formula)}: {_verdict(result)}</h2>"]
+    said = words(result)
+    parts.append(f"<p><code>{escape(result.formula)}</code></p>")
+    parts += [f"<p>{escape(said[:1].upper() + said[1:])}.</p>"] if said else []
+    parts += [f'<p class="note">{escape(line)}</p>' for line in _remarks(result)]
+    if result.trace is not None:
+        columns = trace_columns(result.trace)
+        rows = [[escape(cell) for cell in row] for row in zip(*(c.cells for c in columns), strict=True)]
+        parts.append(f"<figure>{picture(result.trace)}</figure>")
+        parts.append(_table([c.title for c in columns], rows, [not c.left for c in columns]))
+    return "\n".join(parts)
+
+
+def _remarks(result: Result) -> list[str]:
+    remarks = [f"Reason: {result.reason}"] if result.reason else []
+    if result.proven_steps is not None:
+        remarks.append(f"Proven up to step {result.proven_steps}.")
+    if result.vacuous and not any(note.startswith("vacuous") for note in result.notes):
+        remarks.append(f"Vacuous: {VACUOUS}")
+    remarks += [f"Note: {note}" for note in result.notes]
+    figures = ", ".join(f"{name} {value}" for name, value in result.statistics.items())
+    return [*remarks, figures] if figures else remarks
+
+
+def _inputs(task: Task) -> str:
+    files = ([] if task.source is None else [task.source]) + list(task.networks)
+    rows = [[f"<code>{escape(f.file)}</code>", f'<code class="hash">{f.sha256}</code>'] for f in files]
+    parts = ["<h2>Inputs</h2>", _table(["file", "sha256"], rows)]
+    if task.parameters:
+        values = [[escape(name), escape(str(exact_number(value)))] for name, value in task.parameters.items()]
+        parts.append(_table(["parameter", "value"], values, [False, True]))
+    return "\n".join(parts)

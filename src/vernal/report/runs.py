@@ -1,0 +1,111 @@
+"""Many runs at a glance: how each quantity spreads over the steps, as a table and as CSV."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vernal.engines.simulation import Runs
+from vernal.model.sorts import Kind, Sort
+from vernal.report.tables import WIDTH, Column, aligned
+
+Array = NDArray[np.float64]
+ROWS = 11  # about so many steps are shown
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A state variable or (a component of) an action: a row for each run, nan where the run has ended."""
+
+    title: str
+    sort: Sort
+    values: Array
+
+    @property
+    def is_text(self) -> bool:
+        return self.sort.kind in (Kind.BOOL, Kind.ENUM)
+
+    def label(self, value: float) -> str:
+        """The value as it is written in a file."""
+        if self.sort.kind is Kind.BOOL:
+            return "true" if value else "false"
+        if self.sort.kind is Kind.ENUM:
+            return self.sort.labels[int(value)]
+        return str(int(value)) if self.sort.kind is Kind.INT and value.is_integer() else repr(value)
+
+
+def quantities(runs: Runs) -> list[Quantity]:
+    """State variables, then actions, vectors component by component."""
+    system = runs.system
+    found = [Quantity(variable.name, variable.sort, runs.state[variable.name]) for variable in system.state]
+    for name, action in system.step.actions.items():
+        values = runs.actions[name]
+        if values.ndim == 2:
+            found.append(Quantity(name, action.sort, values))
+        else:
+            found += [Quantity(f"{name}[{i}]", action.sort, values[:, :, i]) for i in range(values.shape[2])]
+    return found
+
+
+def summary_table(runs: Runs, *, width: int = WIDTH) -> str:
+    """Least, mean and largest value of every number at some of the steps; of labels, the most frequent."""
+    chosen = shown_steps(runs.steps)
+    going = [int((runs.lengths > step).sum()) for step in chosen]
+    columns = [Column("step", [str(step) for step in chosen])]
+    if len(set(going)) > 1:
+        columns.append(Column("runs", [str(count) for count in going]))
+    for quantity in quantities(runs):
+        columns += _columns(quantity, [present(quantity.values[:, step]) for step in chosen])
+    return aligned(columns, width=width)
+
+
+def shown_steps(last: int) -> list[int]:
+    """About ten steps, the first and the last among them, a round number apart."""
+    apart = next(size * 10**power for power in range(20) for size in (1, 2, 5) if last <= size * 10**power * (ROWS - 1))
+    return sorted({*range(0, last + 1, apart), last})
+
+
+def present(values: Array) -> Array:
+    """Those of the runs that are still going."""
+    kept: Array = values[~np.isnan(values)]
+    return kept
+
+
+def _columns(quantity: Quantity, samples: Sequence[Array]) -> list[Column]:
+    title = quantity.title
+    if quantity.is_text:
+        return [Column(title, [_most_frequent(quantity, sample) for sample in samples], left=True)]
+    figures = [(sample.min(), sample.mean(), sample.max()) if sample.size else () for sample in samples]
+    rows = [[f"{figure:.4g}" for figure in entry] or ["", "", ""] for entry in figures]
+    names = (f"{title} min", f"{title} mean", f"{title} max")
+    return [Column(name, cells) for name, cells in zip(names, zip(*rows, strict=True), strict=True)]
+
+
+def _most_frequent(quantity: Quantity, sample: Array) -> str:
+    if not sample.size:
+        return ""
+    value, count = Counter(sample.tolist()).most_common(1)[0]
+    label = quantity.label(value)
+    return label if count == sample.size else f"{label} {count / sample.size:.0%}"
+
+
+def rows(runs: Runs) -> Iterator[list[str]]:
+    """`run, step, variables, actions`, one line for every position of every run."""
+    columns = quantities(runs)
+    yield ["run", "step", *(column.title for column in columns)]
+    for run, length in enumerate(runs.lengths.tolist()):
+        listed = [column.values[run].tolist() for column in columns]
+        for step in range(length):
+            cells = [column.label(values[step]) for column, values in zip(columns, listed, strict=True)]
+            yield [str(run), str(step), *cells]
+
+
+def write_csv(runs: Runs, file: TextIO) -> None:
+    """All of it, as CSV."""
+    csv.writer(file, lineterminator="\n").writerows(rows(runs))

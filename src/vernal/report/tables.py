@@ -1,0 +1,140 @@
+"""Tables of plain text: aligned, as wide as the terminal, and cut where nobody would read on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vernal.evidence.result import HOLDS, VIOLATED, Result
+from vernal.evidence.trace import Trace
+from vernal.report.values import number, series
+
+WIDTH = 120  # where nobody says how wide the page is
+MOST_ROWS = 30  # a trace longer than this is cut in the middle
+KEPT_ROWS = 13  # at either end of a cut trace
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A title over cells; text stands left, numbers stand right."""
+
+    title: str
+    cells: Sequence[str]
+    left: bool = False
+
+    @property
+    def width(self) -> int:
+        return max(map(len, [self.title, *self.cells]))
+
+    def line(self, text: str) -> str:
+        return text.ljust(self.width) if self.left else text.rjust(self.width)
+
+
+def aligned(columns: Sequence[Column], *, width: int = WIDTH, indent: str = "") -> str:
+    """The columns side by side; those beyond the width go below, each time beside the first column."""
+    first, rest = columns[0], list(columns[1:])
+    blocks: list[str] = []
+    while rest or not blocks:
+        block = [first]
+        space = width - len(indent) - first.width
+        while rest and (len(block) == 1 or rest[0].width + 2 <= space):
+            space -= rest[0].width + 2
+            block.append(rest.pop(0))
+        blocks.append(_block(block, indent))
+    return "\n\n".join(blocks)
+
+
+def _block(columns: Sequence[Column], indent: str) -> str:
+    rows = [[column.title for column in columns], *zip(*(column.cells for column in columns), strict=True)]
+    lines = ["  ".join(column.line(cell) for column, cell in zip(columns, row, strict=True)) for row in rows]
+    return "\n".join((indent + line).rstrip() for line in lines)
+
+
+def trace_columns(trace: Trace) -> list[Column]:
+    """The positions of a trace as rows: state, actions, and the draws that lead on."""
+    steps = Column("step", [str(position) for position in range(len(trace))])
+    return [steps, *(Column(item.title, item.cells(), item.is_text) for item in series(trace))]
+
+
+def trace_table(trace: Trace, *, width: int = WIDTH, indent: str = "  ", most: int = MOST_ROWS) -> str:
+    """A trace to read on the screen; the middle of a long one is left out, and said to be."""
+    columns = trace_columns(trace)
+    hidden = len(trace) - 2 * KEPT_ROWS if len(trace) > most else 0
+    if hidden:
+        columns = [Column(c.title, [*c.cells[:KEPT_ROWS], "...", *c.cells[-KEPT_ROWS:]], c.left) for c in columns]
+    text = aligned(columns, width=width, indent=indent)
+    if hidden:
+        text += f"\n{indent}({hidden} steps are left out; --trace FILE keeps all of them)"
+    if trace.loop is not None:
+        text += f"\n{indent}(after step {len(trace) - 1} the path goes on from step {trace.loop}, for ever)"
+    if trace.complete:
+        text += f"\n{indent}(the path ends here: the system is not enabled)"
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A point of a sweep: the parameters as written, and what was found there."""
+
+    parameters: dict[str, str]
+    result: Result
+
+
+def sweep_table(cells: Sequence[Cell], *, width: int = WIDTH) -> str:
+    """One table per property: a grid over two parameters, a list over any other number."""
+    asked = dict.fromkeys((cell.result.property, _asked(cell)) for cell in cells)
+    tables = []
+    for name, title in asked:
+        own = [cell for cell in cells if (cell.result.property, _asked(cell)) == (name, title)]
+        body = _grid(own, width) if len(own[0].parameters) == 2 else _list(own, width)
+        tables.append(f"{title}\n{body}" if title else body)
+    return "\n\n".join(tables)
+
+
+def _asked(cell: Cell) -> str:
+    """What the table is headed with: the name, or the formula, whose bounds may depend on the parameters."""
+    return cell.result.property or cell.result.formula
+
+
+def cell_text(result: Result) -> str:
+    """`holds 27.5` with its margin, else with its time."""
+    if result.verdict is HOLDS and result.margin is not None:
+        return f"{result.verdict.value} {number(result.margin)}"
+    return f"{result.verdict.value} {seconds(result.seconds)}"
+
+
+def _grid(cells: Sequence[Cell], width: int) -> str:
+    """Rows are the last parameter, columns the first, as the papers print it; a cell never reached stays empty."""
+    across, down = list(cells[0].parameters)
+    texts = {(c.parameters[across], c.parameters[down]): cell_text(c.result) for c in cells}
+    rows = list(dict.fromkeys(cell.parameters[down] for cell in cells))
+    heads = list(dict.fromkeys(cell.parameters[across] for cell in cells))
+    columns = [Column(f"{across}={head}", [texts.get((head, row), "") for row in rows], left=True) for head in heads]
+    return aligned([Column(down, rows), *columns], width=width, indent="  ")
+
+
+def _list(cells: Sequence[Cell], width: int) -> str:
+    names = list(cells[0].parameters)
+    columns = [Column(name, [cell.parameters[name] for cell in cells]) for name in names]
+    found = [
+        Column("verdict", [cell.result.verdict.value for cell in cells], left=True),
+        Column("scope", [reach(cell.result) or "" for cell in cells], left=True),
+        Column("margin", ["" if c.result.margin is None else number(c.result.margin) for c in cells]),
+        Column("time", [seconds(cell.result.seconds) for cell in cells]),
+    ]
+    kept = [column for column in found if any(column.cells)]
+    return aligned([*columns, *kept], width=width, indent="  ")
+
+
+def reach(result: Result) -> str | None:
+    """How far a verdict reaches: `up to step 6`, `at step 3`."""
+    if result.verdict is VIOLATED and result.step is not None:
+        return f"at step {result.step}"
+    return result.scope if result.verdict in (HOLDS, VIOLATED) else None
+
+
+def seconds(duration: float) -> str:
+    """`0.02 s`, `1.3 s`, `74 s`: two digits are enough to feel it."""
+    if duration < 0.095:
+        return f"{duration:.2f} s"
+    return f"{duration:.1f} s" if duration < 9.95 else f"{duration:.0f} s"

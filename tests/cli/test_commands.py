@@ -1,0 +1,210 @@
+"""The smaller commands: simulate, explain, convert, solvers, schema."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tests.cli.samples import room
+from vernal.cli.main import main
+from vernal.cli.solvers import KNOWN, Backend
+from vernal.report.runs import shown_steps
+
+THERMOSTAT = Path(__file__).resolve().parents[2] / "examples" / "thermostat"
+Said = pytest.CaptureFixture[str]
+
+
+def simulated(folder: Path, *options: str) -> list[dict[str, str]]:
+    file = folder / "runs.csv"
+    assert main(["simulate", room(folder), "--csv", str(file), *options]) == 0
+    with file.open(newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def test_runs_are_runs_of_the_room(tmp_path: Path, capsys: Said) -> None:
+    rows = simulated(tmp_path, "--runs", "50", "--steps", "6")
+    assert len(rows) == 50 * 7
+    assert list(rows[0]) == ["run", "step", "T", "mode"]
+    for now, after in itertools.pairwise(rows):
+        if now["run"] == after["run"]:
+            change = float(after["T"]) - float(now["T"])
+            lower, upper = (0, 0.6) if now["mode"] == "HEAT" else (-0.5, -0.4)
+            assert lower - 1e-9 <= change <= upper + 1e-9
+            assert after["mode"] == ("OFF" if float(now["T"]) > 20 else "HEAT")
+
+
+def test_the_table_summarises(tmp_path: Path, capsys: Said) -> None:
+    simulated(tmp_path, "--runs", "50", "--steps", "6")
+    head, first, *_, last, _ = capsys.readouterr().out.splitlines()
+    assert head.split() == ["step", "T", "min", "T", "mean", "T", "max", "mode"]
+    assert first.split()[-1] == "HEAT"
+    assert last.split()[0] == "6"
+
+
+def test_the_same_seed_gives_the_same_runs(tmp_path: Path, capsys: Said) -> None:
+    options = ("--runs", "5", "--steps", "3", "--seed")
+    assert simulated(tmp_path, *options, "1") == simulated(tmp_path, *options, "1")
+    assert simulated(tmp_path, *options, "1") != simulated(tmp_path, *options, "2")
+
+
+ENDING = """
+vernal = 1
+[state]
+x = "int"
+open = "bool"
+[init]
+x = "{0, 1}"
+open = true
+[environment]
+enabled = "x < 3"
+[environment.next]
+x = "x + 1"
+"""
+
+
+def test_runs_may_end(tmp_path: Path, capsys: Said) -> None:
+    file, picture = tmp_path / "runs.csv", tmp_path / "runs.png"
+    outputs = ["--csv", str(file), "--plot", str(picture)]
+    assert main(["simulate", room(tmp_path, ENDING), "--runs", "20", "--steps", "5", *outputs]) == 0
+    table = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert table[0] == ["step", "runs", "x", "min", "x", "mean", "x", "max", "open"]
+    assert table[3][2:] == ["2", *table[3][3:5], "true"]
+    assert 0 < int(table[4][1]) < 20  # some began at 1 and have ended at 3 before
+    assert table[6][1:] == ["0"]
+    with file.open(newline="") as lines:
+        assert {row["x"] for row in csv.DictReader(lines)} == {"0", "1", "2", "3"}
+    assert picture.stat().st_size > 0
+
+
+def test_runs_are_drawn(tmp_path: Path, capsys: Said) -> None:
+    file = tmp_path / "runs.svg"
+    assert main(["simulate", room(tmp_path), "--runs", "20", "--plot", str(file)]) == 0
+    assert ">mode<" in file.read_text()
+
+
+@pytest.mark.parametrize(
+    "options", [["--runs", "0"], ["--steps", "-1"], ["--seed", "-1"], ["--runs", "100000000"], ["--plot", "runs.doc"]]
+)
+def test_senseless_simulations_are_refused(options: list[str], tmp_path: Path, capsys: Said) -> None:
+    assert main(["simulate", room(tmp_path), *options]) == 2
+    assert capsys.readouterr().err.startswith("error: ")
+
+
+@pytest.mark.parametrize(("last", "steps"), [(0, [0]), (3, [0, 1, 2, 3]), (25, [0, 5, 10, 15, 20, 25]), (101, None)])
+def test_about_ten_steps_are_shown(last: int, steps: list[int] | None) -> None:
+    shown = shown_steps(last)
+    assert steps is None or shown == steps
+    assert shown[0] == 0
+    assert shown[-1] == last
+    assert len(shown) <= 12
+
+
+def test_explain_tells_system_and_formulas(tmp_path: Path, capsys: Said) -> None:
+    assert main(["explain", room(tmp_path), "--set", "warmth=0.25"]) == 0
+    said = capsys.readouterr().out
+    for words in (
+        "warmth = 0.25",
+        "real [0, 40]",
+        "[18, 19]",
+        "any real between 0 and 0.1",
+        "one of 0, 0.25",
+        "property cool",
+        "G[0,4] (T <= 20)",
+        "at every step from 0 to 4",
+        "bounds may prove or refute it within 4 steps",
+        "falsify",
+    ):
+        assert words in said
+
+
+def test_explain_one_formula(tmp_path: Path, capsys: Said) -> None:
+    assert main(["explain", room(tmp_path), "--spec", "F (T > 30)"]) == 0
+    said = capsys.readouterr().out
+    assert "bounds cannot decide it (it has no last step)" in said
+    assert "falsify may refute it" in said
+    assert "property cool" not in said
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("EF[0,3] (T > 30)", "within 3 steps; falsify may prove it by a witness"),
+        ("AG[0,3] EF[0,2] (T > 30)", "falsify does not take"),
+        ("X (T > 30)", "within 1 step; falsify may refute it"),
+    ],
+)
+def test_explain_says_who_can_answer(spec: str, words: str, tmp_path: Path, capsys: Said) -> None:
+    assert main(["explain", room(tmp_path), "--spec", spec]) == 0
+    assert words in capsys.readouterr().out
+
+
+def test_explain_reports_bad_formulas(tmp_path: Path, capsys: Said) -> None:
+    assert main(["explain", room(tmp_path), "--spec", "A F G (T > 30)"]) == 2
+    assert capsys.readouterr().err.startswith("error: ")
+
+
+def test_explain_describes_agents(capsys: Said) -> None:
+    assert main(["explain", str(THERMOSTAT / "thermostat.toml")]) == 0
+    said = capsys.readouterr().out
+    assert "agent control" in said
+    assert "thermostat.onnx: 2-6-2, 32 parameters" in said
+
+
+def test_convert_there_and_back(tmp_path: Path, capsys: Said) -> None:
+    there, back = tmp_path / "thermostat.nnet", tmp_path / "thermostat.onnx"
+    assert main(["convert", str(THERMOSTAT / "thermostat.onnx"), str(there)]) == 0
+    assert main(["convert", str(there), str(back)]) == 0
+    assert back.stat().st_size > 100
+    assert "thermostat.nnet -> " in capsys.readouterr().out.splitlines()[1]
+
+
+def test_convert_wants_a_network(tmp_path: Path, capsys: Said) -> None:
+    assert main(["convert", str(tmp_path / "none.onnx"), str(tmp_path / "out.nnet")]) == 2
+    assert "none.onnx" in capsys.readouterr().err
+
+
+def test_solvers_say_what_is_here_and_how_to_get_the_rest(capsys: Said) -> None:
+    assert main(["solvers"]) == 0
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines() if line}
+    for backend in KNOWN:
+        assert (backend.version or f"pip install 'vernal[{backend.extra}]'") in lines[backend.name]
+    assert "No" in lines  # the truth about this release
+
+
+def test_a_missing_solver_has_no_version() -> None:
+    assert Backend("none", "no_such_module", "no-such-package", "none", "").version is None
+
+
+@pytest.mark.parametrize("name", ["result", "sweep", "trace", "task"])
+def test_schemas_are_printed(name: str, capsys: Said) -> None:
+    assert main(["schema", name]) == 0
+    jsonschema.Draft202012Validator.check_schema(json.loads(capsys.readouterr().out))
+
+
+def test_the_schema_of_results_is_the_default(capsys: Said) -> None:
+    main(["schema"])
+    first = capsys.readouterr().out
+    main(["schema", "result"])
+    assert capsys.readouterr().out == first
+
+
+def test_an_unknown_schema_is_refused(capsys: Said) -> None:
+    assert main(["schema", "resutl"]) == 2
+    assert "did you mean 'result'" in capsys.readouterr().err
+
+
+def test_task_files_validate(tmp_path: Path, capsys: Said) -> None:
+    import tomllib
+
+    from tests.cli.samples import ROOM
+
+    main(["schema", "task"])
+    schema = json.loads(capsys.readouterr().out)
+    jsonschema.Draft202012Validator(schema).validate(tomllib.loads(ROOM))
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.Draft202012Validator(schema).validate({"vernal": 1, "state": {}})

@@ -1,0 +1,138 @@
+"""The program as a whole: help, version, usage, and the promise that a traceback is never shown."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from tests.cli.samples import room
+from vernal.cli import exits
+from vernal.cli.interrupt import Terminated
+from vernal.cli.main import app, main
+from vernal.errors import MissingExtra
+
+COMMANDS = ("check", "sweep", "replay", "simulate", "explain", "convert", "solvers", "schema")
+HEAVY = ("numpy", "scipy", "onnx", "h5py", "flint", "matplotlib", "lark", "msgspec", "rich", "highspy")
+
+
+def test_help_names_every_command_and_shows_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(f"\n  {command} " in text for command in COMMANDS)
+    assert "vernal check vcas.toml" in text
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == 0
+    assert f"Usage: vernal {command}" in capsys.readouterr().out
+
+
+def test_all_commands_are_registered() -> None:
+    assert {command.name for command in app.registered_commands} == set(COMMANDS)
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("vernal 0.")
+
+
+@pytest.mark.parametrize(
+    "arguments", [["frobnicate"], ["check"], ["check", "x.toml", "--frobnicate"], ["sweep", "x.toml"]]
+)
+def test_wrong_usage_ends_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    said = capsys.readouterr()
+    assert "Usage: vernal" in said.err
+    assert not said.out
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = (
+        "import sys, vernal.cli.main as m; code = m.main(['--help']);"
+        f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr); sys.exit(code)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stderr.strip() == "[]"
+
+
+def test_the_package_runs_as_a_module() -> None:
+    ran = subprocess.run([sys.executable, "-m", "vernal", "--version"], capture_output=True, text=True, check=True)
+    assert ran.stdout.startswith("vernal ")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (MissingExtra("reading a torch module", "torch"), exits.BAD_INPUT, "pip install 'vernal[torch]'"),
+        (PermissionError(13, "Permission denied", "secret.toml"), exits.BAD_INPUT, "secret.toml: Permission denied"),
+        (MemoryError(), exits.UNDECIDED, "out of memory"),
+        (ZeroDivisionError("deep inside"), exits.INTERNAL, "internal error, please report it"),
+        (KeyboardInterrupt(), exits.INTERRUPTED, "interrupted"),
+        (Terminated(), exits.TERMINATED, "interrupted"),
+    ],
+    ids=["extra", "permission", "memory", "fault", "ctrl-c", "terminated"],
+)
+def test_every_error_ends_in_one_message(
+    error: BaseException,
+    code: int,
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(import_module("vernal.formats.task"), "load", fail)
+    assert main(["explain", room(tmp_path)]) == code
+    said = capsys.readouterr()
+    assert words in said.err
+    assert "Traceback" not in said.err + said.out
+
+
+def test_a_traceback_for_those_who_ask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("deep inside")
+
+    monkeypatch.setattr(import_module("vernal.formats.task"), "load", fail)
+    monkeypatch.setenv("VERNAL_DEBUG", "1")
+    assert main(["explain", room(tmp_path)]) == exits.INTERNAL
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_signal_handlers_are_put_back() -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM), sys.unraisablehook
+    main(["--version"])
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM), sys.unraisablehook) == before
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    script = f"{sys.executable} -m vernal schema | head -c 10 >/dev/null; echo ${{PIPESTATUS[0]}}"
+    ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert ran.stderr == ""
+    assert ran.stdout.strip() in {"0", str(exits.BROKEN_PIPE)}
+
+
+def test_completion_is_offered(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--help"])
+    assert "--install-completion" in capsys.readouterr().out
+
+
+def test_the_shell_completes_commands_and_engines() -> None:
+    def completed(line: str) -> set[str]:
+        words = {"_VERNAL_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
+        command = [sys.executable, "-c", "import sys; from vernal.cli.main import main; sys.exit(main())"]
+        ran = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **words}, check=True)
+        return set(ran.stdout.split())
+
+    assert completed("vernal s") == {"sweep", "simulate", "solvers", "schema"}
+    assert completed("vernal check room.toml --engine ") >= {"auto", "falsify", "bounds"}

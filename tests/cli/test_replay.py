@@ -1,0 +1,124 @@
+"""`vernal replay`: accepts what is true, rejects what was changed, and says which step and which value."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.samples import ROOM, room
+from vernal.cli.main import main
+from vernal.evidence import trace_file
+from vernal.evidence.replay import run
+from vernal.evidence.result import HOLDS, VIOLATED, Result, Verdict
+from vernal.formats.task import load
+
+Said = pytest.CaptureFixture[str]
+FIRST = {"T": Fraction(19), "mode": Fraction(1)}
+WARMEST: dict[str, int | Fraction | Sequence[Fraction]] = {"gain": 1, "sun": Fraction(1, 10)}
+
+
+def evidence(folder: Path, formula: str, verdict: Verdict, name: str | None = None) -> Path:
+    """A trace file of the warmest run of the room."""
+    task = load(room(folder), {"warmth": "0.5"})
+    trace = run(task.system, FIRST, [WARMEST] * 4, 4)
+    file = folder / "bad.trace.json"
+    file.write_text(trace_file.dump(task, Result(formula, verdict, "test", name, trace=trace)))
+    return file
+
+
+@pytest.fixture
+def bad(tmp_path: Path) -> Path:
+    return evidence(tmp_path, "G[0,4] (T <= 20)", VIOLATED, "cool")
+
+
+def edit(file: Path, change: Callable[[Any], object]) -> None:
+    content = json.loads(file.read_text())
+    change(content)
+    file.write_text(json.dumps(content))
+
+
+def test_what_is_true_is_accepted(bad: Path, capsys: Said) -> None:
+    assert main(["replay", str(bad)]) == 0
+    assert capsys.readouterr().out.startswith("accepted  G[0,4] (T <= 20)\n")
+
+
+def test_an_edited_digit_is_found_with_both_values(bad: Path, capsys: Said) -> None:
+    edit(bad, lambda content: content["trace"]["steps"][2]["state"].update(T=20.3))
+    assert main(["replay", str(bad)]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("rejected")
+    assert "step 2, T: recorded 20.3, recomputed 20.2" in said
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda content: content.update(sha256="0" * 64), "hash"),
+        (lambda content: content["trace"]["steps"].pop(), "step 3"),
+        (lambda content: content["trace"]["steps"][0]["state"].update(T=25.0), "not an initial value"),
+        (lambda content: content["trace"]["steps"][1]["disturbances"].update(sun=0.2), "step 1"),
+        (lambda content: content["trace"]["steps"][1]["choices"]["gain"].update(index=0), "step "),
+        (lambda content: content["task"].update(sha256="0" * 64), "task file"),
+        (lambda content: content["task"]["networks"].append({"file": "n.onnx", "sha256": "0" * 64}), "network"),
+        (lambda content: content.update(formula="G[0,4] (T <= 19)"), "property 'cool'"),
+        (lambda content: content["task"]["parameters"].update(warmth=0.25), "step"),
+    ],
+    ids=["hash", "shorter", "start", "disturbance", "choice", "task", "network", "formula", "parameter"],
+)
+def test_whatever_was_changed_is_rejected(change: Callable[[Any], object], words: str, bad: Path, capsys: Said) -> None:
+    edit(bad, change)
+    assert main(["replay", str(bad)]) == 1
+    assert words in capsys.readouterr().out
+
+
+def test_a_true_path_that_does_not_show_the_claim_is_rejected(tmp_path: Path, capsys: Said) -> None:
+    file = evidence(tmp_path, "G[0,4] (T <= 30)", VIOLATED, "mild")
+    assert main(["replay", str(file)]) == 1
+    assert "does not show" in capsys.readouterr().out
+
+
+def test_a_witness_is_accepted(tmp_path: Path, capsys: Said) -> None:
+    file = evidence(tmp_path, "EF[0,4] (T > 20.5)", HOLDS)
+    assert main(["replay", str(file)]) == 0
+    assert "the formula is true" in capsys.readouterr().out
+
+
+def test_a_path_shows_no_more_than_a_path_can(tmp_path: Path, capsys: Said) -> None:
+    file = evidence(tmp_path, "EF[0,4] (T > 99)", VIOLATED)
+    assert main(["replay", str(file)]) == 0
+    assert "other paths" in capsys.readouterr().out
+
+
+def test_a_changed_task_is_rejected(bad: Path, tmp_path: Path, capsys: Said) -> None:
+    room(tmp_path, ROOM.replace("0.5", "0.6"))
+    assert main(["replay", str(bad)]) == 1
+    assert "has changed since" in capsys.readouterr().out
+
+
+def test_task_and_evidence_may_move_together(bad: Path, tmp_path: Path, capsys: Said) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    for name in ("room.toml", "bad.trace.json"):
+        shutil.move(tmp_path / name, other / name)
+    assert main(["replay", str(other / "bad.trace.json")]) == 0
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[1, 2]", "\x00\xff", '{"schema_version": 1}', "[" * 100_000])
+def test_what_cannot_be_read_ends_with_2(content: str, tmp_path: Path, capsys: Said) -> None:
+    file = tmp_path / "broken.json"
+    file.write_text(content, encoding="latin-1")
+    assert main(["replay", str(file)]) == 2
+    assert capsys.readouterr().err.startswith("error: ")
+
+
+def test_missing_files_end_with_2(bad: Path, tmp_path: Path, capsys: Said) -> None:
+    assert main(["replay", str(tmp_path / "none.json")]) == 2
+    (tmp_path / "room.toml").unlink()
+    assert main(["replay", str(bad)]) == 2
+    assert "room.toml" in capsys.readouterr().err

@@ -1,0 +1,93 @@
+"""Small models for the tests of the doors, and what onnxruntime makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+
+from vernal.interpret.concrete import evaluate
+from vernal.model.network import Network
+
+Array = NDArray[Any]
+IR_VERSIONS = {6: 3, 7: 3, 8: 3, 9: 4, 10: 5, 11: 6, 12: 7}  # the file version that goes with an operator set
+
+
+def model(
+    nodes: Sequence[onnx.NodeProto],
+    tensors: Mapping[str, Array] | None = None,
+    *,
+    opset: int = 13,
+    shape: Sequence[int | str] = ("N", 3),
+    rank: int = 2,
+    inputs: Sequence[str] = ("x",),
+    outputs: Sequence[str] = ("y",),
+) -> onnx.ModelProto:
+    """A model from `x` to `y`; initialisers of old files are listed as inputs too, as their format wants."""
+    initialisers = [numpy_helper.from_array(array, name) for name, array in (tensors or {}).items()]
+    listed = [helper.make_tensor_value_info(name, TensorProto.FLOAT, list(shape)) for name in inputs]
+    if opset < 9:
+        listed += [helper.make_tensor_value_info(t.name, t.data_type, list(t.dims)) for t in initialisers]
+    results = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [None] * rank) for name in outputs]
+    graph = helper.make_graph(list(nodes), "sample", listed, results, initialisers)
+    versions = [helper.make_opsetid("", opset)]
+    return helper.make_model(graph, opset_imports=versions, ir_version=IR_VERSIONS.get(opset, 8 if opset < 20 else 10))
+
+
+def save(made: onnx.ModelProto, folder: Path, name: str = "sample.onnx") -> Path:
+    path = folder / name
+    path.write_bytes(made.SerializeToString())
+    return path
+
+
+def session(path: Path) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def points(size: int, count: int = 40, spread: float = 3.0) -> Array:
+    """Random points that float32 holds, zero among them."""
+    random = np.random.default_rng(7)
+    drawn = random.uniform(-spread, spread, (count, size)).astype(np.float32)
+    drawn[0] = 0
+    return drawn.astype(np.float64)
+
+
+def reference(path: Path, xs: Array) -> Array:
+    """What onnxruntime computes, one point at a time, flattened."""
+    running = session(path)
+    entry = running.get_inputs()[0]
+    shape = [size if isinstance(size, int) else 1 for size in entry.shape]
+    kind = np.float64 if "double" in entry.type else np.float32
+    rows = [running.run(None, {entry.name: x.reshape(shape).astype(kind)})[0].ravel() for x in xs]
+    return np.array(rows, dtype=np.float64)
+
+
+def compute(network: Network, xs: Array) -> Array:
+    """What our graph computes."""
+    (values,) = evaluate([network.output], {network.inputs: xs})
+    return values
+
+
+def relu_stack(seed: int = 0, sizes: Sequence[int] = (3, 5, 4, 2)) -> onnx.ModelProto:
+    """A small random ReLU network of Gemm layers."""
+    random = np.random.default_rng(seed)
+    nodes, tensors, last = [], {}, "x"
+    for number, (width, height) in enumerate(pairwise(sizes)):
+        tensors[f"W{number}"] = random.normal(size=(height, width)).astype(np.float32)
+        tensors[f"b{number}"] = random.normal(size=height).astype(np.float32)
+        final = number == len(sizes) - 2
+        output = "y" if final else f"z{number}"
+        nodes.append(helper.make_node("Gemm", [last, f"W{number}", f"b{number}"], [output], transB=1))
+        if not final:
+            nodes.append(helper.make_node("Relu", [output], [f"a{number}"]))
+            last = f"a{number}"
+    return model(nodes, tensors, shape=("N", sizes[0]))

@@ -1,0 +1,178 @@
+"""The float64 meaning: batched, silent where undefined, and small in memory."""
+
+from __future__ import annotations
+
+import tracemalloc
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tests.strategies import operators
+from vernal.interpret import concrete
+from vernal.model import build, graph
+from vernal.model import expr as e
+from vernal.model.expr import Expr, Function
+from vernal.model.sorts import BOOL, enum
+
+X, Y = build.var("x"), build.var("y")
+
+
+def at(node: Expr, *values: float, **more: list[float]) -> list[float]:
+    """The node's values where x runs through the given ones."""
+    inputs: dict[Expr, concrete.Array] = {X: np.array(values)}
+    inputs.update({build.var(name): np.array(points) for name, points in more.items()})
+    (result,) = concrete.evaluate([node], inputs)
+    return [float(value) for value in result]
+
+
+def test_every_operator_has_a_meaning() -> None:
+    assert operators() <= set(concrete.MEANINGS)
+    assert len(operators()) > 25
+
+
+@pytest.mark.parametrize(
+    ("node", "expected"),
+    [
+        (X + 1 - X * 2, [3.0, 1.0, -1.0]),
+        (build.relu(X), [0, 0, 2]),
+        (build.leaky_relu(X, [Fraction(1, 2)]), [-1, 0, 2]),
+        (abs(X), [2, 0, 2]),
+        (build.sign(X), [-1, 0, 1]),
+        (build.floor(X / 4), [-1, 0, 0]),
+        (build.clip(X, -1, 1), [-1, 0, 1]),
+        (build.maximum(X, -X, 1), [2, 1, 2]),
+        (X**3, [-8, 0, 8]),
+        (build.hard_shrink(X, Fraction(2)), [0, 0, 0]),
+        (build.soft_shrink(X, Fraction(1)), [-1, 0, 1]),
+        (build.if_(X < 0, build.if_(X < -1, 7, 8), 9), [7, 9, 9]),
+        (build.switch(build.floor(X), [Fraction(0), None], [5, 6]), [6, 5, 6]),
+        (build.argmax(build.concat(X, -X, X)), [1, 0, 0]),
+        (build.const(4), [4, 4, 4]),
+    ],
+)
+def test_values(node: Expr, expected: list[float]) -> None:
+    assert at(node, -2, 0, 2) == expected
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        build.div(1, X),
+        X ** Fraction(-1),
+        build.apply(Function.LOG, X),
+        build.apply(Function.SQRT, X - 1),
+        (X - 1) ** Fraction(1, 2),
+        build.argmax(build.concat(0, build.div(1, X))),
+    ],
+)
+def test_undefined_is_nan_and_silent(node: Expr) -> None:
+    with np.errstate(all="raise"):
+        assert np.isnan(at(node, 0.0)).all()
+        assert at(build.if_(X < 1, 5, node), 0.0) == [5]
+
+
+def test_sigmoid_does_not_overflow() -> None:
+    with np.errstate(all="raise"):
+        assert at(build.apply(Function.SIGMOID, X), -1000, 0, 1000) == [0, 0.5, 1]
+
+
+def test_truth_values_and_labels() -> None:
+    colour, flag = build.var("c", enum("RED", "GREEN")), build.var("p", BOOL)
+    red = build.eq(colour, build.label(colour.sort, "RED"))
+    roots = [
+        red & flag,
+        red | flag,
+        ~flag,
+        build.compare("!=", flag, red),
+        build.switch(flag, [Fraction(0), Fraction(1)], [3, 4]),
+    ]
+    inputs: dict[Expr, concrete.Array] = {colour: np.array([0.0, 1.0]), flag: np.array([True, True])}
+    values = concrete.evaluate(roots, inputs)
+    assert [value.tolist() for value in values] == [
+        [True, False],
+        [True, True],
+        [False, False],
+        [False, True],
+        [4, 4],
+    ]
+    assert values[0].dtype == bool
+
+
+def test_scalars_go_with_every_component() -> None:
+    v = build.var("v", shape=(3,), role=e.Role.INPUT)
+    weight, bias = e.Matrix(np.array([[1.0, 2.0, 3.0]])), e.Matrix(np.array([0.5]))
+    roots = [
+        v * X + 1,
+        build.if_(v < X, v, X),
+        build.affine(v, weight, bias),
+        build.gather(v, [2, 0]),
+        build.concat(X, v),
+    ]
+    inputs: dict[Expr, concrete.Array] = {v: np.array([[1.0, 2, 3], [4, 5, 6]]), X: np.array([2.0, 10.0])}
+    values = [value.tolist() for value in concrete.evaluate(roots, inputs)]
+    assert values[0] == [[3, 5, 7], [41, 51, 61]]
+    assert values[1] == [[1, 2, 2], [4, 5, 6]]
+    assert values[2] == [[14.5], [32.5]]
+    assert values[3] == [[3, 1], [6, 4]]
+    assert values[4] == [[2, 1, 2, 3], [10, 4, 5, 6]]
+
+
+def test_draws_are_inputs() -> None:
+    choice, noise = build.choose(X, 5, Y), build.between(Fraction(1, 10), Y)
+    inputs = {
+        X: np.array([1.0, 1.0, 1.0]),
+        Y: np.array([0.7, 0.7, 0.7]),
+        choice: np.array([0, 1, 2]),
+        noise: np.array([0.0, 0.5, 1.0]),
+    }
+    chosen, drawn = concrete.evaluate([choice, noise], inputs)
+    assert chosen.tolist() == [1, 5, 0.7]
+    assert drawn[[0, 2]].tolist() == [0.1, 0.7]  # the ends are exact
+    assert drawn[1] == pytest.approx(0.4)
+    with pytest.raises(LookupError):
+        concrete.evaluate([choice], {X: np.zeros(1), Y: np.zeros(1)})
+
+
+def test_an_inverted_interval_has_no_value() -> None:
+    noise = build.between(0, X)
+    (value,) = concrete.evaluate([noise], {X: np.array([-1.0]), noise: np.array([0.5])})
+    assert np.isnan(value[0])
+
+
+def test_ties_are_broken_as_asked() -> None:
+    best = build.argmax(build.concat(X, 3, 3, 3))
+    breakers = np.array([0.0, 0.34, 0.99, 0.5])
+    (value,) = concrete.evaluate([best], {X: np.array([0.0, 0.0, 0.0, 7.0]), best: breakers})
+    assert value.tolist() == [1, 2, 3, 0]
+    assert at(best, 0.0) == [1]
+
+
+def test_dead_values_are_forgotten() -> None:
+    """Two hundred steps of a chain need the memory of a few arrays, not of two hundred."""
+    node: Expr = X
+    for _ in range(200):
+        node = build.maximum(node * 2 - 1, -5)
+    program, points = concrete.compile([node]), np.ones(50_000)
+    tracemalloc.start()
+    program({X: points}, len(points))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10 * points.nbytes
+
+
+def test_depth_does_not_matter() -> None:
+    total = build.add(*(X for _ in range(10_000)))
+    nested: Expr = X
+    for _ in range(20_001):
+        nested = e.Neg((nested,), nested.sort, nested.shape)
+    assert at(total, 1.0) == [10_000]
+    assert at(nested, 1.0) == [-1]
+
+
+def test_a_program_is_used_again() -> None:
+    program = concrete.compile([X + Y, build.const(1)])
+    for size in (1, 3):
+        values = program({X: np.ones(size), Y: np.ones(1)}, size)
+        assert [value.tolist() for value in values] == [[2.0] * size, [1.0] * size]
+    assert graph.variables([X + Y]) == [X, Y]

@@ -1,0 +1,73 @@
+"""The report: one file, complete, well-formed, and not fooled by what it quotes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from html.parser import HTMLParser
+
+from tests.report import samples
+from vernal.evidence.result import Result
+from vernal.report.html import page
+from vernal.report.plots import trace_svg
+
+VOID = {"meta", "br", "link", "img"}
+
+
+class Balance(HTMLParser):
+    """Every element that is opened is closed, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.add(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.add(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def words(result: Result) -> str | None:
+    return "it is always at most twenty degrees" if result.property == "safe" else None
+
+
+def test_the_page_is_well_formed_and_says_everything() -> None:
+    text = page(samples.task(), [samples.violated(4), samples.holds(), samples.unknown()], words, trace_svg)
+    balance = Balance()
+    balance.feed(text)
+    assert balance.open == []
+    assert {"svg", "table", "style"} <= balance.seen
+    for said in (
+        "G[0,25] T &lt;= 20",
+        "<p>It is always at most twenty degrees.</p>",
+        "timeout after 60 s",
+        "0" * 64,
+        "net.onnx",
+        "1/3",
+    ):
+        assert said in text
+
+
+def test_the_page_loads_nothing() -> None:
+    text = page(samples.task(), [samples.violated(4)], words, trace_svg)
+    assert not {"script", "link", "img", "iframe"} & tags(text)
+    assert 'src="' not in text
+
+
+def test_markup_in_names_stays_text() -> None:
+    evil = replace(samples.unknown(), property="<script>alert(1)</script>", notes=("<b>",))
+    text = page(samples.task(), [evil], words, trace_svg)
+    assert "script" not in tags(text)
+    assert "b" not in tags(text)
+
+
+def tags(text: str) -> set[str]:
+    balance = Balance()
+    balance.feed(text)
+    return balance.seen

@@ -1,0 +1,88 @@
+"""The documentation is executed: every command shown with its output, every Python example.
+
+In a `console` block a line that starts with `$` is run in the repository's root, and what follows is what it prints;
+a line of three dots stands for any lines. Seconds differ from run to run and count as equal. A `python` block is run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").glob("*/README.md"))]
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SECONDS = re.compile(r"\b\d+(\.\d+)? s\b")
+
+
+def blocks(language: str) -> list[tuple[str, str]]:
+    """Page and text of every fenced block in a language."""
+    return [
+        (f"{page.relative_to(ROOT)}:{page.read_text()[: found.start()].count(chr(10)) + 1}", found[2])
+        for page in PAGES
+        for found in FENCE.finditer(page.read_text())
+        if found[1] == language
+    ]
+
+
+def commands(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Each command of a console block with the lines it is said to print."""
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, *printed = part.rstrip("\n").split("\n")
+        yield command, printed
+
+
+def run(command: str, folder: Path) -> str:
+    """What a command prints; `vernal` is this interpreter's."""
+    words = shlex.split(command, comments=True)
+    if words[0] == "vernal":
+        words = [sys.executable, "-m", "vernal", *words[1:]]
+    environment = {**os.environ, "COLUMNS": "140"}
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, env=environment, timeout=120)
+    return done.stdout + done.stderr
+
+
+def pattern(lines: list[str]) -> str:
+    """The printed lines as a pattern: seconds are any number, three dots any lines."""
+    parts = [r"(.*\n)*" if line.strip() == "..." else re.escape(_even(line)) + r"\n" for line in lines]
+    return "".join(parts)
+
+
+def _even(text: str) -> str:
+    return SECONDS.sub("0 s", text.rstrip())
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A place to run examples in, with the examples at hand and nothing written into the checkout."""
+    for name in ("examples", "benchmarks"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("place", "text"), blocks("console"), ids=lambda value: str(value).split("\n")[0][:40])
+def test_commands_print_what_the_page_shows(place: str, text: str, folder: Path) -> None:
+    for command, printed in commands(text):
+        said = "".join(f"{_even(line)}\n" for line in run(command, folder).splitlines())
+        wanted = pattern([line for line in printed if line.strip()])
+        assert re.fullmatch(wanted, "".join(f"{line}\n" for line in said.splitlines() if line.strip())), (
+            f"{place}: {command} printed\n{said}"
+        )
+
+
+@pytest.mark.parametrize(("place", "text"), blocks("python"), ids=lambda value: str(value).split("\n")[0][:40])
+def test_python_examples_run(place: str, text: str, folder: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", text], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, f"{place}:\n{done.stderr}"
+
+
+def test_there_is_documentation() -> None:
+    assert len(blocks("console")) >= 3
+    assert len(blocks("python")) >= 1
