@@ -121,8 +121,8 @@ def test_damage_ends_in_one_error(tmp_path: Path) -> None:
     whole = TIDY.encode()
     for content in [
         *(dice.randbytes(dice.randrange(300)) for _ in range(100)),
-        *(whole[:end] for end in range(len(whole) - 3)),
-        *(flip(whole, dice) for _ in range(1000)),
+        *(whole[:end] for end in range(0, len(whole) - 3, 2)),
+        *(flip(whole, dice) for _ in range(300)),
     ]:
         path.write_bytes(content)
         try:

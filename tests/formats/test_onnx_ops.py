@@ -13,9 +13,10 @@ import pytest
 from onnx import helper
 
 from tests.formats.samples import Array, compute, model, points, reference, save
-from vernal.errors import FormatError, UnsupportedOperator
+from vernal.errors import FormatError, TypeClash, UnsupportedOperator
 from vernal.formats.networks import read_network
 from vernal.formats.onnx_ops import OPERATORS
+from vernal.model.agent import make_agent, output_var
 from vernal.model.expr import Add, Affine, Const, Gather, LeakyRelu, Mul
 from vernal.model.graph import order
 
@@ -258,6 +259,18 @@ def test_softmax_at_the_end_is_left_out_and_remembered(op: str, opset: int, tmp_
     assert (network.dropped, network.softmax_dropped) == (op, True)
     xs = points(3)[1:]
     assert (compute(network, xs).argmax(axis=1) == reference(path, xs).argmax(axis=1)).all()
+
+
+def test_scores_without_their_softmax_are_good_for_an_argmax_only(tmp_path: Path) -> None:
+    network = read_network(one(tmp_path, "Softmax"))
+    make_agent("a", [network], [1, 2, 3], "argmax")
+    for use in (
+        lambda: make_agent("a", [network], [1, 2, 3], "raw"),
+        lambda: make_agent("a", [network], [1, 2, 3], [output_var(3)[0]]),
+        lambda: network(1, 2, 3),
+    ):
+        with pytest.raises(TypeClash, match="ends with Softmax"):
+            use()
 
 
 def test_softmax_elsewhere_is_refused(tmp_path: Path) -> None:

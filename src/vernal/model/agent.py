@@ -35,6 +35,12 @@ def make_agent(
     seen = tuple(build.const(item) for item in observe)
     slots = [_slot_var(name, network, index) for network in networks for index in range(len(network.memory))]
     output, updates = _run(networks, seen, select, slots)
+    dropped = [network for network in networks if network.softmax_dropped]
+    if dropped and act != "argmax":
+        raise TypeClash(
+            f"agent {name!r}: network {dropped[0].name!r} ends with {dropped[0].dropped}, which is read only before an "
+            'argmax; say act = "argmax", or export the network without it'
+        )
     action = _action(name, output, act, labels)
     starts = memory if isinstance(memory, Mapping) else dict.fromkeys(range(sum(slot.size for slot in slots)), memory)
     made, position = [], 0

@@ -45,6 +45,8 @@ class Network:
         """The output for these inputs (scalars or vectors, in order); for networks without memory."""
         if self.memory:
             raise TypeClash(f"network {self.name!r} has memory and can only be an agent's policy")
+        if self.softmax_dropped:
+            raise TypeClash(f"network {self.name!r} ends with {self.dropped}, whose values Vernal does not compute")
         return self.apply(arguments, ())[0]
 
     def apply(self, arguments: Sequence[Operand], memory: Sequence[Expr]) -> tuple[Expr, tuple[Expr, ...]]:

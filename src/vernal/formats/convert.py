@@ -1,0 +1,122 @@
+"""From one network format to another, with the proof of the pudding: the result is read back and compared.
+
+    convert("controller.h5", "controller.onnx")
+
+Where both files denote the same expression there is nothing to compare. Otherwise values at random points are: a few in
+exact arithmetic, many in float64; the largest difference is reported. A network the target format cannot say is
+refused, and nothing is left behind.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from vernal.errors import FormatError
+from vernal.formats.networks import read_network
+from vernal.interpret.concrete import evaluate
+from vernal.model.network import Network
+
+POINTS = 200
+EXACT_POINTS = 5
+TOLERANCE = 1e-9  # relative to the largest output: float64 rounding, far below anything that is a mistake
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What came of a conversion.
+
+    `identical`: both files are the same expression. `exact`: their values agree exactly at `EXACT_POINTS` random points
+    (None where these values are not rational). `difference`: the largest at any of `points` random points.
+    """
+
+    source: str
+    target: str
+    identical: bool
+    exact: bool | None
+    difference: float
+    points: int
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if self.identical:
+            return f"{self.source} -> {self.target}: the same network, weight by weight"
+        exactly = "; equal in exact arithmetic" if self.exact else ""
+        largest = f"largest difference {self.difference:.3g} at {self.points} random points"
+        return f"{self.source} -> {self.target}: {largest}{exactly}"
+
+
+def convert(source: str | Path, target: str | Path, *, seed: int = 0) -> Conversion:
+    """Read `source`, write `target` (.onnx or .nnet), read it back and compare."""
+    network = read_network(source)
+    written = Path(target)
+    draft = written.with_name(f".{written.stem}.{os.getpid()}{written.suffix}")
+    try:
+        write_network(network, draft)
+        again = read_network(draft)
+        difference = compare(network, again, seed=seed)
+        draft.replace(written)
+    except OSError as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(f"{target}: cannot be written ({error.strerror or error})") from None
+    finally:
+        draft.unlink(missing_ok=True)
+    identical = again.output is network.output
+    notes = (f"the file ends with {network.dropped}",) if network.dropped else ()
+    apart = Fraction(0) if identical else exact_difference(network, again, seed=seed)
+    exact = None if apart is None else apart == 0
+    return Conversion(
+        str(source), str(target), identical, exact, max(difference, float(apart or 0)), POINTS + EXACT_POINTS, notes
+    )
+
+
+def write_network(network: Network, path: str | Path) -> None:
+    """Write a network in the format of the suffix."""
+    file = Path(path)
+    suffix = file.suffix.lower()
+    if suffix == ".onnx":
+        from vernal.formats.onnx_writer import write_onnx
+
+        write_onnx(network, file)
+    elif suffix == ".nnet":
+        from vernal.formats.nnet import write_nnet
+
+        write_nnet(network, file)
+    else:
+        raise FormatError(f"networks are written as .onnx or .nnet, not as {suffix or file.name!r}")
+
+
+def compare(first: Network, second: Network, *, seed: int = 0) -> float:
+    """The largest difference of two networks at random points; refused where it is more than rounding."""
+    sizes = [(network.input_size, network.output_size) for network in (first, second)]
+    if sizes[0] != sizes[1]:
+        raise FormatError(f"the written network has sizes {sizes[1]} instead of {sizes[0]}")
+    random = np.random.default_rng(seed)
+    points = random.normal(size=(POINTS, first.input_size)) * 10.0 ** random.integers(-2, 4, size=(POINTS, 1))
+    (one,), (other,) = (evaluate([network.output], {network.inputs: points}) for network in (first, second))
+    difference = float(np.max(np.abs(one - other)))
+    if not difference <= TOLERANCE * (1 + float(np.max(np.abs(one)))):
+        raise FormatError(f"the written network differs by {difference:.3g} from its source; this is a bug in Vernal")
+    return difference
+
+
+def exact_difference(first: Network, second: Network, *, seed: int = 0) -> Fraction | None:
+    """The largest difference at a few random points in rational arithmetic; None where values are not rational."""
+    from vernal.interpret import exact
+
+    random = np.random.default_rng(seed)
+    largest = Fraction(0)
+    for row in random.integers(-1000, 1000, size=(EXACT_POINTS, first.input_size)).tolist():
+        point = tuple(Fraction(entry, 100) for entry in row)
+        values = [exact.evaluate([network.output], {network.inputs: point})[0] for network in (first, second)]
+        one, other = (item if isinstance(item, tuple) else (item,) for item in values)
+        for a, b in zip(one, other, strict=True):
+            if not isinstance(a, Fraction) or not isinstance(b, Fraction):
+                return None
+            largest = max(largest, abs(a - b))
+    return largest

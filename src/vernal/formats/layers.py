@@ -1,0 +1,157 @@
+"""The layers all network formats share, built so that no weight is ever rounded on the way in.
+
+A float32 or float64 weight is a rational number, and an affine layer keeps it as it is. Two constant layers in a row
+are merged only where the merged constants are exactly representable; otherwise both stay, as explicit nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vernal.errors import FormatError
+from vernal.model import build
+from vernal.model.expr import Affine, Expr, Function, Gather, Matrix
+
+Array = NDArray[Any]  # float64, int64 or bool; of objects where the entries are rationals no double can hold
+
+MAX_WEIGHTS = 2**25  # entries of all matrices of one network: 256 MiB as doubles
+MAX_WIDTH = 2**18  # components of any one vector
+
+
+def single(value: float) -> Fraction:
+    """The number a float32 parameter holds when `value` is stored in it."""
+    return Fraction(float(np.float32(value)))
+
+
+def check_finite(array: Array, what: str) -> None:
+    """Refuse NaN and infinity, which no reasoning over the reals can use."""
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise FormatError(f"{what} holds NaN or infinite numbers; retrain or repair the network")
+
+
+def check_width(shape: Sequence[int]) -> int:
+    """The number of components of a shape, refused where it is absurd."""
+    count = prod(shape)
+    if count > MAX_WIDTH:
+        raise FormatError(
+            f"a tensor of shape {tuple(shape)} is too large; at most {MAX_WIDTH} components are supported"
+        )
+    return count
+
+
+def check_weights(rows: int, columns: int) -> None:
+    """Refuse a matrix before it is made."""
+    if rows * columns > MAX_WEIGHTS:
+        raise FormatError(f"a {rows}x{columns} matrix is too large; at most {MAX_WEIGHTS} entries are supported")
+
+
+def rationals(array: Array) -> tuple[Fraction, ...]:
+    """The entries, row by row, as the exact numbers they are."""
+    return tuple(Fraction(value) for value in array.ravel().tolist())
+
+
+def constant(array: Array) -> Expr:
+    """A constant as a node: a scalar if it has one entry, else a vector."""
+    values = rationals(array)
+    return build.const(values[0]) if len(values) == 1 else build.vector(values)
+
+
+def dense(x: Expr, weight: Array, bias: Array | None = None) -> Expr:
+    """W x + b with W of shape (outputs, inputs)."""
+    check_weights(*weight.shape)
+    offset = np.zeros(weight.shape[0]) if bias is None else bias
+    return build.affine(x, Matrix(_doubles(weight)), Matrix(_doubles(offset)))
+
+
+def _doubles(array: Array) -> NDArray[np.float64]:
+    if array.dtype == object:
+        raise FormatError("weights computed from constants do not fit into doubles; fold them before exporting")
+    return array.astype(np.float64)
+
+
+def shift(x: Expr, offset: Array) -> Expr:
+    """x + offset; into the bias of an affine layer where that loses nothing."""
+    if not offset.any():
+        return x
+    if isinstance(x, Affine) and offset.size in (1, x.size):
+        bias = exact_sum(x.bias.array, offset.ravel())
+        if bias is not None:
+            return build.affine(x.args[0], x.weight, Matrix(bias))
+    return build.add(x, constant(offset))
+
+
+def scale(x: Expr, factor: Array) -> Expr:
+    """x * factor; into the weights of an affine layer where that loses nothing."""
+    if bool((factor == 1).all()):
+        return x
+    if isinstance(x, Affine) and factor.size in (1, x.size):
+        weight = exact_product(x.weight.array, factor.reshape(-1, 1))
+        bias = exact_product(x.bias.array, factor.ravel())
+        if weight is not None and bias is not None:
+            return build.affine(x.args[0], Matrix(weight), Matrix(bias))
+    return build.mul(x, constant(factor))
+
+
+def exact_sum(a: Array, b: Array) -> NDArray[np.float64] | None:
+    """a + b if no entry is rounded, else None (Knuth's two-sum: the error of a sum is itself a double)."""
+    if a.dtype.kind != "f" or b.dtype.kind != "f":
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = a + b
+        part = total - a
+        error = (a - (total - part)) + (b - part)
+    return None if error.any() or not np.isfinite(total).all() else total
+
+
+def exact_product(a: Array, b: Array) -> NDArray[np.float64] | None:
+    """a * b if both hold float32 numbers, whose products a double holds exactly, else None."""
+    if not (_is_single(a) and _is_single(b)):
+        return None
+    product: NDArray[np.float64] = a * b
+    return product
+
+
+def _is_single(array: Array) -> bool:
+    if array.dtype.kind != "f":
+        return False
+    with np.errstate(over="ignore"):
+        return bool((array.astype(np.float32).astype(np.float64) == array).all())
+
+
+def pick(x: Expr, indices: Array) -> Expr:
+    """The components of a vector at these indices; nothing at all where that is the vector itself."""
+    chosen = [int(index) for index in indices.ravel()]
+    if chosen == list(range(x.size)):
+        return x
+    if isinstance(x, Gather) and x.shape:
+        return pick(x.args[0], np.array([x.indices[index] for index in chosen]))
+    return build.gather(x, chosen)
+
+
+def normalise(x: Expr, gain: Array, offset: Array, mean: Array, variance: Array, epsilon: float) -> Expr:
+    """Batch normalisation at inference time: gain * (x - mean) / sqrt(variance + epsilon) + offset.
+
+    The square root is irrational, so the factor gain / sqrt(variance + epsilon) is computed once, in float64, and that
+    double is the definition of the layer; everything else about it is exact.
+    """
+    if not (variance + epsilon > 0).all():
+        raise FormatError("batch normalisation has a variance that is not positive")
+    with np.errstate(all="ignore"):
+        factor = gain / np.sqrt(variance + epsilon)
+    check_finite(factor, "the factor of a batch normalisation")
+    exact = [b - m * f for b, m, f in zip(*map(rationals, (offset, mean, factor)), strict=True)]
+    return build.add(build.mul(x, constant(factor)), build.const(exact[0]) if len(exact) == 1 else build.vector(exact))
+
+
+def tanh(x: Expr) -> Expr:
+    return build.apply(Function.TANH, x)
+
+
+def sigmoid(x: Expr) -> Expr:
+    return build.apply(Function.SIGMOID, x)

@@ -1,0 +1,104 @@
+"""Every network comes in through this door, whatever its format.
+
+    read_network("controller.onnx")     .onnx, .nnet, .h5 and HDF5 files called .keras
+
+Whatever is wrong with a file, one `FormatError` that names it comes out: broken, too large, with NaN weights or with an
+operator Vernal does not read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+
+from vernal.errors import FileMissing, FormatError, InputError, nearest
+from vernal.model.network import Network
+
+MAX_BYTES = 64 * 2**20  # sixteen million float32 weights; far more than anybody can verify
+MAX_MESSAGE = 2000  # characters
+DATA = "data:"
+
+
+def read_network(path: str | Path, *, name: str | None = None) -> Network:
+    """The network in a file, by its suffix; `name` is the file's name without suffix unless given."""
+    file = Path(path)
+    parse = _parser(file)
+    content = read_bytes(file)
+    network = _guarded(parse, content, file, name or file.stem)
+    return replace(network, file=str(path), sha256=hashlib.sha256(content).hexdigest())
+
+
+def locate(reference: str, base: Path) -> Path:
+    """Where a task's reference points: below VERNAL_DATA for `data:folder/file`, else relative to `base`."""
+    if not reference.startswith(DATA):
+        return base / reference
+    folder = os.environ.get("VERNAL_DATA")
+    if not folder:
+        raise InputError(f"{reference!r} is looked up under VERNAL_DATA: set that variable to the folder of the data")
+    inside = PurePosixPath(reference.removeprefix(DATA))
+    if inside.is_absolute() or ".." in inside.parts or not inside.parts:
+        raise InputError(f"{reference!r} leaves the data folder; write data:FOLDER/FILE without '..'")
+    return Path(folder) / inside
+
+
+def read_bytes(file: Path) -> bytes:
+    """The content of a plain file of bearable size."""
+    try:
+        if not file.exists():
+            raise FileMissing(f"there is no file {str(file)!r}{_neighbours(file)}")
+        if not file.is_file():
+            raise FormatError(f"{file}: not a plain file")
+        with file.open("rb") as stream:
+            content = stream.read(MAX_BYTES + 1) if file.stat().st_size <= MAX_BYTES else None
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise FormatError(f"{file}: cannot be opened ({error})") from None
+    if content is None or len(content) > MAX_BYTES:
+        raise FormatError(f"{file}: larger than {MAX_BYTES // 2**20} MiB, which is more than Vernal reads")
+    return content
+
+
+def _neighbours(file: Path) -> str:
+    """A hint at a file of almost the same name beside it."""
+    folder = file.parent
+    names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+    hint = nearest(file.name, names)
+    return hint if "did you mean" in hint else ""
+
+
+def _parser(file: Path) -> Callable[[bytes, str], Network]:
+    """The reader for a suffix; each is imported only when it is needed."""
+    suffix = file.suffix.lower()
+    if suffix == ".onnx":
+        from vernal.formats.onnx_reader import parse_onnx
+
+        return parse_onnx
+    if suffix == ".nnet":
+        from vernal.formats.nnet import parse_nnet
+
+        return parse_nnet
+    if suffix in (".h5", ".hdf5", ".keras"):
+        from vernal.formats.keras_h5 import parse_h5
+
+        return parse_h5
+    raise FormatError(f"{file}: networks are read from .onnx, .nnet and .h5 files, not from {suffix or 'this'!r}")
+
+
+def _guarded(parse: Callable[[bytes, str], Network], content: bytes, file: Path, name: str) -> Network:
+    """Whatever a hostile file provokes in a parser becomes one error that names the file."""
+    try:
+        return parse(content, name)
+    except FormatError as error:
+        raise type(error)(f"{file}: {_printable(error.message)}") from None
+    except Exception as error:
+        what = _printable(f"{type(error).__name__}: {error}")
+        raise FormatError(f"{file}: damaged or not what its suffix says ({what})") from error
+
+
+def _printable(text: str) -> str:
+    """A message that quotes a hostile file, safe for any terminal."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text[:MAX_MESSAGE])

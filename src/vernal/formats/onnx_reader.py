@@ -1,0 +1,193 @@
+"""ONNX files as networks: a graph of operators becomes one expression.
+
+A file is data, and nobody has to trust it: sizes it claims are compared with the bytes it has before anything is
+allocated, tensors outside the file are not followed, and what is not understood is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vernal.errors import FormatError, UnsupportedOperator
+from vernal.formats.layers import Array, check_finite, check_width
+from vernal.formats.onnx_call import Allowance, Call, Tensor, Value
+from vernal.formats.onnx_ops import OPERATORS, REFUSED
+from vernal.model.network import Network, network_input
+
+if TYPE_CHECKING:
+    from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
+
+OLDEST_OPSET = 6
+MAX_NODES = 10_000
+MAX_RANK = 8
+FLOATS = {1: 4, 10: 2, 11: 8, 16: 2}  # element type -> bytes: float32, float16, float64, bfloat16
+BYTES = {**FLOATS, 6: 4, 7: 8, 9: 1}  # int32, int64, bool
+FIELDS = {1: "float_data", 11: "double_data", 7: "int64_data"}  # the others are in int32_data
+
+
+def parse_onnx(data: bytes, name: str) -> Network:
+    """The network of a file's bytes; inputs and outputs of any rank are flattened row by row."""
+    model = _decode(data)
+    opset = _opset(model)
+    graph = model.graph
+    values: dict[str, Value] = {tensor.name: read_tensor(tensor) for tensor in graph.initializer}
+    entry = _single([item for item in graph.input if item.name not in values], "input")
+    shape = _input_shape(entry)
+    inputs = network_input(prod(shape))
+    values[entry.name] = Tensor(inputs, shape)
+    result = _single(list(graph.output), "output").name
+    dropped = _run(graph, opset, values, result)
+    output = values.get(result)
+    if output is None:
+        raise FormatError(f"no node computes the output {result!r}")
+    if not isinstance(output, Tensor):
+        raise FormatError(f"the output {result!r} is a constant")
+    return Network(name, inputs, output.expr, dropped=dropped)
+
+
+def _decode(data: bytes) -> ModelProto:
+    import onnx
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+    try:
+        model: ModelProto = onnx.ModelProto.FromString(data)
+    except DecodeError as error:
+        raise FormatError(f"not an ONNX file, or a damaged one ({error})") from None
+    if not model.HasField("graph") or not model.graph.node:
+        raise FormatError("not an ONNX file: it has no graph")
+    if len(model.graph.node) > MAX_NODES:
+        raise FormatError(f"its graph has {len(model.graph.node)} nodes; at most {MAX_NODES} are read")
+    if model.graph.sparse_initializer or model.functions:
+        raise UnsupportedOperator("it uses sparse tensors or functions of its own; export without them")
+    return model
+
+
+def _opset(model: ModelProto) -> int:
+    from onnx.defs import onnx_opset_version
+
+    versions: list[int] = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
+    if len(versions) != 1 or not OLDEST_OPSET <= versions[0] <= onnx_opset_version():
+        known = f"{OLDEST_OPSET} to {onnx_opset_version()}"
+        raise FormatError(f"it uses operator set {', '.join(map(str, versions)) or 'unknown'}; read are {known}")
+    return versions[0]
+
+
+def _single(items: list[ValueInfoProto], what: str) -> ValueInfoProto:
+    if len(items) != 1:
+        names = ", ".join(repr(item.name) for item in items[:8]) or "none"
+        raise FormatError(f"it has {len(items)} {what}s ({names}); Vernal reads networks with exactly one")
+    return items[0]
+
+
+def _input_shape(entry: ValueInfoProto) -> tuple[int, ...]:
+    """The shape of the data input, for a batch of one."""
+    kind = entry.type.tensor_type
+    if kind.elem_type not in FLOATS or not kind.HasField("shape"):
+        raise FormatError(f"input {entry.name!r} is not a tensor of floats with a known shape")
+    sizes = [dim.dim_value if dim.HasField("dim_value") else None for dim in kind.shape.dim]
+    if len(sizes) > 1 and sizes[0] in (None, 0, -1):
+        sizes[0] = 1
+    if len(sizes) > 1 and sizes[0] != 1:
+        raise FormatError(f"input {entry.name!r} is a batch of {sizes[0]}; export with a batch of 1 or an open one")
+    shape = tuple(size for size in sizes if size is not None and size > 0)
+    if len(shape) != len(sizes) or not 0 < len(shape) <= MAX_RANK:
+        raise FormatError(f"input {entry.name!r} has a shape that is not known; export with fixed sizes")
+    check_width(shape)
+    return shape
+
+
+def read_tensor(tensor: TensorProto) -> Array:
+    """A constant tensor, once its claimed size is found to be that of its data."""
+    from onnx.numpy_helper import to_array
+
+    dims, kind = list(tensor.dims), tensor.data_type
+    if tensor.data_location == 1 or tensor.external_data:
+        raise FormatError(f"tensor {tensor.name!r} lies in another file; save the network as one file")
+    if kind not in BYTES or any(dim < 0 for dim in dims) or len(dims) > MAX_RANK:
+        raise FormatError(f"tensor {tensor.name!r} has an element type or a shape that is not read")
+    stored = len(tensor.raw_data) / BYTES[kind] if tensor.HasField("raw_data") else len(_listed(tensor))
+    if prod(dims) != stored:
+        raise FormatError(f"tensor {tensor.name!r} claims {prod(dims)} entries of shape {dims}, but has {stored:g}")
+    array = to_array(tensor)
+    if kind in FLOATS:
+        with np.errstate(invalid="ignore"):  # a signalling NaN would warn here, and is refused below
+            array = array.astype(np.float64)
+    elif kind == 6:
+        array = array.astype(np.int64)
+    check_finite(array, f"tensor {tensor.name!r}")
+    return array
+
+
+def _listed(tensor: TensorProto) -> list[float]:
+    entries: list[float] = getattr(tensor, FIELDS.get(tensor.data_type, "int32_data"))
+    return entries
+
+
+def _run(graph: GraphProto, opset: int, values: dict[str, Value], result: str) -> str | None:
+    """Every node in turn; the name of the operator left out at the end, if there is one."""
+    read = {name for node in graph.node for name in node.input}
+    allowance = Allowance()
+    dropped = None
+    for position, node in enumerate(graph.node):
+        last = node.output[:1] == [result] and result not in read
+        call = _call(node, position, opset, values, last, allowance)
+        if node.output[0] in values:
+            raise call.wrong(f"computes {node.output[0]!r}, which is there already")
+        values[node.output[0]] = _apply(call)
+        if node.op_type in ("Softmax", "LogSoftmax"):
+            dropped = node.op_type
+    return dropped
+
+
+def _call(
+    node: NodeProto, position: int, opset: int, values: Mapping[str, Value], last: bool, allowance: Allowance
+) -> Call:
+    name = node.name or f"#{position}"
+    if node.domain not in ("", "ai.onnx") or not (node.op_type in OPERATORS or node.op_type in REFUSED):
+        operator = f"{node.domain}.{node.op_type}" if node.domain else node.op_type
+        raise UnsupportedOperator(
+            f"node {name!r} uses {operator}, which Vernal does not read; supported: {', '.join(sorted(OPERATORS))}"
+        )
+    missing = [given for given in node.input if given and given not in values]
+    if missing or not node.output or not node.output[0]:
+        what = f"reads {missing[0]!r}, which no earlier node computes" if missing else "has no output"
+        raise FormatError(f"node {name!r} ({node.op_type}) {what}")
+    inputs = tuple(values[given] if given else None for given in node.input)
+    attributes = {attribute.name: value for attribute, value in _attributes(node)}
+    outputs = sum(1 for output in node.output if output)
+    return Call(node.op_type, name, opset, attributes, inputs, outputs, last, allowance)
+
+
+def _attributes(node: NodeProto) -> Iterator[tuple[AttributeProto, object]]:
+    for attribute in node.attribute:
+        yield attribute, _attribute(attribute)
+
+
+def _attribute(attribute: AttributeProto) -> object:
+    """The attribute as a Python value; tensors as arrays, what Vernal has no use for as None."""
+    kinds = attribute.AttributeType
+    if attribute.type == kinds.FLOAT:
+        return attribute.f
+    if attribute.type == kinds.INT:
+        return attribute.i
+    if attribute.type == kinds.STRING:
+        return attribute.s
+    if attribute.type == kinds.FLOATS:
+        return list(attribute.floats)
+    if attribute.type == kinds.INTS:
+        return list(attribute.ints)
+    return read_tensor(attribute.t) if attribute.type == kinds.TENSOR else None
+
+
+def _apply(call: Call) -> Value:
+    if call.op in REFUSED:
+        return REFUSED[call.op](call)
+    operator = OPERATORS[call.op]
+    unknown = sorted(map(str, set(call.attributes) - operator.attributes))  # a damaged name may be bytes
+    if unknown:
+        raise call.unsupported(f"has the attribute {unknown[0]!r}, which Vernal does not understand")
+    return operator.read(call)
