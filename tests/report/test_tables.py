@@ -76,7 +76,7 @@ def test_two_parameters_make_a_grid_as_the_papers_print_it() -> None:
     assert title == "safe"
     assert head.split() == ["k", "v0=-19.5", "v0=-22.5"]
     assert first.split() == ["1", "holds", "12.3457", "unknown", "60", "s"]
-    assert second.split() == ["2", "violated", "0.2", "s"]  # (-22.5, 2) was not reached and stays empty
+    assert second.split() == ["2", "violated", "-0.5"]  # (-22.5, 2) was not reached and stays empty
 
 
 def test_one_parameter_makes_a_list() -> None:

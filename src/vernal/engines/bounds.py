@@ -118,6 +118,7 @@ class Bounds:
             self.name,
             question.name,
             assurance=found.assurance,
+            margin=found.margin,
             evidence=Evidence.TRACE,
             trace=found.trace,
             step=found.step,

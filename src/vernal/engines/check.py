@@ -10,9 +10,10 @@ from typing import Any
 
 from vernal.engines.base import Engine, Question, unknown
 from vernal.errors import InputError, NameUnknown, Stopped, nearest
-from vernal.evidence.result import Result
+from vernal.evidence.result import HOLDS, Result
 from vernal.logic.formula import ALL_TIME, Always, Bound, Formula
 from vernal.logic.task import Task
+from vernal.logic.vacuity import is_vacuous
 from vernal.model.system import System
 from vernal.run.budget import Budget, Progress
 from vernal.run.threads import one_blas_thread
@@ -57,8 +58,9 @@ def find_engine(name: str) -> Engine:
 def parse_formula(task: Task, text: str) -> Formula:
     """A formula over the task's names."""
     from vernal.logic.elaborate import formula, system_scope
+    from vernal.logic.syntax import Source
 
-    return formula(text, system_scope(task.system, task.constants, task.functions))
+    return formula(Source(text, "formula"), system_scope(task.system, task.constants, task.functions))
 
 
 def named_formula(task: Task, name: str) -> Formula:
@@ -91,7 +93,15 @@ def ask(task: Task, formula: Formula, name: str | None, engine: str, budget: Bud
         result = unknown(question, engine, stop.reason)
     except MemoryError:
         result = unknown(question, engine, "out of memory; try --memory, a smaller bound or a smaller initial set")
-    return replace(result, seconds=time.monotonic() - started)
+    return replace(_with_vacuity(result, formula), seconds=time.monotonic() - started)
+
+
+def _with_vacuity(result: Result, formula: Formula) -> Result:
+    """A claim that holds of everything still holds, and is said to."""
+    if result.verdict is not HOLDS or result.vacuous or not is_vacuous(formula):
+        return result
+    note = "vacuous: the claim is true whatever the system does; a conjunction where a disjunction was meant?"
+    return replace(result, vacuous=True, notes=(*result.notes, note))
 
 
 def check(

@@ -20,13 +20,15 @@ from vernal.engines.lift import violation
 from vernal.engines.search import Population, Target, children, first_plan, freedom
 from vernal.engines.simulation import Array, NoInitialState, Plan, Runs, Simulator
 from vernal.evidence import confirm
+from vernal.evidence.confirm import close_atom
 from vernal.evidence.replay import first_range_exit
 from vernal.evidence.result import HOLDS, VIOLATED, Evidence, Result, Verdict
 from vernal.evidence.trace import Trace
 from vernal.logic.formula import Always, Bound, Eventually, Formula, Not, Quantifier, Release, Temporal, Until, Weak
 from vernal.logic.normal import TRUTH, atoms, fold, horizon, nnf, quantifiers, rebuild, steps, strip_quantifiers
 from vernal.model.build import TRUE
-from vernal.model.expr import Const
+from vernal.model.expr import Const, Expr, Role, Var
+from vernal.model.graph import order
 from vernal.run.budget import Budget
 
 WINDOW = 50  # how many steps are searched where a formula has no bound
@@ -132,18 +134,21 @@ def _scope(formula: Formula) -> str:
 
 def _single(question: Question, path: Formula, length: int, budget: Budget) -> Result | None:
     """The answer for a system with a single path: quantifiers do not matter, and the exact path decides."""
-    trace = single_path.only_path(question.system, length, budget.check)
-    if trace is None:
+    asks_actions = any(_is_action(node) for atom in atoms(path) for node in order([close_atom(question.system, atom)]))
+    trace = single_path.only_path(question.system, length, budget.check, last_action=asks_actions)
+    answer = None if trace is None else confirm.truth(trace, path)
+    if trace is None or answer is None:
         return None
-    answer = confirm.truth(trace, path)
-    if answer is None:
-        return None
+    last = confirm.decided_at(trace, path)
+    if not answer and last < len(trace) - 1:
+        trace = single_path.only_path(question.system, last, budget.check, last_action=asks_actions) or trace
+    goal = Not(path) if answer else path
     verdict = HOLDS if answer else VIOLATED
-    shown = trace if answer else replace(trace, steps=trace.steps[: confirm.decided_at(trace, path) + 1])
-    if len(shown) < len(trace):
-        shown = single_path.only_path(question.system, len(shown) - 1, budget.check) or trace
-    goal = path if answer is False else Not(path)
-    return _decided(question, goal, refutable(goal), verdict, shown, {"runs": 1, "steps": length})
+    return _decided(question, goal, refutable(goal), verdict, trace, {"runs": 1, "steps": length})
+
+
+def _is_action(node: Expr) -> bool:
+    return isinstance(node, Var) and node.role is Role.ACTION
 
 
 # What a prefix can refute ---------------------------------------------------------------------------------------------

@@ -85,11 +85,22 @@ class Levels:
 
     def truth(self, atom: Expr, t: int, index: int) -> bool | None:
         """What is known of an atom at position t, of one box."""
-        return self._fact(self._unrolling.at(atom, t), index)
+        return self._fact(self._unrolling.at(atom, t), index) if self._may_go_on() else None
 
     def enabled(self, t: int, index: int) -> bool | None:
         """Whether the system can move on from position t."""
-        return self._fact(self._unrolling.enabled(t), index)
+        if self.system.step.enabled is build.TRUE:
+            return True
+        return self._fact(self._unrolling.enabled(t), index) if self._may_go_on() else None
+
+    def _may_go_on(self) -> bool:
+        """Asked before every step into the unknown: unrolling far is work too."""
+        if self._stopped is None:
+            try:
+                self._budget.check()
+            except Stopped as stop:
+                self._stopped = stop
+        return self._stopped is None
 
     def evaluate(self, formula: Formula, index: int) -> bool | None:
         """The formula at every state of one box."""
@@ -119,14 +130,10 @@ class Levels:
         return self._exactly(node, index)
 
     def _compute(self, node: Expr) -> Fact | None:
-        if self._stopped is None:
-            try:
-                self._budget.check()
-                truth = self._linear.truth(node)
-                return Fact(np.asarray(truth.must), np.asarray(truth.may))
-            except Stopped as stop:
-                self._stopped = stop
-        return None
+        if not self._may_go_on():
+            return None
+        truth = self._linear.truth(node)
+        return Fact(np.asarray(truth.must), np.asarray(truth.may))
 
     def _exactly(self, node: Expr, index: int) -> bool | None:
         """What floating point leaves open at margin zero, from exact affine forms."""

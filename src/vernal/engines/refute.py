@@ -27,6 +27,7 @@ class Refutation:
     trace: Trace
     assurance: Assurance
     step: int
+    margin: float | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -44,10 +45,11 @@ def refuting_trace(question: Question, box: Box) -> Refutation | None:
             continue
         if not universal:
             note = "no path from this state keeps the claim: bounds on all of them exclude it"
-            return Refutation(trace, Assurance.RIGOROUS, 0, (note,))
+            return Refutation(trace, Assurance.RIGOROUS, 0, notes=(note,))
         if confirm.truth(trace, question.formula) is False:
             grade = confirm.assurance(trace, question.formula)
-            return Refutation(trace, grade, confirm.decided_at(trace, question.formula))
+            step = confirm.decided_at(trace, question.formula)
+            return Refutation(trace, grade, step, confirm.margin(trace, question.formula))
     return None
 
 

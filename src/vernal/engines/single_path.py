@@ -29,8 +29,13 @@ def _is_single(start: Start) -> bool:
     return len(set(start.values)) == 1 if isinstance(start, OneOf) else start.lower == start.upper
 
 
-def only_path(system: System, steps: int, tick: Callable[[], None] = lambda: None) -> Trace | None:
-    """The one path of a system, in exact numbers, if it provably has only one that far."""
+def only_path(
+    system: System, steps: int, tick: Callable[[], None] = lambda: None, *, last_action: bool = True
+) -> Trace | None:
+    """The one path of a system, in exact numbers, if it provably has only one that far.
+
+    Where nobody asks for the action at the last position, that may be one of several.
+    """
     if not has_one_start(system) or any(isinstance(node, Choose | Between) for node in uncertain(system)):
         return None
     first = {var.name: _single(start) for var, index, start, _ in starts(system) if index is None}
@@ -39,7 +44,8 @@ def only_path(system: System, steps: int, tick: Callable[[], None] = lambda: Non
         trace = replay.run(system, first, [taken] * (steps + 1), steps, tick=tick)
     except NotAPath:
         return None
-    return trace if all(_no_ties(system, trace, t, taken) for t in range(len(trace))) else None
+    acting = len(trace) if last_action else len(trace) - 1
+    return trace if all(_no_ties(system, trace, t, taken) for t in range(acting)) else None
 
 
 def _single(start: Start) -> Fraction:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vernal.evidence.result import HOLDS, VIOLATED, Result
+from vernal.evidence.result import UNKNOWN, VIOLATED, Result
 from vernal.evidence.trace import Trace
 from vernal.report.values import number, series
 
@@ -97,8 +97,8 @@ def _asked(cell: Cell) -> str:
 
 
 def cell_text(result: Result) -> str:
-    """`holds 27.5` with its margin, else with its time."""
-    if result.verdict is HOLDS and result.margin is not None:
+    """`holds 27.5` or `violated -2.27` with its margin, else with its time."""
+    if result.verdict is not UNKNOWN and result.margin is not None:
         return f"{result.verdict.value} {number(result.margin)}"
     return f"{result.verdict.value} {seconds(result.seconds)}"
 
@@ -130,7 +130,7 @@ def reach(result: Result) -> str | None:
     """How far a verdict reaches: `up to step 6`, `at step 3`."""
     if result.verdict is VIOLATED and result.step is not None:
         return f"at step {result.step}"
-    return result.scope if result.verdict in (HOLDS, VIOLATED) else None
+    return result.scope if result.verdict is not UNKNOWN else None
 
 
 def seconds(duration: float) -> str:
