@@ -8,6 +8,7 @@
     │   ├── FormatError                    a model file that is broken, too large or not what it claims to be
     │   │   └── UnsupportedOperator        a well-formed file that uses something Vernal does not read
     │   ├── UnsupportedFormula             a property outside the language or outside an engine
+    │   ├── DataUnset                      a `data:` reference without a data folder
     │   ├── Problems                       several of the above, from one file
     │   └── FileMissing (FileNotFoundError)
     ├── MissingExtra (ImportError)         an optional dependency is needed; says which one to install
@@ -98,6 +99,10 @@ class FileMissing(InputError, FileNotFoundError):
 
     def __str__(self) -> str:
         return self.render()
+
+
+class DataUnset(InputError):
+    """A reference into the data folder, and nobody said where that is."""
 
 
 class Problems(InputError):

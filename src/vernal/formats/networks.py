@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from vernal.errors import FileMissing, FormatError, InputError, nearest
+from vernal.errors import DataUnset, FileMissing, FormatError, InputError, nearest
 from vernal.model.network import Network
 
 MAX_BYTES = 64 * 2**20  # sixteen million float32 weights; far more than anybody can verify
@@ -37,7 +37,7 @@ def locate(reference: str, base: Path) -> Path:
         return base / reference
     folder = os.environ.get("VERNAL_DATA")
     if not folder:
-        raise InputError(f"{reference!r} is looked up under VERNAL_DATA: set that variable to the folder of the data")
+        raise DataUnset(f"{reference!r} is looked up under VERNAL_DATA: set that variable to the folder of the data")
     inside = PurePosixPath(reference.removeprefix(DATA))
     if inside.is_absolute() or ".." in inside.parts or not inside.parts:
         raise InputError(f"{reference!r} leaves the data folder; write data:FOLDER/FILE without '..'")

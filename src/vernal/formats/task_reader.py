@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from vernal.errors import InputError, NameUnknown, ParseError, Place, Problems, TypeClash
+from vernal.errors import DataUnset, InputError, NameUnknown, ParseError, Place, Problems, TypeClash
 from vernal.formats.places import Path, Places
 from vernal.formats.task_names import FIXED, Owner, Use, refuse, words
 from vernal.logic.elaborate import Scope, expression, formula
@@ -162,10 +162,17 @@ class Reader:
         """Raise what was collected, if anything was."""
         if self.skipped and not self.problems:  # a task that lost a part in silence would be a wrong verdict later
             raise RuntimeError("a part of the task was skipped without a problem to show for it")
-        if len(self.problems) == 1:
-            raise self.problems[0]
-        if self.problems:
-            raise Problems(sorted(self.problems, key=_position))
+        problems = _once(sorted(self.problems, key=_position))
+        if len(problems) == 1:
+            raise problems[0]
+        if problems:
+            raise Problems(problems)
+
+
+def _once(problems: list[InputError]) -> list[InputError]:
+    """A data folder that nobody named is one problem, however many files are in it."""
+    unset = [problem for problem in problems if isinstance(problem, DataUnset)]
+    return [problem for problem in problems if problem not in unset[1:]]
 
 
 def _position(error: InputError) -> tuple[str, int, int]:
