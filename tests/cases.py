@@ -141,6 +141,15 @@ x = "[-1, 1]"
 x = "if(x > 0, x - 1, x + 1)"
 """
 
+TURNED = """
+[state]
+x = "real"
+[init]
+x = "[0.9, 1]"
+[environment.next]
+x = "between(x, 1 - x)"
+"""
+
 
 @dataclass(frozen=True)
 class Case:
@@ -234,4 +243,7 @@ CASES = [
     Case(JUMP, "X (x >= -1)", HOLDS, "not even attained"),
     Case(JUMP, "G[0,4] (x >= -1.001 & x <= 1.001)", HOLDS, "it jumps back and forth"),
     Case(JUMP, "X (x < 1)", VIOLATED, "0 goes to 1", FALSIFY),
+    Case(TURNED, "X (x > 0.5)", VIOLATED, "ends that depend on the state are taken in either order", FALSIFY),
+    Case(TURNED, "X (x < 0.5)", VIOLATED, "the other end", FALSIFY),
+    Case(TURNED, "X (x >= 0 & x <= 1)", HOLDS, "between 1 - x and x", BOUNDS),
 ]

@@ -173,7 +173,7 @@ class Pool:
 
 @st.composite
 def expressions(
-    draw: st.DrawFn, size: int = 10, *, smooth: bool = True, draws: bool = True, undefined: bool = True
+    draw: st.DrawFn, size: int = 16, *, smooth: bool = True, draws: bool = True, undefined: bool = True
 ) -> list[Expr]:
     """Some roots of a random graph over `VARIABLES`, of all sorts and shapes.
 
@@ -181,7 +181,7 @@ def expressions(
     value somewhere (division by an expression, log, sqrt, tan).
     """
     pool = Pool(draw, smooth, draws, undefined)
-    for _ in range(draw(st.integers(1, size))):
+    for _ in range(draw(st.integers(size // 2, size))):
         pool.grow()
     made = [node for kind in (pool.scalars, pool.truths, pool.colours, pool.vectors) for node in kind]
     fresh = [node for node in made if node not in VARIABLES]

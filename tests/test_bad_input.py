@@ -186,6 +186,8 @@ CASES = [
     case("no name at all", "pace = 0.5", 'pace = 0.5\n"my pace" = 0.5', "'my pace' is not a name"),
     case("duplicate label", "enum {RED, GREEN}", "enum {RED, RED}", "'RED' appears twice"),
     case("property called in_range", "safe =", "in_range =", "'in_range' is built in"),
+    case("property without a name", "safe =", '"" =', "cannot name a property"),
+    case("property with a line break in its name", "safe =", '"a\\nb" =', "cannot name a property"),
     case("unknown variable", "x + pace * push", "x + pace * puhs", "'puhs'", "did you mean 'push'?", place="27:17"),
     case("unknown function", "2 * x", "square(x)", "'square'"),
     case("unknown next", 'n = "min(n + 1, 9)"', 'm = "n"', "no state variable 'm'", place="28:1"),

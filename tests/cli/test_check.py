@@ -184,3 +184,27 @@ def test_a_signal_leaves_with_what_is_known(number: signal.Signals, code: int, t
     assert [result["verdict"] for result in document(out)["results"]] == ["holds", "unknown"]
     assert "reason: interrupted" in err
     assert "Traceback" not in err
+
+
+def test_traces_are_named_after_their_properties_whatever_these_are_called(
+    tmp_path: Path, answer: Answer, capsys: Said
+) -> None:
+    answer(*[VIOLATED] * 4)
+    text = ROOM.replace("mild =", '"a/b" =').replace("cool =", '"../a:b" =')
+    asked = ["-p", "a/b", "-p", "../a:b", "-p", "a/b", "--spec", "T < 20", "--trace", str(tmp_path / "bad.trace.json")]
+    assert main(["check", room(tmp_path, text), *asked]) == 10
+    names = {file.name for file in tmp_path.glob("*.trace.json")}
+    assert names == {"bad.a_b.trace.json", "bad.___a_b.trace.json", "bad.a_b-2.trace.json", "bad.4.trace.json"}
+
+
+@pytest.mark.parametrize("option", ["--trace", "--report"])
+def test_only_the_document_goes_to_stdout(option: str, tmp_path: Path, capsys: Said) -> None:
+    assert main(["check", room(tmp_path), option, "-"]) == 2
+    assert "only --json can go to stdout" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_file_that_cannot_be_written_in_the_end_is_named(tmp_path: Path, answer: Answer, capsys: Said) -> None:
+    answer(HOLDS, HOLDS)
+    assert main(["check", room(tmp_path), "--json", "/dev/full"]) == 2
+    assert "cannot write /dev/full" in capsys.readouterr().err

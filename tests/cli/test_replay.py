@@ -68,13 +68,22 @@ def test_an_edited_digit_is_found_with_both_values(bad: Path, capsys: Said) -> N
         (lambda content: content["task"]["networks"].append({"file": "n.onnx", "sha256": "0" * 64}), "network"),
         (lambda content: content.update(formula="G[0,4] (T <= 19)"), "property 'cool'"),
         (lambda content: content["task"]["parameters"].update(warmth=0.25), "step"),
+        (lambda content: content["task"].update(name="other"), "hash"),
+        (lambda content: content["tool"].update(version="9.9.9"), "hash"),
     ],
-    ids=["hash", "shorter", "start", "disturbance", "choice", "task", "network", "formula", "parameter"],
+    ids=["hash", "short", "start", "disturbance", "choice", "task", "network", "formula", "parameter", "name", "tool"],
 )
 def test_whatever_was_changed_is_rejected(change: Callable[[Any], object], words: str, bad: Path, capsys: Said) -> None:
     edit(bad, change)
     assert main(["replay", str(bad)]) == 1
     assert words in capsys.readouterr().out
+
+
+def test_a_formula_that_the_path_violates_as_well_is_another_formula(tmp_path: Path, capsys: Said) -> None:
+    file = evidence(tmp_path, "G[0,4] (T <= 20)", VIOLATED)
+    edit(file, lambda content: content.update(formula="G[0,5] (T <= 20)"))
+    assert main(["replay", str(file)]) == 1
+    assert "hash" in capsys.readouterr().out
 
 
 def test_a_true_path_that_does_not_show_the_claim_is_rejected(tmp_path: Path, capsys: Said) -> None:

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from tests.systems import ADVISORIES, accumulator, chooser, countdown, counter, make, vcas, wanderer
-from vernal.engines.simulation import NoInitialState, Simulator, initial_points, random_plan, simulate
+from tests.systems import accumulator, chooser, countdown, counter, make, vcas, wanderer
+from vernal.engines.initial import NoInitialState, initial_points
+from vernal.engines.simulation import Simulator, random_plan, simulate
 from vernal.formats.networks import read_network
 from vernal.model import build
 from vernal.model.expr import Argmax, Choose
@@ -79,6 +81,17 @@ def test_constraints_are_met() -> None:
     assert (points[x] + points[y] <= 0.5).all()
 
 
+def test_equations_are_solved_for_a_variable() -> None:
+    x, y, z = (build.var(name) for name in "xyz")
+    equations = [build.eq(x, y / 3) & build.eq(y, z + Fraction(1, 2)), x + z <= 1]
+    system = make({"x": (0, 1), "y": (0, 1), "z": (0, 1)}, {}, where=equations)
+    points = initial_points(system, 500, rng())
+    np.testing.assert_allclose(points[x], points[y] / 3)
+    np.testing.assert_allclose(points[y], points[z] + 0.5)
+    assert ((points[z] >= 0) & (points[y] <= 1)).all()
+    assert len(np.unique(points[y])) > 100
+
+
 def test_constraints_nobody_meets_are_named() -> None:
     x = build.var("x")
     with pytest.raises(NoInitialState, match=r"init\.where"):
@@ -105,8 +118,14 @@ def test_choices_are_uniform() -> None:
 
 # The published networks, against a loop that knows nothing of Vernal --------------------------------------------------
 
+Numbers = NDArray[np.float64]
+Layers = list[tuple[Numbers, Numbers]]
+GRAVITY = 32.2
+DOWN, UP = np.array([-8, -7, -6]) * GRAVITY / 24, np.array([6, 7, 8]) * GRAVITY / 24
+PULLS = {0: np.array([-3, 0, 3]) * GRAVITY / 24, 1: DOWN, 2: UP, 3: DOWN, 4: UP}
 
-def weights(file: Path) -> list[tuple[np.ndarray, np.ndarray]]:  # type: ignore[type-arg]
+
+def weights(file: Path) -> Layers:
     """Weight and bias of every layer, straight from the file."""
     import onnx
     from onnx import numpy_helper
@@ -115,12 +134,31 @@ def weights(file: Path) -> list[tuple[np.ndarray, np.ndarray]]:  # type: ignore[
     return [(arrays[f"W{i}"], arrays[f"b{i}"]) for i in range(len(arrays) // 2)]
 
 
-def scores(layers: list[tuple[np.ndarray, np.ndarray]], x: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
-    for number, (weight, bias) in enumerate(layers):
-        x = x @ weight + bias
-        if number < len(layers) - 1:
-            x = np.maximum(x, 0)
-    return x
+def scores(layers: Layers, x: Numbers) -> Numbers:
+    for weight, bias in layers[:-1]:
+        x = np.maximum(x @ weight + bias, 0)
+    result: Numbers = x @ layers[-1][0] + layers[-1][1]
+    return result
+
+
+def advise(networks: list[Layers], previous: NDArray[np.intp], inputs: Numbers) -> NDArray[np.intp]:
+    advisory = np.empty(len(previous), np.intp)
+    for old, layers in enumerate(networks):
+        rows = previous == old
+        advisory[rows] = scores(layers, inputs[rows]).argmax(axis=1)
+    return advisory
+
+
+def accelerate(advisory: NDArray[np.intp], previous: NDArray[np.intp], v: Numbers, drawn: list[Numbers]) -> Numbers:
+    accel = np.where(np.isin(advisory, [5, 7]), -GRAVITY / 3, GRAVITY / 3)
+    for number, options in PULLS.items():
+        rows = advisory == number
+        accel[rows] = options[drawn[number][rows].astype(int)]
+    limits = {1: v <= 0, 2: v >= 0, 3: v <= -1500, 4: v >= 1500, 5: v <= -1500, 6: v >= 1500}
+    limits |= {7: v <= -2500, 8: v >= 2500}
+    for number, complies in limits.items():
+        accel[(advisory == number) & (previous == number) & complies] = 0
+    return accel
 
 
 @pytest.mark.data
@@ -128,47 +166,15 @@ def scores(layers: list[tuple[np.ndarray, np.ndarray]], x: np.ndarray) -> np.nda
 def test_published_vcas_agrees_with_an_independent_loop(data: Path, range_v: int) -> None:
     files = [data / "vcas" / f"vcas_{number}.onnx" for number in range(1, 10)]
     runs = simulate(vcas([read_network(file) for file in files], range_v=range_v), 10_000, 25, rng())
-    pulls = {node: array for node, array in runs.plan.decisions.items() if isinstance(node, Choose)}
-    by_advisory = dict(zip((0, 1, 2, 3, 4), (array for _, array in sorted_by_option(pulls)), strict=True))
-    loop(runs.state, runs.actions["advisor"], by_advisory, [weights(file) for file in files], range_v)
-
-
-def sorted_by_option(pulls: dict[Choose, np.ndarray]) -> list[tuple[Choose, np.ndarray]]:  # type: ignore[type-arg]
-    """The five choices in the order of their advisories, which is the order they were written in."""
-    return sorted(pulls.items(), key=lambda item: item[0].occurrence.serial)
-
-
-def loop(state, action, pulls, layers, range_v: int) -> None:  # type: ignore[no-untyped-def]
-    """State by state: what the papers' closed loop does under the same pilot choices."""
-    g = 32.2
-    down, up = np.array([-g / 3, -7 * g / 24, -g / 4]), np.array([g / 4, 7 * g / 24, g / 3])
-    options = {0: np.array([-g / 8, 0, g / 8]), 1: down, 2: up, 3: down, 4: up}
-    h, v, tau = (state[name][:, 0].copy() for name in ("h", "v", "tau"))
-    adv = np.zeros(len(h), int)
+    networks = [weights(file) for file in files]
+    # The five choices, in the order of their advisories, which is the order they were written in.
+    choices = sorted((n for n in runs.plan.decisions if isinstance(n, Choose)), key=lambda n: n.occurrence.serial)
+    h, v, tau = (runs.state[name][:, 0] for name in ("h", "v", "tau"))
+    previous = np.zeros(len(h), np.intp)
     for t in range(25):
-        inputs = np.stack([h / 16000, v / range_v, (tau - 20) / 40], axis=1)
-        new = np.empty(len(h), int)
-        for old in range(9):
-            rows = adv == old
-            new[rows] = scores(layers[old], inputs[rows]).argmax(axis=1)
-        np.testing.assert_array_equal(action[:, t], new)
-        accel = np.where(np.isin(new, [5, 7]), -g / 3, g / 3)
-        for advisory, pull in options.items():
-            rows = new == advisory
-            accel[rows] = pull[pulls[advisory][rows, t].astype(int)]
-        limit = {
-            1: v <= 0,
-            2: v >= 0,
-            3: v <= -1500,
-            4: v >= 1500,
-            5: v <= -1500,
-            6: v >= 1500,
-            7: v <= -2500,
-            8: v >= 2500,
-        }
-        for advisory, complies in limit.items():
-            accel[(new == advisory) & (adv == advisory) & complies] = 0
-        h, v, tau, adv = h - v - accel / 2, v + accel, tau - 1, new
-        for name, values in (("h", h), ("v", v), ("tau", tau), ("adv", adv)):
-            np.testing.assert_allclose(state[name][:, t + 1], values, rtol=1e-12, atol=1e-9)
-    assert len(ADVISORIES) == 9
+        advisory = advise(networks, previous, np.stack([h / 16000, v / range_v, (tau - 20) / 40], axis=1))
+        np.testing.assert_array_equal(runs.actions["advisor"][:, t], advisory)
+        accel = accelerate(advisory, previous, v, [runs.plan.decisions[node][:, t] for node in choices])
+        h, v, tau, previous = h - v - accel / 2, v + accel, tau - 1, advisory
+        for name, values in (("h", h), ("v", v), ("tau", tau), ("adv", previous)):
+            np.testing.assert_allclose(runs.state[name][:, t + 1], values, rtol=1e-12, atol=1e-9)

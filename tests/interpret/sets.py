@@ -72,7 +72,8 @@ def samples(draw: st.DrawFn, ends: Ends, roots: Sequence[Expr]) -> tuple[list[ex
             value = draw(st.sampled_from([Fraction(-100), Fraction(0), Fraction(1, 3), Fraction(100)]))
             taken[node] = (value,) * node.size if node.shape else value
     outcome = exact.run(roots, point, taken, lenient=True)
-    return outcome.values, {**point, **outcome.reached}
+    reached: dict[Expr, Any] = {node: value for node, value in outcome.reached.items()}
+    return outcome.values, point | reached
 
 
 def _between(draw: st.DrawFn, low: Fraction, high: Fraction, *, whole: bool) -> Fraction:
@@ -87,7 +88,9 @@ def items(result: exact.Result) -> tuple[Any, ...]:
 
 def contains(value: Value, box: int, result: exact.Result) -> bool:
     """Whether a set has the exact value in it; a value that is undefined or undecided proves nothing."""
-    return all(_contains(value, (box, i) if isinstance(result, tuple) else (box,), x) for i, x in enumerate(items(result)))
+    return all(
+        _contains(value, (box, i) if isinstance(result, tuple) else (box,), x) for i, x in enumerate(items(result))
+    )
 
 
 def _contains(value: Value, at: tuple[int, ...], x: Any) -> bool:
@@ -108,7 +111,8 @@ def inside(lower: float, upper: float, x: Any) -> bool:
         low = high = x
     else:
         return True
-    assert not (math.isnan(lower) or math.isnan(upper)), "a bound is not a number"
+    assert not math.isnan(lower)
+    assert not math.isnan(upper)
     above = lower == -math.inf or (lower < math.inf and Fraction(lower) <= high)
     return above and (upper == math.inf or (upper > -math.inf and low <= Fraction(upper)))
 

@@ -7,8 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.strategies import operators
+from tests.strategies import decisions, expressions, operators, points
 from vernal.interpret import concrete
 from vernal.model import build, graph
 from vernal.model import expr as e
@@ -176,3 +178,73 @@ def test_a_program_is_used_again() -> None:
         values = program({X: np.ones(size), Y: np.ones(1)}, size)
         assert [value.tolist() for value in values] == [[2.0] * size, [1.0] * size]
     assert graph.variables([X + Y]) == [X, Y]
+
+
+# Branches that run only where they are taken --------------------------------------------------------------------------
+
+
+def selected(count: int = 3) -> tuple[Expr, Expr]:
+    """One of several networks, by an enum; and the enum."""
+    which = build.var("which", enum(*(f"N{i}" for i in range(count))))
+    v = build.concat(X, Y)
+    nets = [
+        build.relu(build.affine(v, e.Matrix(np.full((2, 2), float(i + 1))), e.Matrix(np.array([0.0, float(i)]))))
+        for i in range(count)
+    ]
+    return build.switch(which, [Fraction(i) for i in range(count)], nets), which
+
+
+def test_a_network_runs_on_the_points_that_select_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    affine = concrete.MEANINGS[e.Affine]
+
+    def count(node: e.Affine, args: list[concrete.Array], given: concrete.Array | None) -> concrete.Array:
+        seen.append(len(args[0]))
+        return affine(node, args, given)
+
+    kind: type[Expr] = e.Affine
+    monkeypatch.setitem(concrete.MEANINGS, kind, count)
+    root, which = selected()
+    inputs = {X: np.arange(6.0), Y: np.ones(6), which: np.array([0.0, 2, 2, 0, 2, 0])}
+    (value,) = concrete.evaluate([root], inputs)
+    assert sorted(seen) == [3, 3]
+    np.testing.assert_allclose(value[:, 0], (np.arange(6) + 1) * np.array([1, 3, 3, 1, 3, 1]))
+    seen.clear()
+    concrete.evaluate([root], {X: np.arange(6.0), Y: np.ones(6), which: np.array([1.0])})
+    assert seen == [6]
+
+
+def test_what_others_need_is_computed_everywhere() -> None:
+    root, which = selected(2)
+    shared = root.args[1]
+    inputs = {X: np.array([1.0, 2.0]), Y: np.zeros(2), which: np.array([1.0, 0.0])}
+    both, first = concrete.evaluate([root, shared], inputs)
+    assert first.tolist() == [[1, 1], [2, 2]]
+    assert both.tolist() == [[2, 3], [2, 2]]
+
+
+@given(st.data())
+def test_a_batch_is_its_points(data: st.DataObject) -> None:
+    """Evaluating many points at once is evaluating them one by one."""
+    roots = data.draw(expressions())
+    count = data.draw(st.integers(2, 4))
+    drawn = [({**data.draw(points()), **data.draw(decisions(roots))}) for _ in range(count)]
+    stacked = {node: np.array([as_float(point[node]) for point in drawn]) for node in drawn[0]}
+    together = concrete.evaluate(roots, stacked)
+    for number, point in enumerate(drawn):
+        alone = concrete.evaluate(roots, {node: np.array([as_float(value)]) for node, value in point.items()})
+        for many, one in zip(together, alone, strict=True):
+            np.testing.assert_allclose(many[number].astype(float), one[0].astype(float), rtol=1e-9)
+
+
+def as_float(value: Fraction | tuple[Fraction, ...]) -> float | list[float]:
+    return [float(item) for item in value] if isinstance(value, tuple) else float(value)
+
+
+def test_wide_batches_of_small_layers_are_cut() -> None:
+    """The product is the same however many rows are multiplied at a time."""
+    rng = np.random.default_rng(0)
+    v = build.var("v", shape=(30,), role=e.Role.INPUT)
+    weight, bias, batch = rng.normal(size=(40, 30)), rng.normal(size=40), rng.normal(size=(1000, 30))
+    (value,) = concrete.evaluate([build.affine(v, e.Matrix(weight), e.Matrix(bias))], {v: batch})
+    np.testing.assert_allclose(value, batch @ weight.T + bias, rtol=1e-12, atol=1e-12)

@@ -53,6 +53,14 @@ def test_a_circle_of_lets_is_refused() -> None:
         _ = system(lets={"a": c + 1, "c": a + 1}).step
 
 
+def test_whether_there_is_a_step_is_known_before_its_draws() -> None:
+    coin = b.choose(0, 1, name="coin")
+    with pytest.raises(TypeClash, match=r"enabled cannot depend .*\(coin\)"):
+        _ = system(lets={"coin": coin}, enabled=let("coin", coin) > 0).step
+    noisy = make_agent("seer", [net([[1.0]])], [x + coin], "raw")
+    assert coin in draws([system(agents=(noisy,), enabled=noisy.var > 0).step.enabled])
+
+
 def test_draws_that_can_meet_get_different_names() -> None:
     def coin() -> Expr:
         return b.choose(0, 1, name="x")

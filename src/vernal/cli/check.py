@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -206,10 +207,21 @@ def write_traces(task: Task, results: Sequence[Result], file: Path, mention: Cal
     found = [result for result in results if result.trace is not None]
     if not found:
         mention(f"no trace to write to {file}")
-    for number, result in enumerate(found, start=1):
-        target = file if len(found) == 1 else beside(file, result.property or str(number))
+    names = file_names([result.property or str(number) for number, result in enumerate(found, start=1)])
+    for name, result in zip(names, found, strict=True):
+        target = file if len(found) == 1 else beside(file, name)
         write(target, dump(task, result))
         mention(f"trace written to {target}    replay: vernal replay {target}")
+
+
+def file_names(names: Sequence[str]) -> list[str]:
+    """Each name as part of a file's: what a path could misread is a _, and a name that is taken gets a number."""
+    made: list[str] = []
+    for name in names:
+        safe = re.sub(r"[^\w-]", "_", name)[:100]
+        tries = (safe if number == 1 else f"{safe}-{number}" for number in range(1, len(names) + 1))
+        made.append(next(option for option in tries if option not in made))
+    return made
 
 
 def beside(file: Path, name: str) -> Path:

@@ -76,9 +76,10 @@ def judge(file: TraceFile, evidence: Path) -> str:
     replayed = verify(task.system, trace_file.from_json(file.trace, task.system))
     if replayed.problem is not None or replayed.trace is None:
         raise Rejected(replayed.problem)
+    formula = formula_of(file, task)
     if not file.is_intact():
-        raise Rejected("the trace does not have the hash it was written with: the file was changed")
-    return shows(file, formula_of(file, task), replayed.trace)
+        raise Rejected("the file does not have the hash it was written with: it was changed")
+    return shows(file, formula, replayed.trace)
 
 
 def find_task(file: TraceFile, evidence: Path) -> Path:

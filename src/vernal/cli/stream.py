@@ -20,10 +20,12 @@ def drop_output() -> None:
 
 
 def writable(*files: Path | str | None) -> None:
-    """Refuse outputs that cannot be written before hours are spent on them; `-` is stdout."""
+    """Refuse outputs that cannot be written before hours are spent on them; the text `-` (--json) is stdout."""
     for file in files:
-        if file is None or str(file) == "-":
+        if file is None or file == "-":
             continue
+        if str(file) == "-":
+            raise InputError("only --json can go to stdout; name a file instead of -")
         folder = Path(file).absolute().parent
         if not folder.is_dir():
             raise InputError(f"cannot write {file}: there is no folder {folder}")
@@ -44,7 +46,13 @@ def put(file: str, text: str) -> None:
 
 def write(file: Path | str, text: str) -> None:
     """Write a whole file or none: a reader never sees half of it. A device or pipe is written directly."""
-    target = Path(file).resolve()
+    try:
+        _write(Path(file).resolve(), text)
+    except OSError as error:
+        raise InputError(f"cannot write {file}: {error.strerror or error}") from None
+
+
+def _write(target: Path, text: str) -> None:
     if (target.exists() and not target.is_file()) or not os.access(target.parent, os.W_OK):
         target.write_text(text, encoding="utf-8")
         return

@@ -90,6 +90,9 @@ def sweep(
     writable(json, csv)
     grid = Grid([parse_over(text) for text in over])
     fixed = overrides(set)
+    both = [axis.name for axis in grid.axes if axis.name in fixed]
+    if both:
+        raise InputError(f"--over and --set both give {', '.join(both)}; which is it?")
     run = Sweep(task, grid, fixed, property, spec, limits, quiet)
     run.base = run.without_axes(load(task, fixed | next(grid.points())))
     code = run.go()

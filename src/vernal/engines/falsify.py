@@ -16,9 +16,10 @@ import numpy as np
 
 from vernal.engines import single_path
 from vernal.engines.base import Question, unknown
+from vernal.engines.initial import Array, NoInitialState
 from vernal.engines.lift import violation
 from vernal.engines.search import Population, Target, children, first_plan, freedom
-from vernal.engines.simulation import Array, NoInitialState, Plan, Runs, Simulator
+from vernal.engines.simulation import Plan, Runs, Simulator
 from vernal.evidence import confirm
 from vernal.evidence.confirm import close_atom
 from vernal.evidence.replay import first_range_exit
@@ -70,10 +71,10 @@ class Falsify:
                 goal, verdict = Not(path), HOLDS
             case kinds if kinds == {Quantifier.SOME}:
                 reason = "a witness proves a claim of some path for one initial state only, and here are several"
-                return unknown(question, self.name, f"not supported by this engine: {reason}; try --engine auto")
+                return unknown(question, self.name, f"not supported by this engine: {reason}; try --engine bounds")
             case _:
                 reason = "a formula that mixes claims of all paths and of some path"
-                return unknown(question, self.name, f"not supported by this engine: {reason}; try --engine auto")
+                return unknown(question, self.name, f"not supported by this engine: {reason}; try --engine bounds")
         return _search(question, goal, verdict, budget, self.generations)
 
 
@@ -85,7 +86,8 @@ def _search(question: Question, goal: Formula, verdict: Verdict, budget: Budget,
         return unknown(question, Falsify.name, f"{reason}; give the operators bounds")
     hunt = Hunt(question, goal, window, budget, generations)
     try:
-        trace = hunt.go()
+        with np.errstate(all="ignore"):  # what overflows in floats is no candidate
+            trace = hunt.go()
     except NoInitialState as error:
         return unknown(question, Falsify.name, f"no initial state was found: {error.message}")
     if trace is not None:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 
 import numpy as np
 
+from vernal.engines.initial import ties
 from vernal.engines.simulation import Plan, Runs
 from vernal.evidence import confirm, replay
 from vernal.evidence.replay import PRECISIONS, NotAPath
 from vernal.evidence.trace import Trace
-from vernal.interpret import concrete
+from vernal.interpret import concrete, exact
+from vernal.interpret.program import nearest
 from vernal.logic.formula import Formula
 from vernal.model.expr import Argmax, Between, Choose, Expr
 from vernal.model.sorts import REAL
@@ -60,6 +62,8 @@ def first_values(
         number = float(plan.first[variable.var][0])
         exact = _inside(number, system.init.starts[variable.name], short)
         state[variable.name] = exact if variable.sort == REAL else Fraction(round(exact))
+    for var, value in ties(system)[0].items():
+        state[var.name] = _tied(system, value, state)
     memory: dict[str, tuple[Fraction, ...]] = {}
     for agent in system.agents:
         values = [
@@ -72,15 +76,24 @@ def first_values(
     return state, memory
 
 
+def _tied(system: System, value: Expr, state: Mapping[str, Fraction]) -> Fraction:
+    """What an equation among the constraints makes of the others, if that is a rational."""
+    (found,) = exact.evaluate([value], {variable.var: state[variable.name] for variable in system.state})
+    return found if isinstance(found, Fraction) else Fraction(0)  # then the first state is refused
+
+
 def _inside(number: float, start: Start, short: bool) -> Fraction:
     """The decimal the float prints as, or the end or element it stands for."""
     if isinstance(start, OneOf):
-        return min(start.values, key=lambda value: abs(float(value) - number))
+        return min(start.values, key=lambda value: abs(nearest(value) - number))
     for end in (start.lower, start.upper):
-        if float(end) == number:
+        if nearest(end) == number:
             return end
-    if short:  # to a thousandth of the interval, as a decimal
-        number = round(number, 3 - math.floor(math.log10(float(start.upper - start.lower))))
+    width = nearest(start.upper - start.lower)
+    if not math.isfinite(number):  # the interval is beyond all floats
+        return start.lower
+    if short and math.isfinite(width):  # to a thousandth of the interval, as a decimal
+        number = round(number, 3 - math.floor(math.log10(width)))
     return min(max(Fraction(repr(number)), start.lower), start.upper)
 
 

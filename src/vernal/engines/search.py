@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.engines.simulation import Array, Plan, Runs, place, random_plan, starts
+from vernal.engines.initial import Array, place, satisfied, starts, tie
+from vernal.engines.simulation import Plan, Runs, random_plan
 from vernal.evidence.confirm import close_atom
 from vernal.interpret import concrete
 from vernal.logic.formula import Formula
@@ -37,7 +38,6 @@ class Target:
         self.system, self.formula, self.window = system, formula, window
         self.atoms = list(dict.fromkeys([*atoms(formula), *atoms(window)]))
         self.program = concrete.compile([atom_margin(close_atom(system, atom)) for atom in self.atoms])
-        self.where = concrete.compile(system.init.where)
 
     def margins(self, runs: Runs) -> Array:
         """One number for each run; not finite numbers count as far from any violation."""
@@ -48,7 +48,7 @@ class Target:
             formula = self.window if length == runs.steps + 1 else self.formula
             found = margins(formula, self._reader(table, rows), int(length))
             result[rows] = np.broadcast_to(found, int(rows.sum()))
-        result[np.isnan(result) | ~self._initial(runs)] = np.inf
+        result[np.isnan(result) | ~satisfied(self.system, runs.plan.first)] = np.inf
         return result
 
     def _reader(self, table: list[dict[Expr, Array]], rows: NDArray[np.bool_]) -> Callable[[Expr, int], Array]:
@@ -60,12 +60,6 @@ class Target:
             inputs[build.var(name, action.sort, action.shape, Role.ACTION)] = runs.actions[name][:, t]
         values = self.program(inputs, runs.plan.runs)
         return dict(zip(self.atoms, values, strict=True))
-
-    def _initial(self, runs: Runs) -> NDArray[np.bool_]:
-        """Whether the first state satisfies the constraints; children may leave them."""
-        truths = self.where(runs.inputs(0), runs.plan.runs)
-        good: NDArray[np.bool_] = np.logical_and.reduce([np.ones(runs.plan.runs, bool), *truths])
-        return good
 
 
 def freedom(system: System) -> int:
@@ -139,7 +133,7 @@ def children(system: System, parents: Plan, count: int, steps: int, rng: np.rand
         node: breed(a, fresh.decisions[node], (0.0, 1.0) if isinstance(node, Between) else None)
         for node, a in parents.decisions.items()
     }
-    return Plan(first, decided)
+    return Plan(tie(system, first), decided)
 
 
 def random_plan_unconstrained(system: System, runs: int, steps: int, rng: np.random.Generator) -> Plan:

@@ -5,30 +5,19 @@ Float runs decide nothing; they are for looking, and for finding candidates that
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.errors import InputError
+from vernal.engines.initial import Array, initial_points, typed
 from vernal.interpret import concrete
 from vernal.model.expr import Argmax, Between, Choose, Expr, Var
 from vernal.model.graph import decisions
-from vernal.model.sorts import BOOL, REAL
-from vernal.model.system import OneOf, Span, Start, System
+from vernal.model.system import System
 
-Array = NDArray[np.float64]
 Decision = Choose | Between | Argmax
-
-BATCHES = 200  # of samples, before the initial set is called too thin to sample
-SMALLEST_BATCH = 1000
-
-
-class NoInitialState(InputError):
-    """Sampling found no state that satisfies the constraints on the initial states."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +32,7 @@ class Plan:
 
     @property
     def runs(self) -> int:
-        return max((len(array) for array in self.first.values()), default=1)
+        return max((len(array) for array in (*self.first.values(), *self.decisions.values())), default=1)
 
     def rows(self, chosen: NDArray[np.intp]) -> Plan:
         """The plan of some of the runs."""
@@ -72,7 +61,7 @@ class Runs:
         """State, memory and decisions at a position, as the concrete meaning takes them."""
         step = self.system.step
         given: dict[Expr, NDArray[np.generic]] = {
-            var: _typed(var, self.state[var.name][:, position]) for var in step.state
+            var: typed(var, self.state[var.name][:, position]) for var in step.state
         }
         given.update({var: self.memory[var][:, position] for var in step.memory})
         given.update({node: array[:, position] for node, array in self.plan.decisions.items()})
@@ -124,10 +113,6 @@ class Simulator:
         return program(made.inputs(t), made.plan.runs)
 
 
-def _typed(var: Var, values: Array) -> NDArray[np.generic]:
-    return values == 1 if var.sort == BOOL else values
-
-
 # Plans ----------------------------------------------------------------------------------------------------------------
 
 
@@ -140,108 +125,3 @@ def random_plan(system: System, runs: int, steps: int, rng: np.random.Generator,
         uniform = rng.random(shape)
         made[node] = np.floor(uniform * len(node.args)) if isinstance(node, Choose) else uniform
     return Plan(first, made)
-
-
-def initial_points(system: System, runs: int, rng: np.random.Generator, *, corners: bool = False) -> dict[Var, Array]:
-    """Initial states and memories, uniform over boxes and sets; constraints are met by rejection."""
-    kept: list[dict[Var, Array]] = []
-    count = 0
-    if corners:
-        kept.append(_where(system, _corners(system, min(runs, 256))))
-        count = _count(kept[0])
-    for tried in range(BATCHES):
-        if count >= runs:
-            break
-        size = runs - count if not system.init.where else max(runs, SMALLEST_BATCH)
-        kept.append(_where(system, _uniform(system, size, rng)))
-        count += _count(kept[-1])
-        if count and tried > BATCHES // 4:
-            break
-    if not count:
-        raise NoInitialState(
-            f"init.where: none of {BATCHES * max(runs, SMALLEST_BATCH):,} random points satisfies the constraints; "
-            "they may contradict each other, or be too thin to hit by chance (an equation): give such variables values"
-        )
-    return {var: _fill(np.concatenate([part[var] for part in kept]), runs) for var in system.step.inputs}
-
-
-def _count(points: Mapping[Var, Array]) -> int:
-    return min((len(array) for array in points.values()), default=0)
-
-
-def _fill(array: Array, runs: int) -> Array:
-    """Exactly `runs` rows; where constraints let too few through, they are used again."""
-    return np.resize(array, (runs, *array.shape[1:])) if len(array) < runs else array[:runs]
-
-
-def _where(system: System, points: dict[Var, Array]) -> dict[Var, Array]:
-    """The points that satisfy the constraints."""
-    if not system.init.where:
-        return points
-    inputs: dict[Expr, NDArray[np.generic]] = {var: _typed(var, points[var]) for var in system.step.state}
-    truths = concrete.evaluate(system.init.where, inputs)
-    good = np.logical_and.reduce([np.broadcast_to(truth, _count(points)) for truth in truths])
-    return {var: array[good] for var, array in points.items()}
-
-
-def starts(system: System) -> Iterator[tuple[Var, int | None, Start, bool]]:
-    """Every initial degree of freedom: variable, component of a vector, start, and whether it is a real."""
-    for variable in system.state:
-        yield variable.var, None, system.init.starts[variable.name], variable.sort == REAL
-    for slot in system.slots:
-        for index, start in enumerate(slot.starts):
-            yield slot.var, index, start, True
-
-
-def _uniform(system: System, runs: int, rng: np.random.Generator) -> dict[Var, Array]:
-    return _points(system, [_sample(start, real, runs, rng) for _, _, start, real in starts(system)], runs)
-
-
-def _sample(start: Start, real: bool, runs: int, rng: np.random.Generator) -> Array:
-    if isinstance(start, OneOf):
-        return rng.choice(np.array([float(value) for value in start.values]), runs)
-    if not real:
-        lowest, highest = _integers(start)
-        return rng.integers(lowest, highest, runs, endpoint=True).astype(float)
-    return place(start, rng.random(runs))
-
-
-def _integers(start: Span) -> tuple[int, int]:
-    return -(-start.lower.numerator // start.lower.denominator), start.upper.numerator // start.upper.denominator
-
-
-def place(start: Span, position: Array) -> Array:
-    """Positions from 0 to 1 as values of the span; both ends are met."""
-    lower, upper = float(start.lower), float(start.upper)
-    return np.where(position == 1, upper, np.minimum(lower + position * (upper - lower), upper))
-
-
-def _corners(system: System, most: int) -> dict[Var, Array]:
-    """The centre of the initial box, then its corners, combined with the values of sets."""
-    options = [_extremes(start, real) for _, _, start, real in starts(system)]
-    rows = [tuple(option[-1] for option in options), *itertools.islice(itertools.product(*options), most - 1)]
-    columns = [np.array([float(value) for value in column]) for column in zip(*rows, strict=True)]
-    return _points(system, columns, len(rows))
-
-
-def _extremes(start: Start, real: bool) -> list[Fraction]:
-    """Both ends and, last, the middle; of a set, its values."""
-    if isinstance(start, OneOf):
-        return list(start.values)
-    if start.lower == start.upper:
-        return [start.lower]
-    if not real:
-        lowest, highest = _integers(start)
-        return [Fraction(lowest), Fraction(highest), Fraction((lowest + highest) // 2)]
-    return [start.lower, start.upper, (start.lower + start.upper) / 2]
-
-
-def _points(system: System, columns: Sequence[Array], runs: int) -> dict[Var, Array]:
-    """Columns, one for each degree of freedom, as arrays by variable."""
-    made: dict[Var, Array] = {var: np.empty((runs, *var.shape)) for var in (*system.step.state, *system.step.memory)}
-    for (var, index, _, _), column in zip(starts(system), columns, strict=True):
-        if index is None:
-            made[var][:] = column
-        else:
-            made[var][:, index] = column
-    return made

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from flint import arb, ctx, fmpq
 
+from vernal.engines.initial import starts
 from vernal.engines.lift import FAR, Taken
 from vernal.engines.search import uncertain
-from vernal.engines.simulation import starts
 from vernal.evidence import replay
 from vernal.evidence.confirm import Facts
 from vernal.evidence.replay import PRECISIONS, NotAPath

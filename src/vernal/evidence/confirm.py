@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -35,12 +36,10 @@ def truth(trace: Trace, formula: Formula, system: System | None = None, *, posit
 
 
 def decided_at(trace: Trace, formula: Formula, system: System | None = None) -> int:
-    """The first position by which the trace decides the formula."""
+    """The first position by which the trace decides the formula; what a prefix decides stays decided."""
     facts = Facts(trace, system or trace.system)
-    for length in range(1, len(trace)):
-        if evaluate(formula, facts.truth, length) is not None:
-            return length - 1
-    return len(trace) - 1
+    lengths = range(1, len(trace))
+    return bisect_left(lengths, True, key=lambda length: evaluate(formula, facts.truth, length) is not None)
 
 
 def margin(trace: Trace, formula: Formula, system: System | None = None) -> float | None:
@@ -84,10 +83,13 @@ class Facts:
     trace: Trace
     system: System
     known: dict[Expr, Expr] = field(default_factory=dict)
+    truths: dict[tuple[Expr, int], bool | None] = field(default_factory=dict)
 
     def truth(self, atom: Expr, t: int) -> bool | None:
-        value = self.value(self.closed(atom), t)
-        return value if isinstance(value, bool) else None
+        if (atom, t) not in self.truths:
+            value = self.value(self.closed(atom), t)
+            self.truths[atom, t] = value if isinstance(value, bool) else None
+        return self.truths[atom, t]
 
     def margin(self, atom: Expr, t: int) -> NDArray[np.float64]:
         value = self.value(atom_margin(self.closed(atom)), t)

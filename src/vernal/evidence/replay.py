@@ -28,7 +28,7 @@ from vernal.model.system import OneOf, Start, System
 PRECISIONS = (128, 256, 512, 1024, 2048, 4096)  # bits, tried in turn until nothing is undecided
 
 # By the names of `system.step.names`, or by the nodes themselves where branches share a name.
-Decisions = Mapping[str, int | Fraction | Sequence[Fraction]] | Mapping[Expr, int | Fraction | Sequence[Fraction]]
+Decisions = Mapping[str, Any] | Mapping[Expr, Any]  # to an option's index, a disturbance's value, a winner's index
 Point = Mapping[str, Fraction]
 Memory = Mapping[str, Sequence[Fraction]]  # by agent
 

@@ -1,6 +1,6 @@
 """Trace files: a path of the system as JSON, with the fingerprints of all it was made from.
 
-A file says which task and networks it is about and carries the hash of its trace, so that `vernal replay` needs nothing
+A file says which task and networks it is about and carries a hash of all it says, so that `vernal replay` needs nothing
 else. What is read is checked against the system's own names and sorts before anything is computed from it.
 """
 
@@ -144,23 +144,27 @@ class TraceFile:
     verdict: Verdict
     trace: Any
     sha256: str
+    content: Mapping[str, Any]  # the whole document
 
     def is_intact(self) -> bool:
-        """Whether the trace still has the hash it was written with."""
-        return fingerprint(self.trace) == self.sha256
+        """Whether the file still has the hash it was written with."""
+        return fingerprint(self.content) == self.sha256
 
 
-def fingerprint(trace: Any) -> str:
-    """The sha256 of a trace's canonical JSON: sorted keys, no spaces."""
-    text = json.dumps(trace, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+def fingerprint(content: Mapping[str, Any]) -> str:
+    """The sha256 of a trace file's canonical JSON (sorted keys, no spaces) without the hash itself.
+
+    Head and formula count too: a formula changed in a digit may well be violated by the same path.
+    """
+    signed = {key: item for key, item in content.items() if key != "sha256"}
+    text = json.dumps(signed, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def document(task: Task, result: Result) -> dict[str, Any]:
     """The content of a trace file for a result that has a trace."""
     assert result.trace is not None
-    trace = to_json(result.trace, task.system)
-    return {
+    content = {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "vernal", "version": metadata.version("vernal")},
         "task": {
@@ -173,9 +177,9 @@ def document(task: Task, result: Result) -> dict[str, Any]:
         "formula": result.formula,
         "property": result.property,
         "verdict": result.verdict.value,
-        "trace": trace,
-        "sha256": fingerprint(trace),
+        "trace": to_json(result.trace, task.system),
     }
+    return {**content, "sha256": fingerprint(content)}
 
 
 def _parameter(value: Fraction) -> int | float | str:
@@ -209,7 +213,7 @@ def load(text: str) -> TraceFile:
     if fields["verdict"] not in ("holds", "violated"):
         raise FormatError(f"trace file: a trace belongs to holds or violated, not to {fields['verdict']!r}")
     verdict = Verdict(fields["verdict"])
-    return TraceFile(task, fields["formula"], fields["property"], verdict, fields["trace"], fields["sha256"])
+    return TraceFile(task, fields["formula"], fields["property"], verdict, fields["trace"], fields["sha256"], fields)
 
 
 def parameters(file: TraceFile) -> dict[str, Fraction]:

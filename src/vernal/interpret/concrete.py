@@ -9,26 +9,23 @@ not be the one taken. Draws are inputs: `Choose` takes option indices, `Between`
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from fractions import Fraction
 from functools import reduce
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vernal.interpret import program
+from vernal.interpret.program import Array, Meaning, Program, nearest
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function
-from vernal.model.graph import order
 from vernal.model.sorts import BOOL
 
-Array = NDArray[Any]
-Meaning = Callable[[Any, Sequence[Array], Array | None], Array]  # node, arguments, what is given for a leaf or a draw
+__all__ = ["MEANINGS", "Array", "Program", "compile", "evaluate"]
+
 Node = TypeVar("Node", bound=Expr)
 
 MEANINGS: dict[type[Expr], Meaning] = {}
-LEAVES = (e.Const, e.Pi)
-MUST_BE_GIVEN = (e.Var, e.Choose, e.Between)
-TAKES_INPUT = (*MUST_BE_GIVEN, e.Argmax)
 
 
 def evaluate(roots: Sequence[Expr], inputs: Mapping[Expr, Array]) -> list[Array]:
@@ -39,61 +36,7 @@ def evaluate(roots: Sequence[Expr], inputs: Mapping[Expr, Array]) -> list[Array]
 
 def compile(roots: Sequence[Expr]) -> Program:
     """The roots as a straight line of instructions that forget a value after its last use."""
-    nodes = order(roots)
-    slots = {node: number for number, node in enumerate(nodes)}
-    constants = {slots[node]: MEANINGS[type(node)](node, (), None) for node in nodes if isinstance(node, LEAVES)}
-    results = tuple(slots[root] for root in roots)
-    last = {slots[arg]: slots[node] for node in nodes for arg in node.args}
-    dead: dict[int, list[int]] = {}
-    for slot, user in last.items():
-        if slot not in results and slot not in constants:
-            dead.setdefault(user, []).append(slot)
-    instructions = tuple(
-        Instruction(number, MEANINGS[type(node)], node, tuple(slots[a] for a in node.args), tuple(dead.get(number, ())))
-        for number, node in enumerate(nodes)
-        if number not in constants
-    )
-    return Program(instructions, constants, results, tuple(root.shape for root in roots))
-
-
-@dataclass(frozen=True, slots=True)
-class Instruction:
-    """Compute one node from the slots of its arguments, then drop the slots nobody needs any more."""
-
-    slot: int
-    meaning: Meaning
-    node: Expr
-    args: tuple[int, ...]
-    dead: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """A compiled graph: call it with inputs, as often as needed."""
-
-    instructions: tuple[Instruction, ...]
-    constants: Mapping[int, Array]
-    results: tuple[int, ...]
-    shapes: tuple[e.Shape, ...]
-
-    def __call__(self, inputs: Mapping[Expr, Array], batch: int) -> list[Array]:
-        """The roots' values, each of the batch's length; inputs of length 1 stand for the whole batch."""
-        values = dict(self.constants)
-        with np.errstate(all="ignore"):
-            for code in self.instructions:
-                given = _given(code.node, inputs) if isinstance(code.node, TAKES_INPUT) else None
-                values[code.slot] = code.meaning(code.node, [values[arg] for arg in code.args], given)
-                for slot in code.dead:
-                    del values[slot]
-        pairs = zip(self.results, self.shapes, strict=True)
-        return [np.broadcast_to(values[slot], (batch, *shape)) for slot, shape in pairs]
-
-
-def _given(node: Expr, inputs: Mapping[Expr, Array]) -> Array | None:
-    array = inputs.get(node)
-    if array is None and isinstance(node, MUST_BE_GIVEN):
-        raise LookupError(f"no value is given for {node!r}")
-    return array
+    return program.compile(roots, MEANINGS)
 
 
 def meaning(kind: type[Node]) -> Callable[[Callable[[Node, Sequence[Array], Array | None], Array]], Meaning]:
@@ -129,7 +72,7 @@ def _spread(node: Expr, args: Sequence[Array]) -> list[Array]:
 
 @meaning(e.Const)
 def _const(node: e.Const, args: Sequence[Array], given: Array | None) -> Array:
-    numbers = np.array([float(value) for value in node.values]).reshape(1, *node.shape)
+    numbers = np.array([nearest(value) for value in node.values]).reshape(1, *node.shape)
     return numbers.astype(bool) if node.sort == BOOL else numbers
 
 
@@ -166,7 +109,7 @@ def _pow(node: e.Pow, x: Array) -> Array:
 
 @elementwise(e.LeakyRelu)
 def _leaky_relu(node: e.LeakyRelu, x: Array) -> Array:
-    slopes = np.array([float(slope) for slope in node.slopes])
+    slopes = np.array([nearest(slope) for slope in node.slopes])
     return np.where(x >= 0, x, slopes * x)
 
 
@@ -195,9 +138,21 @@ def _nonlinear(node: e.Nonlinear, x: Array) -> Array:
 # Vectors --------------------------------------------------------------------------------------------------------------
 
 
+# Products of at most this many multiplications stay on one thread of the BLAS. A layer of a small network is over in
+# microseconds; sharing it among threads takes milliseconds where the cores are busy.
+ONE_THREAD = 250_000
+
+
 @meaning(e.Affine)
 def _affine(node: e.Affine, args: Sequence[Array], given: Array | None) -> Array:
-    result: Array = args[0] @ node.weight.array.T + node.bias.array
+    x, weight = args[0], node.weight.array.T
+    rows = ONE_THREAD // max(1, weight.size)
+    if len(x) <= rows or rows < 16:
+        return np.add(x @ weight, node.bias.array)
+    result = np.empty((len(x), weight.shape[1]))
+    for start in range(0, len(x), rows):
+        np.matmul(x[start : start + rows], weight, out=result[start : start + rows])
+    result += node.bias.array
     return result
 
 
@@ -240,7 +195,7 @@ def _switch(node: e.Switch, subject: Array, *branches: Array) -> Array:
     """The last branch takes what is left, be it the default or the one case still open."""
     result = branches[-1]
     for case, branch in list(zip(node.cases, branches, strict=True))[-2::-1]:
-        result = np.where(subject == float(case or 0), branch, result)
+        result = np.where(subject == nearest(case or Fraction(0)), branch, result)
     return result
 
 

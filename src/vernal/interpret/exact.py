@@ -22,6 +22,8 @@ from vernal.interpret.demand import (
 )
 from vernal.interpret.demand import (
     Given as Given,
+)
+from vernal.interpret.demand import (
     Value,
     Walk,
     elementwise,
@@ -296,14 +298,19 @@ def _nearest_inside(low: Number, high: Number, side: int) -> Scalar:
     """The end on this side, or the next decimal float inside where the end is no rational."""
     end = low if side < 0 else high
     if isinstance(end, fmpq):
-        return end
+        return end if _lies_within(low, end, high) else None
     middle = float(end.mid())
     for _ in range(4):
         candidate = reals.rational(Fraction(repr(middle)))
-        if reals.less_equal(low, candidate) and reals.less_equal(candidate, high):
+        if _lies_within(low, candidate, high):
             return candidate
         middle = math.nextafter(middle, -side * math.inf)
     return None
+
+
+def _lies_within(low: Number, value: Number, high: Number) -> bool:
+    """Whether it does for certain."""
+    return bool(reals.less_equal(low, value)) and bool(reals.less_equal(value, high))
 
 
 @meaning(Argmax)

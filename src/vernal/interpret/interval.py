@@ -88,9 +88,25 @@ def apply(backend: Backend, node: Expr, args: Sequence[Value | None]) -> Value:
         what = f"variable {node.name!r}" if isinstance(node, e.Var) else type(node).__name__
         raise TypeClash(f"no bounds are given for the {what}")
     value = handler(backend, node, args)
+    if node.size > 1 and first_array(value).shape[1] == 1:
+        value = _repeated(backend, value, node.size)
     if node.sort == INT and isinstance(value, Range):
         return integral(backend, value)
     return value
+
+
+def _repeated(backend: Backend, value: Value, size: int) -> Value:
+    """A scalar in the place of a vector: the same for each component."""
+
+    def every(array: Array) -> Array:
+        return backend.xp.broadcast_to(array, (array.shape[0], size, *array.shape[2:]))
+
+    match value:
+        case Range(lower, upper):
+            return Range(every(lower), every(upper))
+        case Truth(must, may):
+            return Truth(every(must), every(may))
+    return Finite(every(value.mask), value.values)
 
 
 # Arithmetic -----------------------------------------------------------------------------------------------------------
@@ -221,7 +237,7 @@ def concat(backend: Backend, arrays: Sequence[Array]) -> Array:
     """Components one after the other; a batch of 1 is repeated."""
     batch = max(array.shape[0] for array in arrays)
     whole_batch = [backend.xp.broadcast_to(array, (batch, *array.shape[1:])) for array in arrays]
-    return backend.xp.concatenate(whole_batch, 1) if backend.native else backend.xp.concat(whole_batch, 1)
+    return backend.concat(whole_batch, 1)
 
 
 # Truth ----------------------------------------------------------------------------------------------------------------

@@ -33,8 +33,8 @@ from vernal.interpret.abstract import (
 from vernal.interpret.linear_constraints import Constraints, tighten_rows
 from vernal.interpret.linear_forms import Form, Inputs, concretise, constant_form, exact_form, widen
 from vernal.interpret.linear_relax import BUILDERS, Relaxation, constant
-from vernal.interpret.linear_rows import Graph, Index, Rows, lower_bounds, tighter
-from vernal.interpret.rounding import Array, Backend
+from vernal.interpret.linear_rows import Graph, Index, Rows, Selected, lower_bounds, tighter
+from vernal.interpret.rounding import FLOOR, Array, Backend
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr
@@ -42,6 +42,7 @@ from vernal.model.sorts import INT
 
 Mode = Literal["backward", "interval"]
 Box = Mapping[Expr, Value | tuple[Array, Array]]
+Seeds = Mapping[Expr, Array | Selected]
 
 CHUNK = 1 << 16  # numbers in a block of rows on the host: they stay in the cache
 DEVICE_CHUNK = 1 << 26
@@ -71,9 +72,7 @@ class LinearBounds:
 class Linear:
     """Bounds of the nodes of a graph over a batch of boxes, computed when asked for and kept."""
 
-    def __init__(
-        self, box: Box, constraints: tuple[Array, Array] | None = None, *, mode: Mode = "backward"
-    ) -> None:  # fmt: skip
+    def __init__(self, box: Box, constraints: tuple[Array, Array] | None = None, *, mode: Mode = "backward") -> None:
         """Constraints (C, d) with C of shape (batch, rows, columns of the box's numbers in order): C p <= d holds."""
         self.mode = mode
         self.backend = Backend(next((first_array(value) for value in box.values()), None))
@@ -139,10 +138,16 @@ class Linear:
             done = self.substitute({node: L}, constant_part, None)
             lows = self._join([low for _, low in done])
             A, c = self._join([self._input_rows(rows) for rows, _ in done]), self._join([r.constant for r, _ in done])
+            A, c = self._usable(A, c - FLOOR)
             n = node.size
             own = tighter(self.backend, as_range(self.backend, self.values[node]), lows[:, :n], -lows[:, n:])
         names = tuple(self.inputs.names)
         return LinearBounds(names, A[:, :n], c[:, :n], -A[:, n:], -c[:, n:], own.lower, own.upper)
+
+    def _usable(self, A: Array, c: Array) -> tuple[Array, Array]:
+        """Rows without nan: where a bound is infinite its coefficients are 0."""
+        good = self.backend.xp.isfinite(c) & self.backend.xp.isfinite(A).all(-1)
+        return self.backend.where(good[..., None], A, 0.0), self.backend.where(good, c, -np.inf)
 
     def _input_rows(self, rows: Rows) -> Array:
         if rows.coefficients is None:
@@ -236,7 +241,7 @@ class Linear:
             self.forms[node] = form
         if node.sort.is_number:
             x = as_range(self.backend, value)
-            self.sizes[node] = self.backend.magnitude(x.lower, x.upper)
+            self.sizes[node] = self.backend.size(x.lower, x.upper)
 
     # Tightening -------------------------------------------------------------------------------------------------------
 
@@ -258,8 +263,8 @@ class Linear:
     def tighten(self, node: Expr, open_components: Array | None = None) -> None:
         """Cut the range of a node by backward substitution, for the given components or all."""
         x = self.values[node]
-        if node in self.forms or not isinstance(x, Range):
-            return  # a form's range is already the best there is
+        if not isinstance(x, Range) or (node in self.forms and self.constraints is None):
+            return  # the range of a form over a box is already the best there is
         share = 1.0 if open_components is None else float(open_components.sum()) / (self.batch * node.size)
         if share == 0.0:
             return
@@ -270,14 +275,14 @@ class Linear:
         else:
             x = self._tighten_some(node, x, open_components)
         self.values[node] = integral(self.backend, x) if node.sort == INT else x
-        self.sizes[node] = self.backend.magnitude(x.lower, x.upper)
+        self.sizes[node] = self.backend.size(x.lower, x.upper)
 
     def _tighten_some(self, node: Expr, x: Range, open_components: Array) -> Range:
         """One group of two rows for each open component of each box."""
         boxes, places = self.backend.nonzero(self.backend.xp.broadcast_to(open_components, (self.batch, node.size)))
         target, L, c = self._component_rows(node)
-        signed = self.backend.xp.stack([L[places], -L[places]], 1)
-        low = self.lower({target: signed}, self.backend.xp.stack([c[places], -c[places]], 1), boxes)
+        constants = self.backend.xp.stack([c[places], -c[places]], axis=1)
+        low = self.lower({target: Selected(self.backend, L, places)}, constants, boxes)
         lower, upper = (self._full(end, node.size) for end in (x.lower, x.upper))
         lower[boxes, places] = self.backend.xp.maximum(lower[boxes, places], low[:, 0])
         upper[boxes, places] = self.backend.xp.minimum(upper[boxes, places], -low[:, 1])
@@ -303,25 +308,19 @@ class Linear:
 
     # Rows -------------------------------------------------------------------------------------------------------------
 
-    def lower(self, seeds: Mapping[Expr, Array], constants: Array, index: Array | None) -> Array:
+    def lower(self, seeds: Seeds, constants: Array, index: Array | None) -> Array:
         """Lower bounds of sums of rows times nodes: (groups, r); `index` says to which box each group belongs."""
         return self._join([low for _, low in self.substitute(seeds, constants, index)])
 
-    def substitute(
-        self, seeds: Mapping[Expr, Array], constants: Array, index: Array | None
-    ) -> list[tuple[Rows, Array]]:  # fmt: skip
+    def substitute(self, seeds: Seeds, constants: Array, index: Array | None) -> list[tuple[Rows, Array]]:
         """Backward substitution in blocks that fit the cache: rows at the inputs, and their lower bounds."""
         linear_choice.prepare(self, seeds)
         groups, r = constants.shape
         width = max(max(L.shape[-1] for L in seeds.values()), self.inputs.count, 16)
-        block = max(1, (CHUNK if self.backend.native else DEVICE_CHUNK) // (r * width))
-        return [
-            self._block(seeds, constants, index, slice(start, start + block)) for start in range(0, groups, block)
-        ]
+        block = max(1, (CHUNK if self.backend.on_host else DEVICE_CHUNK) // (r * width))
+        return [self._block(seeds, constants, index, slice(start, start + block)) for start in range(0, groups, block)]
 
-    def _block(
-        self, seeds: Mapping[Expr, Array], constants: Array, index: Array | None, part: slice
-    ) -> tuple[Rows, Array]:  # fmt: skip
+    def _block(self, seeds: Seeds, constants: Array, index: Array | None, part: slice) -> tuple[Rows, Array]:
         where: Index = part if index is None else index[part]
         whole = index is None and part.start == 0 and part.stop >= constants.shape[0]
         rows = Rows(self.graph, None if whole else where, constants[part])
@@ -336,7 +335,7 @@ class Linear:
     def _join(self, parts: Sequence[Array]) -> Array:
         if len(parts) == 1:
             return parts[0]
-        return self.backend.xp.concatenate(parts, 0) if self.backend.native else self.backend.xp.concat(parts, 0)
+        return self.backend.concat(parts, 0)
 
 
 ACTIONS_AT_ZERO = (*ACTIVATIONS, e.Sign)
@@ -364,7 +363,7 @@ def as_relu(node: Expr) -> Expr:
 
 def bounds(
     roots: Sequence[Expr], box: Box, constraints: tuple[Array, Array] | None = None, *, mode: Mode = "backward"
-) -> list[LinearBounds]:  # fmt: skip
+) -> list[LinearBounds]:
     """Sound linear bounds of numeric roots over the inputs of their graph."""
     linear = Linear(box, constraints, mode=mode)
     return [linear.form(root) for root in roots]

@@ -183,7 +183,9 @@ def decided(linear: Linear, node: Expr, own: Range) -> Relaxation | None:
 
 def prepare(linear: Linear, seeds: Iterable[Expr]) -> None:
     """Relax the undecided branchings that rows from these nodes will pass through, earlier ones first."""
-    if not linear.pending:
+    position = linear.graph.position
+    seeds = list(seeds)
+    if not linear.pending or max(map(position.__getitem__, seeds)) < min(map(position.__getitem__, linear.pending)):
         return
     found: list[Expr] = []
     seen: set[Expr] = set()
@@ -201,33 +203,63 @@ def prepare(linear: Linear, seeds: Iterable[Expr]) -> None:
         else:
             rule = linear.graph.rules.get(node)
             stack += node.args if rule is None else rule.args
-    for node in sorted(found, key=linear.graph.position.__getitem__):
+    for node in sorted(found, key=position.__getitem__):
         linear.pending.discard(node)
         linear.graph.rules[node] = undecided(linear, node)
 
 
 def undecided(linear: Linear, node: Expr) -> Relaxation:
-    """A base branch plus what the others may differ from it, or the hull where that is narrower."""
+    """A base branch plus what the others may exceed it by, or the hull where that is narrower."""
     backend, own = linear.backend, linear.number(node)
     taken = branches(linear, node)
-    base: list[Array] = []
-    before = taken[0][1] & ~taken[0][1]
-    for _, mask in taken:
-        base.append(mask & ~before)
-        before = before | mask
-    low = high = backend.xp.zeros_like(own.lower)
-    for (arg, mask), first in zip(taken, base, strict=True):
-        others = mask & ~first
-        if bool(others.any()):
-            gap = _gap(linear, node, arg, [branch for branch, _ in taken], base)
-            low = backend.xp.minimum(low, backend.where(others, gap.lower, 0.0))
-            high = backend.xp.maximum(high, backend.where(others, gap.upper, 0.0))
-    hull = ~(high - low < own.upper - own.lower) & (high > low)
-    slopes = tuple(backend.where(first & ~hull, 1.0, 0.0) for first in base)
-    lower = Plane(slopes, backend.where(hull, own.lower, low))
-    upper = Plane(slopes, backend.where(hull, own.upper, high))
     args = [arg for arg, _ in taken]
-    return relax(backend, node, own, args, [linear.number(arg) for arg in args], lower, upper)
+    base = _first_possible([mask for _, mask in taken])
+    others = [mask & ~first for (_, mask), first in zip(taken, base, strict=True)]
+    gaps = [_gap(linear, node, arg, args, base) if bool(o.any()) else None for arg, o in zip(args, others, strict=True)]
+    low, high = backend.xp.zeros_like(own.lower), backend.xp.zeros_like(own.lower)
+    for gap, other in zip(gaps, others, strict=True):
+        if gap is not None:
+            low = backend.xp.minimum(low, backend.where(other, gap.lower, 0.0))
+            high = backend.xp.maximum(high, backend.where(other, gap.upper, 0.0))
+    hull = ~(high - low < own.upper - own.lower) & (high > low)
+    planes = []
+    for side, offset, constant in ((-1.0, low, own.lower), (1.0, high, own.upper)):
+        slopes, offset = _swap(linear, base, others, gaps, offset, side)
+        slopes = [backend.where(slope & ~hull, 1.0, 0.0) for slope in slopes]
+        planes.append(Plane(tuple(slopes), backend.where(hull, constant, offset)))
+    return relax(backend, node, own, args, [linear.number(arg) for arg in args], planes[0], planes[1])
+
+
+def _first_possible(masks: Sequence[Array]) -> list[Array]:
+    """For each branch the boxes in which it is the first possible one."""
+    first: list[Array] = []
+    before = masks[0] & ~masks[0]
+    for mask in masks:
+        first.append(mask & ~before)
+        before = before | mask
+    return first
+
+
+def _swap(
+    linear: Linear,
+    base: Sequence[Array],
+    others: Sequence[Array],
+    gaps: Sequence[Range | None],
+    offset: Array,
+    side: float,
+) -> tuple[list[Array], Array]:
+    """Of two possible branches, the plane above (side 1) or below rests on the one that needs the smaller offset."""
+    backend = linear.backend
+    slopes = list(base)
+    alone = reduce(lambda a, b: a + b, [1 * other for other in others]) == 1
+    for gap, other in zip(gaps, others, strict=True):
+        if gap is None:
+            continue
+        reverse = backend.positive(-gap.lower if side > 0 else gap.upper)  # the base may exceed the other by this
+        better = other & alone & (reverse < abs(offset))
+        slopes = [(s & ~better) | (o & better) for s, o in zip(slopes, others, strict=True)]
+        offset = backend.where(better, side * reverse, offset)
+    return slopes, offset
 
 
 def _gap(linear: Linear, node: Expr, other: Expr, args: Sequence[Expr], base: Sequence[Array]) -> Range:
@@ -259,6 +291,6 @@ def _mirrored(linear: Linear, seeds: Mapping[Expr, Array]) -> dict[Expr, Array]:
     result = {}
     for arg, L in seeds.items():
         both = [L, -L]
-        rows = backend.xp.concatenate(both, 1) if backend.native else backend.xp.concat(both, 1)
+        rows = backend.concat(both, 1)
         result[arg] = backend.xp.broadcast_to(rows, (linear.batch, *rows.shape[1:]))
     return result

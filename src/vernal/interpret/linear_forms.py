@@ -14,7 +14,7 @@ import numpy as np
 from vernal.interpret.abstract import Range
 from vernal.interpret.interval import concat, gather
 from vernal.interpret.linear_relax import Relaxation
-from vernal.interpret.rounding import TINY, Array, Backend, gamma
+from vernal.interpret.rounding import FLOOR, TINY, Array, Backend, gamma
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 
@@ -43,7 +43,7 @@ class Inputs:
         xp = self.backend.xp
         unit = np.zeros((1, node.size, self.count))
         unit[0, np.arange(node.size), start + np.arange(node.size)] = 1.0
-        size = self.backend.magnitude(x.lower, x.upper)
+        size = self.backend.size(x.lower, x.upper)
         zero = xp.zeros_like(size[:1])
         return Form(self.backend.array(unit), zero, zero, size)
 
@@ -54,9 +54,10 @@ class Inputs:
             backend = self.backend
             lower = concat(backend, [x.lower for x in self._parts])
             upper = concat(backend, [x.upper for x in self._parts])
-            centre = 0.5 * lower + 0.5 * upper
+            size = backend.size(lower, upper)
+            centre = backend.where(size < np.inf, 0.5 * lower + 0.5 * upper, 0.0)
             radius = backend.up(backend.xp.maximum(upper - centre, centre - lower))
-            size = backend.magnitude(lower, upper)
+            radius = backend.where(size < np.inf, radius, np.inf)
             slack = gamma(self.count + 8)
             self._whole = centre, (radius + slack * (abs(centre) + radius)) * (1 + 2 * slack) + TINY, size
         return self._whole
@@ -88,7 +89,7 @@ def constant_form(backend: Backend, x: Range) -> Form:
     middle = 0.5 * x.lower + 0.5 * x.upper
     error = backend.xp.maximum(x.upper - middle, middle - x.lower)
     error = backend.where(error > 0, backend.up(error), 0.0)
-    return Form(None, middle, error, backend.up(abs(middle) + error))
+    return Form(None, middle, error, backend.size(-abs(middle), backend.up(abs(middle) + error)))
 
 
 def widen(backend: Backend, A: Array, count: int) -> Array:
@@ -97,7 +98,7 @@ def widen(backend: Backend, A: Array, count: int) -> Array:
     if not missing:
         return A
     zeros = backend.array(np.zeros((*A.shape[:-1], missing)))
-    return backend.xp.concatenate([A, zeros], -1) if backend.native else backend.xp.concat([A, zeros], -1)
+    return backend.concat([A, zeros], -1)
 
 
 def concretise(backend: Backend, inputs: Inputs, form: Form) -> Range:
@@ -109,6 +110,9 @@ def concretise(backend: Backend, inputs: Inputs, form: Form) -> Range:
         count = form.coefficients.shape[-1]
         middle = backend.dot(form.coefficients, centre[:, None, :count])
         reach = backend.dot(abs(form.coefficients), radius[:, None, :count])
+        if bool(backend.xp.isnan(reach).any()):  # 0 times an unbounded input is 0
+            steep = abs(form.coefficients)
+            reach = backend.where(steep == 0, 0.0, steep * radius[:, None, :count]).sum(-1)
         low, high = backend.down(low + middle), backend.up(high + middle)
         slack = backend.up(backend.up(slack + reach) + TINY)
     return Range(*backend.known(backend.down(low - slack), backend.up(high + slack)))
@@ -119,7 +123,7 @@ def concretise(backend: Backend, inputs: Inputs, form: Form) -> Range:
 
 def combine(
     backend: Backend, inputs: Inputs, forms: Sequence[Form], slopes: Sequence[Array | None], offset: Array, gap: Array
-) -> Form:  # fmt: skip
+) -> Form:
     """sum of slope * form + offset, up to gap; a slope None is 1."""
     slack = gamma(len(forms) + 4)
     A: Array | None = None
@@ -133,7 +137,8 @@ def combine(
         c = c + (form.constant if a is None else a * form.constant)
         error, size = error + steep * form.error, size + steep * form.size
     size = size * (1.0 + 4.0 * slack)
-    return Form(A, c, error * (1.0 + 4.0 * slack) + slack * size, size)
+    rounded = error * (1.0 + 4.0 * slack) + slack * size
+    return Form(A, c, rounded if all(a is None for a in slopes) else rounded + FLOOR, size)
 
 
 def affine_form(backend: Backend, form: Form, W: Array, b: Array) -> Form:
@@ -141,7 +146,7 @@ def affine_form(backend: Backend, form: Form, W: Array, b: Array) -> Form:
     slack = gamma(W.shape[1] + 4)
     V = abs(W)
     size = (form.size @ V.T + abs(b)) * (1.0 + 4.0 * slack) + TINY
-    error = (form.error @ V.T) * (1.0 + 4.0 * slack) + slack * size
+    error = (form.error @ V.T) * (1.0 + 4.0 * slack) + slack * size + FLOOR
     A = None if form.coefficients is None else backend.xp.matmul(W, form.coefficients)
     return Form(A, form.constant @ W.T + b, error, size)
 
@@ -161,13 +166,25 @@ def exact_form(backend: Backend, inputs: Inputs, node: Expr, forms: Sequence[For
             A = None if form.coefficients is None else -form.coefficients
             return Form(A, -form.constant, form.error, form.size)
         case e.Add():
-            return combine(backend, inputs, forms, [None] * len(forms), zero, zero)
+            return repeated(backend, combine(backend, inputs, forms, [None] * len(forms), zero, zero), node.size)
     assert rule is not None
     low, high = (zero if plane.offset is None else plane.offset for plane in (rule.lower, rule.upper))
     middle = 0.5 * low + 0.5 * high
     gap = backend.xp.maximum(high - middle, middle - low)
     gap = backend.where(gap > 0, gap * (1.0 + 1e-12) + TINY, 0.0)
-    return combine(backend, inputs, forms, rule.lower.slopes, middle, gap)
+    return repeated(backend, combine(backend, inputs, forms, rule.lower.slopes, middle, gap), node.size)
+
+
+def repeated(backend: Backend, form: Form, size: int) -> Form:
+    """A scalar's form in the place of a vector's."""
+    if form.constant.shape[-1] == size:
+        return form
+
+    def every(array: Array) -> Array:
+        return backend.xp.broadcast_to(array, (array.shape[0], size, *array.shape[2:]))
+
+    A = None if form.coefficients is None else every(form.coefficients)
+    return Form(A, every(form.constant), every(form.error), every(form.size))
 
 
 def _stack(backend: Backend, inputs: Inputs, forms: Sequence[Form]) -> Form:

@@ -45,9 +45,16 @@ class Relaxation:
 
 
 def relax(
-    backend: Backend, node: Expr, own: Range, args: Sequence[Expr], ranges: Sequence[Range], lower: Plane, upper: Plane,
-    *, exact: bool = False,
-) -> Relaxation:  # fmt: skip
+    backend: Backend,
+    node: Expr,
+    own: Range,
+    args: Sequence[Expr],
+    ranges: Sequence[Range],
+    lower: Plane,
+    upper: Plane,
+    *,
+    exact: bool = False,
+) -> Relaxation:
     """A relaxation from planes that are right before rounding; where one is not finite, the interval bound."""
     sizes = [backend.magnitude(x.lower, x.upper) for x in ranges]
     below = _settle(backend, node, lower, sizes, own.lower, -1.0)
@@ -57,11 +64,10 @@ def relax(
     return Relaxation(tuple(args), below, above, exact and finite, finite)
 
 
-def _settle(
-    backend: Backend, node: Expr, plane: Plane, sizes: Sequence[Array], fallback: Array, side: float
-) -> Plane:  # fmt: skip
+def _settle(backend: Backend, node: Expr, plane: Plane, sizes: Sequence[Array], fallback: Array, side: float) -> Plane:
     """Pay for rounding, and fall back to a constant where the plane is not finite."""
-    offset = plane.offset if plane.offset is not None else backend.xp.zeros_like(fallback)
+    zeros = backend.xp.zeros_like(fallback)
+    offset = zeros if plane.offset is None else plane.offset + zeros
     pads = [_pad(backend, slope, size) for slope, size in zip(plane.slopes, sizes, strict=True)]
     pad = sum(pads[1:], pads[0]) if pads else backend.xp.zeros_like(offset)
     slack = pad + gamma(node.size + 4) * abs(offset)
@@ -177,7 +183,7 @@ def planes(backend: Backend, x: Range, y: Range) -> tuple[Plane, Plane]:
 
 def _better(
     backend: Backend, x: Range, y: Range, first: tuple[Array, Array], second: tuple[Array, Array], side: float
-) -> Plane:  # fmt: skip
+) -> Plane:
     """p x + q y - p q for (p, q) one of two corners; side 1 is the plane below, -1 the plane above."""
 
     def worst(p: Array, q: Array) -> Array:
@@ -211,6 +217,7 @@ def _compose(backend: Backend, plane: Plane, same: Plane, opposite: Plane, y: Ra
     offset = backend.where(q >= 0, same.offset, opposite.offset)
     steep, shift = q * slope, q * offset
     size = backend.magnitude(y.lower, y.upper)
+    assert plane.offset is not None
     slack = 4.0 * UNIT * (abs(steep) * size + abs(shift) + abs(plane.offset)) + TINY
     return Plane((p, steep), plane.offset + shift + side * slack)
 

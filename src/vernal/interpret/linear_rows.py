@@ -18,7 +18,7 @@ import numpy as np
 from vernal.interpret.abstract import Range
 from vernal.interpret.linear_forms import Form, Inputs, widen
 from vernal.interpret.linear_relax import Plane, Relaxation
-from vernal.interpret.rounding import TINY, UNIT, Array, Backend, gamma
+from vernal.interpret.rounding import FLOOR, TINY, UNIT, Array, Backend, gamma
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 
@@ -37,6 +37,23 @@ class Graph:
     same: dict[Expr, Expr]  # nodes that stand for another
     sizes: Mapping[Expr, Array]  # the largest absolute value of each component
     norms: dict[Expr, tuple[Array, bool]]  # per affine layer and box: what rounding costs per unit of a row
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """Rows of a matrix, each with its negation, as groups of two; made block by block."""
+
+    backend: Backend
+    matrix: Array
+    places: Array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.places.shape[0], 2, self.matrix.shape[-1])
+
+    def __getitem__(self, part: slice) -> Array:
+        rows = self.matrix[self.places[part]]
+        return self.backend.xp.stack([rows, -rows], axis=1)
 
 
 class Rows:
@@ -169,15 +186,24 @@ class Rows:
             left = [(place, index) for place, index in left if turn[index] != place]
 
     def _relaxation(self, rule: Relaxation, L: Array) -> None:
+        if rule.lower is rule.upper and rule.lower.offset is None:
+            for arg, slope in zip(rule.args, rule.lower.slopes, strict=True):
+                self.spread(arg, L * self.take(slope)[:, None, :])
+            return
         above = self.backend.positive(L)
         below = L - above
-        for side, part in ((rule.lower, above), (rule.upper, below)):
-            self._offset(side, part, rule.finite)
-        for arg, low, high in zip(rule.args, rule.lower.slopes, rule.upper.slopes, strict=True):
-            if low is high:
-                self.spread(arg, L * self.take(low)[:, None, :])
+        self._offset(rule.lower, above, rule.finite)
+        self._offset(rule.upper, below, rule.finite)
+        last = len(rule.args) - 1
+        for i, (arg, low, high) in enumerate(zip(rule.args, rule.lower.slopes, rule.upper.slopes, strict=True)):
+            low, high = self.take(low)[:, None, :], self.take(high)[:, None, :]
+            if i == last:  # nobody needs the parts any more: in place, which is what makes long batches fast
+                above *= low
+                below *= high
+                above += below
+                self.spread(arg, above)
             else:
-                self.spread(arg, above * self.take(low)[:, None, :] + below * self.take(high)[:, None, :])
+                self.spread(arg, above * low + below * high)
 
     def _offset(self, side: Plane, part: Array, finite: bool) -> None:
         if side.offset is None:
@@ -210,8 +236,9 @@ def lower_bounds(rows: Rows) -> Array:
         centre, radius, _ = (rows.take(part) for part in rows.graph.inputs.ball)
         count = rows.coefficients.shape[-1]
         middle = backend.dot(rows.coefficients, centre[:, None, :count])
-        reach = backend.dot(abs(rows.coefficients), radius[:, None, :count])
+        reach = rows.weigh(abs(rows.coefficients), radius[:, :count])
         low = backend.down(backend.down(low + middle) - reach)
+    low = backend.down(low - FLOOR)
     return backend.where(backend.xp.isnan(low), -np.inf, low)
 
 

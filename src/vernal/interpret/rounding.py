@@ -10,6 +10,7 @@ Arrays are numpy's or torch's (on any device); a `Backend` hides the few names i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -19,6 +20,8 @@ import numpy as np
 Array = Any  # of float64 or bool, in numpy or torch
 UNIT = 2.0**-53
 TINY = 2.0**-1000  # far above what underflow can lose in any dot product, far below anything that matters
+LARGEST = 2.0**900  # values beyond count as unbounded, so that ...
+FLOOR = 2.0**-120  # ... the underflow of coefficients (2^-1075 each) times values stays far below this, however many
 PI = (3.141592653589793, 3.1415926535897936)  # the two floats around the circle number
 
 
@@ -70,6 +73,7 @@ class Backend:
         self.native = like is None or isinstance(like, np.ndarray)
         self.xp: Any = np if self.native else namespace(like)
         self.device: Any = None if like is None or self.native else like.device
+        self.on_host = self.native or str(self.device) == "cpu"
         self._arrays: dict[int, tuple[object, Array]] = {}
 
     def array(self, values: Any) -> Array:
@@ -106,6 +110,11 @@ class Backend:
         """The largest absolute value in a range."""
         return self.xp.maximum(abs(lower), abs(upper))
 
+    def size(self, lower: Array, upper: Array) -> Array:
+        """The largest absolute value in a range, infinite beyond what linear bounds compute with."""
+        found = self.magnitude(lower, upper)
+        return self.where(found > LARGEST, np.inf, found) if bool((found > LARGEST).any()) else found
+
     def nonzero(self, mask: Array) -> tuple[Array, ...]:
         """The indices of true entries, one array for each axis."""
         found: tuple[Array, ...] = np.nonzero(mask) if self.native else mask.nonzero(as_tuple=True)
@@ -117,7 +126,13 @@ class Backend:
             return np.where(mask, x, y)
         import torch
 
+        if isinstance(x, float) and isinstance(y, float):  # torch would make single precision of two plain numbers
+            x = torch.tensor(x, dtype=torch.float64, device=mask.device)
         return torch.where(mask, x, y)
+
+    def concat(self, parts: Sequence[Array], axis: int) -> Array:
+        """Arrays one after the other along an axis."""
+        return np.concatenate(parts, axis) if self.native else self.xp.concat(list(parts), axis=axis)
 
     def known(self, lower: Array, upper: Array) -> tuple[Array, Array]:
         """Bounds in which a nan (inf - inf, 0 * inf) is the whole line."""

@@ -15,13 +15,11 @@ from fractions import Fraction
 from vernal.errors import UnsupportedFormula
 from vernal.logic.formula import Always, And, Atom, Eventually, Formula, Next, Not, Or, Quantifier, Release, Until, Weak
 from vernal.logic.normal import FALSITY, TRUTH, Logic, classify, fold, nnf, rebuild
-from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr
+from vernal.model.terms import terms
 
 MAX_TERMS = 256  # conjunctions of a disjunctive normal form; beyond, nobody looks
-
-Linear = dict[Expr, Fraction]  # coefficients; the key `ONE` is the constant
 
 
 def is_vacuous(formula: Formula) -> bool:
@@ -138,38 +136,10 @@ def _constraint(atom: Expr, positive: bool) -> tuple[object, str, Fraction]:
     if not isinstance(atom, e.Compare):
         return atom, "==", Fraction(positive)
     op = atom.op if positive else OPPOSITE[atom.op]
-    form = linear(atom.args[0], Fraction(1))
-    for node, coefficient in linear(atom.args[1], Fraction(-1)).items():
-        form[node] = form.get(node, Fraction(0)) + coefficient
-    constant = form.pop(ONE, Fraction(0))
-    terms = [(node, coefficient) for node, coefficient in form.items() if coefficient]
-    if not terms:
+    left, right = atom.args
+    form, constant = terms((left, Fraction(1)), (right, Fraction(-1)))
+    if not form:
         return NOTHING, op, -constant
-    lead = min(terms, key=lambda term: id(term[0]))[1]
-    key = frozenset((node, coefficient / lead) for node, coefficient in terms)
+    lead = min(form.items(), key=lambda term: id(term[0]))[1]
+    key = frozenset((node, coefficient / lead) for node, coefficient in form.items())
     return key, op if lead > 0 else MIRROR[op], -constant / lead
-
-
-ONE = build.const(1)
-
-
-def linear(root: Expr, scale: Fraction) -> Linear:
-    """The scaled expression as a sum of coefficients times whatever is not itself a sum or a constant multiple."""
-    result: Linear = {}
-    waiting: list[tuple[Expr, Fraction]] = [(root, scale)]
-    while waiting:
-        node, factor = waiting.pop()
-        match node:
-            case e.Const(values=(value,)):
-                result[ONE] = result.get(ONE, Fraction(0)) + factor * value
-            case e.Add(args=args):
-                waiting.extend((arg, factor) for arg in args)
-            case e.Neg(args=(arg,)):
-                waiting.append((arg, -factor))
-            case e.Mul(args=(e.Const(values=(value,)), arg)) | e.Mul(args=(arg, e.Const(values=(value,)))):
-                waiting.append((arg, factor * value))
-            case e.Div(args=(arg, e.Const(values=(value,)))):
-                waiting.append((arg, factor / value))
-            case _:
-                result[node] = result.get(node, Fraction(0)) + factor
-    return result

@@ -12,6 +12,7 @@ from vernal.errors import TypeClash
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Occurrence, Operand, Shape
 from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort, join
+from vernal.model.terms import terms
 
 MAX_EXPONENT = 1000  # numerator and denominator of an exponent; more is a typing error or an attack
 MAX_BITS = 100_000  # a folded constant longer than this is refused
@@ -30,7 +31,7 @@ def const(value: Operand) -> Expr:
     try:
         number = Fraction(value)
     except (ValueError, ZeroDivisionError):
-        raise TypeClash(f"{value!r} is not a number; use the label of an enum through vn.label") from None
+        raise TypeClash(f"{value!r} is not a number; for a label write vn.equals(x, 'LABEL')") from None
     return e.Const((), INT if number.denominator == 1 else REAL, (), (number,))
 
 
@@ -221,6 +222,38 @@ def apply(function: e.Function, x: Operand) -> Expr:
     return e.Nonlinear((a,), REAL, a.shape, function)
 
 
+def sin(x: Operand) -> Expr:
+    return apply(e.Function.SIN, x)
+
+
+def cos(x: Operand) -> Expr:
+    return apply(e.Function.COS, x)
+
+
+def tan(x: Operand) -> Expr:
+    return apply(e.Function.TAN, x)
+
+
+def tanh(x: Operand) -> Expr:
+    return apply(e.Function.TANH, x)
+
+
+def exp(x: Operand) -> Expr:
+    return apply(e.Function.EXP, x)
+
+
+def log(x: Operand) -> Expr:
+    return apply(e.Function.LOG, x)
+
+
+def sqrt(x: Operand) -> Expr:
+    return apply(e.Function.SQRT, x)
+
+
+def sigmoid(x: Operand) -> Expr:
+    return apply(e.Function.SIGMOID, x)
+
+
 # Truth ----------------------------------------------------------------------------------------------------------------
 
 
@@ -286,6 +319,8 @@ def implies(p: Operand, q: Operand) -> Expr:
 
 def if_(condition: Operand, then: Operand, otherwise: Operand) -> Expr:
     """`then` where the condition is true, else `otherwise`; a draw in the branch not taken does not exist."""
+    if isinstance(condition, bool):
+        raise TypeClash("the condition of if is a plain Python truth value: == compares objects, use vn.eq(a, b)")
     (c,) = _truths("if", condition)
     a, b = const(then), const(otherwise)
     sort = join_sorts("if", a, b)
@@ -332,11 +367,23 @@ def choose(*options: Operand, name: str = "choose") -> Expr:
 
 
 def between(low: Operand, high: Operand, name: str = "between") -> Expr:
-    """A disturbance from an interval; every call is its own draw."""
+    """A disturbance between two ends; every call is its own draw.
+
+    Constant ends have to be in order. Ends that depend on the state mean the interval between them, whichever is lower.
+    """
     a, b = _numbers("between", low, high)
-    if isinstance(a, e.Const) and isinstance(b, e.Const) and a.values > b.values:
-        raise TypeClash(f"between({a.values[0]}, {b.values[0]}) is an inverted interval")
+    if isinstance(a, e.Const) and isinstance(b, e.Const):
+        if any(a.values[i % a.size] > b.values[i % b.size] for i in range(max(a.size, b.size))):
+            raise TypeClash(f"between({a.values[0]}, {b.values[0]}) is an inverted interval")
+    elif not _in_order(a, b):
+        a, b = minimum(a, b), maximum(a, b)
     return e.Between((a, b), REAL, shape_of("between", a, b), Occurrence(name))
+
+
+def _in_order(low: Expr, high: Expr) -> bool:
+    """Whether one end is the other plus a constant that is not negative, as in `between(x - 1, x + 1)`."""
+    rest, width = terms((high, Fraction(1)), (low, Fraction(-1)))
+    return not rest and width >= 0 and not (low.shape or high.shape)
 
 
 # Vectors --------------------------------------------------------------------------------------------------------------

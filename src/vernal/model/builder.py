@@ -1,8 +1,7 @@
 """Systems written in Python: functions are called once, with names in place of numbers, and return the graph.
 
     network = vn.read_network("thermostat.onnx")
-    room = vn.system(
-        "room",
+    room = vn.System(
         state={"T": vn.real(10, 30), "heater": vn.enum("OFF", "ON")},
         init={"T": vn.interval(19, 21), "heater": "OFF"},
         agents={"control": vn.agent(network, observe=lambda s: [(s.T - 20) / 10], labels="heater")},
@@ -157,7 +156,7 @@ def without_memory(network: Network) -> Network:
 
 
 def system(
-    name: str,
+    name: str = "system",
     *,
     state: Mapping[str, Declaration],
     init: Mapping[str, Initial],
@@ -255,10 +254,17 @@ def _make(name: str, prepared: _Prepared, visible: Names) -> Agent:
 def _trace_step(
     step: Callable[[Names], Mapping[str, Operand]], names: Names, declared: Mapping[str, Variable]
 ) -> dict[str, Expr]:
-    following = {n: build.const(x) for n, x in step(names).items()}
+    following = {n: _value(_declared(declared, n), x) for n, x in step(names).items()}
     for n, x in following.items():
-        check_next(_declared(declared, n), x)
+        check_next(declared[n], x)
     return following
+
+
+def _value(variable: Variable, given: Operand) -> Expr:
+    """A next value; a plain label is one of the variable's own."""
+    if isinstance(given, str) and variable.sort.kind is Kind.ENUM:
+        return build.label(variable.sort, given)
+    return build.const(given)
 
 
 def name_draws(lets: Mapping[str, Expr], following: Mapping[str, Expr]) -> tuple[dict[str, Expr], dict[str, Expr]]:

@@ -117,6 +117,15 @@ class Expr(metaclass=_Interned):
     def __getitem__(self, index: int) -> Expr:
         return _made("component", self, index)
 
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str | int | float | Fraction):
+            raise TypeError(
+                "== on expressions compares objects; write vn.eq(a, b), or vn.equals(a, 'LABEL') for a label"
+            )
+        return self is other
+
+    __hash__ = object.__hash__
+
     def __bool__(self) -> bool:
         raise TypeError("an expression has no truth value; use &, |, ~ and vn.If instead of and, or, not and if")
 

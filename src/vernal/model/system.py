@@ -15,7 +15,7 @@ from vernal.errors import TypeClash
 from vernal.model import build
 from vernal.model.build import TRUE
 from vernal.model.expr import Argmax, Between, Choose, Expr, Role, Var
-from vernal.model.graph import decisions, exclusive, order, substitute
+from vernal.model.graph import decisions, draws, exclusive, order, substitute
 from vernal.model.network import Network
 from vernal.model.sorts import Sort
 
@@ -163,12 +163,21 @@ def _close(system: System) -> Step:
     *resolved, enabled = substitute([*following, *updates, system.enabled], closed)
     actions = {agent.name: closed[agent.var] for agent in system.agents}
     lets = {n: closed[build.var(n, x.sort, x.shape, Role.LET)] for n, x in system.lets.items()}
+    _refuse_drawn(enabled, list(actions.values()))
     count = len(system.state)
     next_state, next_memory = tuple(resolved[:count]), tuple(resolved[count:])
     names = _name_decisions(system, [*actions.values(), *lets.values(), enabled, *next_state, *next_memory])
     state = tuple(variable.var for variable in system.state)
     memory = tuple(slot.var for slot in system.slots)
     return Step(state, memory, actions, lets, next_state, next_memory, enabled, names)
+
+
+def _refuse_drawn(enabled: Expr, actions: list[Expr]) -> None:
+    """Whether there is a step is known before its draws; those an agent saw belong to the position, like its action."""
+    seen = set(draws(actions))
+    late = [draw.occurrence.name for draw in draws([enabled]) if draw not in seen]
+    if late:
+        raise TypeClash(f"whether a step is enabled cannot depend on what is drawn in it ({', '.join(late)})")
 
 
 def _resolve_all(named: Mapping[Expr, Expr]) -> dict[Expr, Expr]:

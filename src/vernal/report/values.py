@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 
 from vernal.evidence.trace import Enclosure, Number, Trace, TraceStep, Value
@@ -28,7 +29,15 @@ def as_float(value: Number) -> float:
 def number(value: Number | float) -> str:
     """A number on its own, to six significant digits."""
     shown = value if isinstance(value, float) else as_float(value)
-    return f"{shown:.{DIGITS}g}"
+    return f"{shown:.{DIGITS}g}" if isinstance(value, float) or math.isfinite(shown) else _beyond_floats(value)
+
+
+def _beyond_floats(value: Number) -> str:
+    """A number too large for a float, in the same manner."""
+    exact = value.middle if isinstance(value, Enclosure) else value
+    context = Context(prec=DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN)
+    quotient = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
+    return f"{quotient.normalize(context):e}"
 
 
 def scalar(value: Number, sort: Sort) -> str:
@@ -43,7 +52,7 @@ def scalar(value: Number, sort: Sort) -> str:
 def numbers(values: Sequence[Number]) -> list[str]:
     """A column of numbers with equally many decimals, so that the points stand below each other."""
     floats = [as_float(value) for value in values]
-    shortest = [f"{value:.{DIGITS}g}" for value in floats]
+    shortest = [number(value) for value in values]
     if any("e" in text or "n" in text for text in shortest):
         return shortest
     places = max((len(text.partition(".")[2]) for text in shortest), default=0)

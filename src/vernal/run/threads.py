@@ -1,4 +1,4 @@
-"""One BLAS thread: our matrix products are small and many, and threads that wait for each other cost more than they do."""
+"""One BLAS thread: our matrix products are small and many, and threads that wait for each other cost more than help."""
 
 from __future__ import annotations
 
