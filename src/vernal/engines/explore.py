@@ -1,0 +1,335 @@
+"""Exploration of all paths by batches of pieces: the fast front of engine `paths`.
+
+Position by position, pieces are divided by what their discrete decisions can come out as: the atoms of the residual
+formula first, then the guard, the agents' choices, the branches and the draws of the step. In between everything is
+affine. Equal pieces are merged, so that work grows with distinct states and not with paths. All of it contains the
+real executions (OVER): when every piece has come to a residual that is true, the claim holds of all paths. A piece
+whose residual is false is a candidate, replayed exactly; what cannot be confirmed is left to exact arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+import numpy as np
+
+from vernal.engines.base import Question
+from vernal.engines.decide import Layout, decide, outcomes
+from vernal.engines.batches import Floats, Pieces, join, merge
+from vernal.engines.trails import Taken, Trails
+from vernal.errors import VernalError
+from vernal.evidence.trace import Trace
+from vernal.interpret.linear import Linear
+from vernal.interpret.rounding import TINY, float_above, float_below, gamma
+from vernal.logic.formula import Formula
+from vernal.logic.normal import atoms
+from vernal.logic.progress import FALSE, TRUE, Obligation, Obligations
+from vernal.model.build import TRUE as TRUE_EXPR
+from vernal.model.expr import Argmax, Between, Choose, Const, Expr
+from vernal.model.fold import next_decision, specialise
+from vernal.model.sorts import INT, REAL
+from vernal.reduce.initial import Box
+from vernal.run.budget import Budget
+
+MAX_OPEN = 200  # sets left to exact arithmetic
+MAX_PIECES = 2_000_000  # of one level; beyond, memory is the limit
+
+State = tuple[Fraction | None, ...]  # the value of each state variable that is a constant of the piece; None for others
+
+
+@dataclass(frozen=True)
+class Key:
+    """What the pieces of a batch have in common."""
+
+    discrete: State
+    residual: Obligation
+    parameters: int
+
+
+@dataclass
+class Outcome:
+    """How an exploration ended: all paths keep the formula unless a trace says otherwise or boxes are left open."""
+
+    trace: Trace | None = None
+    open: list[Box] = field(default_factory=list)
+    statistics: dict[str, int | float | str] = field(default_factory=dict)
+    steps: int = 0  # every path keeps the formula so far up to here
+
+
+class Explorer:
+    """One exploration from a set of initial boxes."""
+
+    def __init__(self, question: Question, path: Formula, boxes: Sequence[Box], budget: Budget) -> None:
+        """`path` is the LTL formula that every path has to keep for the question's answer to be yes."""
+        self.question, self.budget = question, budget
+        self.system = question.system
+        self.step = self.system.step
+        self.trails = Trails(question, boxes)
+        self.atoms = atoms(path)
+        self.obligations = Obligations()
+        self.start = self.obligations.of(path, total=self.step.enabled is TRUE_EXPR)
+        self.frontier: dict[Key, list[Pieces]] = {}
+        self.after: dict[Key, list[Pieces]] = {}
+        self.widths = np.zeros(0)
+        self.outcome = Outcome()
+        self._specialised: dict[tuple[tuple[Expr, ...], Expr, Expr], tuple[Expr, ...]] = {}
+        for index, box in enumerate(boxes):
+            self._enter(index, box)
+
+    # The initial set
+
+    def _enter(self, index: int, box: Box) -> None:
+        discrete = tuple(self._constant(box, node) for node in self.step.inputs)
+        nodes = [node for node, value in zip(self.step.inputs, discrete, strict=True) if value is None]
+        ends = [(float_below(low), float_above(high)) for node in nodes for low, high in box.ends[node]]
+        wide = [at for at, (low, high) in enumerate(ends) if high > low]
+        lower, upper = (np.array([[ends[at][side] for at in wide]]).reshape(1, len(wide)) for side in (0, 1))
+        A = np.zeros((1, len(ends), len(wide)))
+        A[0, wide, np.arange(len(wide))] = 1.0
+        c = np.array([[0.0 if at in wide else low for at, (low, _) in enumerate(ends)]]).reshape(1, len(ends))
+        places = [(node, component) for node in nodes for component in range(node.size)]
+        trail = np.array([self.trails.root(index, [places[at] for at in wide])])
+        if len(wide) > len(self.widths):
+            self.widths = np.pad(self.widths, (0, len(wide) - len(self.widths)))
+        self.widths[: len(wide)] = np.maximum(self.widths[: len(wide)], (upper - lower)[0])
+        pieces = Pieces(lower, upper, A, c, np.zeros_like(c), trail)
+        self.frontier.setdefault(Key(discrete, self.start, len(wide)), []).append(pieces)
+
+    def _constant(self, box: Box, node: Expr) -> Fraction | None:
+        """The value of a variable that is discrete in a piece: labels, truth values, and integers that are known."""
+        if node.sort == REAL or node.shape:
+            return None
+        low, high = box.ends[node][0]
+        if low != high:
+            raise NotExplorable(f"{node} starts with several discrete values in one box")
+        return low
+
+    # Levels
+
+    def run(self, horizon: int) -> Outcome:
+        """Explore up to the horizon, or to the first confirmed violation."""
+        for t in range(horizon + 1):
+            self.after = {}
+            total = 0
+            for key, batches in list(self.frontier.items()):
+                self.budget.check()
+                pieces = self._merged(batches)
+                total += len(pieces)
+                self.budget.progress(f"paths: step {t} of {horizon}, {total:,} pieces", t / (horizon + 1))
+                self._position(key, pieces)
+                if self.outcome.trace is not None:
+                    return self.outcome
+            self._count("pieces", total)
+            self.frontier = self.after
+            self.outcome.steps = t
+        return self.outcome
+
+    def _merged(self, batches: Sequence[Pieces]) -> Pieces:
+        pieces, pairs = merge(join(batches))
+        if pairs is not None:
+            self.trails.merged(pairs)
+        if len(pieces) > MAX_PIECES:
+            raise NotExplorable(f"more than {MAX_PIECES:,} distinct sets at one step")
+        return pieces
+
+    def _count(self, name: str, number: int) -> None:
+        self.outcome.statistics[name] = int(self.outcome.statistics.get(name, 0)) + number
+
+    # One position
+
+    def _position(self, key: Key, pieces: Pieces) -> None:
+        """Decide the atoms that matter, then take the step."""
+        roots = [*(self.step.resolve(atom) for atom in self.atoms), self.step.enabled]
+        roots += [*self.step.next_state, *self.step.next_memory]
+        here = tuple(specialise(roots, self._discrete(key.discrete)))
+        layout = self._layout(key.discrete)
+        stack: list[Branch] = [Branch(here, key.residual, pieces, ())]
+        while stack and self.outcome.trace is None:
+            self.budget.check()
+            branch = stack.pop()
+            if len(branch.pieces):
+                stack += self._advance(layout, branch)
+
+    def _advance(self, layout: Layout, branch: Branch) -> list[Branch]:
+        """One decision further: the atoms', then whether there is a step, then the step's."""
+        if branch.residual == TRUE:
+            return []
+        if branch.residual == FALSE:
+            self._suspect(branch)
+            return []
+        atom = self.obligations.atom_now(branch.residual)
+        if atom is not None:
+            return self._decide_atom(atom, layout, branch)
+        enabled, *following = branch.here[len(self.atoms) :]
+        decision = next_decision([enabled])
+        if decision is not None:
+            return self._branch(decision, layout, branch)
+        if not _truth(enabled):
+            if not self.obligations.end(branch.residual):
+                self._suspect(branch)
+            return []
+        decision = next_decision(following)
+        if decision is not None:
+            return self._branch(decision, layout, branch)
+        self._arrive(layout, branch, following)
+        return []
+
+    def _decide_atom(self, atom: Expr, layout: Layout, branch: Branch) -> list[Branch]:
+        value = branch.here[self.atoms.index(atom)]
+        decision = next_decision([value])
+        if decision is not None:
+            return self._branch(decision, layout, branch)
+        return [replace(branch, residual=self.obligations.assume(branch.residual, atom, _truth(value)))]
+
+    def _branch(self, decision: Expr, layout: Layout, branch: Branch) -> list[Branch]:
+        if isinstance(decision, Choose):
+            name = self.trails.name(decision)
+            return [
+                replace(branch, here=self._with(branch.here, decision, option), taken=(*branch.taken, (name, index)))
+                for index, option in enumerate(decision.args)
+            ]
+        decided = decide(decision, layout, branch.pieces, self.widths, self.budget.check)
+        self._count("decided", len(branch.pieces))
+        branches = []
+        for index, outcome in enumerate(outcomes(decision)):
+            chosen = decided.mask[:, index]
+            if chosen.any():
+                note = ((self.trails.name(decision), index),) if isinstance(decision, Argmax) else ()
+                here = self._with(branch.here, decision, outcome)
+                pieces = decided.pieces.rows(chosen)
+                branches.append(Branch(here, branch.residual, pieces, (*branch.taken, *note)))
+        return branches
+
+    def _with(self, here: tuple[Expr, ...], decision: Expr, outcome: Expr) -> tuple[Expr, ...]:
+        key = (here, decision, outcome)
+        if key not in self._specialised:
+            self._specialised[key] = tuple(specialise(here, {decision: outcome}))
+        return self._specialised[key]
+
+    def _discrete(self, state: State) -> dict[Expr, Expr]:
+        pairs = zip(self.step.inputs, state, strict=True)
+        return {node: Const((), node.sort, (), (value,)) for node, value in pairs if value is not None}
+
+    def _layout(self, state: State) -> Layout:
+        return Layout(tuple(n for n, value in zip(self.step.inputs, state, strict=True) if value is None))
+
+    def _suspect(self, branch: Branch) -> None:
+        """Pieces on which the formula seems false: an exact path shows it, or exact arithmetic has to look."""
+        pieces = branch.pieces
+        for row in range(len(pieces)):
+            self.budget.check()
+            trail, lower, upper = int(pieces.trail[row]), pieces.lower[row], pieces.upper[row]
+            trace = self.trails.violation(trail, lower, upper, branch.taken)
+            self._count("replayed", 1)
+            if trace is not None:
+                self.outcome.trace = trace
+                return
+            self.outcome.open += self.trails.box_of(trail, lower, upper)
+            if len(self.outcome.open) > MAX_OPEN:
+                raise NotExplorable("too many sets are left open at margin zero")
+
+    # The next position
+
+    def _arrive(self, layout: Layout, branch: Branch, following: Sequence[Expr]) -> None:
+        """Every decision is taken: the next state is affine, or bounded by forms, and its discrete part is constant."""
+        rows = branch.pieces
+        pairs = list(zip(self.step.inputs, following, strict=True))
+        discrete = tuple(_discrete_value(node, value) for node, value in pairs)
+        linear = layout.linear(rows)
+        numbers = [value for (_, value), known in zip(pairs, discrete, strict=True) if known is None]
+        for value in numbers:
+            linear.need(value)
+        forms = [image(linear, value, len(rows)) for value in numbers]
+        draws = linear.inputs.names[rows.parameters :]
+        A, c, error = _stacked(forms, linear.inputs.count, len(rows))
+        lower, upper = rows.lower, rows.upper
+        if draws:
+            whole = linear.inputs.range
+            lower, upper = (np.broadcast_to(end, (len(rows), end.shape[1])) for end in (whole.lower, whole.upper))
+        names = tuple(self.trails.name(node) for node, _ in draws if isinstance(node, Between))
+        pieces = Pieces(lower, upper, A, c, error, self.trails.extend(rows.trail, branch.taken, names))
+        self._remember_widths(pieces)
+        residual = self.obligations.step(branch.residual)
+        self.after.setdefault(Key(discrete, residual, pieces.parameters), []).append(pieces)
+
+    def _remember_widths(self, pieces: Pieces) -> None:
+        known = len(self.widths)
+        if pieces.parameters > known:
+            more = (pieces.upper - pieces.lower)[:, known:].max(axis=0)
+            self.widths = np.concatenate([self.widths, more])
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Pieces on their way through the decisions of one position."""
+
+    here: tuple[Expr, ...]  # atoms, guard and next values, as far as they are decided
+    residual: Obligation
+    pieces: Pieces
+    taken: Taken
+
+
+class NotExplorable(VernalError):
+    """This front end cannot go on; the message says why."""
+
+
+def _truth(node: Expr) -> bool:
+    if not isinstance(node, Const):
+        raise NotExplorable("a condition is not decided by comparisons, argmax and choices alone")
+    return bool(node.value)
+
+
+def _discrete_value(node: Expr, value: Expr) -> Fraction | None:
+    """The value of a variable that is a constant of the piece; reals and memories are always kept as numbers."""
+    if node.sort == REAL or node.shape:
+        return None
+    if isinstance(value, Const):
+        return value.value
+    if node.sort != INT:
+        raise NotExplorable("a discrete value is not decided by comparisons, argmax and choices alone")
+    return None
+
+
+def image(linear: Linear, node: Expr, batch: int) -> tuple[Floats | None, Floats, Floats]:
+    """A node as A p + c, up to error, over the inputs: its form if it has one, else the middle of its linear bounds."""
+    form = linear.forms.get(node)
+    shape = (batch, node.size)
+    if form is not None:
+        A = (
+            None
+            if form.coefficients is None
+            else np.broadcast_to(form.coefficients, (*shape, form.coefficients.shape[-1]))
+        )
+        return A, np.broadcast_to(form.constant, shape), np.broadcast_to(form.error, shape)
+    bounds = linear.form(node)
+    A = 0.5 * bounds.lower_coefficients + 0.5 * bounds.upper_coefficients
+    half = 0.5 * (bounds.upper_coefficients - bounds.lower_coefficients)
+    whole = linear.inputs.range
+    centre, radius = 0.5 * whole.lower + 0.5 * whole.upper, 0.5 * (whole.upper - whole.lower)
+    middle = np.einsum("bnm,bm->bn", half, np.broadcast_to(centre, (batch, centre.shape[1])))
+    reach = middle + np.einsum("bnm,bm->bn", np.abs(half), np.broadcast_to(radius, (batch, radius.shape[1])))
+    low, high = bounds.lower_constants - reach, bounds.upper_constants + reach
+    c = 0.5 * low + 0.5 * high
+    largest = np.maximum(np.abs(whole.lower), np.abs(whole.upper))
+    size = (
+        np.abs(low)
+        + np.abs(high)
+        + np.einsum("bnm,bm->bn", np.abs(A) + np.abs(half), np.broadcast_to(largest, (batch, largest.shape[1])))
+    )
+    return A, c, (0.5 * (high - low) + gamma(2 * A.shape[-1] + 16) * size) * (1 + 1e-14) + TINY
+
+
+def _stacked(
+    forms: Sequence[tuple[Floats | None, Floats, Floats]], count: int, batch: int
+) -> tuple[Floats, Floats, Floats]:
+    if not forms:
+        return np.zeros((batch, 0, count)), np.zeros((batch, 0)), np.zeros((batch, 0))
+    A = np.zeros((batch, sum(c.shape[1] for _, c, _ in forms), count))
+    start = 0
+    for coefficients, c, _ in forms:
+        if coefficients is not None:
+            A[:, start : start + c.shape[1], : coefficients.shape[-1]] = coefficients
+        start += c.shape[1]
+    return A, np.concatenate([c for _, c, _ in forms], axis=1), np.concatenate([e for _, _, e in forms], axis=1)
