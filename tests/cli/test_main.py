@@ -17,7 +17,7 @@ from vernal.cli.interrupt import Terminated
 from vernal.cli.main import app, main
 from vernal.errors import MissingExtra
 
-COMMANDS = ("check", "sweep", "replay", "simulate", "explain", "convert", "solvers", "schema")
+COMMANDS = ("check", "sweep", "replay", "simulate", "explain", "convert", "solvers", "schema", "verify", "supports")
 HEAVY = ("numpy", "scipy", "onnx", "h5py", "flint", "matplotlib", "lark", "msgspec", "rich", "highspy")
 
 
@@ -134,5 +134,5 @@ def test_the_shell_completes_commands_and_engines() -> None:
         ran = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **words}, check=True)
         return set(ran.stdout.split())
 
-    assert completed("vernal s") == {"sweep", "simulate", "solvers", "schema"}
+    assert completed("vernal s") == {"sweep", "simulate", "solvers", "schema", "supports"}
     assert completed("vernal check room.toml --engine ") >= {"auto", "falsify", "bounds"}

@@ -131,3 +131,8 @@ def test_a_bad_cell_is_named_and_ends_with_2(tmp_path: Path, answer: Answer, cap
 def test_only_parameters_can_be_swept(tmp_path: Path, capsys: Said) -> None:
     assert main(["sweep", room(tmp_path), "--over", "T=1,2"]) == 2
     assert "no parameter 'T'" in capsys.readouterr().err
+
+
+def test_a_parameter_is_swept_or_set_but_not_both(tmp_path: Path, capsys: Said) -> None:
+    assert main(["sweep", room(tmp_path), "--over", "k=1,2", "--set", "k=3"]) == 2
+    assert "--over and --set both give k" in capsys.readouterr().err

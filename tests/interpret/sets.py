@@ -72,7 +72,7 @@ def samples(draw: st.DrawFn, ends: Ends, roots: Sequence[Expr]) -> tuple[list[ex
             value = draw(st.sampled_from([Fraction(-100), Fraction(0), Fraction(1, 3), Fraction(100)]))
             taken[node] = (value,) * node.size if node.shape else value
     outcome = exact.run(roots, point, taken, lenient=True)
-    reached: dict[Expr, Any] = {node: value for node, value in outcome.reached.items()}
+    reached: dict[Expr, Any] = dict(outcome.reached.items())
     return outcome.values, point | reached
 
 

@@ -114,7 +114,7 @@ def test_weights_of_very_different_sizes(mode: Mode) -> None:
 def test_unbounded_inputs_hurt_only_those_who_use_them() -> None:
     linear = Linear(box(x=(-1, 1), y=(-np.inf, np.inf)))
     assert linear.range(build.relu(X) - X).upper[0] <= 1 + 1e-9
-    assert linear.truth(X <= 2 + build.absolute(X)).must[0]
+    assert linear.truth(2 + build.absolute(X) >= X).must[0]
     assert linear.truth(build.compare("<=", X + Y - Y, 1)).may[0]
     for node in (Y, X + Y, build.relu(Y), Y * Y, X * Y, build.if_(X < 0, Y, X), build.div(1, Y)):
         form = linear.form(node)
@@ -258,6 +258,18 @@ def test_boxes_decide_differently_in_one_batch() -> None:
     found = Linear({X: Range(np.array([-2.0, 1, -1]), np.array([-1.0, 2, 1]))}).range(node)
     assert found.lower.tolist() == pytest.approx([-2, 10, -1], abs=1e-9)
     assert found.upper.tolist() == pytest.approx([-1, 10, 10], abs=1e-9)
+
+
+def test_a_scalar_branch_of_a_vector_goes_with_every_component() -> None:
+    """A decided branch, or a scaled scalar, leaves a scalar's form where a vector's is wanted."""
+    v = build.var("v", shape=(3,), role=e.Role.INPUT)
+    boxes_: dict[Expr, Value] = {**box(x=(1, 2)), v: Range(np.zeros((1, 3)), np.ones((1, 3)))}
+    linear = Linear(boxes_)
+    for node in (build.if_(X > 0, X, v), build.if_(X > 0, v, X) * 0 + X, build.concat(X, X, X) * 1 + 0 * v):
+        form = linear.form(node)
+        assert form.lower_coefficients.shape == (1, 3, 4)
+        assert form.lower[0].tolist() == pytest.approx([1, 1, 1], abs=1e-9)
+        assert form.upper[0].tolist() == pytest.approx([2, 2, 2], abs=1e-9)
 
 
 def test_batches_do_not_mix() -> None:

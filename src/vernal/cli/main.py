@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from vernal.cli import check, convert, exits, explain, replay, schema, simulate, solvers, sweep
+from vernal.cli import check, convert, exits, explain, replay, schema, simulate, solvers, supports, sweep, verify
 from vernal.cli.clock import invoked, process_start
 from vernal.cli.interrupt import exit_code, watching
 from vernal.cli.stream import drop_output, say
@@ -59,7 +59,7 @@ def _root(
     """Options of the program itself."""
 
 
-for _module in (check, sweep, replay, simulate, explain, convert, solvers, schema):
+for _module in (check, sweep, replay, simulate, explain, convert, verify, supports, solvers, schema):
     _module.register(app)
 
 

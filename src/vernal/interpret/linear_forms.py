@@ -177,14 +177,14 @@ def exact_form(backend: Backend, inputs: Inputs, node: Expr, forms: Sequence[For
 
 def repeated(backend: Backend, form: Form, size: int) -> Form:
     """A scalar's form in the place of a vector's."""
-    if form.constant.shape[-1] == size:
+    A = form.coefficients
+    if form.constant.shape[-1] == size and (A is None or A.shape[1] == size):
         return form
 
     def every(array: Array) -> Array:
         return backend.xp.broadcast_to(array, (array.shape[0], size, *array.shape[2:]))
 
-    A = None if form.coefficients is None else every(form.coefficients)
-    return Form(A, every(form.constant), every(form.error), every(form.size))
+    return Form(None if A is None else every(A), every(form.constant), every(form.error), every(form.size))
 
 
 def _stack(backend: Backend, inputs: Inputs, forms: Sequence[Form]) -> Form:

@@ -1,0 +1,1 @@
+"""Measurements: run one with `python -m benchmarks.NAME`."""

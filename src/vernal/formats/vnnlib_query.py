@@ -1,0 +1,144 @@
+"""A network query as data: tensors, and linear constraints on their elements.
+
+The elements of input and output are numbered in the order of their declaration, row by row; a constraint knows them by
+number. `satisfied` reads the query as written, at one point, in rationals: whatever was done to find a point, this is
+what it has to pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from math import prod
+
+from vernal.model.build import COMPARISONS
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """A linear term: coefficients by element, and a constant."""
+
+    terms: Mapping[int, Fraction] = field(default_factory=dict)
+    constant: Fraction = Fraction(0)
+
+    def scaled(self, factor: Fraction) -> Linear:
+        if factor == 0:
+            return Linear()
+        return Linear({index: factor * value for index, value in self.terms.items()}, factor * self.constant)
+
+    def value(self, point: Sequence[Fraction]) -> Fraction:
+        return sum((factor * point[index] for index, factor in self.terms.items()), self.constant)
+
+
+def total(parts: Sequence[Linear]) -> Linear:
+    """The sum; what cancels is gone."""
+    terms: dict[int, Fraction] = {}
+    for part in parts:
+        for index, factor in part.terms.items():
+            terms[index] = terms.get(index, Fraction(0)) + factor
+    kept = {index: factor for index, factor in terms.items() if factor}
+    return Linear(kept, sum((part.constant for part in parts), Fraction(0)))
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`term op 0`, with op one of `<`, `<=`, `==` and `!=`."""
+
+    op: str
+    term: Linear
+
+    def holds(self, point: Sequence[Fraction]) -> bool:
+        return COMPARISONS[self.op](self.term.value(point), Fraction(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Junction:
+    """All of the arguments (`and`), or at least one of them (`or`)."""
+
+    op: str
+    args: tuple[Constraint, ...]
+
+
+Constraint = Comparison | Junction
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A declared input or output; `shape` is None in VNN-LIB 1, where every element has a name of its own."""
+
+    name: str
+    size: int
+    shape: tuple[int, ...] | None = None
+    sort: str = "Real"  # as written
+    onnx: str | None = None  # the name of the node it stands for, where one is given
+
+    def elements(self) -> list[str]:
+        """How its elements are written, row by row."""
+        if self.shape is None:
+            return [f"{self.name}_{index}" for index in range(self.size)]
+        if not self.shape:
+            return [self.name]
+        places = product(*(range(size) for size in self.shape))
+        return [f"{self.name}[{','.join(map(str, place))}]" for place in places]
+
+
+def tensor(name: str, shape: tuple[int, ...], sort: str, onnx: str | None = None) -> Tensor:
+    return Tensor(name, prod(shape), shape, sort, onnx)
+
+
+@dataclass(frozen=True)
+class Query:
+    """Is there an input for which the network's output satisfies all of the assertions?"""
+
+    version: str  # "1" or "2.0"
+    network: str | None  # the declared name; VNN-LIB 1 has none
+    input: Tensor
+    output: Tensor
+    assertions: tuple[Constraint, ...]
+    file: str | None = None
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return (*self.input.elements(), *self.output.elements())
+
+    def is_input(self, element: int) -> bool:
+        return element < self.input.size
+
+    def satisfied(self, point: Sequence[Fraction]) -> bool:
+        """Whether these values of all elements satisfy every assertion."""
+        return all(_holds(assertion, point) for assertion in self.assertions)
+
+
+def _holds(root: Constraint, point: Sequence[Fraction]) -> bool:
+    """The truth of a constraint, without recursion: operands are judged before what they belong to."""
+    truths: list[bool] = []
+    waiting: list[tuple[Constraint, bool]] = [(root, False)]
+    while waiting:
+        node, judged = waiting.pop()
+        if isinstance(node, Comparison):
+            truths.append(node.holds(point))
+        elif not judged:
+            waiting.append((node, True))
+            waiting.extend((arg, False) for arg in node.args)
+        else:
+            count = len(node.args)
+            own = truths[len(truths) - count :]
+            del truths[len(truths) - count :]
+            truths.append(all(own) if node.op == "and" else any(own))
+    return truths[0]
+
+
+def comparisons(root: Constraint) -> list[Comparison]:
+    """All comparisons of a constraint."""
+    found: list[Comparison] = []
+    waiting: list[Constraint] = [root]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Comparison):
+            found.append(node)
+        else:
+            waiting.extend(node.args)
+    return found

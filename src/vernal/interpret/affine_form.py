@@ -1,0 +1,222 @@
+"""Affine forms over the rationals, rows that compare them with zero, and their exact ranges over a box.
+
+A box may be open at some of its ends, and a range says whether its ends are attained: `x < 1` on [0, 1) is certain,
+`x < 1` on [0, 1] is not, and no float could tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from fractions import Fraction
+from functools import reduce
+from typing import NamedTuple
+
+from flint import fmpq
+
+from vernal.model import expr as e
+from vernal.model.expr import Expr
+
+Input = tuple[Expr, int]  # a variable or draw, and which component of it
+Box = Mapping[Input, tuple[fmpq, fmpq]]
+Open = frozenset[tuple[Input, int]]  # ends that do not belong to the box: 0 for the lower, 1 for the upper
+
+ZERO, ONE = fmpq(0), fmpq(1)
+CLOSED: Open = frozenset()
+
+
+def rational(value: Fraction | int) -> fmpq:
+    return fmpq(value.numerator, value.denominator)
+
+
+def fraction(value: fmpq) -> Fraction:
+    return Fraction(int(value.p), int(value.q))
+
+
+@dataclass(frozen=True, slots=True)
+class AffineForm:
+    """constant + sum of coefficient * input, exactly; inputs with coefficient 0 are left out."""
+
+    constant: fmpq
+    coefficients: Mapping[Input, fmpq] = field(default_factory=dict)
+
+    def __neg__(self) -> AffineForm:
+        return self.scale(fmpq(-1))
+
+    def __add__(self, other: AffineForm) -> AffineForm:
+        if not self.coefficients or not other.coefficients:
+            return AffineForm(self.constant + other.constant, self.coefficients or other.coefficients)
+        terms = dict(self.coefficients)
+        for name, value in other.coefficients.items():
+            terms[name] = terms.get(name, ZERO) + value
+        return AffineForm(
+            self.constant + other.constant, {name: value for name, value in terms.items() if value != ZERO}
+        )
+
+    def __sub__(self, other: AffineForm) -> AffineForm:
+        return self + -other
+
+    def scale(self, factor: fmpq) -> AffineForm:
+        if factor == ZERO:
+            return AffineForm(ZERO)
+        return AffineForm(factor * self.constant, {name: factor * a for name, a in self.coefficients.items()})
+
+    def at(self, point: Mapping[Input, fmpq]) -> fmpq:
+        """The value at a point."""
+        return sum((a * point[name] for name, a in self.coefficients.items()), self.constant)
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for equal forms, and hashable."""
+        return self.constant, frozenset(self.coefficients.items())
+
+
+# Ranges ---------------------------------------------------------------------------------------------------------------
+
+
+class Extent(NamedTuple):
+    """All values of a form over a box: from low to high, which may be left out."""
+
+    low: fmpq
+    high: fmpq
+    low_open: bool = False
+    high_open: bool = False
+
+
+def extent(form: AffineForm, box: Box, opened: Open = CLOSED) -> Extent:
+    """The exact range of a form over a box."""
+    low = high = form.constant
+    low_open = high_open = False
+    for name, a in form.coefficients.items():
+        least, most = box[name]
+        side = 0 if a > ZERO else 1
+        if side:
+            least, most = most, least
+        low, high = low + a * least, high + a * most
+        if opened:
+            low_open |= (name, side) in opened
+            high_open |= (name, 1 - side) in opened
+    return Extent(low, high, low_open, high_open)
+
+
+def exact_range(form: AffineForm, box: Box) -> tuple[Fraction, Fraction]:
+    """The least and the largest value of a form over the closed box."""
+    found = extent(form, box)
+    return fraction(found.low), fraction(found.high)
+
+
+# Rows -----------------------------------------------------------------------------------------------------------------
+
+
+class Relation(Enum):
+    """How a form compares with zero."""
+
+    AT_LEAST = ">="
+    ABOVE = ">"
+    EQUAL = "=="
+
+
+class Row(NamedTuple):
+    """`form relation 0`"""
+
+    form: AffineForm
+    relation: Relation
+
+    def holds_at(self, point: Mapping[Input, fmpq]) -> bool:
+        value = self.form.at(point)
+        match self.relation:
+            case Relation.AT_LEAST:
+                return bool(value >= ZERO)
+            case Relation.ABOVE:
+                return bool(value > ZERO)
+        return bool(value == ZERO)
+
+    def is_certain(self, over: Extent, closed: bool = False) -> bool:
+        """Whether the row holds everywhere; `closed` takes > for >=."""
+        match self.relation:
+            case Relation.EQUAL:
+                return bool(over.low == ZERO == over.high)
+            case Relation.ABOVE if not closed:
+                return bool(over.low > ZERO) or (over.low_open and over.low == ZERO)
+        return bool(over.low >= ZERO)
+
+    def is_refuted(self, over: Extent) -> bool:
+        """Whether the row holds nowhere."""
+        above, below = over.high < ZERO, over.low > ZERO
+        match self.relation:
+            case Relation.ABOVE:
+                return bool(over.high <= ZERO)
+            case Relation.AT_LEAST:
+                return bool(above) or (over.high_open and over.high == ZERO)
+        touches = (over.high_open and over.high == ZERO) or (over.low_open and over.low == ZERO)
+        return bool(above or below) or touches
+
+    @property
+    def opposites(self) -> tuple[Row, ...]:
+        """Rows of which exactly one holds where this one does not."""
+        match self.relation:
+            case Relation.AT_LEAST:
+                return (Row(-self.form, Relation.ABOVE),)
+            case Relation.ABOVE:
+                return (Row(-self.form, Relation.AT_LEAST),)
+        return Row(self.form, Relation.ABOVE), Row(-self.form, Relation.ABOVE)
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        return self.relation, *self.form.key
+
+
+def at_least(form: AffineForm) -> Row:
+    return Row(form, Relation.AT_LEAST)
+
+
+def above(form: AffineForm) -> Row:
+    return Row(form, Relation.ABOVE)
+
+
+def equal(form: AffineForm) -> Row:
+    return Row(form, Relation.EQUAL)
+
+
+# Operators that keep a form affine ------------------------------------------------------------------------------------
+
+
+def affine_layer(node: e.Affine, x: Sequence[AffineForm | None]) -> tuple[AffineForm | None, ...]:
+    """W x + b; a component that is not affine spoils only the rows that look at it."""
+    rows: list[AffineForm | None] = []
+    for weights, bias in zip(node.weight.array.tolist(), node.bias.array.tolist(), strict=True):
+        used = [(w, item) for w, item in zip(weights, x, strict=True) if w]
+        known = [(w, item) for w, item in used if item is not None]
+        rows.append(_combination(known, bias) if len(known) == len(used) else None)
+    return tuple(rows)
+
+
+def _combination(terms: Sequence[tuple[float, AffineForm]], bias: float) -> AffineForm:
+    constant = fmpq(*bias.as_integer_ratio())
+    total: dict[Input, fmpq] = {}
+    for weight, form in terms:
+        factor = fmpq(*weight.as_integer_ratio())
+        constant = constant + factor * form.constant
+        for name, a in form.coefficients.items():
+            total[name] = total.get(name, ZERO) + factor * a
+    return AffineForm(constant, {name: a for name, a in total.items() if a != ZERO})
+
+
+def arithmetic(node: Expr, x: Sequence[AffineForm]) -> AffineForm | None:
+    """Sums, and products and quotients with constants; None where the result is not affine or not defined."""
+    match node:
+        case e.Add():
+            return reduce(AffineForm.__add__, x)
+        case e.Neg():
+            return -x[0]
+        case e.Mul():
+            if not x[0].coefficients:
+                return x[1].scale(x[0].constant)
+            return None if x[1].coefficients else x[0].scale(x[1].constant)
+        case e.Div():
+            return None if x[1].coefficients or x[1].constant == ZERO else x[0].scale(1 / x[1].constant)
+        case e.Pow(exponent=p):
+            fits = not x[0].coefficients and p.denominator == 1 and (x[0].constant != ZERO or p >= 0)
+            return AffineForm(x[0].constant ** int(p)) if fits else None
+    return None

@@ -1,0 +1,135 @@
+"""`vernal verify` and `vernal supports`: what the VNN-LIB standard and VNN-COMP read from stdout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from vernal.cli.main import main
+from vernal.cli.supports import capabilities
+from vernal.formats.vnnlib import parse_query
+
+ROOT = Path(__file__).resolve().parents[2]
+NETWORK = ROOT / "examples" / "thermostat" / "thermostat.onnx"
+QUERIES = ROOT / "examples" / "queries"
+
+DECLARED = "".join(f"(declare-const {name} Real)\n" for name in ("X_0", "X_1", "Y_0", "Y_1"))
+BOX = "(assert (and (>= X_0 -0.5) (<= X_0 0.5) (= X_1 1)))\n"
+
+
+def ask(text: str, folder: Path, *options: str) -> int:
+    file = folder / "q.vnnlib"
+    file.write_text(text, encoding="utf-8")
+    return main(["verify", str(file), "--network", f"N={NETWORK}", *options])
+
+
+def test_sat_is_followed_by_pairs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = f"{DECLARED}{BOX}(assert (>= Y_0 Y_1))"
+    assert ask(text, tmp_path) == 0
+    shown = capsys.readouterr()
+    first, *rest = shown.out.splitlines()
+    assert first == "sat"
+    assert shown.err == ""
+    pairs = [line.strip(" ()").split() for line in rest]
+    assert [name for name, _ in pairs] == ["X_0", "X_1", "Y_0", "Y_1"]
+    assert rest[0].startswith("((")
+    assert rest[-1].endswith("))")
+    # The assignment as printed satisfies the query as written.
+    given = "".join(f"(assert (= {name} {value}))" for name, value in pairs)
+    point = [-assertion.term.constant for assertion in parse_query(DECLARED + given).assertions]  # type: ignore[union-attr]
+    assert parse_query(text).satisfied(point)
+
+
+def test_version_2_prints_tensors(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(QUERIES / "switching.vnnlib"), "--network", f"thermostat={NETWORK}"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert (lines[0], lines[1], lines[4]) == ("sat", "X Real [1,2]", "Y Real [1,2]")
+    assert len(lines) == 7
+    assert all(float(line) == float(line) for line in (*lines[2:4], *lines[5:7]))
+
+
+def test_unsat_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(QUERIES / "freezing.vnnlib"), "--network", f"N={NETWORK}", "--timeout", "60"]) == 0
+    assert capsys.readouterr().out == "unsat\n"
+
+
+def test_unknown_says_why_on_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask(f"{DECLARED}{BOX}(assert (>= Y_0 Y_1))", tmp_path, "--engine", "bounds") == 0
+    shown = capsys.readouterr()
+    assert shown.out.splitlines()[0] in ("sat", "unknown")
+    assert ask(f"{DECLARED}{BOX}(assert (> Y_0 9))", tmp_path, "--engine", "falsify") == 0
+    shown = capsys.readouterr()
+    assert shown.out == "unknown\n"
+    assert "no violation found" in shown.err
+
+
+def test_timed_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask(f"{DECLARED}{BOX}(assert (> Y_0 9))", tmp_path, "--timeout", "1e-9") == 0
+    shown = capsys.readouterr()
+    assert shown.out == "timed-out\n"
+    assert "timeout" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ([], "one network, not 0; say --network thermostat=FILE.onnx"),
+        (["--network", "a.onnx"], "wants a name and a file"),
+        (["--network", f"other={NETWORK}"], "declares no network 'other'; its network is 'thermostat'"),
+        (["--network", f"thermostat={NETWORK}", "--network", f"b={NETWORK}"], "one network, not 2"),
+        (["--network", "thermostat=missing.onnx"], "there is no file 'missing.onnx'"),
+        (["--network", f"thermostat={NETWORK}", "--engine", "magic"], "no engine 'magic'"),
+    ],
+)
+def test_options_that_make_no_sense(options: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["verify", str(QUERIES / "switching.vnnlib"), *options]) == 2
+    shown = capsys.readouterr()
+    assert words in shown.err
+    assert shown.out == ""
+
+
+def test_what_is_not_supported_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask(f"{DECLARED}(assert (<= (* X_0 X_1) 1))", tmp_path) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "q.vnnlib:5:13: a product of two variables is not linear" in shown.err
+    assert ask(f"{DECLARED}(assert (>= X_0 0))", tmp_path) == 2
+    assert "X_0 has no upper bound, X_1 has no lower bound" in capsys.readouterr().err
+
+
+# Capabilities ---------------------------------------------------------------------------------------------------------
+
+THEORIES = {
+    "hidden-node-theories": {"NH", "H"},
+    "multiple-input-output-theories": {"SIO", "MIO"},
+    "multiple-network-theories": {"SNET", "MENET", "MINET", "MNET"},
+    "multiple-node-comparison-theories": {"SNC", "MNC"},
+    "arithmetic-complexity-theories": {"BND", "OUTC", "LIN", "POLY"},
+    "optimised-disjunctive-reasoning": {"true", "false"},
+    "serialise-assignments": {"true", "false"},
+    "unsat-proofs": {"true", "false"},
+}
+
+
+@pytest.mark.parametrize("name", list(capabilities()))
+def test_every_capability_can_be_asked(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["supports", f"--{name}"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == capabilities()[name]
+    assert set(lines) <= THEORIES.get(name, set(lines))
+
+
+def test_pairs_are_pairs_and_operators_are_read() -> None:
+    known = capabilities()
+    assert known["vnnlib-versions"] == ["1.0", "2.0"]
+    oldest, newest = map(int, known["onnx-opset-versions"])
+    assert oldest < newest
+    assert {"Gemm", "Relu", "Conv"} <= set(known["onnx-operators"])
+    assert "Softmax" not in known["onnx-operators"]
+
+
+def test_without_an_option_everything_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["supports"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(":")[0] for line in lines] == list(capabilities())
