@@ -14,8 +14,9 @@ from vernal.engines.check import ENGINES, ask, find_engine, parse_formula
 from vernal.evidence import confirm
 from vernal.evidence.replay import verify
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result
-from vernal.logic.formula import Formula, Quantifier
+from vernal.logic.formula import Formula, Not, Quantifier
 from vernal.logic.normal import quantifiers
+from vernal.logic.progress import on_paths
 from vernal.logic.task import Task
 from vernal.model.system import System
 from vernal.run.budget import Budget
@@ -31,9 +32,9 @@ def check_evidence(system: System, asked: Formula, result: Result) -> None:
     if result.trace is None:
         return
     assert verify(system, result.trace).accepted
-    if Quantifier.SOME not in quantifiers(asked) and result.verdict is VIOLATED:
+    if on_paths(asked) is not None and result.verdict is VIOLATED:
         assert confirm.truth(result.trace, asked, system) is False
-    if Quantifier.ALL not in quantifiers(asked) and result.verdict is HOLDS:
+    if quantifiers(asked) == {Quantifier.SOME} and on_paths(Not(asked)) is not None and result.verdict is HOLDS:
         assert confirm.truth(result.trace, asked, system) is True
 
 

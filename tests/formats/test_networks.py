@@ -64,3 +64,10 @@ def test_data_references(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.delenv("VERNAL_DATA")
     with pytest.raises(InputError, match="set that variable"):
         locate("data:vcas/vcas_1.onnx", tmp_path)
+
+
+def test_what_is_no_network_is_called_what_it_is(tmp_path: Path) -> None:
+    (tmp_path / "weights").write_bytes(b"")
+    for file, what in ((tmp_path, "a folder"), (tmp_path / "weights", "a file without an ending")):
+        with pytest.raises(InputError, match=f"not from {what}"):
+            read_network(file)

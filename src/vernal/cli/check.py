@@ -17,6 +17,7 @@ from vernal.cli.clock import started
 from vernal.cli.interrupt import exit_code
 from vernal.cli.options import (
     Asked,
+    EncodingName,
     EngineName,
     Json,
     Limits,
@@ -33,7 +34,6 @@ from vernal.cli.options import (
     overrides,
     questions,
     refuse_journal,
-    refuse_solver,
 )
 from vernal.cli.progress import Live
 from vernal.cli.stream import put, writable, write
@@ -66,6 +66,7 @@ def check(
     set: Settings = None,
     engine: EngineName = "auto",
     solver: SolverName = None,
+    encoding: EncodingName = None,
     timeout: Timeout = None,
     memory: Memory = None,
     workers: Workers = 1,
@@ -94,9 +95,8 @@ def check(
     """
     from vernal.formats.task import load
 
-    limits = Limits(engine, timeout, memory, workers, seed)
+    limits = Limits(engine, timeout, memory, workers, seed, solver, encoding)
     limits.check()
-    refuse_solver(solver)
     refuse_journal(journal, engine)
     writable(json, trace, report)
     loaded = load(task, overrides(set))
@@ -147,7 +147,7 @@ class Run:
         title = question.name or "checking"
         with Live(title, quiet=self.outputs.quiet) as live:
             budget = self.limits.budget(started(), live)
-            return ask(self.task, question.formula, question.name, self.limits.engine, budget)
+            return ask(self.task, question.formula, question.name, self.limits.engine, budget, self.limits.options)
 
     def tell(self, result: Result) -> None:
         """Keep a result, then say it."""

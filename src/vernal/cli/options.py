@@ -57,6 +57,10 @@ EngineName = Annotated[
 SolverName = Annotated[
     str | None, typer.Option("--solver", metavar="NAME", help="The solver behind the engine; see `vernal solvers`.")
 ]
+EncodingName = Annotated[
+    str | None,
+    typer.Option("--encoding", metavar="NAME", help="Of the engine milp: monolithic (one program) or compositional."),
+]
 Timeout = Annotated[
     float | None,
     typer.Option(
@@ -88,6 +92,14 @@ class Limits:
     memory: float | None = None
     workers: int = 1
     seed: int = 0
+    solver: str | None = None
+    encoding: str | None = None
+
+    @property
+    def options(self) -> dict[str, str]:
+        """What the engine is told."""
+        named = {"solver": self.solver, "encoding": self.encoding}
+        return {name: value for name, value in named.items() if value is not None}
 
     def check(self) -> None:
         """Refuse what makes no sense before anything is read."""
@@ -99,6 +111,10 @@ class Limits:
                 raise InputError(f"{name} has to be a number above 0, not {value:g}")
         if self.seed < 0:
             raise InputError(f"--seed has to be 0 or more, not {self.seed}")
+        if self.options:  # an option that does nothing would be a lie
+            from vernal.engines.check import find_engine
+
+            find_engine(self.engine, self.options)
 
     def budget(self, started: float, progress: Progress) -> Budget:
         """The budget of one question whose clock started then."""
@@ -139,18 +155,6 @@ def overrides(settings: Iterable[str] | None) -> dict[str, str]:
             raise InputError(f"--set wants NAME=EXPR, for example --set v0=-22.5, not {setting!r}")
         found[name.strip()] = text.strip()
     return found
-
-
-def refuse_solver(solver: str | None) -> None:
-    """No engine of this release calls a solver, and an option that does nothing would be a lie."""
-    from vernal.cli.solvers import KNOWN
-
-    if solver is None:
-        return
-    names = [backend.name for backend in KNOWN]
-    if solver not in names:
-        raise NameUnknown(f"there is no solver {solver!r}{nearest(solver, names)}")
-    raise InputError(f"no engine of this release uses a solver; leave out --solver {solver}")
 
 
 def refuse_journal(journal: Path | None, engine: str) -> None:

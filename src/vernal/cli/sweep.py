@@ -17,6 +17,7 @@ from vernal.cli import exits
 from vernal.cli.check import page_width
 from vernal.cli.interrupt import exit_code
 from vernal.cli.options import (
+    EncodingName,
     EngineName,
     Json,
     Limits,
@@ -32,7 +33,6 @@ from vernal.cli.options import (
     Workers,
     overrides,
     questions,
-    refuse_solver,
 )
 from vernal.cli.progress import Live
 from vernal.cli.stream import put, writable, write
@@ -73,6 +73,7 @@ def sweep(
     set: Settings = None,
     engine: EngineName = "auto",
     solver: SolverName = None,
+    encoding: EncodingName = None,
     timeout: Timeout = None,
     memory: Memory = None,
     workers: Workers = 1,
@@ -84,9 +85,8 @@ def sweep(
     """Check every combination of parameter values and print the table."""
     from vernal.formats.task import load
 
-    limits = Limits(engine, timeout, memory, workers, seed)
+    limits = Limits(engine, timeout, memory, workers, seed, solver, encoding)
     limits.check()
-    refuse_solver(solver)
     writable(json, csv)
     grid = Grid([parse_over(text) for text in over])
     fixed = overrides(set)
@@ -216,7 +216,9 @@ class Sweep:
         task = load(self.file, self.fixed | point)
         for question in questions(task, self.properties, self.specs):
             budget = self.limits.budget(started, lambda message, fraction: None)
-            self.keep(task, point, ask(task, question.formula, question.name, self.limits.engine, budget))
+            self.keep(
+                task, point, ask(task, question.formula, question.name, self.limits.engine, budget, self.limits.options)
+            )
 
     def keep(self, task: Task, point: dict[str, str], result: Result) -> None:
         from vernal.report.document import Row

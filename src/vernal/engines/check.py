@@ -18,6 +18,8 @@ from vernal.model.system import System
 from vernal.run.budget import Budget, Progress
 from vernal.run.threads import one_blas_thread
 
+Options = Mapping[str, str]
+NO_OPTIONS: Options = {}
 IN_RANGE = "in_range"  # the built-in property that every declared range is kept
 
 
@@ -28,17 +30,29 @@ class Entry:
     name: str
     target: str  # module:class
     about: str
+    options: tuple[str, ...] = ()  # what the class can be told
 
-    def load(self) -> Engine:
+    def load(self, options: Options = NO_OPTIONS) -> Engine:
+        for name in options:
+            if name not in self.options:
+                owners = ", ".join(entry.name for entry in ENGINES if name in entry.options)
+                raise InputError(f"the engine {self.name!r} has no option --{name}; it goes with --engine {owners}")
         module, _, cls = self.target.partition(":")
-        make: Callable[[], Engine] = getattr(import_module(module), cls)
-        return make()
+        make: Callable[..., Engine] = getattr(import_module(module), cls)
+        return make(**options)
 
 
 ENGINES = (
     Entry("auto", "vernal.engines.portfolio:Portfolio", "what fits, cheapest first; stops at the first sound answer"),
     Entry("falsify", "vernal.engines.falsify:Falsify", "batched simulation and local search for a counterexample"),
     Entry("bounds", "vernal.engines.bounds:Bounds", "linear bounds propagated through time; instant, incomplete"),
+    Entry("paths", "vernal.engines.paths:Paths", "all paths by sets of states; exact, complete where piecewise linear"),
+    Entry(
+        "milp",
+        "vernal.engines.milp:Milp",
+        "mixed-integer programs, monolithic or compositional; as exact as its solver",
+        ("encoding", "solver"),
+    ),
 )
 
 
@@ -47,11 +61,11 @@ def engines() -> list[Entry]:
     return list(ENGINES)
 
 
-def find_engine(name: str) -> Engine:
-    """The engine of this name."""
+def find_engine(name: str, options: Options = NO_OPTIONS) -> Engine:
+    """The engine of this name, told these options; one it does not have is an error."""
     for entry in ENGINES:
         if entry.name == name:
-            return entry.load()
+            return entry.load(options)
     raise NameUnknown(f"there is no engine {name!r}{nearest(name, (entry.name for entry in ENGINES))}")
 
 
@@ -82,13 +96,15 @@ def in_range(task: Task) -> Formula:
     return Always(range_formula(task.system), bound)
 
 
-def ask(task: Task, formula: Formula, name: str | None, engine: str, budget: Budget) -> Result:
+def ask(
+    task: Task, formula: Formula, name: str | None, engine: str, budget: Budget, options: Options = NO_OPTIONS
+) -> Result:
     """One formula, one result; a limit reached on the way is an unknown with that reason."""
     started = time.monotonic()
     question = Question(task.system, formula, name)
     try:
         with one_blas_thread():
-            result = find_engine(engine).check(question, budget)
+            result = find_engine(engine, options).check(question, budget)
     except Stopped as stop:
         result = unknown(question, engine, stop.reason)
     except MemoryError:
@@ -116,10 +132,12 @@ def check(
     seed: int = 0,
     progress: Progress | None = None,
     started: float | None = None,
+    options: Options = NO_OPTIONS,
 ) -> Any:
     """Check one formula (one Result), or properties by name (a dict of Results; all of the task's if none is named).
 
-    `timeout` is in seconds for everything asked, `memory` in GiB.
+    `timeout` is in seconds for everything asked, `memory` in GiB; `options` are the engine's, such as
+    `{"encoding": "compositional"}` of `milp`.
     """
     task = subject if isinstance(subject, Task) else Task(subject)
     budget = Budget(timeout, memory, seed=seed, workers=workers)
@@ -129,8 +147,8 @@ def check(
         budget.progress = progress
     if formula is not None:
         parsed = parse_formula(task, formula) if isinstance(formula, str) else formula
-        return ask(task, parsed, None, engine, budget)
-    return {name: ask(task, f, name, engine, budget) for name, f in _chosen(task, property).items()}
+        return ask(task, parsed, None, engine, budget, options)
+    return {name: ask(task, f, name, engine, budget, options) for name, f in _chosen(task, property).items()}
 
 
 def _chosen(task: Task, names: str | Sequence[str] | None) -> Mapping[str, Formula]:

@@ -25,6 +25,7 @@ Mask = NDArray[np.bool_]
 Check = Callable[[], None]
 
 MIN_WIDTH = 1e-7  # of a parameter, relative to its first width: narrower pieces are not cut
+MAX_PARTS = 32  # open at once of one piece: cutting on would only count the points of a surface
 FIRST_CLUSTERS = 16
 
 
@@ -179,7 +180,10 @@ def decide(decision: Expr, layout: Layout, pieces: Pieces, widths: Floats, check
         check()
         found = mask_of(layout.linear(work), decision) & known
         width = (work.upper - work.lower) / np.maximum(widths[: work.parameters], 1e-300)
+        middle = 0.5 * work.lower + 0.5 * work.upper
+        width = np.where((work.lower < middle) & (middle < work.upper), width, 0.0)  # nothing lies between
         cuttable = (width.max(axis=1, initial=0.0) > MIN_WIDTH) & (found.sum(axis=1) > 1)
+        cuttable &= np.bincount(origin[cuttable], minlength=len(pieces))[origin] <= MAX_PARTS
         done.append((work.rows(~cuttable), found[~cuttable], origin[~cuttable]))
         work, origin, known = _cut(work.rows(cuttable), origin[cuttable], found[cuttable], width[cuttable])
     return _rejoin(done)

@@ -16,17 +16,19 @@ from fractions import Fraction
 import numpy as np
 
 from vernal.engines.base import Question
-from vernal.engines.decide import Layout, decide, outcomes
 from vernal.engines.batches import Floats, Pieces, join, merge
+from vernal.engines.decide import Layout, decide, outcomes
 from vernal.engines.trails import Taken, Trails
 from vernal.errors import VernalError
 from vernal.evidence.trace import Trace
+from vernal.interpret.abstract import Range
 from vernal.interpret.linear import Linear
 from vernal.interpret.rounding import TINY, float_above, float_below, gamma
-from vernal.logic.formula import Formula
-from vernal.logic.normal import atoms
+from vernal.logic.formula import Always, And, Atom, Formula, Implies, Next, Not, Or
+from vernal.logic.margin import atom_margin
+from vernal.logic.normal import Logic, atoms, classify, fold
 from vernal.logic.progress import FALSE, TRUE, Obligation, Obligations
-from vernal.model.build import TRUE as TRUE_EXPR
+from vernal.model import build
 from vernal.model.expr import Argmax, Between, Choose, Const, Expr
 from vernal.model.fold import next_decision, specialise
 from vernal.model.sorts import INT, REAL
@@ -55,7 +57,8 @@ class Outcome:
     trace: Trace | None = None
     open: list[Box] = field(default_factory=list)
     statistics: dict[str, int | float | str] = field(default_factory=dict)
-    steps: int = 0  # every path keeps the formula so far up to here
+    steps: int = -1  # the last position that every path has passed
+    margin: float = np.inf  # a lower bound of the claim's margin, minus infinity where it is none of one position
 
 
 class Explorer:
@@ -69,11 +72,12 @@ class Explorer:
         self.trails = Trails(question, boxes)
         self.atoms = atoms(path)
         self.obligations = Obligations()
-        self.start = self.obligations.of(path, total=self.step.enabled is TRUE_EXPR)
+        self.start = self.obligations.of(path, total=self.step.enabled is build.TRUE)
         self.frontier: dict[Key, list[Pieces]] = {}
         self.after: dict[Key, list[Pieces]] = {}
         self.widths = np.zeros(0)
         self.outcome = Outcome()
+        self.claim = claim_of(path)
         self._specialised: dict[tuple[tuple[Expr, ...], Expr, Expr], tuple[Expr, ...]] = {}
         for index, box in enumerate(boxes):
             self._enter(index, box)
@@ -83,18 +87,21 @@ class Explorer:
     def _enter(self, index: int, box: Box) -> None:
         discrete = tuple(self._constant(box, node) for node in self.step.inputs)
         nodes = [node for node, value in zip(self.step.inputs, discrete, strict=True) if value is None]
-        ends = [(float_below(low), float_above(high)) for node in nodes for low, high in box.ends[node]]
+        ends = [pair for node in nodes for pair in box.ends[node]]
         wide = [at for at, (low, high) in enumerate(ends) if high > low]
-        lower, upper = (np.array([[ends[at][side] for at in wide]]).reshape(1, len(wide)) for side in (0, 1))
+        lower = np.array([float_below(ends[at][0]) for at in wide]).reshape(1, len(wide))
+        upper = np.array([float_above(ends[at][1]) for at in wide]).reshape(1, len(wide))
         A = np.zeros((1, len(ends), len(wide)))
         A[0, wide, np.arange(len(wide))] = 1.0
-        c = np.array([[0.0 if at in wide else low for at, (low, _) in enumerate(ends)]]).reshape(1, len(ends))
+        points = [(float_below(low), float_above(low)) if low == high else (0.0, 0.0) for low, high in ends]
+        c = np.array([low for low, _ in points]).reshape(1, len(ends))
+        error = np.array([high - low for low, high in points]).reshape(1, len(ends))
         places = [(node, component) for node in nodes for component in range(node.size)]
         trail = np.array([self.trails.root(index, [places[at] for at in wide])])
         if len(wide) > len(self.widths):
             self.widths = np.pad(self.widths, (0, len(wide) - len(self.widths)))
         self.widths[: len(wide)] = np.maximum(self.widths[: len(wide)], (upper - lower)[0])
-        pieces = Pieces(lower, upper, A, c, np.zeros_like(c), trail)
+        pieces = Pieces(lower, upper, A, c, error, trail)
         self.frontier.setdefault(Key(discrete, self.start, len(wide)), []).append(pieces)
 
     def _constant(self, box: Box, node: Expr) -> Fraction | None:
@@ -118,6 +125,7 @@ class Explorer:
                 pieces = self._merged(batches)
                 total += len(pieces)
                 self.budget.progress(f"paths: step {t} of {horizon}, {total:,} pieces", t / (horizon + 1))
+                self._measure(key, pieces, t)
                 self._position(key, pieces)
                 if self.outcome.trace is not None:
                     return self.outcome
@@ -136,6 +144,20 @@ class Explorer:
 
     def _count(self, name: str, number: int) -> None:
         self.outcome.statistics[name] = int(self.outcome.statistics.get(name, 0)) + number
+
+    def _measure(self, key: Key, pieces: Pieces, t: int) -> None:
+        """By how much the claim is kept here, at least."""
+        if self.claim is None:
+            self.outcome.margin = -np.inf
+            return
+        margin, first, last = self.claim
+        if first <= t <= last and np.isfinite(self.outcome.margin) | (self.outcome.margin > 0):
+            (value,) = specialise([self.step.resolve(margin)], self._discrete(key.discrete))
+            low, high = pieces.ranges()
+            linear = Linear(self._layout(key.discrete).box(low, high))
+            linear.batch = len(pieces)
+            least = float(np.min(linear.range(value).lower))
+            self.outcome.margin = min(self.outcome.margin, least)
 
     # One position
 
@@ -241,9 +263,12 @@ class Explorer:
         numbers = [value for (_, value), known in zip(pairs, discrete, strict=True) if known is None]
         for value in numbers:
             linear.need(value)
-        forms = [image(linear, value, len(rows)) for value in numbers]
+        with np.errstate(all="ignore"):  # what is not finite is noticed below
+            forms = [image(linear, value, len(rows)) for value in numbers]
         draws = linear.inputs.names[rows.parameters :]
         A, c, error = _stacked(forms, linear.inputs.count, len(rows))
+        if not (np.isfinite(A).all() and np.isfinite(c).all() and np.isfinite(error).all()):
+            raise NotExplorable("values without a bound, or undefined ones")
         lower, upper = rows.lower, rows.upper
         if draws:
             whole = linear.inputs.range
@@ -273,6 +298,32 @@ class Branch:
 
 class NotExplorable(VernalError):
     """This front end cannot go on; the message says why."""
+
+
+def claim_of(path: Formula) -> tuple[Expr, int, int] | None:
+    """A claim about single positions, as a margin and the first and last position it is made of; else None."""
+    match path:
+        case Always(arg=arg, bound=bound) if classify(arg) is Logic.STATE and bound.upper is not None:
+            return atom_margin(fold(arg, _expression)), int(bound.lower), int(bound.upper)
+        case Next(arg=arg, count=count) if classify(arg) is Logic.STATE:
+            return atom_margin(fold(arg, _expression)), count, count
+    return None
+
+
+def _expression(node: Formula, args: tuple[Expr, ...]) -> Expr:
+    """A Boolean formula as one expression."""
+    match node:
+        case Atom(expr):
+            return expr
+        case Not():
+            return build.negate(args[0])
+        case And():
+            return build.conj(*args)
+        case Or():
+            return build.disj(*args)
+        case Implies():
+            return build.implies(*args)
+    return build.compare("==", *args)
 
 
 def _truth(node: Expr) -> bool:
@@ -306,7 +357,7 @@ def image(linear: Linear, node: Expr, batch: int) -> tuple[Floats | None, Floats
     bounds = linear.form(node)
     A = 0.5 * bounds.lower_coefficients + 0.5 * bounds.upper_coefficients
     half = 0.5 * (bounds.upper_coefficients - bounds.lower_coefficients)
-    whole = linear.inputs.range
+    whole = linear.inputs.range if linear.inputs.count else Range(np.zeros((1, 0)), np.zeros((1, 0)))
     centre, radius = 0.5 * whole.lower + 0.5 * whole.upper, 0.5 * (whole.upper - whole.lower)
     middle = np.einsum("bnm,bm->bn", half, np.broadcast_to(centre, (batch, centre.shape[1])))
     reach = middle + np.einsum("bnm,bm->bn", np.abs(half), np.broadcast_to(radius, (batch, radius.shape[1])))

@@ -7,19 +7,20 @@ from dataclasses import replace
 from vernal.engines.base import Engine, Question
 from vernal.engines.bounds import Bounds
 from vernal.engines.falsify import Falsify
+from vernal.engines.paths import Paths
 from vernal.errors import Stopped
 from vernal.evidence.result import UNKNOWN, Result
 from vernal.run.budget import Budget
 
 
 class Portfolio:
-    """One batch of simulations, then a proof by bounds, then a search that breeds from the best runs."""
+    """One batch of simulations, a proof by bounds, all paths, and at last a search that breeds from the best runs."""
 
     name = "auto"
 
     def check(self, question: Question, budget: Budget) -> Result:
         answers: list[Result] = []
-        stages: list[Engine] = [Falsify(generations=0), Bounds(), Falsify()]
+        stages: list[Engine] = [Falsify(generations=0), Bounds(), Paths(), Falsify()]
         for engine in stages:
             try:
                 result = engine.check(question, budget)

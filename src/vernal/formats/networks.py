@@ -85,7 +85,8 @@ def _parser(file: Path) -> Callable[[bytes, str], Network]:
         from vernal.formats.keras_h5 import parse_h5
 
         return parse_h5
-    raise FormatError(f"{file}: networks are read from .onnx, .nnet and .h5 files, not from {suffix or 'this'!r}")
+    what = repr(suffix) if suffix else "a folder" if file.is_dir() else "a file without an ending"
+    raise FormatError(f"{file}: networks are read from .onnx, .nnet and .h5 files, not from {what}")
 
 
 def _guarded(parse: Callable[[bytes, str], Network], content: bytes, file: Path, name: str) -> Network:

@@ -13,8 +13,10 @@ from fractions import Fraction
 from functools import reduce
 from typing import NamedTuple
 
-from flint import fmpq
+import numpy as np
+from flint import fmpq, fmpq_mat
 
+from vernal.interpret.exact import integers
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 
@@ -183,24 +185,20 @@ def equal(form: AffineForm) -> Row:
 
 
 def affine_layer(node: e.Affine, x: Sequence[AffineForm | None]) -> tuple[AffineForm | None, ...]:
-    """W x + b; a component that is not affine spoils only the rows that look at it."""
-    rows: list[AffineForm | None] = []
-    for weights, bias in zip(node.weight.array.tolist(), node.bias.array.tolist(), strict=True):
-        used = [(w, item) for w, item in zip(weights, x, strict=True) if w]
-        known = [(w, item) for w, item in used if item is not None]
-        rows.append(_combination(known, bias) if len(known) == len(used) else None)
-    return tuple(rows)
-
-
-def _combination(terms: Sequence[tuple[float, AffineForm]], bias: float) -> AffineForm:
-    constant = fmpq(*bias.as_integer_ratio())
-    total: dict[Input, fmpq] = {}
-    for weight, form in terms:
-        factor = fmpq(*weight.as_integer_ratio())
-        constant = constant + factor * form.constant
-        for name, a in form.coefficients.items():
-            total[name] = total.get(name, ZERO) + factor * a
-    return AffineForm(constant, {name: a for name, a in total.items() if a != ZERO})
+    """W x + b as one product of integer matrices; a component that is not affine spoils only rows that look at it."""
+    forms = [AffineForm(ZERO) if form is None else form for form in x]
+    names = list(dict.fromkeys(name for form in forms for name in form.coefficients))
+    entries = [a for form in forms for a in (form.constant, *(form.coefficients.get(name, ZERO) for name in names))]
+    weight, scale = integers(node.weight)
+    bias, bias_scale = integers(node.bias)
+    numerators, denominator = fmpq_mat(len(forms), 1 + len(names), entries).numer_denom()
+    below = scale * denominator
+    spoiled: list[bool] = np.any(node.weight.array[:, [form is None for form in x]], axis=1).tolist()
+    made: list[AffineForm | None] = []
+    for row, end, is_spoiled in zip((weight * numerators).tolist(), bias.entries(), spoiled, strict=True):
+        coefficients = {name: fmpq(a, below) for name, a in zip(names, row[1:], strict=True) if a != 0}
+        made.append(None if is_spoiled else AffineForm(fmpq(row[0], below) + fmpq(end, bias_scale), coefficients))
+    return tuple(made)
 
 
 def arithmetic(node: Expr, x: Sequence[AffineForm]) -> AffineForm | None:

@@ -12,7 +12,7 @@ widened by their rounding and relaxed by a tolerance (see milp_rows). Ties of an
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -36,12 +36,19 @@ NARROW = 1e-12  # relative; a value known this well is a constant
 class Encoder:
     """The program of one box of starts, written as far as anyone asks.
 
-    `linear` bounds the graph over (a box around) these starts; `exact` answers where a margin is zero.
+    `linear` bounds the graph over (a box around) these starts; `exact` answers where a margin is zero; `tick` may stop
+    the work by raising.
     """
 
-    def __init__(self, starts: Mapping[Expr, Sequence[Start]], linear: Linear, exact: Forms | None = None) -> None:
+    def __init__(
+        self,
+        starts: Mapping[Expr, Sequence[Start]],
+        linear: Linear,
+        exact: Forms | None = None,
+        tick: Callable[[], None] = lambda: None,
+    ) -> None:
         self.sheet = Sheet()
-        self.starts, self.linear, self.exact = starts, linear, exact
+        self.starts, self.linear, self.exact, self.tick = starts, linear, exact, tick
         self.values: dict[Expr, Values] = {}
         self.truths: dict[Expr, bool | None] = {}  # conditions asked before
         self.picks: dict[Occurrence, Values] = {}  # the options of a choice, the indices of an argmax
@@ -57,6 +64,7 @@ class Encoder:
                 stack.extend(missing)
                 continue
             stack.pop()
+            self.tick()
             if here not in self.values:
                 self.values[here] = self._compute(here)
         return self.values[node]
@@ -70,6 +78,8 @@ class Encoder:
         if isinstance(node, e.Switch) and node.args[0].sort.is_number and not isinstance(node.args[0], e.Argmax):
             branches = live_branches(self.linear, node)
             return branches if len(branches) == 1 else (*milp_truth.case_tests(node), *branches)
+        if isinstance(node, e.Argmax) and milp_truth.selects_scores(node.args[0]):
+            return self.needs(node.args[0])
         return demanded(self.linear, node)
 
     def require(self, condition: Expr, wanted: bool = True) -> None:

@@ -7,11 +7,12 @@ lost. Integers have no such boundary: there `a < b` is `a <= b - 1`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vernal.interpret import linear_choice
 from vernal.interpret.abstract import Finite, Truth
 from vernal.interpret.milp_rows import ONE, ZERO, Form
 from vernal.model import build
@@ -261,17 +262,45 @@ def case_tests(node: e.Switch) -> tuple[Expr, ...]:
 
 def argmax(encoder: Encoder, node: e.Argmax) -> Values:
     """A binary for each index that may win; its score is not below any other's. Ties are free."""
-    sheet, scores = encoder.sheet, encoder.values[node.args[0]]
+    sheet, scores = encoder.sheet, node.args[0]
     value = encoder.linear.value(node)
     assert isinstance(value, Finite)
     possible = [int(index) for index in np.flatnonzero(np.ravel(value.mask[0]))]
     picks = dict(zip(possible, sheet.one_of(len(possible)), strict=True))
-    for winner, pick in picks.items():
-        for rival in possible:
-            if rival != winner:
-                sheet.decide(sheet.minus(scores[rival], scores[winner]), pick)
-    every = tuple(picks.get(index, ZERO) for index in range(len(scores)))
+    for vector, used in _voters(encoder, scores):
+        _win(encoder, vector, used, picks)
+    every = tuple(picks.get(index, ZERO) for index in range(scores.size))
     encoder.picks[node.occurrence] = every
     if node.sort.kind is Kind.ENUM:
         return every
     return (sheet.combine([(float(index), pick) for index, pick in picks.items()]),)
+
+
+def selects_scores(node: Expr) -> bool:
+    """Whether one of several score vectors is in use: then the winner is decided for each of them, without a copy."""
+    branches = isinstance(node, e.If | e.Switch) and not node.args[0].shape
+    return branches and all(arg.shape == node.shape for arg in node.args[1:])
+
+
+def _voters(encoder: Encoder, scores: Expr) -> list[tuple[Expr, Form]]:
+    """The score vectors that may be in use, each with the 0/1 form of its being so."""
+    if not selects_scores(scores):
+        return [(scores, ONE)]
+    options, picks = _options(encoder, scores)
+    return list(zip(options, picks[0] if picks else [ONE], strict=True))
+
+
+def _win(encoder: Encoder, scores: Expr, used: Form, picks: Mapping[int, Form]) -> None:
+    """Where these scores are in use, the winner's is not below any other's; who cannot win with them, does not."""
+    sheet, forms = encoder.sheet, encoder.values[scores]
+    index = encoder.linear.backend.array(np.arange(encoder.linear.batch))
+    mask = np.asarray(linear_choice.winners(encoder.linear, scores, index))[0]
+    able = [place for place in picks if mask[place]]
+    for place, pick in picks.items():
+        both = used if pick is ONE else pick if used is ONE else sheet.combine([(1.0, pick), (1.0, used)], -1.0)
+        if not mask[place]:
+            sheet.at_most(both)
+            continue
+        for rival in able:
+            if rival != place:
+                sheet.decide(sheet.minus(forms[rival], forms[place]), both)

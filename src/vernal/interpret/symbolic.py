@@ -16,8 +16,8 @@ from flint import fmpq
 
 from vernal.errors import VernalError
 from vernal.interpret.affine import at, rearranged
-from vernal.interpret.affine_form import ONE, ZERO, AffineForm, Input, above, arithmetic
-from vernal.interpret.cases import Known, Scalar, Split, as_form, branches, split, winners
+from vernal.interpret.affine_form import ONE, ZERO, AffineForm, Input, above, arithmetic, at_least
+from vernal.interpret.cases import Case, Known, Scalar, Split, as_form, branches, split, winners
 from vernal.interpret.polyhedra import Polyhedron
 from vernal.model import expr as e
 from vernal.model.expr import Expr
@@ -256,11 +256,23 @@ class _Task:
         possible = cases.possible(self.polyhedron.measure)
         if len(possible) == 1:
             return [(self.polyhedron, possible[0].value)]
+        if cases.continuous and [len(case.rows) for case in possible] == [1, 1]:
+            return self._sides(possible[0], possible[1])
         met = [(self.polyhedron.meet(case.rows), case.value) for case in possible]
         alive = [(polyhedron, value) for polyhedron, value in met if polyhedron is not None]
         if not alive:
             raise NotPiecewiseLinear("no case of a match covers the value it is given")
         return [(self.polyhedron, alive[0][1])] if len(alive) == 1 else alive
+
+    def _sides(self, one: Case, other: Case) -> list[tuple[Polyhedron, Scalar]]:
+        """The sides of a kink, where both values agree on it: a side that is touched only there is not followed."""
+        whole = self.polyhedron
+        first, second = (whole.meet([above(case.rows[0].form)]) for case in (one, other))
+        if first is None or second is None:
+            return [(whole, one.value if second is None else other.value)]
+        closed = replace(whole, point=second.point).meet([at_least(other.rows[0].form)])
+        assert closed is not None
+        return [(first, one.value), (closed, other.value)]
 
 
 def _index(value: Scalar) -> fmpq:

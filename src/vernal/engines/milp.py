@@ -1,0 +1,282 @@
+"""Mixed-integer programs for bounded claims of all paths, in the two encodings of the AAMAS 2020 paper.
+
+A claim is refuted by a path, and the paths of a piecewise-linear system are the points of a mixed-integer program. The
+*monolithic* encoding is one program, with disjunctions, choices and starts left to the solver; the *compositional* one
+is a program for each combination of them, in turn until one is feasible. Phases, winners and branches that linear
+bounds decide are not encoded at all.
+
+A solver works within tolerances, so neither of its answers is believed as it stands. A point is a candidate: its first
+state and decisions are replayed exactly, if need be after a linear program has moved it inside its cell. And a program
+is infeasible only if it stays so with every decision relaxed by a tolerance far beyond the solver's (milp_rows). What
+is in between is asked case by case, with exact forms at margin zero; what is still open then is unknown: numerics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Literal, get_args
+
+from vernal.engines.base import Question, unknown
+from vernal.engines.levels import Levels
+from vernal.engines.milp_paths import (
+    Case,
+    Space,
+    Starts,
+    all_starts,
+    cases,
+    is_point,
+    refuting_condition,
+    speaks_of_paths,
+    split_starts,
+)
+from vernal.engines.milp_program import Answer, End, Solving
+from vernal.engines.refute import refuting_trace
+from vernal.errors import InputError, Stopped, UnsupportedFormula, nearest
+from vernal.evidence import confirm
+from vernal.evidence.replay import first_range_exit
+from vernal.evidence.result import HOLDS, VIOLATED, Assurance, Evidence, Result, Verdict
+from vernal.evidence.trace import Trace
+from vernal.interpret import exact
+from vernal.logic.formula import Not, Quantifier
+from vernal.logic.normal import horizon, quantifiers, strip_quantifiers
+from vernal.model.build import TRUE
+from vernal.model.expr import Expr
+from vernal.model.graph import decisions
+from vernal.model.system import OneOf, System
+from vernal.reduce.initial import initial_boxes
+from vernal.run.budget import Budget
+from vernal.solvers import registry
+from vernal.solvers.base import Capabilities, MilpSolver
+
+Encoding = Literal["monolithic", "compositional"]
+
+REFINED = 256  # cases into which a monolithic program in doubt is split
+UNSUPPORTED = "not supported by this engine"
+
+
+class Milp:
+    """The engine `milp`."""
+
+    name = "milp"
+
+    def __init__(self, encoding: str = "monolithic", solver: str | MilpSolver = registry.DEFAULT) -> None:
+        if encoding not in get_args(Encoding):
+            raise InputError(f"there is no encoding {encoding!r}{nearest(encoding, get_args(Encoding))}")
+        self.encoding = encoding
+        needed = Capabilities(integers=True, incremental=False)
+        self.solver = registry.find(solver, needed) if isinstance(solver, str) else solver
+
+    def check(self, question: Question, budget: Budget) -> Result:
+        """Violated with an exact trace, holds beyond the tolerance, or unknown with the reason."""
+        reach = horizon(question.formula)
+        if reach is None:
+            reason = "the formula has no bound, and this engine decides bounded formulas; bound it, as in G[0,20] p"
+            return unknown(question, self.name, reason)
+        refusal = _refusal(question)
+        if refusal is not None:
+            return unknown(question, self.name, f"{UNSUPPORTED}: {refusal}; try --engine auto")
+        some = Quantifier.SOME in quantifiers(question.formula)
+        path = strip_quantifiers(question.formula)
+        goal = Not(path) if some else path
+        solving = Solving(question.system, goal, reach, self.solver, budget)
+        try:
+            condition = refuting_condition(question.system, goal, budget.check)
+            asked = _Asked(question, solving, condition, self.encoding)
+            return asked.some() if some else asked.every()
+        except UnsupportedFormula as error:
+            return unknown(question, self.name, f"{UNSUPPORTED}: {error.message}")
+        except Stopped as stop:
+            return unknown(question, self.name, stop.reason, statistics=solving.tally.statistics())
+
+
+def _refusal(question: Question) -> str | None:
+    """What keeps a question from being one about single paths."""
+    if len(quantifiers(question.formula)) > 1:
+        return "a formula that mixes claims of all paths and of some path"
+    if question.system.enabled is not TRUE and decisions([question.system.step.enabled]):
+        return "a guard that depends on a choice"
+    return None
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A question, and the condition under which a path decides it."""
+
+    question: Question
+    solving: Solving
+    condition: Expr
+    encoding: str
+
+    def every(self) -> Result:
+        """A claim of all paths: one path that fails refutes it, that there is none proves it."""
+        summary = _search(self.solving, self.condition, self.encoding, all_starts(self.question.system))
+        report = _Report(self.question, self.solving)
+        if summary.trace is not None:
+            return report.found(VIOLATED, summary.trace)
+        if summary.doubt is not None:
+            return report.unknown(summary.doubt)
+        if not speaks_of_paths(self.question.formula):
+            reason = "every path keeps it, but CTL asks states to: of some alternatives one has to hold for all paths"
+            return report.unknown(f"{UNSUPPORTED}: {reason}")
+        return report.holds(summary.by_solver)
+
+    def some(self) -> Result:
+        """A claim of some path: a witness proves it of its own first state, and a state without any refutes it."""
+        report = _Report(self.question, self.solving)
+        starts = all_starts(self.question.system)
+        alone = split_starts(starts)
+        if not all(map(is_point, alone)):
+            alone = [starts]
+        witness: Trace | None = None
+        for one in alone:
+            summary = _search(self.solving, self.condition, self.encoding, one)
+            if summary.doubt is not None and summary.trace is None:
+                return report.unknown(summary.doubt)
+            if summary.trace is None and not _is_excluded(self.question.system, one):
+                return report.refuted(Space(one), summary.by_solver)
+            witness = witness or summary.trace
+        if witness is None:
+            return report.unknown("there is no initial state to look at; try --engine auto")
+        if not all(map(is_point, alone)):
+            reason = "a witness proves a claim of some path for one initial state only, and here are infinitely many"
+            return report.unknown(f"{UNSUPPORTED}: {reason}; try --engine auto")
+        return report.found(HOLDS, witness)
+
+
+def _is_excluded(system: System, starts: Starts) -> bool:
+    """Whether a single start is no initial state, by the constraints; of more than one nobody says so."""
+    if not system.init.where or not is_point(starts):
+        return False
+    given = {var: entry[0].values[0] for var, entry in starts.items() if isinstance(entry[0], OneOf) and not var.shape}
+    return any(truth is not True for truth in exact.evaluate(system.init.where, given))
+
+
+# The search -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Summary:
+    """What all programs together say: a path, a doubt, or that there is no path."""
+
+    trace: Trace | None = None
+    doubt: str | None = None
+    by_solver: bool = False
+
+    def add(self, answer: Answer) -> bool:
+        """Whether this settles the question, or makes a proof impossible for good."""
+        self.trace = answer.trace
+        self.by_solver |= answer.end is End.INFEASIBLE
+        if answer.end in (End.DOUBT, End.UNSUITABLE):
+            self.doubt = answer.reason
+        return answer.trace is not None or (answer.end is End.UNSUITABLE and answer.reason.startswith(UNSUPPORTED))
+
+
+def _search(solving: Solving, condition: Expr, encoding: str, starts: Starts) -> Summary:
+    """All programs of the encoding; a monolithic one that ends in doubt is split into a few cases."""
+    if encoding == "compositional":
+        return _each(solving, _all_cases(_spaces(solving, starts), condition))
+    space = Space(starts, solving.budget.check)
+    if not space.may_be(condition):
+        return Summary()
+    whole = Summary()
+    if whole.add(solving.answer(space, Case(condition))) or whole.doubt is None:
+        return whole
+    parts = list(islice(_all_cases(_spaces(solving, starts), condition), REFINED + 1))
+    if len(parts) > REFINED:
+        return whole
+    return _each(solving, iter(parts))
+
+
+def _spaces(solving: Solving, starts: Starts) -> list[Space]:
+    return [Space(one, solving.budget.check) for one in split_starts(starts)]
+
+
+def _all_cases(spaces: list[Space], condition: Expr) -> Iterator[tuple[Space, Case]]:
+    return ((space, case) for space in spaces for case in cases(space, condition))
+
+
+def _each(solving: Solving, every: Iterator[tuple[Space, Case]]) -> Summary:
+    """Program after program, until one is a path."""
+    summary = Summary()
+    for space, case in every:
+        solving.budget.progress(f"milp: {solving.tally.programs} programs", None)
+        if summary.add(solving.answer(space, case)):
+            break
+        solving.budget.check()
+    return summary
+
+
+# Results --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Report:
+    """The answer to a question, with what it rests on."""
+
+    question: Question
+    solving: Solving
+
+    def found(self, verdict: Verdict, trace: Trace) -> Result:
+        """A path that refutes the claim, or a witness that proves it: exact evidence, whoever found it."""
+        margin = confirm.margin(trace, self.solving.goal)
+        if margin is not None:
+            margin = (margin if verdict is VIOLATED else -margin) + 0.0
+        left = first_range_exit(trace)
+        notes = () if left is None else (f"{left[1]} leaves its range at step {left[0]} of the trace",)
+        return replace(
+            self._result(verdict, notes),
+            assurance=confirm.assurance(trace, self.question.formula),
+            margin=margin,
+            evidence=Evidence.TRACE,
+            trace=trace,
+            step=len(trace) - 1 if verdict is VIOLATED else None,
+            scope=f"up to step {self.solving.steps}" if verdict is HOLDS else None,
+        )
+
+    def holds(self, by_solver: bool) -> Result:
+        """No path refutes the claim: bounds exclude it, or a solver does beyond the tolerance."""
+        vacuous = self._has_no_start()
+        notes = ["vacuous: there is no initial state"] if vacuous else _range_notes(self.solving)
+        return replace(
+            self._result(HOLDS, tuple(notes)),
+            scope=f"up to step {self.solving.steps}",
+            assurance=Assurance.SOLVER if by_solver else Assurance.RIGOROUS,
+            vacuous=vacuous,
+        )
+
+    def refuted(self, space: Space, by_solver: bool) -> Result:
+        """No path from these starts keeps a claim of some path; an initial state shows it, if one can be named."""
+        shown = refuting_trace(self.question, space.box) if speaks_of_paths(Not(self.question.formula)) else None
+        if shown is None:
+            return self.unknown(f"{UNSUPPORTED}: no single path is a witness, which alone does not refute this claim")
+        note = "no path from this state keeps the claim: " + ("a solver excludes it" if by_solver else "by bounds")
+        return replace(
+            self._result(VIOLATED, (note,)),
+            assurance=Assurance.SOLVER if by_solver else Assurance.RIGOROUS,
+            evidence=Evidence.TRACE,
+            trace=shown.trace,
+            step=0,
+        )
+
+    def unknown(self, reason: str) -> Result:
+        return unknown(self.question, Milp.name, reason, statistics=self.solving.tally.statistics())
+
+    def _has_no_start(self) -> bool:
+        """Whether the constraints on the initial states leave none."""
+        if not self.question.system.init.where:
+            return False
+        answer = self.solving.answer(Space(all_starts(self.question.system)), Case(TRUE))
+        return answer.end in (End.EXCLUDED, End.INFEASIBLE)
+
+    def _result(self, verdict: Verdict, notes: tuple[str, ...]) -> Result:
+        asked = self.question
+        statistics = self.solving.tally.statistics()
+        return Result(str(asked.formula), verdict, Milp.name, asked.name, notes=notes, statistics=statistics)
+
+
+def _range_notes(solving: Solving) -> list[str]:
+    """Which declared ranges may be left, and when."""
+    levels = Levels(solving.system, list(initial_boxes(solving.system, 1).boxes), solving.budget, solving.steps)
+    return [f"{name} may leave its range from step {step} on" for name, step in levels.range_exits().items()]

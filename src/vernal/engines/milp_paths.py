@@ -1,0 +1,290 @@
+"""The paths that refute a claim, as one condition over the unrolled loop; and that condition taken apart.
+
+A claim of all paths is refuted by a path on which the formula, its quantifiers dropped, is false (see falsify). The
+negation in normal form, written out position by position, is a Boolean expression over the unrolled graph: the
+monolithic encoding hands it to the solver as it is. The compositional one splits it into cases, one for each way to
+take a disjunct, a start and the options of the choices that matter; cases that bounds exclude are dropped on the way.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+
+from vernal.engines.levels import abstract_box
+from vernal.interpret.abstract import Value
+from vernal.interpret.affine import Forms
+from vernal.interpret.linear import Linear
+from vernal.interpret.milp import demanded
+from vernal.logic.formula import (
+    Always,
+    And,
+    Atom,
+    Eventually,
+    Formula,
+    Next,
+    Not,
+    Or,
+    Quantifier,
+    Release,
+    Temporal,
+    Until,
+    Weak,
+)
+from vernal.logic.normal import Logic, classify, expand, fold, horizon, nnf, order, steps
+from vernal.model import build
+from vernal.model import expr as e
+from vernal.model.expr import Expr, Occurrence
+from vernal.model.graph import substitute
+from vernal.model.system import OneOf, Span, Start, System
+from vernal.reduce.initial import MAX_BOXES, Box
+from vernal.reduce.unroll import Unrolling
+
+Starts = Mapping[Expr, tuple[Start, ...]]
+Tick = Callable[[], None]  # may stop the work by raising
+
+
+def refuting_condition(system: System, goal: Formula, tick: Tick = lambda: None) -> Expr:
+    """A path makes this condition true iff the (bounded, quantifier-free) goal is false on it."""
+    total = system.enabled is build.TRUE
+    written = expand(nnf(Not(goal), total=total), total=total)
+    unrolling = Unrolling(system)
+    for t in range((horizon(goal) or 0) + 1):  # unrolling far is work, too
+        tick()
+        unrolling.position(t)
+    return _Written(unrolling, total).condition(written)
+
+
+@dataclass(frozen=True)
+class _Written:
+    """Formulas at positions as conditions, each made once."""
+
+    unrolling: Unrolling
+    total: bool
+    made: dict[tuple[int, int], Expr] = field(default_factory=dict)
+
+    def condition(self, formula: Formula) -> Expr:
+        """The formula at position 0; no recursion, since bounds may be long."""
+        stack = [(formula, 0)]
+        while stack:
+            node, t = stack[-1]
+            waiting = [(arg, at) for arg, at in _asked(node, t) if (id(arg), at) not in self.made]
+            if waiting and (id(node), t) not in self.made:
+                stack.extend(waiting)
+                continue
+            stack.pop()
+            if (id(node), t) not in self.made:
+                self.made[id(node), t] = self._make(node, t)
+        return self.made[id(formula), 0]
+
+    def _make(self, node: Formula, t: int) -> Expr:
+        args = [self.made[id(arg), at] for arg, at in _asked(node, t)]
+        match node:
+            case Atom(expr):
+                return self.unrolling.at(expr, t)
+            case Not():
+                return build.negate(args[0])
+            case And():
+                return build.conj(*args)
+            case Or():
+                return build.disj(*args)
+            case Next(count=count):
+                return build.conj(*self._moves(t, count), args[0])
+        assert isinstance(node, Always)
+        return build.disj(*(build.negate(move) for move in self._moves(t, steps(node.bound)[0])), args[0])
+
+    def _moves(self, t: int, count: int) -> list[Expr]:
+        """That the path has the next transitions."""
+        return [] if self.total else [self.unrolling.enabled(i) for i in range(t, t + count)]
+
+
+def _asked(node: Formula, t: int) -> list[tuple[Formula, int]]:
+    """The operands of a written-out formula, with the positions they are asked at."""
+    match node:
+        case Not(arg):
+            return [(arg, t)]
+        case And(args) | Or(args):
+            return [(arg, t) for arg in args]
+        case Next(arg, count):
+            return [(arg, t + count)]
+        case Always(arg, bound):  # the weak next G[k,k]
+            return [(arg, t + steps(bound)[0])]
+    return []
+
+
+# Claims of states and of paths ---------------------------------------------------------------------------------------
+
+
+def speaks_of_paths(formula: Formula) -> bool:
+    """Whether a claim of all paths is kept by a state as soon as every path from it keeps the formula read along it.
+
+    The converse is always true. LTL means nothing else. In CTL, `AX p | AX q` is more than `A (X p | X q)`: which
+    disjunct, the state has to say for all its paths. It is enough that of any alternative all but one are facts about
+    the present state: then the path up to here determines which one is left, the same for all its continuations.
+    """
+    if classify(formula) is not Logic.CTL:
+        return True
+    normal = nnf(formula)
+    if any(isinstance(node, Temporal) and node.quantifier is not Quantifier.ALL for node in order(normal)):
+        return False
+    return fold(normal, _depth_and_fit)[1]
+
+
+def _depth_and_fit(node: Formula, args: tuple[tuple[bool, bool], ...]) -> tuple[bool, bool]:
+    """Whether a formula looks ahead, and whether it speaks of paths."""
+    ahead = [looks for looks, _ in args]
+    fits = all(fit for _, fit in args)
+    match node:
+        case Or():
+            fits &= sum(ahead) <= 1
+        case Eventually(bound=bound):
+            fits &= not ahead[0] or bound.lower == bound.upper
+        case Until() | Weak():
+            fits &= not ahead[1]
+        case Release():
+            fits &= not ahead[0]
+    return isinstance(node, Temporal) or any(ahead), fits
+
+
+# Starts ---------------------------------------------------------------------------------------------------------------
+
+
+def all_starts(system: System) -> Starts:
+    """Where each component of state and memory may start."""
+    starts: dict[Expr, tuple[Start, ...]] = {v.var: (system.init.starts[v.name],) for v in system.state}
+    return {**starts, **{slot.var: slot.starts for slot in system.slots}}
+
+
+def split_starts(starts: Starts, limit: int = MAX_BOXES) -> list[Starts]:
+    """One for each combination of alternatives; all in one where there are too many."""
+    options = [[_alternatives(start) for start in entry] for entry in starts.values()]
+    if math.prod(len(one) for entry in options for one in entry) > limit:
+        return [starts]
+    combined = [list(itertools.product(*entry)) for entry in options]
+    return [dict(zip(starts, chosen, strict=True)) for chosen in itertools.product(*combined)]
+
+
+def is_point(starts: Starts) -> bool:
+    """Whether there is one start only."""
+    return all(isinstance(start, OneOf) and len(start.values) == 1 for entry in starts.values() for start in entry)
+
+
+def _alternatives(start: Start) -> list[Start]:
+    return [start] if isinstance(start, Span) else [OneOf((value,)) for value in start.values]
+
+
+class _Ticking(Linear):
+    """Bounds that ask before every node whether there is time left."""
+
+    def __init__(self, box: Mapping[Expr, Value], tick: Tick) -> None:
+        self.tick = tick
+        super().__init__(box)
+
+    def _compute(self, node: Expr) -> None:
+        self.tick()
+        super()._compute(node)
+
+
+@dataclass(frozen=True)
+class Space:
+    """Starts, and bounds over them that all cases share: what one case computes, the next one has."""
+
+    starts: Starts
+    tick: Tick = lambda: None
+
+    @cached_property
+    def box(self) -> Box:
+        return Box({var: tuple(_hull(start) for start in entry) for var, entry in self.starts.items()})
+
+    @cached_property
+    def linear(self) -> Linear:
+        return _Ticking(abstract_box([self.box]), self.tick)
+
+    @cached_property
+    def exact(self) -> Forms:
+        return Forms(self.box.ends, self.linear)
+
+    def may_be(self, condition: Expr) -> bool:
+        """Whether bounds leave a condition possible."""
+        if isinstance(condition, e.Const):
+            return bool(condition.value)
+        return bool(self.linear.truth(condition).may[0])
+
+
+def _hull(start: Start) -> tuple[Fraction, Fraction]:
+    if isinstance(start, Span):
+        return start.lower, start.upper
+    return min(start.values), max(start.values)
+
+
+# Cases ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """A condition with some of its choices made."""
+
+    condition: Expr
+    taken: Mapping[Occurrence, int] = field(default_factory=dict)
+
+
+def cases(space: Space, condition: Expr) -> Iterator[Case]:
+    """The cases of a condition that bounds leave possible, earlier choices varying slowest."""
+    stack = [Case(condition)]
+    while stack:
+        case = stack.pop()
+        if not space.may_be(case.condition):
+            continue
+        parts = _split(space, case)
+        if parts is None:
+            yield case
+        else:
+            stack.extend(reversed(parts))
+
+
+def _split(space: Space, case: Case) -> Sequence[Case] | None:
+    """A disjunct each, or an option each of the earliest choice; None where nothing is left to split."""
+    disjuncts = _disjuncts(space, case.condition)
+    if disjuncts is not None:
+        return [Case(part, case.taken) for part in disjuncts]
+    choice = _earliest_choice(space, case.condition)
+    if choice is None:
+        return None
+    made = []
+    for index, option in enumerate(choice.args):
+        (condition,) = substitute([case.condition], {choice: option})
+        made.append(Case(condition, {**case.taken, choice.occurrence: index}))
+    return made
+
+
+def _disjuncts(space: Space, condition: Expr) -> list[Expr] | None:
+    """p | q as p and as q, also inside a conjunction; parts that bounds decide are left out."""
+    if isinstance(condition, e.Or):
+        return [arg for arg in condition.args if space.may_be(arg)]
+    if not isinstance(condition, e.And):
+        return None
+    for place, arg in enumerate(condition.args):
+        if isinstance(arg, e.Or) and not bool(space.linear.truth(arg).must[0]):
+            others = (*condition.args[:place], *condition.args[place + 1 :])
+            return [build.conj(part, *others) for part in arg.args if space.may_be(part)]
+    return None
+
+
+def _earliest_choice(space: Space, condition: Expr) -> e.Choose | None:
+    """The first choice in time on which the condition depends."""
+    seen: set[Expr] = set()
+    found: list[e.Choose] = []
+    stack = [condition]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if isinstance(node, e.Choose) and all(arg.shape == node.shape for arg in node.args):
+            found.append(node)
+        stack.extend(demanded(space.linear, node))
+    return min(found, key=lambda node: (node.occurrence.step or 0, node.occurrence.serial), default=None)

@@ -1,0 +1,28 @@
+"""A solver that says what a test wants it to say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from vernal.solvers.base import Capabilities, Milp, Outcome, Status
+
+Answer = Outcome | Callable[[Milp], Outcome]
+
+
+class Fake:
+    """Gives its answers one after the other, then says UNKNOWN; remembers what it was asked."""
+
+    name = "fake"
+    requires: tuple[str, ...] = ()
+    can = Capabilities(integers=True, incremental=False)
+
+    def __init__(self, answers: Iterable[Answer] = ()) -> None:
+        self.answers = list(answers)
+        self.asked: list[Milp] = []
+        self.time_limits: list[float] = []
+
+    def solve(self, problem: Milp, time_limit: float = float("inf"), target: float | None = None) -> Outcome:
+        self.asked.append(problem)
+        self.time_limits.append(time_limit)
+        answer = self.answers.pop(0) if self.answers else Outcome(Status.UNKNOWN, said="nothing left to say")
+        return answer if isinstance(answer, Outcome) else answer(problem)

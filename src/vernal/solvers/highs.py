@@ -1,0 +1,99 @@
+"""HiGHS, the solver that comes along."""
+
+from __future__ import annotations
+
+import math
+
+import highspy
+import numpy as np
+
+from vernal.solvers.base import FEASIBILITY, Capabilities, Floats, Milp, Outcome, Status
+from vernal.solvers.watch import watched
+
+STATUS = {  # by name: not every version knows all of them
+    "kOptimal": Status.OPTIMAL,
+    "kInfeasible": Status.INFEASIBLE,
+    "kUnbounded": Status.UNBOUNDED,
+    "kUnboundedOrInfeasible": Status.INFEASIBLE_OR_UNBOUNDED,
+    "kModelEmpty": Status.UNKNOWN,  # no columns: nobody asks that
+    "kTimeLimit": Status.LIMIT,
+    "kIterationLimit": Status.LIMIT,
+    "kSolutionLimit": Status.LIMIT,
+    "kMemoryLimit": Status.LIMIT,
+    "kInterrupt": Status.LIMIT,
+    "kHighsInterrupt": Status.LIMIT,
+    "kObjectiveBound": Status.LIMIT,
+    "kObjectiveTarget": Status.LIMIT,
+    "kLoadError": Status.ERROR,
+    "kModelError": Status.ERROR,
+    "kPresolveError": Status.ERROR,
+    "kSolveError": Status.ERROR,
+    "kPostsolveError": Status.ERROR,
+    "kUnknown": Status.UNKNOWN,
+    "kNotset": Status.UNKNOWN,
+}
+
+
+class Highs:
+    """HiGHS through highspy: branch and cut, simplex for linear programs."""
+
+    name = "highs"
+    requires: tuple[str, ...] = ("highspy",)
+    can = Capabilities(integers=True, incremental=True)
+
+    def solve(self, problem: Milp, time_limit: float = float("inf"), target: float | None = None) -> Outcome:
+        highs = highspy.Highs()
+        for option, value in _options(time_limit, target).items():
+            highs.setOptionValue(option, value)
+        highs.HandleUserInterrupt = True
+        if highs.passModel(_model(problem)) == highspy.HighsStatus.kError:
+            return Outcome(Status.ERROR, said="the program was refused")
+        if not watched(highs.run, highs.cancelSolve, time_limit):
+            return Outcome(Status.LIMIT, said="did not stop in time")
+        return _outcome(highs)
+
+
+def _options(time_limit: float, target: float | None) -> dict[str, bool | int | float | str]:
+    options: dict[str, bool | int | float | str] = {
+        "output_flag": False,
+        "threads": 1,
+        "primal_feasibility_tolerance": FEASIBILITY,
+        "dual_feasibility_tolerance": FEASIBILITY,
+        "mip_feasibility_tolerance": FEASIBILITY,
+        "small_matrix_value": 1e-12,  # smaller ones HiGHS would drop
+    }
+    if target is not None:
+        options["objective_target"] = target
+    if math.isfinite(time_limit):
+        options["time_limit"] = max(time_limit, 0.0)
+    return options
+
+
+def _model(problem: Milp) -> highspy.HighsLp:
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = problem.columns, problem.rows
+    lp.sense_ = highspy.ObjSense.kMaximize
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = problem.objective, problem.lower, problem.upper
+    lp.row_lower_, lp.row_upper_ = problem.row_lower, problem.row_upper
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.num_col_, lp.a_matrix_.num_row_ = problem.columns, problem.rows
+    lp.a_matrix_.start_ = problem.starts.astype(np.int32)
+    lp.a_matrix_.index_ = problem.indices.astype(np.int32)
+    lp.a_matrix_.value_ = problem.values
+    if problem.integer.any():
+        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+        lp.integrality_ = [kinds[int(integer)] for integer in problem.integer]
+    return lp
+
+
+def _outcome(highs: highspy.Highs) -> Outcome:
+    said = highs.getModelStatus()
+    status = STATUS.get(said.name, Status.UNKNOWN)
+    info = highs.getInfo()
+    found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+    if not found or status in (Status.INFEASIBLE, Status.ERROR):
+        # An optimum without a feasible point is no optimum.
+        status = Status.UNKNOWN if status is Status.OPTIMAL else status
+        return Outcome(status, said=highs.modelStatusToString(said))
+    point: Floats = np.array(highs.getSolution().col_value, dtype=np.float64)
+    return Outcome(status, point, float(info.objective_function_value), highs.modelStatusToString(said))

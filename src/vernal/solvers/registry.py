@@ -1,0 +1,87 @@
+"""The back ends there are, found by name and imported on first use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module, metadata, util
+
+from vernal.errors import MissingExtra, NameUnknown, nearest
+from vernal.solvers.base import Capabilities, MilpSolver
+
+LATER = None  # a back end that is known but has no adapter yet
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """A solver Vernal knows: how it is imported, how it is distributed, and which extra brings it."""
+
+    name: str
+    module: str
+    package: str
+    extra: str | None  # None for the one that comes along
+    about: str
+    target: str | None = LATER  # module:class of the adapter to mixed-integer programs
+
+    @property
+    def version(self) -> str | None:
+        """The installed version, without importing anything; None where it is missing."""
+        if util.find_spec(self.module) is None:
+            return None
+        try:
+            return metadata.version(self.package)
+        except metadata.PackageNotFoundError:
+            return "unknown version"
+
+    def load(self) -> MilpSolver:
+        """The solver; says which extra brings it where it is missing."""
+        if self.target is None:
+            raise NameUnknown(f"{self.name} solves no mixed-integer programs{nearest(self.name, names())}")
+        module, _, cls = self.target.partition(":")
+        try:
+            solver: MilpSolver = getattr(import_module(module), cls)()
+        except ImportError as error:
+            raise MissingExtra(f"the solver {self.name!r}", self.extra or self.name) from error
+        return solver
+
+
+BACKENDS = (
+    Backend("highs", "highspy", "highspy", None, "linear and mixed-integer programs", "vernal.solvers.highs:Highs"),
+    Backend("scip", "pyscipopt", "pyscipopt", "scip", "mixed-integer programs", "vernal.solvers.scip:Scip"),
+    Backend(
+        "gurobi",
+        "gurobipy",
+        "gurobipy",
+        "gurobi",
+        "mixed-integer programs; needs a licence",
+        "vernal.solvers.gurobi:Gurobi",
+    ),
+    Backend("z3", "z3", "z3-solver", "smt", "satisfiability modulo theories"),
+    Backend("cvc5", "cvc5", "cvc5", "smt", "satisfiability modulo theories"),
+    Backend("marabou", "maraboupy", "maraboupy", "marabou", "piecewise-linear networks"),
+)
+DEFAULT = "highs"
+
+
+def names() -> list[str]:
+    """The solvers of mixed-integer programs, the default first."""
+    return [backend.name for backend in BACKENDS if backend.target is not None]
+
+
+def installed() -> list[str]:
+    """Those of them that are here."""
+    return [b.name for b in BACKENDS if b.target is not None and b.version is not None]
+
+
+def find(name: str = DEFAULT, need: Capabilities | None = None) -> MilpSolver:
+    """The solver of this name; refused where it cannot do what is needed."""
+    for backend in BACKENDS:
+        if backend.name == name:
+            solver = backend.load()
+            if need is not None and not _covers(solver.can, need):
+                raise NameUnknown(f"the solver {name!r} cannot do what is asked of it; needed: {need}")
+            return solver
+    raise NameUnknown(f"there is no solver {name!r}{nearest(name, names())}")
+
+
+def _covers(can: Capabilities, need: Capabilities) -> bool:
+    return (can.integers or not need.integers) and (can.incremental or not need.incremental)

@@ -1,0 +1,93 @@
+"""SCIP, an exchange for HiGHS (extra `scip`)."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from pyscipopt import Expr, Model, Variable, quicksum
+
+from vernal.solvers.base import FEASIBILITY, Capabilities, Floats, Milp, Outcome, Status
+from vernal.solvers.watch import watched
+
+STATUS = {
+    "optimal": Status.OPTIMAL,
+    "infeasible": Status.INFEASIBLE,
+    "unbounded": Status.UNBOUNDED,
+    "inforunbd": Status.INFEASIBLE_OR_UNBOUNDED,
+    "timelimit": Status.LIMIT,
+    "userinterrupt": Status.LIMIT,
+    "nodelimit": Status.LIMIT,
+    "totalnodelimit": Status.LIMIT,
+    "stallnodelimit": Status.LIMIT,
+    "memlimit": Status.LIMIT,
+    "gaplimit": Status.LIMIT,
+    "sollimit": Status.LIMIT,
+    "bestsollimit": Status.LIMIT,
+    "primallimit": Status.LIMIT,
+    "duallimit": Status.LIMIT,
+    "restartlimit": Status.LIMIT,
+    "terminate": Status.LIMIT,
+    "unknown": Status.UNKNOWN,
+}
+
+
+class Scip:
+    """SCIP through pyscipopt: branch, cut and price, on one thread."""
+
+    name = "scip"
+    requires: tuple[str, ...] = ("pyscipopt",)
+    can = Capabilities(integers=True, incremental=False)
+
+    def solve(self, problem: Milp, time_limit: float = float("inf"), target: float | None = None) -> Outcome:
+        model, columns = _model(problem)
+        model.setParam("numerics/feastol", FEASIBILITY)
+        model.setParam("numerics/dualfeastol", FEASIBILITY)
+        model.setParam("misc/catchctrlc", False)  # the program handles its own interruption
+        if math.isfinite(time_limit):
+            model.setParam("limits/time", max(time_limit, 0.0))
+        if target is not None:
+            model.setParam("limits/primal", target)
+        if not watched(model.optimizeNogil, model.interruptSolve, time_limit):
+            return Outcome(Status.LIMIT, said="did not stop in time")
+        said = model.getStatus()
+        status = STATUS.get(said, Status.UNKNOWN)
+        if model.getNSols() == 0 or status is Status.INFEASIBLE:  # then there is no point to look at
+            return Outcome(Status.UNKNOWN if status is Status.OPTIMAL else status, said=said)
+        best = model.getBestSol()
+        point: Floats = np.array([model.getSolVal(best, column) for column in columns], dtype=np.float64)
+        return Outcome(status, point, float(model.getSolObjVal(best)), said)
+
+
+def _model(problem: Milp) -> tuple[Model, list[Variable]]:
+    model = Model()
+    model.hideOutput()
+    bounds = zip(problem.lower.tolist(), problem.upper.tolist(), problem.integer.tolist(), strict=True)
+    columns = [model.addVar(lb=_end(low), ub=_end(high), vtype="I" if whole else "C") for low, high, whole in bounds]
+    indices, values = problem.indices.tolist(), problem.values.tolist()
+    for row, (low, high) in enumerate(zip(problem.row_lower.tolist(), problem.row_upper.tolist(), strict=True)):
+        entries = range(problem.starts[row], problem.starts[row + 1])
+        total = quicksum(values[entry] * columns[indices[entry]] for entry in entries)
+        _add_row(model, total, len(entries), low, high)
+    terms = [(factor, column) for factor, column in zip(problem.objective.tolist(), columns, strict=True) if factor]
+    model.setObjective(quicksum(factor * column for factor, column in terms), sense="maximize")
+    return model, columns
+
+
+def _end(bound: float) -> float | None:
+    return bound if math.isfinite(bound) else None
+
+
+def _add_row(model: Model, total: Expr, entries: int, low: float, high: float) -> None:
+    """A row of bounds; one without entries is true or makes the program infeasible."""
+    if entries == 0:
+        if not low <= 0 <= high:
+            model.addCons(quicksum([model.addVar(lb=0, ub=0)]) >= 1)
+        return
+    if low == high:
+        model.addCons(total == low)
+        return
+    if math.isfinite(low):
+        model.addCons(total >= low)
+    if math.isfinite(high):
+        model.addCons(total <= high)

@@ -1,0 +1,48 @@
+"""A solve that comes back in time: the library works in a thread of its own, and is told to stop if it forgets to."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+
+PATIENCE = 1.0  # seconds a library may run beyond its own time limit before it is told to stop
+FAREWELL = 0.7  # seconds it then has to come back
+
+
+def watched(work: Callable[[], object], stop: Callable[[], object], time_limit: float) -> bool:
+    """Run the work; whether it came back. The library has to release the interpreter lock while it works.
+
+    An interruption of the program (Ctrl-C) stops the library, too, and is passed on. What does not come back is left to
+    run out in the background: its results are not looked at.
+    """
+    failure: list[BaseException] = []
+
+    def guarded() -> None:
+        try:
+            work()
+        except BaseException as error:  # handed over to the thread that waits
+            failure.append(error)
+
+    thread = threading.Thread(target=guarded, daemon=True)
+    thread.start()
+    try:
+        _wait(thread, time_limit + PATIENCE)
+        if thread.is_alive():
+            stop()
+            thread.join(FAREWELL)
+    except BaseException:
+        stop()
+        thread.join(FAREWELL)
+        raise
+    if failure:
+        raise failure[0]
+    return not thread.is_alive()
+
+
+def _wait(thread: threading.Thread, seconds: float) -> None:
+    """Join in short turns, so that a signal is heard."""
+    for _ in range(math.ceil(min(seconds, 1e9) / 0.2) if math.isfinite(seconds) else 2**60):
+        thread.join(0.2)
+        if not thread.is_alive():
+            return

@@ -1,0 +1,42 @@
+"""Small programs with known answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from vernal.solvers.base import Milp
+
+INFINITE = float("inf")
+
+
+def milp(
+    objective: Sequence[float],
+    rows: Sequence[tuple[Sequence[float], float, float]] = (),
+    *,
+    lower: float = 0.0,
+    upper: float = 10.0,
+    integer: bool = False,
+) -> Milp:
+    """Maximise over columns with common bounds; rows are (coefficients, lower, upper), stored densely."""
+    n, m = len(objective), len(rows)
+    return Milp(
+        np.full(n, lower),
+        np.full(n, upper),
+        np.full(n, integer),
+        np.array(objective, dtype=np.float64),
+        np.arange(0, n * m + 1, n, dtype=np.int64),
+        np.tile(np.arange(n, dtype=np.int64), m),
+        np.array([value for row, _, _ in rows for value in row], dtype=np.float64),
+        np.array([low for _, low, _ in rows], dtype=np.float64),
+        np.array([high for _, _, high in rows], dtype=np.float64),
+    )
+
+
+def knapsack(items: int, rows: int, seed: int = 0) -> Milp:
+    """A multi-dimensional knapsack: easy to fill, hard to fill best."""
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(1, 100, (rows, items)).astype(float)
+    limits = [(row.tolist(), -INFINITE, float(row.sum() / 2)) for row in weights]
+    return milp(rng.integers(1, 100, items).tolist(), limits, upper=1.0, integer=True)
