@@ -136,10 +136,10 @@ def test_draws_are_inputs() -> None:
         concrete.evaluate([choice], {X: np.zeros(1), Y: np.zeros(1)})
 
 
-def test_an_inverted_interval_has_no_value() -> None:
+def test_ends_that_depend_on_the_state_are_taken_in_either_order() -> None:
     noise = build.between(0, X)
-    (value,) = concrete.evaluate([noise], {X: np.array([-1.0]), noise: np.array([0.5])})
-    assert np.isnan(value[0])
+    (value,) = concrete.evaluate([noise], {X: np.array([-1.0, 1.0]), noise: np.array([0.25, 0.25])})
+    assert value.tolist() == [-0.75, 0.25]
 
 
 def test_ties_are_broken_as_asked() -> None:

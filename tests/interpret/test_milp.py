@@ -344,3 +344,13 @@ def test_programs_are_data() -> None:
     problem: Milp = program(sheet)
     assert (problem.columns, problem.rows, problem.binaries) == (4, 1, 1)
     assert problem.starts.tolist() == [0, 2]
+
+
+def test_scores_that_are_selected_are_not_copied() -> None:
+    """Two networks, one argmax: as right as the copy, and the same where the selected scores are constants."""
+    first, second = build.concat(X, Y, 0), build.concat(Y, 0, X)
+    chosen = build.argmax(build.if_(build.compare("<", X, Y), first, second))
+    assert extremes(chosen, x=(-2, -1), y=(-1, 1)) == pytest.approx((1, 2), abs=1e-6)
+    assert extremes(chosen, x=(2, 3), y=(-1, 1)) == pytest.approx((2, 2), abs=1e-6)
+    constants = build.if_(build.compare("<", X, Y), build.concat(0, 1, 1), build.concat(0, 1, 1))
+    assert extremes(build.argmax(constants), x=(0, 1), y=(0, 1)) == pytest.approx((1, 2), abs=1e-6)

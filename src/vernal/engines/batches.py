@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,13 +39,14 @@ class Pieces:
 
     @property
     def parameters(self) -> int:
-        return self.lower.shape[1]
+        return int(self.lower.shape[1])
 
     def rows(self, index: Indices | NDArray[np.bool_]) -> Pieces:
         """Some of the pieces."""
-        return Pieces(*(part[index] for part in self.parts()))
+        lower, upper, A, c, error, trail = (part[index] for part in self.parts())
+        return Pieces(lower, upper, A, c, error, trail)
 
-    def parts(self) -> tuple[NDArray[np.generic], ...]:
+    def parts(self) -> tuple[NDArray[Any], ...]:
         return self.lower, self.upper, self.A, self.c, self.error, self.trail
 
     def boxed(self, lower: Floats, upper: Floats) -> Pieces:
@@ -67,7 +69,9 @@ def join(batches: Sequence[Pieces]) -> Pieces:
     """Batches with the same number of components and parameters, one after the other."""
     if len(batches) == 1:
         return batches[0]
-    return Pieces(*(np.concatenate(parts) for parts in zip(*(batch.parts() for batch in batches), strict=True)))
+    together = zip(*(batch.parts() for batch in batches), strict=True)
+    lower, upper, A, c, error, trail = (np.concatenate(parts) for parts in together)
+    return Pieces(lower, upper, A, c, error, trail)
 
 
 def merge(pieces: Pieces) -> tuple[Pieces, Pairs | None]:

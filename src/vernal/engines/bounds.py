@@ -7,6 +7,7 @@ a few times. What bounds in floating point cannot settle because the margin is z
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -27,6 +28,7 @@ from vernal.run.budget import Budget
 ROUNDS = 8  # how often open boxes are cut
 MAX_OPEN = 512  # boxes looked at together; beyond, bounds alone will not do
 PATIENCE = 3  # rounds in which cutting settles no box, before giving up
+FURTHEST = 50_000  # steps; nobody unrolls further
 LOOK_AHEAD = 20  # steps looked at for a formula without a bound, to say what is proven
 
 
@@ -57,6 +59,8 @@ class Bounds:
         reach = horizon(question.formula)
         if reach is None:
             return self._unbounded(question, budget)
+        if reach > FURTHEST:
+            return unknown(question, self.name, f"a horizon of {reach:,} steps is too long; at most {FURTHEST:,} are")
         tally = Tally(open=list(initial_boxes(question.system).boxes))
         reason = "the bounds are too loose to decide"
         first: Levels | None = None
@@ -136,7 +140,7 @@ class Bounds:
             question.name,
             scope=f"up to step {reach}",
             assurance=Assurance.EXACT if tally.exact else Assurance.RIGOROUS,
-            margin=tally.margin if np.isfinite(tally.margin) else None,
+            margin=max(tally.margin, 0.0) if np.isfinite(tally.margin) else None,  # it holds, so it is not less than 0
             vacuous=vacuous,
             notes=tuple(notes),
             statistics={"boxes": tally.proven + tally.empty},
@@ -162,11 +166,13 @@ def proven_steps(formula: Formula, levels: Levels) -> int | None:
         return None
     lower, upper = steps(formula.bound)
     assert upper is not None
-    for last in range(upper, lower - 1, -1):
+
+    def holds_to(last: int) -> bool:
         cut = replace(formula, bound=Bound(Fraction(lower), Fraction(last)))
-        if all(levels.evaluate(cut, index) is True for index in range(len(levels.boxes))):
-            return last
-    return None
+        return all(levels.evaluate(cut, index) is True for index in range(len(levels.boxes)))
+
+    first = bisect.bisect_left(range(lower, upper + 1), True, key=lambda last: not holds_to(last))
+    return lower + first - 1 if first else None
 
 
 def _cut(boxes: Sequence[Box]) -> list[Box]:

@@ -124,7 +124,8 @@ class Clusters:
 
     @property
     def starts(self) -> Indices:
-        return np.cumsum(self.sizes) - self.sizes
+        starts: Indices = np.cumsum(self.sizes) - self.sizes
+        return starts
 
     def hulls(self) -> tuple[Floats, Floats]:
         """The least box around each cluster."""

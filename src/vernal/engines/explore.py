@@ -19,7 +19,7 @@ from vernal.engines.base import Question
 from vernal.engines.batches import Floats, Pieces, join, merge
 from vernal.engines.decide import Layout, decide, outcomes
 from vernal.engines.trails import Taken, Trails
-from vernal.errors import VernalError
+from vernal.errors import Stopped, VernalError
 from vernal.evidence.trace import Trace
 from vernal.interpret.abstract import Range
 from vernal.interpret.linear import Linear
@@ -139,7 +139,7 @@ class Explorer:
         if pairs is not None:
             self.trails.merged(pairs)
         if len(pieces) > MAX_PIECES:
-            raise NotExplorable(f"more than {MAX_PIECES:,} distinct sets at one step")
+            raise Stopped(f"more than {MAX_PIECES:,} distinct sets at one step")
         return pieces
 
     def _count(self, name: str, number: int) -> None:

@@ -41,13 +41,22 @@ def violation(
     for precision in PRECISIONS[:4]:
         walk = partial(replay.run, system, first, taken, memory=memory, least_precision=precision, tick=tick)
         try:
-            trace = walk(steps=int(runs.lengths[row]) - 1)
-            answer = confirm.truth(trace, formula)
-            if answer is not None:
-                return None if answer else walk(steps=confirm.decided_at(trace, formula))
+            for steps in _lengths(int(runs.lengths[row]) - 1):
+                trace = walk(steps=steps)
+                answer = confirm.truth(trace, formula)
+                if answer is not None:
+                    return None if answer else walk(steps=confirm.decided_at(trace, formula))
         except NotAPath:
             return None
     return None
+
+
+def _lengths(most: int) -> list[int]:
+    """Longer and longer prefixes: exact numbers may grow with every step, and the first few may decide."""
+    lengths = [most]
+    while lengths[-1] > 4:
+        lengths.append(lengths[-1] // 2)
+    return lengths[::-1]
 
 
 # Floats as exact values -----------------------------------------------------------------------------------------------

@@ -181,7 +181,8 @@ def _search(solving: Solving, condition: Expr, encoding: str, starts: Starts) ->
     if not space.may_be(condition):
         return Summary()
     whole = Summary()
-    if whole.add(solving.answer(space, Case(condition))) or whole.doubt is None:
+    whole.add(solving.answer(space, Case(condition)))
+    if whole.trace is not None or whole.doubt is None:
         return whole
     parts = list(islice(_all_cases(_spaces(solving, starts), condition), REFINED + 1))
     if len(parts) > REFINED:

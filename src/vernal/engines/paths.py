@@ -14,8 +14,9 @@ import numpy as np
 
 from vernal.engines import exact_paths
 from vernal.engines.base import Question, unknown
+from vernal.engines.bounds import FURTHEST
 from vernal.engines.explore import Explorer, NotExplorable, Outcome
-from vernal.errors import Stopped
+from vernal.errors import Stopped, UnsupportedFormula
 from vernal.evidence import confirm
 from vernal.evidence.result import HOLDS, VIOLATED, Assurance, Evidence, Result
 from vernal.evidence.trace import Trace
@@ -39,11 +40,16 @@ class Paths:
         reach = horizon(question.formula)
         if reach is None:
             return unknown(question, self.name, exact_paths.UNBOUNDED)
+        if reach > FURTHEST:
+            return unknown(question, self.name, f"a horizon of {reach:,} steps is too long; at most {FURTHEST:,} are")
         path = on_paths(question.formula)
         boxes = initial_boxes(question.system)
         if path is None or (boxes.direction is Direction.OVER and not question.system.init.where):
             return exact_paths.decide(question, budget, engine=self.name)
-        explorer = Explorer(question, path, boxes.boxes, budget)
+        try:
+            explorer = Explorer(question, path, boxes.boxes, budget)
+        except UnsupportedFormula as error:
+            return unknown(question, self.name, error.message)
         try:
             outcome = explorer.run(reach)
         except NotExplorable:
@@ -59,7 +65,7 @@ class Paths:
             settled = self._settle(question, outcome.open, budget)
             if settled is not None:
                 return replace(settled, statistics={**outcome.statistics, **settled.statistics})
-        margin = outcome.margin if not outcome.open and np.isfinite(outcome.margin) else None
+        margin = max(outcome.margin, 0.0) if not outcome.open and np.isfinite(outcome.margin) else None
         return Result(
             str(question.formula),
             HOLDS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from vernal.engines.base import Engine, Question
+from vernal.engines.base import Engine, Question, unknown
 from vernal.engines.bounds import Bounds
 from vernal.engines.falsify import Falsify
 from vernal.engines.paths import Paths
@@ -20,16 +20,28 @@ class Portfolio:
 
     def check(self, question: Question, budget: Budget) -> Result:
         answers: list[Result] = []
-        stages: list[Engine] = [Falsify(generations=0), Bounds(), Paths(), Falsify()]
-        for engine in stages:
-            try:
-                result = engine.check(question, budget)
-            except Stopped as stop:
-                return _combine(answers, question, stop.reason)
+        stages: list[tuple[Engine, float]] = [
+            (Falsify(generations=0), 0.2),
+            (Bounds(), 0.4),
+            (Paths(), 0.8),
+            (Falsify(), 1.0),
+        ]
+        for engine, share in stages:
+            if budget.left <= 0:
+                break
+            result = _within(engine, question, budget.part(share))
             if result.verdict is not UNKNOWN:
                 return result
             answers.append(result)
-        return _combine(answers, question, None)
+        return _combine(answers, question, None if budget.left > 0 else f"timeout after {budget.timeout:g} s")
+
+
+def _within(engine: Engine, question: Question, budget: Budget) -> Result:
+    """An engine's answer within its share of the time that is left."""
+    try:
+        return engine.check(question, budget)
+    except Stopped as stop:
+        return unknown(question, engine.name, stop.reason)
 
 
 def _combine(answers: list[Result], question: Question, stopped: str | None) -> Result:

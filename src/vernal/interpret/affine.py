@@ -72,7 +72,7 @@ class Forms:
                 continue
             stack.pop()
             if here not in self.known:
-                self.known[here] = self._compute(here)
+                self.known[here] = tuple(None if _is_long(value) else value for value in self._compute(here))
         return self.known[node]
 
     def truth(self, node: Expr) -> bool | None:
@@ -176,6 +176,13 @@ class Forms:
             return not args[0]
         cases = split(node, args, component, self._measure)
         return arithmetic(node, [as_form(arg) for arg in args]) if cases is None else self._settle(cases)
+
+
+MAX_BITS = 1 << 16  # of a constant: products of values double it at every step
+
+
+def _is_long(value: Scalar) -> bool:
+    return isinstance(value, AffineForm) and value.constant.p.bit_length() + value.constant.q.bit_length() > MAX_BITS
 
 
 def forms(roots: Sequence[Expr], ends: Ends, decided: Linear | None = None, index: int = 0) -> list[Known]:

@@ -79,7 +79,8 @@ class Encoder:
             branches = live_branches(self.linear, node)
             return branches if len(branches) == 1 else (*milp_truth.case_tests(node), *branches)
         if isinstance(node, e.Argmax) and milp_truth.selects_scores(node.args[0]):
-            return self.needs(node.args[0])
+            scores = node.args[0]
+            return (scores,) if self.known(scores) is not None else self.needs(scores)
         return demanded(self.linear, node)
 
     def require(self, condition: Expr, wanted: bool = True) -> None:

@@ -284,7 +284,7 @@ def selects_scores(node: Expr) -> bool:
 
 def _voters(encoder: Encoder, scores: Expr) -> list[tuple[Expr, Form]]:
     """The score vectors that may be in use, each with the 0/1 form of its being so."""
-    if not selects_scores(scores):
+    if scores in encoder.values:
         return [(scores, ONE)]
     options, picks = _options(encoder, scores)
     return list(zip(options, picks[0] if picks else [ONE], strict=True))
@@ -294,7 +294,8 @@ def _win(encoder: Encoder, scores: Expr, used: Form, picks: Mapping[int, Form]) 
     """Where these scores are in use, the winner's is not below any other's; who cannot win with them, does not."""
     sheet, forms = encoder.sheet, encoder.values[scores]
     index = encoder.linear.backend.array(np.arange(encoder.linear.batch))
-    mask = np.asarray(linear_choice.winners(encoder.linear, scores, index))[0]
+    with np.errstate(all="ignore"):
+        mask = np.asarray(linear_choice.winners(encoder.linear, scores, index))[0]
     able = [place for place in picks if mask[place]]
     for place, pick in picks.items():
         both = used if pick is ONE else pick if used is ONE else sheet.combine([(1.0, pick), (1.0, used)], -1.0)

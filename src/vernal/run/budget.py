@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from vernal.errors import Stopped
@@ -37,10 +37,16 @@ class Budget:
         """Seconds left; infinite without a timeout."""
         return float("inf") if self.timeout is None else self.timeout - self.elapsed
 
+    def part(self, share: float) -> Budget:
+        """A budget that ends when this share of the time left is used; all else is the same."""
+        if self.timeout is None:
+            return self
+        return replace(self, timeout=self.elapsed + share * self.left)
+
     def check(self) -> None:
         """Raise Stopped if a limit is reached."""
         if self.left <= 0:
-            raise Stopped(f"timeout after {self.timeout:g} s")
+            raise Stopped(f"timeout after {self.timeout:.3g} s")
         if self.memory is not None and resident_gib() > self.memory:
             raise Stopped(f"memory beyond {self.memory:g} GiB")
 

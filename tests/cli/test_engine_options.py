@@ -1,0 +1,44 @@
+"""`--engine milp` with its own options: an encoding, a solver, and an error where they mean nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.samples import room
+from vernal.cli.main import main
+from vernal.solvers import registry
+
+Said = pytest.CaptureFixture[str]
+
+
+@pytest.mark.parametrize("solver", registry.installed())
+@pytest.mark.parametrize("encoding", ["monolithic", "compositional"])
+def test_a_task_is_checked_either_way(tmp_path: Path, capsys: Said, encoding: str, solver: str) -> None:
+    options = ["--engine", "milp", "--encoding", encoding, "--solver", solver]
+    assert main(["check", room(tmp_path), "--spec", "G[0,3] (T <= 40)", *options]) == 0
+    assert "holds" in capsys.readouterr().out
+    assert main(["check", room(tmp_path), "--spec", "G[0,3] (T <= 19)", *options]) == 10
+    assert "(milp, exact" in capsys.readouterr().out
+
+
+def test_a_sweep_takes_them_too(tmp_path: Path, capsys: Said) -> None:
+    options = ["--engine", "milp", "--encoding", "compositional", "--over", "warmth=1,2"]
+    assert main(["sweep", room(tmp_path), "--spec", "G[0,2] (T <= 40)", *options]) == 0
+    assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--encoding", "monolithic"], "goes with --engine milp"),
+        (["--engine", "bounds", "--solver", "highs"], "goes with --engine milp"),
+        (["--engine", "milp", "--encoding", "mono"], "no encoding 'mono'"),
+        (["--engine", "milp", "--solver", "magic"], "no solver 'magic'"),
+        (["--engine", "milp", "--solver", "z3"], "no mixed-integer programs"),
+    ],
+)
+def test_options_that_mean_nothing_are_errors(tmp_path: Path, capsys: Said, options: list[str], said: str) -> None:
+    assert main(["check", room(tmp_path), *options]) == 2
+    assert said in capsys.readouterr().err
