@@ -32,24 +32,17 @@ if TYPE_CHECKING:
         between,
         choose,
         clip,
-        cos,
         eq,
-        exp,
         floor,
         if_,
-        log,
         maximum,
         minimum,
         relu,
-        sigmoid,
         sign,
-        sin,
-        sqrt,
-        tan,
-        tanh,
     )
     from vernal.model.builder import agent, boolean, enum, equals, integer, interval, match, real
     from vernal.model.builder import system as System  # noqa: N812 - it reads like the class it makes
+    from vernal.model.functions import cos, exp, log, sigmoid, sin, sqrt, tan, tanh
     from vernal.model.network import Network
 
 __version__ = "0.1.0"
@@ -67,21 +60,13 @@ _HOMES = {
         "between",
         "choose",
         "clip",
-        "cos",
         "eq",
-        "exp",
         "floor",
         "if_",
-        "log",
         "maximum",
         "minimum",
         "relu",
-        "sigmoid",
         "sign",
-        "sin",
-        "sqrt",
-        "tan",
-        "tanh",
     ],
     "vernal.model.builder": [
         "agent",
@@ -93,6 +78,7 @@ _HOMES = {
         "match",
         "real",
     ],
+    "vernal.model.functions": ["cos", "exp", "log", "sigmoid", "sin", "sqrt", "tan", "tanh"],
     "vernal.model.network": ["Network"],
 }
 _HOME = {name: (module, name) for module, names in _HOMES.items() for name in names}

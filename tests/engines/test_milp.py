@@ -16,10 +16,11 @@ from tests.test_vcas import cell as vcas_cell
 from vernal.engines.base import Question
 from vernal.engines.check import ask, find_engine, parse_formula
 from vernal.engines.milp import Milp
-from vernal.engines.milp_paths import Space, all_starts, cases, refuting_condition, speaks_of_paths, split_starts
+from vernal.engines.milp_paths import Space, all_starts, cases, refuting_condition, split_starts
 from vernal.errors import InputError, NameUnknown
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result
 from vernal.formats.task import load
+from vernal.logic.progress import on_paths
 from vernal.logic.task import Task
 from vernal.run.budget import Budget
 from vernal.solvers import registry
@@ -166,7 +167,7 @@ def test_states_and_paths_are_told_apart() -> None:
     ],
 )
 def test_which_claims_speak_of_paths(text: str, expected: bool) -> None:
-    assert speaks_of_paths(parse_formula(read(TWO_COINS), text)) is expected
+    assert (on_paths(parse_formula(read(TWO_COINS), text)) is not None) is expected
 
 
 @pytest.mark.parametrize(

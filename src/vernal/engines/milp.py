@@ -14,12 +14,14 @@ is in between is asked case by case, with exact forms at margin zero; what is st
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal, get_args
 
 from vernal.engines.base import Question, unknown
 from vernal.engines.levels import Levels
+from vernal.engines.milp_cases import CaseWork, is_decided
 from vernal.engines.milp_paths import (
     Case,
     Space,
@@ -28,11 +30,11 @@ from vernal.engines.milp_paths import (
     cases,
     is_point,
     refuting_condition,
-    speaks_of_paths,
     split_starts,
 )
 from vernal.engines.milp_program import Answer, End, Solving
 from vernal.engines.refute import refuting_trace
+from vernal.engines.single_path import OPEN_ACTION, is_only_position
 from vernal.errors import InputError, Stopped, UnsupportedFormula, nearest
 from vernal.evidence import confirm
 from vernal.evidence.replay import first_range_exit
@@ -41,12 +43,14 @@ from vernal.evidence.trace import Trace
 from vernal.interpret import exact
 from vernal.logic.formula import Not, Quantifier
 from vernal.logic.normal import horizon, quantifiers, strip_quantifiers
+from vernal.logic.progress import on_paths
 from vernal.model.build import TRUE
 from vernal.model.expr import Expr
 from vernal.model.graph import decisions
 from vernal.model.system import OneOf, System
 from vernal.reduce.initial import initial_boxes
 from vernal.run.budget import Budget
+from vernal.run.executor import carry_out
 from vernal.solvers import registry
 from vernal.solvers.base import Capabilities, MilpSolver
 
@@ -117,7 +121,7 @@ class _Asked:
             return report.found(VIOLATED, summary.trace)
         if summary.doubt is not None:
             return report.unknown(summary.doubt)
-        if not speaks_of_paths(self.question.formula):
+        if on_paths(self.question.formula) is None:
             reason = "every path keeps it, but CTL asks states to: of some alternatives one has to hold for all paths"
             return report.unknown(f"{UNSUPPORTED}: {reason}")
         return report.holds(summary.by_solver)
@@ -136,6 +140,10 @@ class _Asked:
                 return report.unknown(summary.doubt)
             if summary.trace is None and not _is_excluded(self.question.system, one):
                 return report.refuted(Space(one), summary.by_solver)
+            if summary.trace is not None and not is_only_position(
+                self.question.system, self.question.formula, summary.trace
+            ):
+                return report.unknown(OPEN_ACTION)
             witness = witness or summary.trace
         if witness is None:
             return report.unknown("there is no initial state to look at; try --engine auto")
@@ -199,13 +207,14 @@ def _all_cases(spaces: list[Space], condition: Expr) -> Iterator[tuple[Space, Ca
 
 
 def _each(solving: Solving, every: Iterator[tuple[Space, Case]]) -> Summary:
-    """Program after program, until one is a path."""
+    """Program after program, or several at a time, until one is a path."""
     summary = Summary()
-    for space, case in every:
-        solving.budget.progress(f"milp: {solving.tally.programs} programs", None)
-        if summary.add(solving.answer(space, case)):
-            break
-        solving.budget.check()
+    work = CaseWork(solving)
+    with closing(carry_out((work.job(space, case) for space, case in every), solving.budget, is_decided)) as answers:
+        for done in answers:
+            solving.budget.progress(f"milp: {solving.tally.programs} programs", None)
+            if summary.add(work.answer(done)):
+                break
     return summary
 
 
@@ -249,7 +258,7 @@ class _Report:
 
     def refuted(self, space: Space, by_solver: bool) -> Result:
         """No path from these starts keeps a claim of some path; an initial state shows it, if one can be named."""
-        shown = refuting_trace(self.question, space.box) if speaks_of_paths(Not(self.question.formula)) else None
+        shown = refuting_trace(self.question, space.box) if on_paths(Not(self.question.formula)) is not None else None
         if shown is None:
             return self.unknown(f"{UNSUPPORTED}: no single path is a witness, which alone does not refute this claim")
         note = "no path from this state keeps the claim: " + ("a solver excludes it" if by_solver else "by bounds")

@@ -24,18 +24,12 @@ from vernal.logic.formula import (
     Always,
     And,
     Atom,
-    Eventually,
     Formula,
     Next,
     Not,
     Or,
-    Quantifier,
-    Release,
-    Temporal,
-    Until,
-    Weak,
 )
-from vernal.logic.normal import Logic, classify, expand, fold, horizon, nnf, order, steps
+from vernal.logic.normal import expand, horizon, nnf, steps
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Occurrence
@@ -119,37 +113,6 @@ def _asked(node: Formula, t: int) -> list[tuple[Formula, int]]:
 # Claims of states and of paths ---------------------------------------------------------------------------------------
 
 
-def speaks_of_paths(formula: Formula) -> bool:
-    """Whether a claim of all paths is kept by a state as soon as every path from it keeps the formula read along it.
-
-    The converse is always true. LTL means nothing else. In CTL, `AX p | AX q` is more than `A (X p | X q)`: which
-    disjunct, the state has to say for all its paths. It is enough that of any alternative all but one are facts about
-    the present state: then the path up to here determines which one is left, the same for all its continuations.
-    """
-    if classify(formula) is not Logic.CTL:
-        return True
-    normal = nnf(formula)
-    if any(isinstance(node, Temporal) and node.quantifier is not Quantifier.ALL for node in order(normal)):
-        return False
-    return fold(normal, _depth_and_fit)[1]
-
-
-def _depth_and_fit(node: Formula, args: tuple[tuple[bool, bool], ...]) -> tuple[bool, bool]:
-    """Whether a formula looks ahead, and whether it speaks of paths."""
-    ahead = [looks for looks, _ in args]
-    fits = all(fit for _, fit in args)
-    match node:
-        case Or():
-            fits &= sum(ahead) <= 1
-        case Eventually(bound=bound):
-            fits &= not ahead[0] or bound.lower == bound.upper
-        case Until() | Weak():
-            fits &= not ahead[1]
-        case Release():
-            fits &= not ahead[0]
-    return isinstance(node, Temporal) or any(ahead), fits
-
-
 # Starts ---------------------------------------------------------------------------------------------------------------
 
 
@@ -224,12 +187,32 @@ def _hull(start: Start) -> tuple[Fraction, Fraction]:
 # Cases ----------------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Disjunct:
+    """A disjunct that was taken: of which operand of a conjunction (-1 for the condition itself), and which one."""
+
+    place: int
+    index: int
+
+
 @dataclass(frozen=True)
 class Case:
-    """A condition with some of its choices made."""
+    """A condition with some of its choices made, and the way to it: which disjuncts and options were taken.
+
+    Bounds decide what is split, and may come out differently on another machine; the way says it all the same.
+    """
 
     condition: Expr
     taken: Mapping[Occurrence, int] = field(default_factory=dict)
+    way: tuple[Disjunct | Occurrence, ...] = ()
+
+    def key(self, rank: Callable[[Occurrence], str]) -> str:
+        """A name that is the same in every run, given one for each draw."""
+        named = (
+            f"d{at.place}.{at.index}" if isinstance(at, Disjunct) else f"{rank(at)}@{at.step}={self.taken[at]}"
+            for at in self.way
+        )
+        return " ".join(named) or "all"
 
 
 def cases(space: Space, condition: Expr) -> Iterator[Case]:
@@ -250,27 +233,31 @@ def _split(space: Space, case: Case) -> Sequence[Case] | None:
     """A disjunct each, or an option each of the earliest choice; None where nothing is left to split."""
     disjuncts = _disjuncts(space, case.condition)
     if disjuncts is not None:
-        return [Case(part, case.taken) for part in disjuncts]
+        return [Case(part, case.taken, (*case.way, at)) for at, part in disjuncts]
     choice = _earliest_choice(space, case.condition)
     if choice is None:
         return None
     made = []
     for index, option in enumerate(choice.args):
         (condition,) = substitute([case.condition], {choice: option})
-        made.append(Case(condition, {**case.taken, choice.occurrence: index}))
+        made.append(Case(condition, {**case.taken, choice.occurrence: index}, (*case.way, choice.occurrence)))
     return made
 
 
-def _disjuncts(space: Space, condition: Expr) -> list[Expr] | None:
+def _disjuncts(space: Space, condition: Expr) -> list[tuple[Disjunct, Expr]] | None:
     """p | q as p and as q, also inside a conjunction; parts that bounds decide are left out."""
     if isinstance(condition, e.Or):
-        return [arg for arg in condition.args if space.may_be(arg)]
+        return [(Disjunct(-1, index), arg) for index, arg in enumerate(condition.args) if space.may_be(arg)]
     if not isinstance(condition, e.And):
         return None
     for place, arg in enumerate(condition.args):
         if isinstance(arg, e.Or) and not bool(space.linear.truth(arg).must[0]):
             others = (*condition.args[:place], *condition.args[place + 1 :])
-            return [build.conj(part, *others) for part in arg.args if space.may_be(part)]
+            return [
+                (Disjunct(place, index), build.conj(part, *others))
+                for index, part in enumerate(arg.args)
+                if space.may_be(part)
+            ]
     return None
 
 

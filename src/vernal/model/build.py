@@ -222,38 +222,6 @@ def apply(function: e.Function, x: Operand) -> Expr:
     return e.Nonlinear((a,), REAL, a.shape, function)
 
 
-def sin(x: Operand) -> Expr:
-    return apply(e.Function.SIN, x)
-
-
-def cos(x: Operand) -> Expr:
-    return apply(e.Function.COS, x)
-
-
-def tan(x: Operand) -> Expr:
-    return apply(e.Function.TAN, x)
-
-
-def tanh(x: Operand) -> Expr:
-    return apply(e.Function.TANH, x)
-
-
-def exp(x: Operand) -> Expr:
-    return apply(e.Function.EXP, x)
-
-
-def log(x: Operand) -> Expr:
-    return apply(e.Function.LOG, x)
-
-
-def sqrt(x: Operand) -> Expr:
-    return apply(e.Function.SQRT, x)
-
-
-def sigmoid(x: Operand) -> Expr:
-    return apply(e.Function.SIGMOID, x)
-
-
 # Truth ----------------------------------------------------------------------------------------------------------------
 
 
