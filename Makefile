@@ -69,3 +69,17 @@ $(DEV): pyproject.toml | $(BIN)/python
 	  echo "        and has no wheel for this machine, leave that extra out: make test LIGHT=smt,onnxruntime" >&2; \
 	  echo "        (the tests that need it are then skipped, and say so)." >&2; exit 1; }
 	@touch $(CORE) $@
+
+# The benchmarks of closed loops need the published networks (VERNAL_DATA).
+.PHONY: bench-vcas bench-frozenlake bench-guarding
+
+bench-vcas: $(DEV)  ## VerticalCAS by every method, the whole encounter, the map (ARGS="--quick": the table only)
+	$(BIN)/python -m benchmarks.vcas $(ARGS)
+
+bench-frozenlake: $(DEV)  ## the frozen lake, whose ground is a network
+	$(BIN)/vernal sweep benchmarks/frozenlake/frozenlake.toml --over k=1..6 $(ARGS)
+
+bench-guarding: $(DEV)  ## the guarding game of two, three and four agents
+	$(BIN)/vernal sweep benchmarks/guarding/guarding.toml --set n=2 --over start=3,4 --over k=1..6 $(ARGS)
+	$(BIN)/vernal sweep benchmarks/guarding/guarding.toml --set n=3 --over start=3,4 --over k=1..6 $(ARGS)
+	$(BIN)/vernal sweep benchmarks/guarding/guarding.toml --set n=4 --over start=3,4 --over k=1..6 $(ARGS)

@@ -1,16 +1,18 @@
 """The oracle: all states, all choices, all ties, in rational arithmetic, with the definitions read literally.
 
-For systems with finitely many starts and finite choice only, and for atoms over state variables. Slow and obvious.
+For systems with finitely many starts and finite choice only, and agents without memory. Slow and obvious.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import cache
 
 from vernal.interpret import exact
+from vernal.interpret.reals import Undefined
 from vernal.logic.formula import (
     Always,
     And,
@@ -27,26 +29,42 @@ from vernal.logic.formula import (
     Until,
     Weak,
 )
-from vernal.logic.normal import horizon, is_ctl
+from vernal.logic.normal import atoms, horizon, is_ctl
 from vernal.logic.semantics import evaluate
 from vernal.model.expr import Argmax, Choose, Expr
-from vernal.model.graph import decisions
+from vernal.model.graph import decisions, order
 from vernal.model.system import OneOf, System
 
-State = tuple[Fraction, ...]
+State = tuple[Fraction, ...]  # and, where atoms or the guard ask about open actions, what was decided about them
+Decided = Choose | Argmax
+
+
+class TooLarge(Exception):
+    """More work than was allowed."""
+
+
+class ValueUndefined(Exception):
+    """A value that is needed is not defined: a division by zero, say. What is true then, nobody says."""
 
 
 class Brute:
-    """A system opened up completely."""
+    """A system opened up completely.
 
-    def __init__(self, system: System) -> None:
+    With the formula to be asked, actions it asks about belong to the states: a tie has several of them.
+    """
+
+    def __init__(self, system: System, formula: Formula | None = None, limit: float = math.inf) -> None:
         self.system = system
         self.step = system.step
+        self.limit = limit
         assert not system.slots
-        self.choices = [node for node in decisions(self.step.roots) if isinstance(node, Choose)]
-        self.ties = [node for node in decisions(self.step.roots) if isinstance(node, Argmax)]
+        self.resolved = cache(self.step.resolve)
+        self.asked = _asked(system, formula)
+        self.open = _finite(self.asked)
+        self.rest = [node for node in _finite(self.step.roots) if node not in self.open]
         self.successors = cache(self._successors)
         self.satisfies = cache(self._satisfies)
+        self.positions = cache(self._positions)
 
     def starts(self) -> list[State]:
         options = []
@@ -54,25 +72,52 @@ class Brute:
             start = self.system.init.starts[variable.name]
             assert isinstance(start, OneOf)
             options.append(start.values)
-        return [s for s in itertools.product(*options) if all(self.truth(w, s) for w in self.system.init.where)]
+        values = (s for s in itertools.product(*options) if all(self.is_true(w, s) for w in self.system.init.where))
+        return [position for state in values for position in self.positions(state)]
 
     def _inputs(self, state: State) -> dict[Expr, Fraction]:
-        return dict(zip(self.step.state, state, strict=True))
+        return dict(zip(self.step.state, state, strict=False))
 
-    def truth(self, atom: Expr, state: State) -> bool:
-        (value,) = exact.evaluate([atom], self._inputs(state))
-        assert isinstance(value, bool)
+    def _decided(self, state: State) -> dict[Expr, Fraction]:
+        return dict(zip(self.open, state[len(self.step.state) :], strict=False))
+
+    def is_true(self, condition: Expr, state: State) -> bool:
+        (value,) = exact.evaluate([condition], self._inputs(state), self._decided(state))
+        if not isinstance(value, bool):
+            raise ValueUndefined
         return value
 
+    def truth(self, atom: Expr, state: State) -> bool:
+        return self.is_true(self.resolved(atom), state)
+
+    def _positions(self, state: State) -> tuple[State, ...]:
+        """The state with every way to decide what the atoms and the guard ask about."""
+        found: dict[State, None] = {}
+        for picked in self._combinations(self.open):
+            outcome = exact.run(self.asked, self._inputs(state), picked)
+            if not _contradicts(outcome.values):
+                taken = tuple(picked[node] if node in outcome.reached else Fraction(0) for node in self.open)
+                found[(*state, *taken)] = None
+        return tuple(found)
+
+    def _combinations(self, nodes: list[Decided]) -> Iterator[dict[Expr, Fraction]]:
+        for indices in itertools.product(*(range(_options(node)) for node in nodes)):
+            self.limit -= 1
+            if self.limit < 0:
+                raise TooLarge
+            yield dict(zip(nodes, map(Fraction, indices), strict=True))
+
     def _successors(self, state: State) -> tuple[State, ...]:
+        if not self.is_true(self.step.enabled, state):
+            return ()
         found: set[State] = set()
-        for choice in itertools.product(*(range(len(node.args)) for node in self.choices)):
-            for tie in itertools.product(*(range(node.args[0].size) for node in self.ties)):
-                picked = dict(zip([*self.choices, *self.ties], [*choice, *tie], strict=True))
-                outcome = exact.run([self.step.enabled, *self.step.next_state], self._inputs(state), picked)
-                if outcome.values[0] is True and all(isinstance(v, Fraction | bool) for v in outcome.values):
-                    found.add(tuple(Fraction(v) for v in outcome.values[1:]))  # type: ignore[arg-type]
-        return tuple(sorted(found))
+        for picked in self._combinations(self.rest):
+            outcome = exact.run(self.step.next_state, self._inputs(state), {**picked, **self._decided(state)})
+            if not _contradicts(outcome.values):
+                if not all(isinstance(value, Fraction | bool) for value in outcome.values):
+                    raise ValueUndefined
+                found.add(tuple(Fraction(v) for v in outcome.values))  # type: ignore[arg-type]
+        return tuple(position for after in sorted(found) for position in self.positions(after))
 
     def holds(self, formula: Formula) -> bool:
         if is_ctl(formula):
@@ -147,3 +192,27 @@ class Brute:
             case Release():
                 return not until([not p for p in left], [not q for q in right])
         return until(left, right) or all(left[: high + 1])
+
+
+def _finite(roots: Iterable[Expr]) -> list[Decided]:
+    found = decisions(list(roots))
+    assert all(isinstance(node, Choose | Argmax) for node in found)
+    return [node for node in found if isinstance(node, Choose | Argmax)]
+
+
+def _asked(system: System, formula: Formula | None) -> list[Expr]:
+    """Actions that the state does not determine and that atoms or the guard ask about, and those conditions."""
+    asked = [] if formula is None else [system.step.resolve(atom) for atom in atoms(formula)]
+    asked = [condition for condition in (*asked, system.step.enabled) if decisions([condition])]
+    inside = set(order(asked))
+    return [*(action for action in system.step.actions.values() if action in inside), *asked]
+
+
+def _options(node: Decided) -> int:
+    return len(node.args) if isinstance(node, Choose) else node.args[0].size
+
+
+def _contradicts(values: Iterable[object]) -> bool:
+    """Whether a decision cannot be made that way: an index of argmax that is not maximal."""
+    flat = [item for value in values for item in (value if isinstance(value, tuple) else (value,))]
+    return any(isinstance(item, Undefined) and "largest" in item.why for item in flat)

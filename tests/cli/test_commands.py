@@ -136,11 +136,40 @@ def test_explain_one_formula(tmp_path: Path, capsys: Said) -> None:
         ("EF[0,3] (T > 30)", "within 3 steps; falsify may prove it by a witness"),
         ("AG[0,3] EF[0,2] (T > 30)", "falsify does not take"),
         ("X (T > 30)", "within 1 step; falsify may refute it"),
+        ("X (T > 30)", "paths decides it path by path, where everything is piecewise linear; milp may prove or refute"),
+        ("AX (T > 30) | AX (T < 3)", "paths decides it state by state, where everything is piecewise linear; milp may"),
+        ("AX (T > 30) | AX (T < 3)", "milp may refute it"),
+        ("AG[0,3] EF[0,2] (T > 30)", "milp does not take"),
+        ("G (T > 30)", "paths and milp cannot decide it either"),
     ],
 )
 def test_explain_says_who_can_answer(spec: str, words: str, tmp_path: Path, capsys: Said) -> None:
     assert main(["explain", room(tmp_path), "--spec", spec]) == 0
     assert words in capsys.readouterr().out
+
+
+def test_explain_draws_the_tree_of_one_formula(tmp_path: Path, capsys: Said) -> None:
+    picture = tmp_path / "tree.svg"
+    asked = ["explain", room(tmp_path), "--spec", "G[0,1] (T <= 30)"]
+    assert main([*asked, "--tree", str(picture), "--depth", "1"]) == 0
+    assert capsys.readouterr().out == f"tree written to {picture}\n"
+    drawn = picture.read_text()
+    for said in ("G[0,1] (T &lt;= 30)", "18 … 19", "gain 0.5, any sun", "step 1"):
+        assert said in drawn
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--tree", "tree.svg"], "choose with --spec"),
+        (["--spec", "X (T > 1)", "--tree", "tree.svg", "--depth", "-1"], "0 or more"),
+        (["--spec", "X (T > 1)", "--depth", "1"], "goes with --tree"),
+        (["--spec", "AX (T > 1) | AX (T < 1)", "--tree", "tree.svg"], "state by state"),
+    ],
+)
+def test_explain_refuses_what_cannot_be_drawn(options: list[str], words: str, tmp_path: Path, capsys: Said) -> None:
+    assert main(["explain", room(tmp_path), *options]) == 2
+    assert words in capsys.readouterr().err
 
 
 def test_explain_reports_bad_formulas(tmp_path: Path, capsys: Said) -> None:

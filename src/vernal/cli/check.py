@@ -19,6 +19,7 @@ from vernal.cli.options import (
     Asked,
     EncodingName,
     EngineName,
+    JournalFile,
     Json,
     Limits,
     Memory,
@@ -33,12 +34,12 @@ from vernal.cli.options import (
     Workers,
     overrides,
     questions,
-    refuse_journal,
 )
 from vernal.cli.progress import Live
 from vernal.cli.stream import put, writable, write
 
 if TYPE_CHECKING:
+    from vernal.engines.check import Keep
     from vernal.evidence.result import Result
     from vernal.logic.task import Task
 
@@ -83,10 +84,7 @@ def check(
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE.html", help="Write a report: verdicts, traces and plots.")
     ] = None,
-    journal: Annotated[
-        Path | None,
-        typer.Option("--journal", metavar="FILE", help="Resume from finished work (engines that keep one)."),
-    ] = None,
+    journal: JournalFile = None,
     quiet: Quiet = False,
 ) -> None:
     """Check properties of a task: holds, violated with a trace, or unknown with the reason.
@@ -95,9 +93,8 @@ def check(
     """
     from vernal.formats.task import load
 
-    limits = Limits(engine, timeout, memory, workers, seed, solver, encoding)
+    limits = Limits(engine, timeout, memory, workers, seed, solver, encoding, journal)
     limits.check()
-    refuse_journal(journal, engine)
     writable(json, trace, report)
     loaded = load(task, overrides(set))
     outputs = Outputs(json, trace, report, quiet)
@@ -131,22 +128,26 @@ class Run:
 
     def go(self) -> int:
         """Answer one after the other, then write what was asked for."""
+        from vernal.engines.check import keeping
+
         code = None
+        formulas = [question.formula for question in self.asked]
         try:
-            for question in self.asked:
-                self.tell(self.answer(question))
+            with keeping(self.limits.journal, self.task, formulas, self.limits.engine, self.limits.options) as kept:
+                for question in self.asked:
+                    self.tell(self.answer(question, kept))
         except KeyboardInterrupt as interrupt:
             code = exit_code(interrupt)
             self.give_up()
         self.write()
         return exits.of_verdicts(result.verdict for result in self.results) if code is None else code
 
-    def answer(self, question: Asked) -> Result:
+    def answer(self, question: Asked, kept: Keep) -> Result:
         from vernal.engines.check import ask
 
         title = question.name or "checking"
         with Live(title, quiet=self.outputs.quiet) as live:
-            budget = self.limits.budget(started(), live)
+            budget = kept(self.limits.budget(started(), live), question.formula)
             return ask(self.task, question.formula, question.name, self.limits.engine, budget, self.limits.options)
 
     def tell(self, result: Result) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vernal.cli.options import Asked, Settings, Specs, TaskFile, overrides
+from vernal.cli.options import OUTPUT, Asked, Settings, Specs, TaskFile, overrides
+from vernal.errors import InputError
 
 if TYPE_CHECKING:
     from vernal.logic.task import Task
@@ -15,6 +17,7 @@ EXAMPLES = """\b
 Examples:
   vernal explain vcas.toml
   vernal explain vcas.toml --spec "h > 0 U[0,5] adv == COC"
+  vernal explain vcas.toml --spec "AG[1,6] (h > 110 | h < -110)" --tree tree.svg --depth 2
 """
 
 
@@ -23,8 +26,28 @@ def register(app: typer.Typer) -> None:
     app.command("explain", short_help="Say in words what a task says.", epilog=EXAMPLES)(explain)
 
 
-def explain(task: TaskFile, spec: Specs = None, set: Settings = None) -> None:
-    """Describe the system, and say what each property asks: fully bracketed, in words, and who can answer it."""
+TreeFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--tree",
+        metavar="FILE",
+        help="Draw the decisions that the engine paths explores for one formula (svg, pdf, png).",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Depth = Annotated[
+    int | None, typer.Option("--depth", metavar="N", help="How many steps of the tree; 3.", rich_help_panel=OUTPUT)
+]
+STEPS = 3  # of a tree, where nothing is said
+
+
+def explain(
+    task: TaskFile, spec: Specs = None, set: Settings = None, tree: TreeFile = None, depth: Depth = None
+) -> None:
+    """Describe the system, and say what each property asks: fully bracketed, in words, and who can answer it.
+
+    With --tree, draw the sets of states that the engine paths explores in the first steps, and the decisions between.
+    """
     from vernal.engines.check import engines, parse_formula
     from vernal.formats.task import load
     from vernal.report.explain import explain_system
@@ -33,11 +56,27 @@ def explain(task: TaskFile, spec: Specs = None, set: Settings = None) -> None:
     asked = [Asked(None, parse_formula(loaded, text)) for text in spec or ()]
     if not asked:
         asked = [Asked(name, formula) for name, formula in loaded.properties.items()]
+    if tree is not None:
+        _draw(loaded, asked, tree, STEPS if depth is None else depth)
+        return
+    if depth is not None:
+        raise InputError("--depth goes with --tree FILE")
     typer.echo(explain_system(loaded))
     for question in asked:
         typer.echo("\n" + _property(loaded, question))
     listed = "\n".join(f"  {entry.name:8} {entry.about}" for entry in engines())
     typer.echo(f"\nengines\n{listed}")
+
+
+def _draw(task: Task, asked: list[Asked], file: Path, depth: int) -> None:
+    """One tree of one formula."""
+    from vernal.report.tree import plot_tree
+
+    if len(asked) != 1:
+        names = ", ".join(question.name or "" for question in asked)
+        raise InputError(f"--tree draws one formula, and here are {len(asked)} ({names}); choose with --spec")
+    plot_tree(task.system, asked[0].formula, depth, file)
+    typer.echo(f"tree written to {file}")
 
 
 def _property(task: Task, question: Asked) -> str:

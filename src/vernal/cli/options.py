@@ -73,6 +73,14 @@ Memory = Annotated[
     float | None, typer.Option("--memory", metavar="GiB", help="Give up beyond this much memory, with what is known.")
 ]
 Workers = Annotated[int, typer.Option("--workers", metavar="N", help="How many processes an engine may use.")]
+JournalFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--journal",
+        metavar="FILE",
+        help="Write down finished parts of the work; the same command resumes (auto, paths, milp compositional).",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="The same seed gives the same run.")]
 Json = Annotated[
     str | None,
@@ -94,6 +102,7 @@ class Limits:
     seed: int = 0
     solver: str | None = None
     encoding: str | None = None
+    journal: Path | None = None
 
     @property
     def options(self) -> dict[str, str]:
@@ -115,6 +124,10 @@ class Limits:
             from vernal.engines.check import find_engine
 
             find_engine(self.engine, self.options)
+        if self.journal is not None:
+            from vernal.engines.journals import refuse_journal
+
+            refuse_journal(self.engine, self.options)
 
     def budget(self, started: float, progress: Progress) -> Budget:
         """The budget of one question whose clock started then."""
@@ -155,9 +168,3 @@ def overrides(settings: Iterable[str] | None) -> dict[str, str]:
             raise InputError(f"--set wants NAME=EXPR, for example --set v0=-22.5, not {setting!r}")
         found[name.strip()] = text.strip()
     return found
-
-
-def refuse_journal(journal: Path | None, engine: str) -> None:
-    """A journal lets a killed run resume; none of the engines there are writes one."""
-    if journal is not None:
-        raise InputError(f"the engine {engine!r} keeps no journal; leave out --journal {journal}")

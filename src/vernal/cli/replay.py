@@ -120,18 +120,24 @@ def formula_of(file: TraceFile, task: Task) -> Formula:
 
 
 def shows(file: TraceFile, formula: Formula, trace: Trace) -> str:
-    """Whether the path, recomputed, decides the formula as it was said to."""
+    """Whether the path, recomputed, decides the formula as it was said to.
+
+    One path refutes a claim of all paths and proves a claim of some path. Claims of states (`AX p | AX q`, failed `E`
+    claims, alternations) are shown by the state at which they fail: no path shows that there is no other.
+    """
     from vernal.evidence.confirm import truth
     from vernal.evidence.result import VIOLATED
-    from vernal.logic.formula import Quantifier
+    from vernal.logic.formula import Not, Quantifier
     from vernal.logic.normal import quantifiers
+    from vernal.logic.progress import on_paths
 
     violated = file.verdict is VIOLATED
     path = f"a path of {len(trace)} positions, recomputed exactly"
     beyond = Quantifier.SOME if violated else Quantifier.ALL
-    if beyond in quantifiers(formula):  # one path cannot show that there is no other, nor that all are alike
-        return f"{path}; the verdict ({file.verdict.value}) also rests on other paths, which no trace can show"
-    if truth(trace, formula) is not (not violated):
-        claim = "is violated" if violated else "holds"
-        raise Rejected(f"the path is one of the system, but it does not show that the formula {claim}")
-    return f"{path}; on it the formula is {'violated' if violated else 'true'}"
+    if beyond not in quantifiers(formula):
+        if truth(trace, formula) is (not violated):
+            return f"{path}; on it the formula is {'violated' if violated else 'true'}"
+        if on_paths(formula if violated else Not(formula)) is not None:
+            claim = "is violated" if violated else "holds"
+            raise Rejected(f"the path is one of the system, but it does not show that the formula {claim}")
+    return f"{path}; the verdict ({file.verdict.value}) also rests on other paths, which no trace can show"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from vernal.engines.base import Engine, Question, unknown
+from vernal.engines.journals import open_journal
 from vernal.errors import InputError, NameUnknown, Stopped, nearest
 from vernal.evidence.result import HOLDS, Result
 from vernal.logic.formula import ALL_TIME, Always, Bound, Formula
@@ -133,11 +136,12 @@ def check(
     progress: Progress | None = None,
     started: float | None = None,
     options: Options = NO_OPTIONS,
+    journal: str | Path | None = None,
 ) -> Any:
     """Check one formula (one Result), or properties by name (a dict of Results; all of the task's if none is named).
 
     `timeout` is in seconds for everything asked, `memory` in GiB; `options` are the engine's, such as
-    `{"encoding": "compositional"}` of `milp`.
+    `{"encoding": "compositional"}` of `milp`. `journal` is a file that lets a killed run resume.
     """
     task = subject if isinstance(subject, Task) else Task(subject)
     budget = Budget(timeout, memory, seed=seed, workers=workers)
@@ -145,10 +149,29 @@ def check(
         budget.started = started
     if progress is not None:
         budget.progress = progress
+    asked: Mapping[str | None, Formula]
     if formula is not None:
-        parsed = parse_formula(task, formula) if isinstance(formula, str) else formula
-        return ask(task, parsed, None, engine, budget, options)
-    return {name: ask(task, f, name, engine, budget, options) for name, f in _chosen(task, property).items()}
+        asked = {None: parse_formula(task, formula) if isinstance(formula, str) else formula}
+    else:
+        asked = dict(_chosen(task, property).items())
+    with keeping(journal, task, asked.values(), engine, options) as kept:
+        answers = {name: ask(task, f, name, engine, kept(budget, f), options) for name, f in asked.items()}
+    return answers[None] if formula is not None else answers
+
+
+Keep = Callable[[Budget, Formula], Budget]  # the budget with the formula's entries of the journal, if one is kept
+
+
+@contextmanager
+def keeping(
+    file: str | Path | None, task: Task, formulas: Iterable[Formula], engine: str, options: Options
+) -> Iterator[Keep]:
+    """Keep a journal of these questions, where a file for it is named."""
+    if file is None:
+        yield lambda budget, formula: budget
+        return
+    with open_journal(file, task, formulas, engine, options) as journal:
+        yield lambda budget, formula: replace(budget, journal=journal.of(str(formula)))
 
 
 def _chosen(task: Task, names: str | Sequence[str] | None) -> Mapping[str, Formula]:

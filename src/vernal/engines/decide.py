@@ -8,13 +8,13 @@ correlations, and then the piece is cut in halves; what is open still at a tiny 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.engines.batches import Floats, Indices, Pieces, join
+from vernal.engines.batches import Floats, Indices, Pieces, image, join
 from vernal.interpret.abstract import Finite, Range, Truth
 from vernal.interpret.linear import Linear
 from vernal.interpret.linear_forms import Form, concretise
@@ -27,6 +27,8 @@ Check = Callable[[], None]
 MIN_WIDTH = 1e-7  # of a parameter, relative to its first width: narrower pieces are not cut
 MAX_PARTS = 32  # open at once of one piece: cutting on would only count the points of a surface
 FIRST_CLUSTERS = 16
+FEW = 16  # pieces that are not worth gathering
+PARTS = 4  # into which an open cluster is divided
 
 
 def outcomes(decision: Expr) -> list[Expr]:
@@ -51,6 +53,7 @@ class Layout:
     """Which numeric nodes the components of a piece are."""
 
     nodes: tuple[Expr, ...]
+    memo: list[tuple[Pieces, Linear]] = field(default_factory=list, compare=False, repr=False)  # the last one asked
 
     @property
     def size(self) -> int:
@@ -68,7 +71,15 @@ class Layout:
         return {node: Range(_shape(node, low[:, at]), _shape(node, high[:, at])) for node, at in self.columns().items()}
 
     def linear(self, pieces: Pieces) -> Linear:
-        """Bounds over the parameters of the pieces, with the state as forms over them."""
+        """Bounds over the parameters of the pieces, with the state as forms over them; kept for the next decision."""
+        if self.memo and self.memo[0][0] is pieces:
+            return self.memo[0][1]
+        linear = self.fresh(pieces)
+        self.memo[:] = [(pieces, linear)]
+        return linear
+
+    def fresh(self, pieces: Pieces) -> Linear:
+        """The same without a memory: what others asked about draws is not in it."""
         count = pieces.parameters
         names = [build.var(f"parameter {index}", role=Role.INPUT) for index in range(count)]
         linear = Linear({name: Range(pieces.lower[:, i], pieces.upper[:, i]) for i, name in enumerate(names)})
@@ -76,7 +87,7 @@ class Layout:
         size = np.abs(pieces.c) + pieces.error
         if count:
             largest = np.maximum(np.abs(pieces.lower), np.abs(pieces.upper))
-            size = (size + np.einsum("bnm,bm->bn", np.abs(pieces.A), largest)) * (1 + 1e-14)
+            size = (size + image(np.abs(pieces.A), largest)) * (1 + 1e-14)
         for node, at in self.columns().items():
             A = pieces.A[:, at] if count else None
             assume(linear, node, Form(A, pieces.c[:, at], pieces.error[:, at], size[:, at]))
@@ -95,99 +106,139 @@ def assume(linear: Linear, node: Expr, form: Form) -> None:
 # Clusters -------------------------------------------------------------------------------------------------------------
 
 
-def possible(decision: Expr, layout: Layout, low: Floats, high: Floats, check: Check) -> Mask:
-    """What is possible for each state box, found on hulls of neighbouring boxes as far as these decide it."""
-    result = np.zeros((len(low), len(outcomes(decision))), dtype=bool)
-    clusters = Clusters(low, high)
-    while clusters.sizes.size:
+def possible(decision: Expr, layout: Layout, pieces: Pieces, check: Check) -> tuple[Indices, Mask]:
+    """The one outcome of each piece, or -1; and of those with -1 a mask of what is possible.
+
+    Hulls of neighbouring pieces are asked first, as far as these decide it.
+    """
+    code = np.full(len(pieces), -1)
+    clusters = Clusters(*pieces.ranges())
+    masks = np.zeros((0, len(outcomes(decision))), dtype=bool)
+    while clusters.count:
         check()
         masks = mask_of(Linear(layout.box(*clusters.hulls())), decision)
-        settled = (masks.sum(axis=1) == 1) | (clusters.sizes == 1)
-        rows = np.repeat(settled, clusters.sizes)
-        result[clusters.order[rows]] = np.repeat(masks, clusters.sizes, axis=0)[rows]
-        clusters.keep(~settled)
-        clusters.divide(2 * clusters.sizes.size)
-    return result
+        settled = masks.sum(axis=1) == 1
+        clusters.note(code, np.where(settled, masks.argmax(axis=1), -1))
+        if clusters.singles:
+            return code, masks[~settled]
+        clusters.divide(~settled)
+    return code, masks[:0]
 
 
 class Clusters:
-    """Neighbouring boxes, gathered: `order` lists them cluster by cluster, `sizes` says how many each has."""
+    """Neighbouring boxes, gathered: runs of rows, which merging has put in an order that keeps neighbours together."""
 
     def __init__(self, low: Floats, high: Floats) -> None:
         self.low, self.high = np.ascontiguousarray(low.T), np.ascontiguousarray(high.T)
-        self.centre = self.low + self.high
-        spread = self.centre.max(axis=1) - self.centre.min(axis=1)
-        self.scale = np.where(spread > 0, spread, np.inf)
-        self.order = np.arange(len(low))
-        self.sizes = np.array([len(low)])
-        self.divide(FIRST_CLUSTERS)
+        self.rows = np.arange(len(low))  # of the boxes that are still looked at
+        self.starts = _even(len(low), FIRST_CLUSTERS)
 
     @property
-    def starts(self) -> Indices:
-        starts: Indices = np.cumsum(self.sizes) - self.sizes
-        return starts
+    def count(self) -> int:
+        return len(self.starts)
+
+    @property
+    def sizes(self) -> Indices:
+        return np.diff(self.starts, append=len(self.rows))
+
+    @property
+    def singles(self) -> bool:
+        """Whether every cluster is one box."""
+        return len(self.starts) == len(self.rows)
 
     def hulls(self) -> tuple[Floats, Floats]:
         """The least box around each cluster."""
-        low = np.minimum.reduceat(self.low[:, self.order], self.starts, axis=1)
-        high = np.maximum.reduceat(self.high[:, self.order], self.starts, axis=1)
+        low = np.minimum.reduceat(self.low, self.starts, axis=1)
+        high = np.maximum.reduceat(self.high, self.starts, axis=1)
         return low.T, high.T
 
-    def keep(self, wanted: Mask) -> None:
-        """Only these clusters go on."""
-        self.order = self.order[np.repeat(wanted, self.sizes)]
-        self.sizes = self.sizes[wanted]
+    def note(self, target: Indices, values: Indices) -> None:
+        """Write down what each cluster has, for each of its boxes."""
+        target[self.rows] = np.repeat(values, self.sizes)
 
-    def divide(self, wanted: int) -> None:
-        """Halve clusters until there are as many as wanted, or each is a single box."""
-        while 0 < self.sizes.size < wanted and self.sizes.max() > 1:
-            sizes: list[int] = []
-            for start, size in zip(self.starts.tolist(), self.sizes.tolist(), strict=True):
-                sizes += self._halve(start, size)
-            self.sizes = np.array(sizes)
+    def divide(self, wanted: Mask) -> None:
+        """Only these clusters go on, in parts."""
+        sizes = self.sizes
+        rows = np.repeat(wanted, sizes)
+        self.rows, self.low, self.high = self.rows[rows], self.low[:, rows], self.high[:, rows]
+        sizes = sizes[wanted]
+        ends = np.cumsum(sizes)
+        parts = [ends - sizes + sizes * part // PARTS for part in range(PARTS)]
+        self.starts = np.unique(np.concatenate(parts)) if len(ends) else ends
 
-    def _halve(self, start: int, size: int) -> list[int]:
-        """Cut one cluster at the median of its widest side."""
-        if size == 1:
-            return [1]
-        members = self.order[start : start + size]
-        centre = self.centre[:, members]
-        side = int(np.argmax((centre.max(axis=1) - centre.min(axis=1)) / self.scale))
-        self.order[start : start + size] = members[np.argpartition(centre[side], size // 2)]
-        return [size // 2, size - size // 2]
+
+def _even(count: int, wanted: int) -> Indices:
+    """Where the runs begin when so many boxes are divided evenly."""
+    parts = min(count, wanted)
+    return np.arange(parts) * count // max(parts, 1)
+
+
+def least(value: Expr, layout: Layout, pieces: Pieces, known: float, check: Check) -> float:
+    """The least lower bound of a number over all pieces, or `known` if that is less: clusters above it are let go."""
+    clusters = Clusters(*pieces.ranges())
+    while clusters.count:
+        check()
+        linear = Linear(layout.box(*clusters.hulls()))
+        linear.batch = clusters.count
+        low = linear.range(value).lower
+        low = np.broadcast_to(np.where(np.isnan(low), -np.inf, low), (clusters.count,))
+        single = clusters.sizes == 1
+        known = min(known, float(low[single].min(initial=np.inf)))
+        clusters.divide(~single & (low < known))
+    return known
+
+
+def highest(value: Expr, layout: Layout, pieces: Pieces) -> Floats:
+    """The upper bound of a number on each piece."""
+    linear = Linear(layout.box(*pieces.ranges()))
+    linear.batch = len(pieces)
+    return np.broadcast_to(linear.range(value).upper, (len(pieces),))
 
 
 # Pieces ---------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Decided:
-    """Pieces with what each can come out as; `open` marks those that go several ways though they are tiny."""
+def decide(
+    decision: Expr, layout: Layout, pieces: Pieces, widths: Floats, most: int, check: Check
+) -> list[tuple[int, Pieces]]:
+    """Which pieces can come out how: cut until each goes one way, or is too narrow to cut and goes several."""
+    if len(pieces) <= FEW:
+        mask = mask_of(layout.linear(pieces), decision)
+        code = np.where(mask.sum(axis=1) == 1, mask.argmax(axis=1), -1)
+        mask = mask[code < 0]
+    else:
+        code, mask = possible(decision, layout, pieces, check)
+    cut, mask = _divided(decision, layout, pieces.rows(code < 0), mask, widths, most, check)
+    found = []
+    for index in range(mask.shape[1]):
+        single = code == index
+        parts = [pieces.rows(single)] if single.any() else []
+        if mask[:, index].any():
+            parts.append(cut.rows(mask[:, index]))
+        if parts:
+            found.append((index, join(parts)))
+    return found
 
-    pieces: Pieces
-    mask: Mask
 
-
-def decide(decision: Expr, layout: Layout, pieces: Pieces, widths: Floats, check: Check) -> Decided:
-    """Cut pieces until each goes one way, or is too narrow to cut; then join again what goes the same way."""
-    low, high = pieces.ranges()
-    mask = possible(decision, layout, low, high, check)
+def _divided(
+    decision: Expr, layout: Layout, work: Pieces, known: Mask, widths: Floats, most: int, check: Check
+) -> tuple[Pieces, Mask]:
+    """Pieces that went several ways, cut (at most `most` parts open at once) and joined where parts go the same way."""
     done: list[tuple[Pieces, Mask, Indices]] = []
-    origin = np.arange(len(pieces))
-    single = mask.sum(axis=1) == 1
-    done.append((pieces.rows(single), mask[single], origin[single]))
-    work, origin, known = pieces.rows(~single), origin[~single], mask[~single]
+    origin, count = np.arange(len(work)), len(work)
+    none = work, known
     while len(work):
         check()
-        found = mask_of(layout.linear(work), decision) & known
+        linear = layout.linear(work)
+        found = mask_of(linear, decision) & known
         width = (work.upper - work.lower) / np.maximum(widths[: work.parameters], 1e-300)
         middle = 0.5 * work.lower + 0.5 * work.upper
         width = np.where((work.lower < middle) & (middle < work.upper), width, 0.0)  # nothing lies between
         cuttable = (width.max(axis=1, initial=0.0) > MIN_WIDTH) & (found.sum(axis=1) > 1)
-        cuttable &= np.bincount(origin[cuttable], minlength=len(pieces))[origin] <= MAX_PARTS
+        cuttable &= np.bincount(origin[cuttable], minlength=count)[origin] <= most
         done.append((work.rows(~cuttable), found[~cuttable], origin[~cuttable]))
         work, origin, known = _cut(work.rows(cuttable), origin[cuttable], found[cuttable], width[cuttable])
-    return _rejoin(done)
+    return _rejoin(done) if done else none
 
 
 def _cut(work: Pieces, origin: Indices, known: Mask, width: Floats) -> tuple[Pieces, Indices, Mask]:
@@ -206,26 +257,35 @@ def _cut(work: Pieces, origin: Indices, known: Mask, width: Floats) -> tuple[Pie
     return halves, origin[both], known[both]
 
 
-def _rejoin(done: list[tuple[Pieces, Mask, Indices]]) -> Decided:
-    """Parts of one piece that go the same way become one again where their boxes make (nearly) a box."""
+def _rejoin(done: list[tuple[Pieces, Mask, Indices]]) -> tuple[Pieces, Mask]:
+    """Parts of one piece that go the same way become one again where their boxes make a box."""
     pieces = join([part for part, _, _ in done])
     mask = np.concatenate([part for _, part, _ in done])
     origin = np.concatenate([part for _, _, part in done])
-    count = np.bincount(origin)
-    if count.max(initial=0) <= 1 or pieces.parameters != 1:
-        return Decided(pieces, mask)
-    return _hulls(pieces, mask, origin)
-
-
-def _hulls(pieces: Pieces, mask: Mask, origin: Indices) -> Decided:
-    """With one parameter, neighbouring parts of one piece with the same outcomes are an interval again."""
     code = mask @ (1 << np.arange(mask.shape[1]))
-    order = np.lexsort((pieces.lower[:, 0], origin))
-    o, m = origin[order], code[order]
-    touching = pieces.lower[order, 0][1:] <= pieces.upper[order, 0][:-1]
-    new = np.r_[True, (o[1:] != o[:-1]) | (m[1:] != m[:-1]) | ~touching]
+    rounds = 1 if pieces.parameters == 1 else 2
+    for side in list(range(pieces.parameters)) * rounds:
+        pieces, kept = _unite(pieces, np.stack([origin, code]), side)
+        mask, origin, code = mask[kept], origin[kept], code[kept]
+    return pieces, mask
+
+
+def _unite(pieces: Pieces, labels: Indices, side: int) -> tuple[Pieces, Indices]:
+    """Boxes with the same labels that touch along one side, and agree in the others, become one."""
+    lower, upper = pieces.lower, pieces.upper
+    others = [column for j in range(pieces.parameters) if j != side for column in (lower[:, j], upper[:, j])]
+    order = np.lexsort((lower[:, side], *others, *labels))
+    new = np.zeros(len(pieces), dtype=bool)
+    new[:1] = True
+    for column in (*others, *labels):
+        ordered = column[order]
+        new[1:] |= ordered[1:] != ordered[:-1]
+    new[1:] |= lower[order, side][1:] > upper[order, side][:-1]
+    if new.all():
+        return pieces, np.arange(len(pieces))
     starts = np.flatnonzero(new)
-    first = order[starts]
-    lower = np.minimum.reduceat(pieces.lower[order, 0], starts)[:, None]
-    upper = np.maximum.reduceat(pieces.upper[order, 0], starts)[:, None]
-    return Decided(pieces.rows(first).boxed(lower, upper), mask[first])
+    kept = order[starts]
+    united = pieces.rows(kept)
+    low, high = united.lower.copy(), united.upper.copy()
+    high[:, side] = np.maximum.reduceat(upper[order, side], starts)
+    return united.boxed(low, high), kept

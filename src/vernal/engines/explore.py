@@ -9,6 +9,7 @@ whose residual is false is a candidate, replayed exactly; what cannot be confirm
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -16,14 +17,14 @@ from fractions import Fraction
 import numpy as np
 
 from vernal.engines.base import Question
-from vernal.engines.batches import Floats, Pieces, join, merge
-from vernal.engines.decide import Layout, decide, outcomes
+from vernal.engines.batches import Floats, Indices, Pieces, join, merge
+from vernal.engines.decide import MAX_PARTS, Layout, decide, highest, least, outcomes
+from vernal.engines.moves import affine_step, bounded_step
+from vernal.engines.record import SILENT, Recorder
 from vernal.engines.trails import Taken, Trails
 from vernal.errors import Stopped, VernalError
 from vernal.evidence.trace import Trace
-from vernal.interpret.abstract import Range
-from vernal.interpret.linear import Linear
-from vernal.interpret.rounding import TINY, float_above, float_below, gamma
+from vernal.interpret.rounding import float_above, float_below
 from vernal.logic.formula import Always, And, Atom, Formula, Implies, Next, Not, Or
 from vernal.logic.margin import atom_margin
 from vernal.logic.normal import Logic, atoms, classify, fold
@@ -32,10 +33,14 @@ from vernal.model import build
 from vernal.model.expr import Argmax, Between, Choose, Const, Expr
 from vernal.model.fold import next_decision, specialise
 from vernal.model.sorts import INT, REAL
-from vernal.reduce.initial import Box
+from vernal.reduce.initial import Box, Ends
 from vernal.run.budget import Budget
 
 MAX_OPEN = 200  # sets left to exact arithmetic
+ROUNDS = 12  # of several dimensions: each halves what is left open
+PATIENCE = 3  # rounds after which most of the initial set should be closed
+MAX_HALVES = 128
+MAX_TRIES = 3  # replays from one box in a round
 MAX_PIECES = 2_000_000  # of one level; beyond, memory is the limit
 
 State = tuple[Fraction | None, ...]  # the value of each state variable that is a constant of the piece; None for others
@@ -64,21 +69,31 @@ class Outcome:
 class Explorer:
     """One exploration from a set of initial boxes."""
 
-    def __init__(self, question: Question, path: Formula, boxes: Sequence[Box], budget: Budget) -> None:
+    def __init__(
+        self, question: Question, path: Formula, boxes: Sequence[Box], budget: Budget, record: Recorder = SILENT
+    ) -> None:
         """`path` is the LTL formula that every path has to keep for the question's answer to be yes."""
-        self.question, self.budget = question, budget
+        self.question, self.boxes, self.budget, self.record = question, boxes, budget, record
         self.system = question.system
         self.step = self.system.step
-        self.trails = Trails(question, boxes)
         self.atoms = atoms(path)
         self.obligations = Obligations()
         self.start = self.obligations.of(path, total=self.step.enabled is build.TRUE)
-        self.frontier: dict[Key, list[Pieces]] = {}
-        self.after: dict[Key, list[Pieces]] = {}
-        self.widths = np.zeros(0)
         self.outcome = Outcome()
         self.claim = claim_of(path)
         self._specialised: dict[tuple[tuple[Expr, ...], Expr, Expr], tuple[Expr, ...]] = {}
+        self._begin(boxes, MAX_PARTS)
+
+    def _begin(self, boxes: Sequence[Box], parts: int) -> None:
+        """Start, or start again, from these boxes; a piece may be cut into so many parts for a decision."""
+        self.parts = parts
+        self.trails = Trails(self.question, boxes)
+        self.frontier: dict[Key, list[Pieces]] = {}
+        self.after: dict[Key, list[Pieces]] = {}
+        self.widths = np.zeros(0)
+        self.tried: Counter[bytes] = Counter()
+        self.left: set[tuple[tuple[Ends, ...], ...]] = set()
+        self.outcome.open, self.outcome.steps = [], -1
         for index, box in enumerate(boxes):
             self._enter(index, box)
 
@@ -116,7 +131,29 @@ class Explorer:
     # Levels
 
     def run(self, horizon: int) -> Outcome:
-        """Explore up to the horizon, or to the first confirmed violation."""
+        """Explore up to the horizon, or to the first confirmed violation.
+
+        Of several dimensions the surfaces between decisions are long: there it is cheaper to let pieces go all ways
+        uncut, and to look again, at halves, only from where that leaves something open.
+        """
+        coarse = Halving(self.boxes)
+        if coarse.useful and self.record is SILENT:
+            boxes = self.boxes
+            for number in range(1, ROUNDS + 1):
+                self._begin(boxes, 0)
+                self._levels(horizon)
+                if self.outcome.trace is not None or not self.outcome.open:
+                    return self.outcome
+                boxes = [half for box in self.outcome.open for half in coarse.halves(box)]
+                self._count("refined", len(boxes))
+                if number >= PATIENCE and 2 * len(boxes) > len(self.boxes) << number:
+                    boxes = self.boxes  # halving does not help: most likely all of it is open at margin zero
+                if boxes is self.boxes or len(boxes) > MAX_HALVES:
+                    break
+            self._begin(boxes, MAX_PARTS)
+        return self._levels(horizon)
+
+    def _levels(self, horizon: int) -> Outcome:
         for t in range(horizon + 1):
             self.after = {}
             total = 0
@@ -124,6 +161,7 @@ class Explorer:
                 self.budget.check()
                 pieces = self._merged(batches)
                 total += len(pieces)
+                self.record.position(t, key.discrete, pieces)
                 self.budget.progress(f"paths: step {t} of {horizon}, {total:,} pieces", t / (horizon + 1))
                 self._measure(key, pieces, t)
                 self._position(key, pieces)
@@ -138,6 +176,7 @@ class Explorer:
         pieces, pairs = merge(join(batches))
         if pairs is not None:
             self.trails.merged(pairs)
+            self.record.merged(pairs)
         if len(pieces) > MAX_PIECES:
             raise Stopped(f"more than {MAX_PIECES:,} distinct sets at one step")
         return pieces
@@ -153,11 +192,8 @@ class Explorer:
         margin, first, last = self.claim
         if first <= t <= last and np.isfinite(self.outcome.margin) | (self.outcome.margin > 0):
             (value,) = specialise([self.step.resolve(margin)], self._discrete(key.discrete))
-            low, high = pieces.ranges()
-            linear = Linear(self._layout(key.discrete).box(low, high))
-            linear.batch = len(pieces)
-            least = float(np.min(linear.range(value).lower))
-            self.outcome.margin = min(self.outcome.margin, least)
+            layout = self._layout(key.discrete)
+            self.outcome.margin = least(value, layout, pieces, self.outcome.margin, self.budget.check)
 
     # One position
 
@@ -167,7 +203,7 @@ class Explorer:
         roots += [*self.step.next_state, *self.step.next_memory]
         here = tuple(specialise(roots, self._discrete(key.discrete)))
         layout = self._layout(key.discrete)
-        stack: list[Branch] = [Branch(here, key.residual, pieces, ())]
+        stack: list[Branch] = [Branch(here, key.residual, pieces, (), key.discrete)]
         while stack and self.outcome.trace is None:
             self.budget.check()
             branch = stack.pop()
@@ -177,6 +213,7 @@ class Explorer:
     def _advance(self, layout: Layout, branch: Branch) -> list[Branch]:
         """One decision further: the atoms', then whether there is a step, then the step's."""
         if branch.residual == TRUE:
+            self.record.closed(branch.pieces, True)
             return []
         if branch.residual == FALSE:
             self._suspect(branch)
@@ -191,6 +228,8 @@ class Explorer:
         if not _truth(enabled):
             if not self.obligations.end(branch.residual):
                 self._suspect(branch)
+            else:
+                self.record.closed(branch.pieces, True)
             return []
         decision = next_decision(following)
         if decision is not None:
@@ -212,16 +251,14 @@ class Explorer:
                 replace(branch, here=self._with(branch.here, decision, option), taken=(*branch.taken, (name, index)))
                 for index, option in enumerate(decision.args)
             ]
-        decided = decide(decision, layout, branch.pieces, self.widths, self.budget.check)
+        decided = decide(decision, layout, branch.pieces, self.widths, self.parts, self.budget.check)
         self._count("decided", len(branch.pieces))
         branches = []
-        for index, outcome in enumerate(outcomes(decision)):
-            chosen = decided.mask[:, index]
-            if chosen.any():
-                note = ((self.trails.name(decision), index),) if isinstance(decision, Argmax) else ()
-                here = self._with(branch.here, decision, outcome)
-                pieces = decided.pieces.rows(chosen)
-                branches.append(Branch(here, branch.residual, pieces, (*branch.taken, *note)))
+        options = outcomes(decision)
+        for index, pieces in decided:
+            note = ((self.trails.name(decision), index),) if isinstance(decision, Argmax) else ()
+            here = self._with(branch.here, decision, options[index])
+            branches.append(replace(branch, here=here, pieces=pieces, taken=(*branch.taken, *note)))
         return branches
 
     def _with(self, here: tuple[Expr, ...], decision: Expr, outcome: Expr) -> tuple[Expr, ...]:
@@ -240,17 +277,34 @@ class Explorer:
     def _suspect(self, branch: Branch) -> None:
         """Pieces on which the formula seems false: an exact path shows it, or exact arithmetic has to look."""
         pieces = branch.pieces
-        for row in range(len(pieces)):
+        self.record.closed(pieces, False)
+        for row in self._worst_first(branch).tolist():
             self.budget.check()
             trail, lower, upper = int(pieces.trail[row]), pieces.lower[row], pieces.upper[row]
-            trace = self.trails.violation(trail, lower, upper, branch.taken)
-            self._count("replayed", 1)
-            if trace is not None:
-                self.outcome.trace = trace
+            where = lower.tobytes() + upper.tobytes()
+            self.tried[where] += 1
+            if self.parts or self.tried[where] <= MAX_TRIES:
+                self.outcome.trace = self.trails.violation(trail, lower, upper, branch.taken)
+                self._count("replayed", 1)
+            if self.outcome.trace is not None:
                 return
-            self.outcome.open += self.trails.box_of(trail, lower, upper)
-            if len(self.outcome.open) > MAX_OPEN:
-                raise NotExplorable("too many sets are left open at margin zero")
+            self._leave_open(trail, lower, upper)
+
+    def _leave_open(self, trail: int, lower: Floats, upper: Floats) -> None:
+        for box in self.trails.box_of(trail, lower, upper):
+            ends = tuple(box.ends.values())
+            if ends not in self.left:
+                self.left.add(ends)
+                self.outcome.open.append(box)
+        if self.parts and len(self.outcome.open) > MAX_OPEN:
+            raise NotExplorable("too many sets are left open at margin zero")
+
+    def _worst_first(self, branch: Branch) -> Indices:
+        """The rows of suspects, those first on which the claim fails by most."""
+        if self.claim is None or len(branch.pieces) == 1:
+            return np.arange(len(branch.pieces))
+        (value,) = specialise([self.step.resolve(self.claim[0])], self._discrete(branch.discrete))
+        return np.argsort(highest(value, self._layout(branch.discrete), branch.pieces), kind="stable")
 
     # The next position
 
@@ -259,22 +313,14 @@ class Explorer:
         rows = branch.pieces
         pairs = list(zip(self.step.inputs, following, strict=True))
         discrete = tuple(_discrete_value(node, value) for node, value in pairs)
-        linear = layout.linear(rows)
         numbers = [value for (_, value), known in zip(pairs, discrete, strict=True) if known is None]
-        for value in numbers:
-            linear.need(value)
-        with np.errstate(all="ignore"):  # what is not finite is noticed below
-            forms = [image(linear, value, len(rows)) for value in numbers]
-        draws = linear.inputs.names[rows.parameters :]
-        A, c, error = _stacked(forms, linear.inputs.count, len(rows))
-        if not (np.isfinite(A).all() and np.isfinite(c).all() and np.isfinite(error).all()):
+        moved = affine_step(layout, rows, numbers) or bounded_step(layout, rows, numbers)
+        if not all(np.isfinite(part).all() for part in (moved.A, moved.c, moved.error)):
             raise NotExplorable("values without a bound, or undefined ones")
-        lower, upper = rows.lower, rows.upper
-        if draws:
-            whole = linear.inputs.range
-            lower, upper = (np.broadcast_to(end, (len(rows), end.shape[1])) for end in (whole.lower, whole.upper))
-        names = tuple(self.trails.name(node) for node, _ in draws if isinstance(node, Between))
-        pieces = Pieces(lower, upper, A, c, error, self.trails.extend(rows.trail, branch.taken, names))
+        names = tuple(self.trails.name(node) for node, _ in moved.draws if isinstance(node, Between))
+        trail = self.trails.extend(rows.trail, branch.taken, names)
+        self.record.moved(rows.trail, trail, branch.taken, names)
+        pieces = Pieces(moved.lower, moved.upper, moved.A, moved.c, moved.error, trail)
         self._remember_widths(pieces)
         residual = self.obligations.step(branch.residual)
         self.after.setdefault(Key(discrete, residual, pieces.parameters), []).append(pieces)
@@ -294,6 +340,31 @@ class Branch:
     residual: Obligation
     pieces: Pieces
     taken: Taken
+    discrete: State
+
+
+class Halving:
+    """Which starts are cut between rounds: real components, the widest in proportion first."""
+
+    def __init__(self, boxes: Sequence[Box]) -> None:
+        self.widths: dict[tuple[Expr, int], Fraction] = {}
+        for box in boxes:
+            for var, entry in box.ends.items():
+                for component, (low, high) in enumerate(entry):
+                    if high > low and var.sort == REAL:
+                        place = var, component
+                        self.widths[place] = max(self.widths.get(place, Fraction(0)), high - low)
+
+    @property
+    def useful(self) -> bool:
+        """With one dimension a decision is a point, and cutting there is best."""
+        return len(self.widths) > 1
+
+    def halves(self, box: Box) -> tuple[Box, ...]:
+        """The box in two."""
+        relative = {(v, i): (box.ends[v][i][1] - box.ends[v][i][0]) / width for (v, i), width in self.widths.items()}
+        place = max(relative, key=relative.__getitem__)
+        return box.halves(*place) if relative[place] else (box,)
 
 
 class NotExplorable(VernalError):
@@ -341,46 +412,3 @@ def _discrete_value(node: Expr, value: Expr) -> Fraction | None:
     if node.sort != INT:
         raise NotExplorable("a discrete value is not decided by comparisons, argmax and choices alone")
     return None
-
-
-def image(linear: Linear, node: Expr, batch: int) -> tuple[Floats | None, Floats, Floats]:
-    """A node as A p + c, up to error, over the inputs: its form if it has one, else the middle of its linear bounds."""
-    form = linear.forms.get(node)
-    shape = (batch, node.size)
-    if form is not None:
-        A = (
-            None
-            if form.coefficients is None
-            else np.broadcast_to(form.coefficients, (*shape, form.coefficients.shape[-1]))
-        )
-        return A, np.broadcast_to(form.constant, shape), np.broadcast_to(form.error, shape)
-    bounds = linear.form(node)
-    A = 0.5 * bounds.lower_coefficients + 0.5 * bounds.upper_coefficients
-    half = 0.5 * (bounds.upper_coefficients - bounds.lower_coefficients)
-    whole = linear.inputs.range if linear.inputs.count else Range(np.zeros((1, 0)), np.zeros((1, 0)))
-    centre, radius = 0.5 * whole.lower + 0.5 * whole.upper, 0.5 * (whole.upper - whole.lower)
-    middle = np.einsum("bnm,bm->bn", half, np.broadcast_to(centre, (batch, centre.shape[1])))
-    reach = middle + np.einsum("bnm,bm->bn", np.abs(half), np.broadcast_to(radius, (batch, radius.shape[1])))
-    low, high = bounds.lower_constants - reach, bounds.upper_constants + reach
-    c = 0.5 * low + 0.5 * high
-    largest = np.maximum(np.abs(whole.lower), np.abs(whole.upper))
-    size = (
-        np.abs(low)
-        + np.abs(high)
-        + np.einsum("bnm,bm->bn", np.abs(A) + np.abs(half), np.broadcast_to(largest, (batch, largest.shape[1])))
-    )
-    return A, c, (0.5 * (high - low) + gamma(2 * A.shape[-1] + 16) * size) * (1 + 1e-14) + TINY
-
-
-def _stacked(
-    forms: Sequence[tuple[Floats | None, Floats, Floats]], count: int, batch: int
-) -> tuple[Floats, Floats, Floats]:
-    if not forms:
-        return np.zeros((batch, 0, count)), np.zeros((batch, 0)), np.zeros((batch, 0))
-    A = np.zeros((batch, sum(c.shape[1] for _, c, _ in forms), count))
-    start = 0
-    for coefficients, c, _ in forms:
-        if coefficients is not None:
-            A[:, start : start + c.shape[1], : coefficients.shape[-1]] = coefficients
-        start += c.shape[1]
-    return A, np.concatenate([c for _, c, _ in forms], axis=1), np.concatenate([e for _, _, e in forms], axis=1)

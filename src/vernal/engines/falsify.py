@@ -90,6 +90,12 @@ def _search(question: Question, goal: Formula, verdict: Verdict, budget: Budget,
             trace = hunt.go()
     except NoInitialState as error:
         return unknown(question, Falsify.name, f"no initial state was found: {error.message}")
+    if (
+        trace is not None
+        and verdict is HOLDS
+        and not single_path.is_only_position(question.system, question.formula, trace)
+    ):
+        return unknown(question, Falsify.name, single_path.OPEN_ACTION, statistics=hunt.statistics())
     if trace is not None:
         return _decided(question, goal, window, verdict, trace, hunt.statistics())
     what = "violation" if verdict is VIOLATED else "witness"

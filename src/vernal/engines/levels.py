@@ -157,8 +157,6 @@ class Levels:
             return -np.inf
 
         def bound(atom: Expr, t: int) -> NDArray[np.float64]:
-            if not isinstance(atom, Compare) or not atom.args[0].sort.is_number:
-                return np.array([np.inf if self.truth(atom, t, index) else -np.inf])
             return np.array([self._lower(self._unrolling.at(atom_margin(atom), t), index)])
 
         return float(margins(literals(formula), bound, self.horizon + 1)[0])

@@ -154,11 +154,14 @@ class _Asked:
 
 
 def _is_excluded(system: System, starts: Starts) -> bool:
-    """Whether a single start is no initial state, by the constraints; of more than one nobody says so."""
+    """Whether a single start is no initial state, by the constraints; of more than one nobody says so.
+
+    A constraint without a defined truth value excludes nothing.
+    """
     if not system.init.where or not is_point(starts):
         return False
     given = {var: entry[0].values[0] for var, entry in starts.items() if isinstance(entry[0], OneOf) and not var.shape}
-    return any(truth is not True for truth in exact.evaluate(system.init.where, given))
+    return any(truth is False for truth in exact.evaluate(system.init.where, given))
 
 
 # The search -----------------------------------------------------------------------------------------------------------

@@ -59,6 +59,7 @@ class Tally:
     columns: int = 0
     rows: int = 0
     binaries: int = 0
+    from_journal: int = 0  # cases that a journal answers
 
     def count(self, problem: Milp) -> None:
         self.programs += 1
@@ -66,12 +67,21 @@ class Tally:
         self.rows = max(self.rows, problem.rows)
         self.binaries = max(self.binaries, problem.binaries)
 
+    def add(self, other: Tally) -> None:
+        """What somebody else wrote and solved."""
+        self.programs += other.programs
+        self.columns = max(self.columns, other.columns)
+        self.rows = max(self.rows, other.rows)
+        self.binaries = max(self.binaries, other.binaries)
+
     def statistics(self) -> dict[str, int | float | str]:
+        resumed = {"from_journal": self.from_journal} if self.from_journal else {}
         return {
             "programs": self.programs,
             "variables": self.columns,
             "rows": self.rows,
             "binaries": self.binaries,
+            **resumed,
         }
 
 

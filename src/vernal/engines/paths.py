@@ -8,6 +8,7 @@ rather than paths (`AX p | EX q`), go to symbolic execution in exact arithmetic 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from vernal.engines import exact_paths
 from vernal.engines.base import Question, unknown
 from vernal.engines.bounds import FURTHEST
 from vernal.engines.explore import Explorer, NotExplorable, Outcome
+from vernal.engines.parts import check_parts, each_part, restricted
 from vernal.errors import Stopped, UnsupportedFormula
 from vernal.evidence import confirm
 from vernal.evidence.result import HOLDS, VIOLATED, Assurance, Evidence, Result
@@ -23,8 +25,6 @@ from vernal.evidence.trace import Trace
 from vernal.logic.formula import Always, Formula
 from vernal.logic.normal import classify, horizon
 from vernal.logic.progress import on_paths
-from vernal.model.expr import Expr
-from vernal.model.system import Init, OneOf, Span, Start, System
 from vernal.reduce.base import Direction
 from vernal.reduce.initial import Box, initial_boxes
 from vernal.run.budget import Budget
@@ -42,18 +42,27 @@ class Paths:
             return unknown(question, self.name, exact_paths.UNBOUNDED)
         if reach > FURTHEST:
             return unknown(question, self.name, f"a horizon of {reach:,} steps is too long; at most {FURTHEST:,} are")
+        if budget.journal is not None:
+            return check_parts(question, budget, self.name, self._whole)
+        return self._whole(question, budget)
+
+    def _whole(self, question: Question, budget: Budget) -> Result:
+        """All initial states at once; the formula is bounded."""
+        reach = horizon(question.formula) or 0
         path = on_paths(question.formula)
         boxes = initial_boxes(question.system)
         if path is None or (boxes.direction is Direction.OVER and not question.system.init.where):
-            return exact_paths.decide(question, budget, engine=self.name)
+            return self._exact(question, budget)
         try:
             explorer = Explorer(question, path, boxes.boxes, budget)
         except UnsupportedFormula as error:
             return unknown(question, self.name, error.message)
+        except NotExplorable:
+            return self._exact(question, budget)
         try:
             outcome = explorer.run(reach)
         except NotExplorable:
-            return exact_paths.decide(question, budget, engine=self.name)
+            return self._exact(question, budget)
         except Stopped as stop:
             return self._stopped(question, explorer.outcome, stop.reason)
         return self._answer(question, path, outcome, reach, budget)
@@ -79,13 +88,23 @@ class Paths:
 
     def _settle(self, question: Question, boxes: Sequence[Box], budget: Budget) -> Result | None:
         """Exact answers for what is left open; None if all of it holds."""
-        for number, box in enumerate(boxes):
-            budget.progress(f"paths: exact arithmetic for {len(boxes) - number} small sets", number / len(boxes))
-            part = replace(question, system=restricted(question.system, box))
-            result = exact_paths.decide(part, budget, engine=self.name)
-            if result.verdict is not HOLDS:
-                return result
+        systems = {f"set {number}": restricted(question.system, box) for number, box in enumerate(boxes)}
+        with closing(each_part(question, systems, budget, self.name, self._decide)) as answers:
+            for number, result in enumerate(answers, start=1):
+                left = len(boxes) - number
+                budget.progress(f"paths: exact arithmetic for {left} more small sets", number / len(boxes))
+                if result.verdict is not HOLDS:
+                    return result
         return None
+
+    def _exact(self, question: Question, budget: Budget) -> Result:
+        """Exact arithmetic from the start; the initial boxes in parallel where several workers are allowed."""
+        if budget.workers > 1:
+            return check_parts(question, budget, self.name, self._decide, cuts=1)
+        return self._decide(question, budget)
+
+    def _decide(self, question: Question, budget: Budget) -> Result:
+        return exact_paths.decide(question, budget, engine=self.name)
 
     def _violated(self, question: Question, trace: Trace, outcome: Outcome) -> Result:
         formula = question.formula
@@ -109,18 +128,3 @@ class Paths:
             steps = outcome.steps - (horizon(question.formula.arg) or 0)
             proven = steps if steps >= question.formula.bound.lower else None
         return unknown(question, self.name, reason, proven_steps=proven, statistics=outcome.statistics)
-
-
-def restricted(system: System, box: Box) -> System:
-    """The system started from a part of its initial set."""
-    starts = {variable.name: _starts(box, variable.var)[0] for variable in system.state}
-    agents = tuple(
-        replace(agent, slots=tuple(replace(slot, starts=_starts(box, slot.var)) for slot in agent.slots))
-        for agent in system.agents
-    )
-    return replace(system, init=Init(starts, system.init.where), agents=agents)
-
-
-def _starts(box: Box, var: Expr) -> tuple[Start, ...]:
-    """The ends of each component; a set of discrete starts is never cut, so a wide one is real."""
-    return tuple(OneOf((low,)) if low == high else Span(low, high) for low, high in box.ends[var])

@@ -16,8 +16,16 @@ from vernal.evidence.replay import PRECISIONS, NotAPath
 from vernal.evidence.trace import Trace
 from vernal.interpret import exact, reals
 from vernal.interpret.exact import Result
+from vernal.logic.formula import Formula
+from vernal.logic.normal import atoms
 from vernal.model.expr import Argmax, Between, Choose
+from vernal.model.graph import decisions
 from vernal.model.system import OneOf, Start, System
+
+OPEN_ACTION = (
+    "not supported by this engine: the claim asks about actions that a tie or a draw leaves open at the start, "
+    "and a witness is one for its own action only; try --engine paths"
+)
 
 
 def has_one_start(system: System) -> bool:
@@ -27,6 +35,19 @@ def has_one_start(system: System) -> bool:
 
 def _is_single(start: Start) -> bool:
     return len(set(start.values)) == 1 if isinstance(start, OneOf) else start.lower == start.upper
+
+
+def is_only_position(system: System, formula: Formula, trace: Trace) -> bool:
+    """Whether a path from a single start begins at its only position, as far as the formula can tell.
+
+    Actions that atoms or the guard ask about belong to a position; where a tie or a draw leaves one of them open, the
+    start has several positions, and a witness is one for its own.
+    """
+    step = system.step
+    asked = decisions([*(step.resolve(atom) for atom in atoms(formula)), step.enabled])
+    if any(not isinstance(node, Argmax) for node in asked):
+        return False
+    return not asked or _no_ties(system, trace, 0, _forced(system))
 
 
 def only_path(

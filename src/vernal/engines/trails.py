@@ -22,6 +22,7 @@ Taken = tuple[tuple[str, int], ...]  # names of choices and ties of a step, and 
 
 MAX_CORNERS = 16
 MAX_TRAILS = 32  # of a merged piece, tried one after the other
+MAX_ANCESTORS = 20_000  # of a piece, looked at to find its roots
 
 
 class Trails:
@@ -71,25 +72,57 @@ class Trails:
         stack: list[tuple[int, list[tuple[Taken, tuple[str, ...]]]]] = [(trail, [])]
         while stack:
             here, steps = stack.pop()
-            if here < 0:
-                yield -here - 1, steps[::-1]
-                continue
             for way in (*merged.get(here, []), here):
+                if way < 0:
+                    yield -way - 1, steps[::-1]
+                    continue
                 at = bisect.bisect_right(self._starts, way) - 1
                 parents, taken, draws = self._chunks[at]
                 stack.append((int(parents[way - self._starts[at]]), [*steps, (taken, draws)]))
 
+    def _origins(self, trail: int) -> list[int]:
+        """Every root from which a piece may come; all there are, where finding out would take too long."""
+        merged = self._all_merged()
+        seen, stack = {trail}, [trail]
+        while stack:
+            here = stack.pop()
+            ways = merged.get(here, [])
+            if here >= 0:
+                at = bisect.bisect_right(self._starts, here) - 1
+                ways = [*ways, int(self._chunks[at][0][here - self._starts[at]])]
+            stack += (new := [way for way in dict.fromkeys(ways) if way not in seen])
+            seen.update(new)
+            if len(seen) > MAX_ANCESTORS:
+                return list(range(len(self._roots)))
+        return sorted(-way - 1 for way in seen if way < 0)
+
     def box_of(self, trail: int, lower: Floats, upper: Floats) -> list[Box]:
         """The initial boxes from which a piece may come, cut to its parameters."""
-        found: dict[int, Box] = {}
-        for root, _ in itertools.islice(self._histories(trail), MAX_TRAILS):
+        found = []
+        for root in sorted(self._roots_of(trail)):
             index, components = self._roots[root]
             ends = {var: list(entry) for var, entry in self.boxes[index].ends.items()}
             for (var, component), low, high in zip(components, lower, upper, strict=False):
                 first, last = ends[var][component]
                 ends[var][component] = (_into(low, first, last), _into(high, first, last))
-            found[root] = Box({var: tuple(entry) for var, entry in ends.items()})
-        return list(found.values())
+            found.append(Box({var: tuple(entry) for var, entry in ends.items()}))
+        return found
+
+    def _roots_of(self, trail: int) -> set[int]:
+        """Every root a piece may come from, however many ways there are."""
+        if len(self._roots) == 1:
+            return {0}
+        merged = self._all_merged()
+        seen, stack = {trail}, [trail]
+        while stack:
+            here = stack.pop()
+            for way in (*merged.get(here, []), here) if here >= 0 else ():
+                at = bisect.bisect_right(self._starts, way) - 1
+                parent = int(self._chunks[at][0][way - self._starts[at]])
+                if parent not in seen:
+                    seen.add(parent)
+                    stack.append(parent)
+        return {-here - 1 for here in seen if here < 0}
 
     def violation(self, trail: int, lower: Floats, upper: Floats, last: Taken) -> Trace | None:
         """An exact path through the piece on which the formula is false, if one of a few points shows it."""

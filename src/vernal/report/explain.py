@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from vernal.logic.formula import Formula, Quantifier
 from vernal.logic.normal import horizon, quantifiers
 from vernal.logic.printing import constant, text
+from vernal.logic.progress import on_paths
 from vernal.logic.task import Task
 from vernal.model.expr import Affine, Between, Choose, Expr
 from vernal.model.graph import draws, order
@@ -147,13 +148,33 @@ def shortened(expression: Expr, longest: int = LONGEST) -> str:
 
 def who_decides(formula: Formula) -> str:
     """Which engines may answer, and with what."""
-    reach, claims = horizon(formula), quantifiers(formula)
+    reach = horizon(formula)
     if reach is None:
         bounds = "bounds cannot decide it (it has no last step), but may say up to which step it holds"
-    else:
-        bounds = f"bounds may prove or refute it within {reach} step{'' if reach == 1 else 's'}"
+        return f"{bounds}; {_falsify(formula)}; paths and milp cannot decide it either"
+    within = f"within {reach} step{'' if reach == 1 else 's'}"
+    return f"bounds may prove or refute it {within}; {_falsify(formula)}; {_paths(formula)}; {_milp(formula)}"
+
+
+def _falsify(formula: Formula) -> str:
+    claims = quantifiers(formula)
     if claims <= {Quantifier.ALL}:
-        return f"{bounds}; falsify may refute it"
+        return "falsify may refute it"
     if claims == {Quantifier.SOME}:
-        return f"{bounds}; falsify may prove it by a witness, if there is one initial state only"
-    return f"{bounds}; falsify does not take claims of all and of some paths together"
+        return "falsify may prove it by a witness, if there is one initial state only"
+    return "falsify does not take claims of all and of some paths together"
+
+
+def _paths(formula: Formula) -> str:
+    """Batches of paths are fast, states one by one are not."""
+    how = "path by path" if on_paths(formula) is not None else "state by state"
+    return f"paths decides it {how}, where everything is piecewise linear"
+
+
+def _milp(formula: Formula) -> str:
+    claims = quantifiers(formula)
+    if len(claims) > 1:
+        return "milp does not take such claims either"
+    if claims == {Quantifier.SOME}:
+        return "milp may prove it by witnesses, one for each of finitely many initial states, or refute it"
+    return "milp may prove or refute it" if on_paths(formula) is not None else "milp may refute it"

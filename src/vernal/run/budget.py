@@ -6,13 +6,17 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vernal.errors import Stopped
+
+if TYPE_CHECKING:
+    from vernal.run.journal import Entries
 
 Progress = Callable[[str, float | None], None]  # what is going on, and how much of it is done (0 to 1) if known
 
 
-def _silent(message: str, fraction: float | None) -> None:
+def silent(message: str, fraction: float | None) -> None:
     """Nobody is listening."""
 
 
@@ -23,10 +27,11 @@ class Budget:
     timeout: float | None = None  # seconds
     memory: float | None = None  # GiB of this process
     started: float = field(default_factory=time.monotonic)
-    progress: Progress = _silent
+    progress: Progress = silent
     clock: Callable[[], float] = time.monotonic
     seed: int = 0
     workers: int = 1
+    journal: Entries | None = None  # of the question, where one is kept
 
     @property
     def elapsed(self) -> float:

@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Callable
 
-PATIENCE = 1.0  # seconds a library may run beyond its own time limit before it is told to stop
+PATIENCE = 0.5  # seconds a library may run beyond its own time limit before it is told to stop
 FAREWELL = 0.7  # seconds it then has to come back
 
 

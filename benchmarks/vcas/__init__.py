@@ -1,0 +1,1 @@
+"""VerticalCAS, measured: `python -m benchmarks.vcas`."""

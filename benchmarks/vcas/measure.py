@@ -1,0 +1,118 @@
+"""One question, one engine, one measurement: verdict, seconds, and the memory it took in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from multiprocessing import get_context
+from pathlib import Path
+
+from vernal.engines.check import ask
+from vernal.evidence.result import Result
+from vernal.formats.task import load
+from vernal.run.budget import Budget
+
+FOLDER = Path(__file__).parent
+MARKS = {"holds": "T", "violated": "F", "unknown": "?"}
+
+
+@dataclass(frozen=True)
+class Method:
+    """An engine, and how it is told to work."""
+
+    name: str
+    engine: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    workers: int = 1
+
+
+METHODS = (
+    Method("auto", "auto"),
+    Method("paths", "paths"),
+    Method("milp mono", "milp", {"encoding": "monolithic"}),
+    Method("milp comp", "milp", {"encoding": "compositional"}),
+    Method("comp par", "milp", {"encoding": "compositional"}, workers=max(2, os.cpu_count() or 1)),
+    Method("bounds", "bounds"),
+)
+AUTO, PATHS, MONOLITHIC, COMPOSITIONAL, PARALLEL, BOUNDS = METHODS
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What came out, and what it cost."""
+
+    verdict: str
+    seconds: float
+    margin: float | None = None
+    step: int | None = None
+    pieces: int | None = None
+    processor: float = 0.0  # seconds of all threads; on a shared machine the better measure
+    peak: float | None = None  # GiB
+    reason: str | None = None
+
+    def __str__(self) -> str:
+        return f"{MARKS[self.verdict]} {self.seconds:.2f}"
+
+    @property
+    def timed_out(self) -> bool:
+        return "timeout" in (self.reason or "")
+
+
+def measure(file: str, method: Method, cap: float, **parameters: float) -> Measured:
+    """The only property of a task file of this folder, by one method; reading the file is not counted."""
+    task = load(FOLDER / file, **parameters)
+    ((name, formula),) = task.properties.items()
+    started = _processor()
+    budget = Budget(timeout=cap, workers=method.workers)
+    result = ask(task, formula, name, method.engine, budget, method.options)
+    return _measured(result, _processor() - started)
+
+
+def _processor() -> float:
+    """Seconds of processor time of this process and the workers it has waited for."""
+    return sum(os.times()[:4])
+
+
+def _measured(result: Result, processor: float) -> Measured:
+    pieces = result.statistics.get("pieces")
+    return Measured(
+        result.verdict.value,
+        result.seconds,
+        result.margin,
+        result.step,
+        pieces if isinstance(pieces, int) else None,
+        processor,
+        reason=result.reason,
+    )
+
+
+def measure_apart(file: str, method: Method, cap: float, **parameters: float) -> Measured:
+    """The same in a fresh process, with its peak memory."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(_with_peak, file, method, cap, parameters).result()
+
+
+def _with_peak(file: str, method: Method, cap: float, parameters: Mapping[str, float]) -> Measured:
+    done = measure(file, method, cap, **parameters)
+    return replace(done, peak=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table whose columns line up."""
+    lines = [list(header), *map(list, rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
+    text = [
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |" for line in lines
+    ]
+    return "\n".join([text[0], "|" + "|".join("-" * (width + 2) for width in widths) + "|", *text[1:]])
+
+
+def setting() -> str:
+    """When and on what this was measured."""
+    python = platform.python_version()
+    return f"{datetime.now(UTC):%Y-%m-%d}, {platform.machine()}, {os.cpu_count()} cores, Python {python}"

@@ -1,0 +1,346 @@
+"""The tree of decisions that engine `paths` explores, as a picture: sets of states from left to right, step by step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vernal.engines.base import Question
+from vernal.engines.explore import Branch, Explorer, NotExplorable
+from vernal.engines.record import Edge, Fate, Node, Tree
+from vernal.errors import InputError
+from vernal.logic.formula import Formula, Not
+from vernal.logic.normal import classify, horizon
+from vernal.logic.printing import text
+from vernal.logic.progress import on_paths
+from vernal.model.expr import Argmax, Choose, Const, Expr
+from vernal.model.fold import specialise
+from vernal.model.graph import order
+from vernal.model.system import System
+from vernal.reduce.base import Direction
+from vernal.reduce.initial import initial_boxes
+from vernal.report.plots import INK, SOFT, _save, _style
+from vernal.report.values import number, scalar
+from vernal.run.budget import Budget
+from vernal.run.threads import one_blas_thread
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MOST_SETS = 40  # of a step: those beyond are only counted
+MOST_LINES = 6  # of a box: variables beyond are left out
+LINE, GAP = 0.125, 0.09  # inches: the height of a line of text, and the space between two boxes
+LETTER, LABEL = 0.054, 0.048  # inches: the width of a letter in a box, and of one on a step
+TURN = 0.65  # inches that a curve takes to arrive level
+FILL = {Fate.KEPT: "#cfe5c5", Fate.FAILED: "#efc9c9", Fate.OPEN: "#e8eef4"}
+RIM = {Fate.KEPT: "#4d7a3c", Fate.FAILED: "#a23b3b", Fate.OPEN: INK}
+LEGEND = {
+    Fate.OPEN: "goes on",
+    Fate.KEPT: "done: all its paths keep the formula",
+    Fate.FAILED: "a path through it breaks the formula",
+}
+
+
+class Survey(Explorer):
+    """An exploration to look at: it goes on where the engine would stop, and its outcome is nobody's answer."""
+
+    def _suspect(self, branch: Branch) -> None:
+        pieces = branch.pieces
+        rows = zip(pieces.trail.tolist(), pieces.lower, pieces.upper, strict=True)
+        broken = [self.trails.violation(trail, low, high, branch.taken) is not None for trail, low, high in rows]
+        self.record.closed(pieces.rows(np.array(broken, dtype=bool)), False)
+
+
+def explored(system: System, formula: Formula, depth: int, most: int = MOST_SETS) -> tuple[Tree, Formula]:
+    """The tree down to a depth, and the formula it was explored for: a claim of some path is asked by its negation."""
+    classify(formula)
+    asked, path = formula, on_paths(formula)
+    if path is None:
+        asked, path = Not(formula), on_paths(Not(formula))
+    if path is None:
+        raise InputError(f"there is no one tree for {text(formula)}: it is decided state by state, not path by path")
+    reach = horizon(path)
+    if reach is None:
+        raise InputError(f"{text(formula)} has no last step, and the engine decides bounded formulas; bound it")
+    boxes = initial_boxes(system)
+    if boxes.direction is Direction.OVER and not system.init.where:
+        raise InputError("there are too many initial sets to draw; try a smaller one")
+    tree = Tree(most)
+    try:
+        with one_blas_thread():
+            Survey(Question(system, path), path, boxes.boxes, Budget(), tree).run(min(depth, reach))
+    except NotExplorable as error:
+        raise InputError(f"the tree cannot be drawn: {error}") from error
+    return tree, asked
+
+
+def plot_tree(system: System, formula: Formula, depth: int = 3, file: str | Path | None = None) -> Any:
+    """Draw what engine `paths` explores in the first steps; to a file by its suffix if one is named."""
+    if depth < 0:
+        raise InputError(f"the depth of a tree has to be 0 or more, not {depth}")
+    tree, asked = explored(system, formula, depth)
+    with _style():
+        figure = _draw(tree, system, text(asked))
+        if file is not None:
+            _save(figure, file)
+    return figure
+
+
+# What is written ------------------------------------------------------------------------------------------------------
+
+
+def set_values(node: Node, system: System) -> dict[str, str]:
+    """A set in words, variable by variable: labels, numbers, ranges."""
+    found, column = {}, 0
+    for var, value in zip(system.step.inputs, node.discrete, strict=True):
+        if value is not None:
+            shown = [scalar(value, var.sort)]
+        else:
+            ends = zip(node.low[column : column + var.size], node.high[column : column + var.size], strict=True)
+            shown = [_range(float(low), float(high)) for low, high in ends]
+            column += var.size
+        if var in system.step.state:
+            found[var.name] = ", ".join(shown)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What is written: on every set what tells it from the others of its step, at the head what all of these share."""
+
+    sets: Mapping[int, Sequence[str]]
+    heads: Mapping[int, str]
+    steps: Mapping[Edge, str]
+
+    @property
+    def width(self) -> float:
+        """Of a box: the longest line has to fit."""
+        return 0.2 + LETTER * max((len(line) for lines in self.sets.values() for line in lines), default=0)
+
+    @property
+    def pitch(self) -> float:
+        """From one step to the next."""
+        return self.width + TURN + 0.15 + LABEL * max(map(len, self.steps.values()), default=0)
+
+
+def words(tree: Tree, system: System) -> Words:
+    """The text of all boxes and of the heads."""
+    values = {trail: set_values(node, system) for trail, node in tree.nodes.items()}
+    sets: dict[int, Sequence[str]] = {}
+    heads: dict[int, str] = {}
+    for t, level in _levels(tree).items():
+        every = [values[node.trail] for node in level]
+        shared = _shared(every)
+        heads[t] = "\n".join([f"step {t}", ", ".join(f"{name} {value}" for name, value in shared.items())])
+        for node in level:
+            sets[node.trail] = _lines({n: v for n, v in values[node.trail].items() if n not in shared}, node.ways)
+    labels = {edge: step_label(edge, tree.nodes[edge.parent], system) for edge in tree.edges}
+    return Words(sets, heads, labels)
+
+
+def _shared(every: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """What several sets have in common; a single one keeps all it has to say."""
+    first = every[0] if len(every) > 1 else {}
+    return {name: value for name, value in first.items() if all(other[name] == value for other in every)}
+
+
+def _levels(tree: Tree) -> dict[int, list[Node]]:
+    levels: dict[int, list[Node]] = {}
+    for node in tree.nodes.values():
+        levels.setdefault(node.t, []).append(node)
+    return levels
+
+
+def _lines(own: Mapping[str, str], ways: int) -> list[str]:
+    lines = [f"{name}  {value}" for name, value in own.items()]
+    kept = lines if len(lines) <= MOST_LINES else [*lines[: MOST_LINES - 1], f"and {len(lines) - MOST_LINES + 1} more"]
+    return kept if ways == 1 else [*kept, f"{ways} sets merged"]
+
+
+def _range(low: float, high: float) -> str:
+    """Both ends, or one number where they differ by rounding only; for the eye, so what rounding adds is not shown."""
+    if not math.isfinite(high - low):
+        return f"{number(low)} … {number(high)}"
+    if high - low <= 1e-6 * max(1.0, abs(low), abs(high)):
+        return number(round(0.5 * low + 0.5 * high, 9) + 0.0)
+    digits = 6 - math.floor(math.log10(high - low))
+    return f"{number(round(low, digits) + 0.0)} … {number(round(high, digits) + 0.0)}"
+
+
+def step_label(edge: Edge, node: Node, system: System) -> str:
+    """What was decided on a step: actions by their labels, choices by their values, disturbances by name."""
+    here = _options(edge, node, system)
+    parts = []
+    for name, index in edge.taken:
+        decision = here.get(name)
+        if isinstance(decision, Argmax):
+            parts.append(scalar(Fraction(index), decision.sort))
+        elif decision is not None:
+            parts.append(f"{name} {_option(decision.args[index])}")
+        else:
+            parts.append(f"{name} no. {index + 1}")
+    return ", ".join([*parts, *(f"any {name}" for name in edge.draws)])
+
+
+def _option(option: Expr) -> str:
+    if isinstance(option, Const) and not option.shape and option.value is not None:
+        return scalar(option.value, option.sort)
+    shown = text(option)
+    return shown if len(shown) <= 20 else f"{shown[:17]}..."
+
+
+def _options(edge: Edge, node: Node, system: System) -> dict[str, Choose | Argmax | None]:
+    """The choices and winners of a step that exist once it is known which agent did what; None if still several."""
+    step = system.step
+    pairs = [(var, value) for var, value in zip(step.inputs, node.discrete, strict=True) if value is not None]
+    roots = specialise(step.roots, {var: Const((), var.sort, (), (value,)) for var, value in pairs})
+    names = {decision.occurrence.serial: name for decision, name in step.names.items()}
+    taken = dict(edge.taken)
+    winners: dict[Expr, Expr] = {}
+    found: dict[str, Choose | Argmax | None] = {}
+    for decision in order(roots):
+        if isinstance(decision, Argmax) and names[decision.occurrence.serial] in taken:
+            name = names[decision.occurrence.serial]
+            found[name] = decision
+            winners[decision] = Const((), decision.sort, (), (Fraction(taken[name]),))
+    for decision in order(specialise(roots, winners)):
+        if isinstance(decision, Choose):
+            name = names[decision.occurrence.serial]
+            found[name] = decision if name not in found else None
+    return found
+
+
+# Where it is drawn ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A box of the picture, by its left end and middle."""
+
+    x: float
+    y: float
+    height: float
+
+
+def places(tree: Tree, written: Words) -> dict[int, Place]:
+    """Steps from left to right; within one, sets near those they come from, and spread over the same height."""
+    parents: dict[int, list[int]] = {}
+    for edge in tree.edges:
+        parents.setdefault(edge.child, []).append(edge.parent)
+    levels = _levels(tree)
+    tall = {trail: LINE * len(lines) + 0.1 for trail, lines in written.sets.items()}
+    total = max(sum(tall[node.trail] + GAP for node in level) for level in levels.values())
+    found: dict[int, Place] = {}
+    for t, level in sorted(levels.items()):
+        level.sort(key=lambda node: (_above(node, parents, found), *node.low.tolist()))
+        spare = (total - sum(tall[node.trail] for node in level)) / len(level)
+        top = 0.0
+        for node in level:
+            height = tall[node.trail]
+            found[node.trail] = Place(t * written.pitch, -(top + spare / 2 + height / 2), height)
+            top += spare + height
+    return found
+
+
+def _above(node: Node, parents: Mapping[int, Sequence[int]], found: Mapping[int, Place]) -> float:
+    """How far down the sets it comes from are, on average."""
+    heights = [-found[parent].y for parent in parents.get(node.trail, ()) if parent in found]
+    return sum(heights) / len(heights) if heights else 0.0
+
+
+# Drawing --------------------------------------------------------------------------------------------------------------
+
+
+def _draw(tree: Tree, system: System, title: str) -> Figure:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    written = words(tree, system)
+    where = places(tree, written)
+    right = max(place.x for place in where.values()) + written.width
+    bottom = min(place.y - place.height / 2 for place in where.values())
+    figure = Figure(figsize=(max(right, LETTER * 1.5 * len(title)) + 0.2, -bottom + 1.15))
+    FigureCanvasAgg(figure)
+    panel = figure.add_axes((0, 0, 1, 1))
+    panel.set_xlim(-0.1, figure.get_figwidth() - 0.1)
+    panel.set_ylim(bottom - 0.45, 0.7)
+    panel.set_axis_off()
+    _heads(panel, tree, written, title, bottom)
+    _edges(panel, where, written)
+    for trail, node in tree.nodes.items():
+        _box(panel, node.fate, where[trail], written.width, written.sets[trail])
+    return figure
+
+
+def _heads(panel: Axes, tree: Tree, written: Words, title: str, bottom: float) -> None:
+    """The formula, the steps, and what the colours mean."""
+    panel.text(0, 0.57, title, size=9, va="center", weight="bold")
+    for t, head in written.heads.items():
+        panel.text(t * written.pitch, 0.41, head, size=7, va="top", color=SOFT)
+        if t in tree.left_out:
+            panel.text(t * written.pitch, bottom - 0.08, f"and {tree.left_out[t]:,} more", size=7, color=SOFT)
+    left = 0.0
+    for fate, meaning in LEGEND.items():
+        look = {"boxstyle": "round,pad=0.3", "facecolor": FILL[fate], "edgecolor": RIM[fate], "linewidth": 0.7}
+        panel.text(left + 0.08, bottom - 0.27, meaning, size=7, va="center", bbox=look)
+        left += 0.05 * len(meaning) + 0.3
+
+
+def _box(panel: Axes, fate: Fate, place: Place, width: float, lines: Sequence[str]) -> None:
+    from matplotlib.patches import FancyBboxPatch
+
+    corner = (place.x, place.y - place.height / 2)
+    look = "round,pad=0,rounding_size=0.05"
+    panel.add_patch(
+        FancyBboxPatch(
+            corner,
+            width,
+            place.height,
+            boxstyle=look,
+            facecolor=FILL[fate],
+            edgecolor=RIM[fate],
+            linewidth=0.8,
+            zorder=3,
+        )
+    )
+    for index, line in enumerate(lines):
+        y = place.y + place.height / 2 - 0.05 - LINE * (index + 0.5)
+        panel.text(place.x + 0.07, y, line, size=6.5, va="center", zorder=4)
+
+
+def _edges(panel: Axes, where: Mapping[int, Place], written: Words) -> None:
+    """Steps as curves that arrive level, one below the other at a merged set, with what was decided written on them."""
+    coming: dict[int, list[Edge]] = {}
+    for edge in written.steps:
+        coming.setdefault(edge.child, []).append(edge)
+    for child, edges in coming.items():
+        end = where[child]
+        edges.sort(key=lambda edge: -where[edge.parent].y)
+        for index, edge in enumerate(edges):
+            y = end.y + end.height * (0.5 - (index + 1) / (len(edges) + 1))
+            start = where[edge.parent]
+            _curve(panel, (start.x + written.width, start.y), (end.x, y))
+            _label(panel, end.x, y, written.steps[edge])
+
+
+def _curve(panel: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path as Curve
+
+    (a, low), (b, high) = start, end
+    points = [(a, low), (a + 0.35, low), (a + 0.25, high), (a + TURN, high), (b, high)]
+    curve = Curve(points, [Curve.MOVETO, Curve.CURVE4, Curve.CURVE4, Curve.CURVE4, Curve.LINETO])
+    panel.add_patch(PathPatch(curve, fill=False, edgecolor=SOFT, linewidth=0.6, zorder=1))
+
+
+def _label(panel: Axes, x: float, y: float, label: str) -> None:
+    behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
+    if label:
+        panel.text(x - 0.06, y, label, size=6, ha="right", va="center", color="#333333", bbox=behind, zorder=2)

@@ -1,0 +1,100 @@
+"""However the work is divided, the verdict is the same: the table of ground truth, cut into parts and by a pool."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from tests.cases import CASES, Case
+from tests.loops import disturbed_loop, formula
+from vernal.engines.base import Question
+from vernal.engines.check import ask, find_engine, parse_formula
+from vernal.engines.outcomes import combined, result_data, result_of
+from vernal.engines.parts import PARTS, check_parts, divided, slices
+from vernal.engines.paths import Paths
+from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result
+from vernal.logic.task import Task
+from vernal.model import build
+from vernal.reduce.initial import Box, initial_boxes
+from vernal.run.budget import Budget
+from vernal.run.executor import Finished
+
+ENGINES: list[tuple[str, dict[str, str]]] = [("paths", {}), ("milp", {"encoding": "compositional"})]
+
+
+@pytest.mark.parametrize(("engine", "options"), ENGINES, ids=["paths", "milp"])
+def test_a_pool_is_not_wrong(engine: str, options: dict[str, str]) -> None:
+    for case in CASES[::2]:
+        asked = parse_formula(case.task, case.formula)
+        alone = ask(case.task, asked, None, engine, Budget(timeout=60), options)
+        result = ask(case.task, asked, None, engine, Budget(timeout=60, workers=2), options)
+        assert result.verdict is alone.verdict, case
+        assert result.verdict in {case.expected, UNKNOWN}, case
+        assert (result.margin, result.vacuous) == (alone.margin, alone.vacuous) or result.verdict is VIOLATED, case
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_parts_are_not_wrong(case: Case) -> None:
+    question = Question(case.task.system, parse_formula(case.task, case.formula))
+    engine = Paths()
+    whole = engine.check(question, Budget(timeout=60))
+    parts = check_parts(question, Budget(timeout=60), engine.name, engine.check)
+    assert parts.verdict in {case.expected, UNKNOWN}, case.why
+    if whole.verdict is not UNKNOWN:
+        assert parts.verdict is whole.verdict, parts.reason
+        assert parts.vacuous == whole.vacuous
+
+
+def test_results_survive_the_way_back() -> None:
+    """As JSON and back, trace and all; what comes back is replayed."""
+    seen = set()
+    for seed in range(25):
+        rng = random.Random(seed)
+        system = disturbed_loop(rng)
+        question = Question(system, formula(rng, system))
+        result = find_engine("paths").check(question, Budget(timeout=1))
+        data = json.loads(json.dumps(result_data(result, system), allow_nan=False))
+        back = result_of(Finished("one", data), question, result.engine)
+        assert back == replace(result, margin=data["margin"], seconds=back.seconds), f"seed {seed}"
+        seen.add(back.verdict)
+    assert {HOLDS, VIOLATED} <= seen
+
+
+def test_a_lost_part_leaves_the_whole_unknown() -> None:
+    question = Question(CASES[0].task.system, parse_formula(CASES[0].task, CASES[0].formula))
+    lost = result_of(Finished("one", None, "its worker was killed (signal 9)"), question, "paths")
+    held = Result(lost.formula, HOLDS, "paths", margin=1.0, statistics={"pieces": 2})
+    both = combined(question, "paths", [held, lost])
+    assert both.verdict is UNKNOWN
+    assert both.reason is not None
+    assert "killed" in both.reason
+
+
+def test_of_parts_that_hold_the_least_margin_counts() -> None:
+    question = Question(CASES[0].task.system, parse_formula(CASES[0].task, CASES[0].formula))
+    parts = [Result("p", HOLDS, "paths", margin=m, statistics={"pieces": 2, "mode": "x"}) for m in (3.0, 1.0, 2.0)]
+    all_together = combined(question, "paths", parts)
+    assert (all_together.margin, all_together.statistics) == (1.0, {"pieces": 6, "mode": "x"})
+    assert combined(question, "paths", [*parts, replace(parts[0], margin=None)]).margin is None
+
+
+def test_slices_cover_the_box() -> None:
+    x, y = build.var("x"), build.var("y")
+    box = Box({x: ((Fraction(0), Fraction(1)),), y: ((Fraction(100), Fraction(103)),)})
+    cut = slices(box, 4)
+    assert [part.ends[x] for part in cut] == [((Fraction(i, 4), Fraction(i + 1, 4)),) for i in range(4)]
+    assert all(part.ends[y] == box.ends[y] for part in cut)
+    point = Box({x: ((Fraction(1), Fraction(1)),)})
+    assert slices(point, 4) == [point]
+
+
+def test_parts_have_the_same_names_in_every_run() -> None:
+    for case in CASES:
+        task: Task = case.task
+        names = [key for key, _ in divided(task.system)]
+        assert names == [key for key, _ in divided(task.system)]
+        assert len(set(names)) == len(names) <= max(2 * PARTS, len(initial_boxes(task.system).boxes))

@@ -1,0 +1,163 @@
+"""Kill and resume: the same verdict, and nothing that was finished is done again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.run.samples import corridor
+from vernal.cli.main import main
+
+VCAS = Path(__file__).parents[2] / "examples" / "vcas" / "vcas.toml"
+COMPOSITIONAL = ("--engine", "milp", "--encoding", "compositional")
+Said = pytest.CaptureFixture[str]
+
+
+def start(*arguments: str | Path) -> subprocess.Popen[bytes]:
+    words = [sys.executable, "-m", "vernal", "check", *map(str, arguments)]
+    return subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    """Until something is so; a test that waits in vain fails."""
+    for _ in range(6000):
+        if condition():
+            return
+        time.sleep(0.005)
+    pytest.fail("waited in vain")
+
+
+def lines(journal: Path) -> int:
+    return journal.read_bytes().count(b"\n") if journal.exists() else 0
+
+
+def keys(journal: Path) -> list[tuple[str, str]]:
+    entries = [json.loads(line) for line in journal.read_text().splitlines()]
+    return [(entry["formula"], entry["key"]) for entry in entries]
+
+
+def answers(arguments: Sequence[str | Path], folder: Path) -> list[dict[str, Any]]:
+    """The results of a run to the end."""
+    output = folder / "results.json"
+    assert main(["check", *map(str, arguments), "--json", str(output)]) in (0, 10)
+    found: list[dict[str, Any]] = json.loads(output.read_text())["results"]
+    return found
+
+
+def children(process: int) -> list[int]:
+    try:
+        return [int(pid) for pid in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def is_running(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_programs_that_were_solved_are_not_solved_again(tmp_path: Path, workers: str) -> None:
+    task, journal = corridor(tmp_path), tmp_path / "j"
+    asked: list[str | Path] = [task, *COMPOSITIONAL, "--workers", workers]
+    (plain,) = answers(asked, tmp_path)
+    run = start(*asked, "--journal", journal)
+    wait_for(lambda: lines(journal) >= 10)
+    run.kill()
+    run.wait()
+    finished = lines(journal)
+    assert finished < plain["statistics"]["programs"] == 81
+    (resumed,) = answers([*asked, "--journal", journal], tmp_path)
+    assert resumed["verdict"] == plain["verdict"] == "holds"
+    assert resumed["statistics"] == {**plain["statistics"], "from_journal": finished}
+    assert len(set(keys(journal))) == len(keys(journal)) == 81
+
+
+def test_a_killed_exploration_resumes(tmp_path: Path) -> None:
+    journal = tmp_path / "j"
+    plainly: list[str | Path] = [VCAS, "--engine", "paths", "--spec", "AG[1,7] (h > 100 | h < -100)"]
+    asked = [*plainly, "--journal", journal]
+    run = start(*asked)
+    wait_for(lambda: lines(journal) >= 1)
+    run.kill()
+    run.wait()
+    finished = lines(journal)
+    (resumed,) = answers(asked, tmp_path)
+    (plain,) = answers(plainly, tmp_path)
+    assert resumed["verdict"] == plain["verdict"] == "holds"
+    assert resumed["margin"] == pytest.approx(plain["margin"], rel=1e-9)
+    assert resumed["statistics"]["from_journal"] == finished
+    assert len(set(keys(journal))) == len(keys(journal)) == resumed["statistics"]["parts"] == 4
+
+
+@pytest.mark.parametrize("engine", [COMPOSITIONAL, ("--engine", "paths"), ("--engine", "auto")], ids=str)
+def test_a_kill_at_any_moment_changes_no_verdict(tmp_path: Path, engine: tuple[str, ...]) -> None:
+    asked: list[str | Path] = [VCAS, *engine, "--set", "k=3", "--workers", "2", "--journal", tmp_path / "j"]
+    for patience in (0.4, 0.6):
+        run = start(*asked)
+        time.sleep(patience)
+        run.kill()
+        run.wait()
+    assert [result["verdict"] for result in answers(asked, tmp_path)] == ["holds", "violated"]
+    assert [result["verdict"] for result in answers(asked, tmp_path)] == ["holds", "violated"]
+
+
+def test_a_counterexample_in_the_journal_is_replayed(tmp_path: Path, capsys: Said) -> None:
+    for number, engine in enumerate((COMPOSITIONAL, ("--engine", "paths"))):
+        journal = tmp_path / f"j{number}"
+        asked = ["check", str(VCAS), "-p", "wide", *engine, "--journal", str(journal)]
+        assert main(asked) == 10
+        honest = journal.read_text()
+        assert honest.count('"CL1500"') > 0
+        journal.write_text(honest.replace('"CL1500"', '"COC"'))
+        capsys.readouterr()
+        assert main(asked) == 2
+        assert "does not replay" in capsys.readouterr().err
+        journal.write_text(honest)
+        assert main(asked) == 10
+
+
+def test_a_journal_of_another_question_is_bad_input(tmp_path: Path, capsys: Said) -> None:
+    task, journal = corridor(tmp_path), tmp_path / "j"
+    asked = ["check", str(task), *COMPOSITIONAL, "--set", "k=1", "--journal", str(journal)]
+    assert main(asked) == 0
+    capsys.readouterr()
+    for more, said in (
+        (["--set", "gap=2"], "another task"),
+        (["--spec", "AX[2] (x > -1)"], "another formula"),
+        (["--solver", "highs"], "solver=highs"),
+    ):
+        assert main([*asked, *more]) == 2
+        assert said in capsys.readouterr().err
+    task.write_text(task.read_text() + "\n")
+    assert main(asked) == 2
+    assert "another task" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes as Linux shows them")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
+def test_workers_end_with_the_run(tmp_path: Path, number: int, code: int) -> None:
+    task = corridor(tmp_path)
+    run = start(task, *COMPOSITIONAL, "--workers", "2", "--spec", "AX[9] !(x - y > gap & y - x > gap)")
+    seen: set[int] = set()
+
+    def some_were_seen() -> bool:
+        seen.update(children(run.pid))
+        return len(seen) >= 4
+
+    wait_for(some_were_seen)
+    last = children(run.pid)
+    os.kill(run.pid, number)
+    assert run.wait() == code
+    wait_for(lambda: not any(map(is_running, last)))
