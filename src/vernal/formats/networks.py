@@ -12,12 +12,14 @@ import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from vernal.errors import DataUnset, FileMissing, FormatError, InputError, nearest
 from vernal.model.network import Network
 
 MAX_BYTES = 64 * 2**20  # sixteen million float32 weights; far more than anybody can verify
+MAX_REMEMBERED = 2**20  # bytes
 MAX_MESSAGE = 2000  # characters
 DATA = "data:"
 
@@ -92,12 +94,18 @@ def _parser(file: Path) -> Callable[[bytes, str], Network]:
 def _guarded(parse: Callable[[bytes, str], Network], content: bytes, file: Path, name: str) -> Network:
     """Whatever a hostile file provokes in a parser becomes one error that names the file."""
     try:
-        return parse(content, name)
+        return parse(content, name) if len(content) > MAX_REMEMBERED else _remembered(parse, content, name)
     except FormatError as error:
         raise type(error)(f"{file}: {_printable(error.message)}") from None
     except Exception as error:
         what = _printable(f"{type(error).__name__}: {error}")
         raise FormatError(f"{file}: damaged or not what its suffix says ({what})") from error
+
+
+@lru_cache(maxsize=64)
+def _remembered(parse: Callable[[bytes, str], Network], content: bytes, name: str) -> Network:
+    """Small networks are parsed once, however often a sweep loads its task."""
+    return parse(content, name)
 
 
 def _printable(text: str) -> str:
