@@ -47,5 +47,9 @@ def plot_map(atlas: Atlas, file: Path) -> None:
     for (h0, v0), done in atlas.items():
         axes.add_patch(Rectangle((h0, v0), 50, 5, facecolor=COLOURS[done.verdict], edgecolor="white"))
     axes.set(xlim=(-500, 500), ylim=(-30, 30), xlabel="h, ft", ylabel="v, ft/s", title="AG[1,5] (h > 100 | h < -100)")
-    axes.legend(handles=[Patch(color=colour, label=name) for name, colour in COLOURS.items()], loc="upper right")
+    axes.legend(
+        handles=[Patch(color=colour, label=name) for name, colour in COLOURS.items()],
+        loc="upper left",
+        bbox_to_anchor=(1.01, 1.0),
+    )
     figure.savefig(file)
