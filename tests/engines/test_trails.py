@@ -50,3 +50,10 @@ def test_one_start_among_many_ways() -> None:
     system = still(0, TINY - 1, moves=(0, 0, 0, 1))
     result = Paths().check(Question(system, always("!=", TINY, 6)), Budget())
     assert result.verdict is VIOLATED
+
+
+def test_one_start_among_many_that_are_merged() -> None:
+    """More starts become one piece than are ever replayed, and only the last of them fails."""
+    starts = [Fraction(0), *(-TINY * k / 100 for k in range(1, 50)), TINY / 100]
+    for steps in (0, 1):
+        assert Paths().check(Question(still(*starts), always("<=", 0, steps)), Budget()).verdict is VIOLATED

@@ -82,6 +82,8 @@ class Trails:
 
     def _origins(self, trail: int) -> list[int]:
         """Every root from which a piece may come; all there are, where finding out would take too long."""
+        if len(self._roots) == 1:
+            return [0]
         merged = self._all_merged()
         seen, stack = {trail}, [trail]
         while stack:
@@ -99,7 +101,7 @@ class Trails:
     def box_of(self, trail: int, lower: Floats, upper: Floats) -> list[Box]:
         """The initial boxes from which a piece may come, cut to its parameters."""
         found = []
-        for root in sorted(self._roots_of(trail)):
+        for root in self._origins(trail):
             index, components = self._roots[root]
             ends = {var: list(entry) for var, entry in self.boxes[index].ends.items()}
             for (var, component), low, high in zip(components, lower, upper, strict=False):
@@ -107,22 +109,6 @@ class Trails:
                 ends[var][component] = (_into(low, first, last), _into(high, first, last))
             found.append(Box({var: tuple(entry) for var, entry in ends.items()}))
         return found
-
-    def _roots_of(self, trail: int) -> set[int]:
-        """Every root a piece may come from, however many ways there are."""
-        if len(self._roots) == 1:
-            return {0}
-        merged = self._all_merged()
-        seen, stack = {trail}, [trail]
-        while stack:
-            here = stack.pop()
-            for way in (*merged.get(here, []), here) if here >= 0 else ():
-                at = bisect.bisect_right(self._starts, way) - 1
-                parent = int(self._chunks[at][0][way - self._starts[at]])
-                if parent not in seen:
-                    seen.add(parent)
-                    stack.append(parent)
-        return {-here - 1 for here in seen if here < 0}
 
     def violation(self, trail: int, lower: Floats, upper: Floats, last: Taken) -> Trace | None:
         """An exact path through the piece on which the formula is false, if one of a few points shows it."""

@@ -6,7 +6,6 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import reduce
 
 from vernal.errors import TypeClash
 from vernal.model import expr as e
@@ -442,7 +441,3 @@ def argmax(x: Expr, labels: Sort | None = None, name: str = "argmax") -> Expr:
     if labels is not None and len(labels.labels) != x.size:
         raise TypeClash(f"argmax over {x.size} scores cannot name one of {len(labels.labels)} labels")
     return e.Argmax((x,), labels or INT, (), Occurrence(name))
-
-
-def all_of(operands: Sequence[Operand]) -> Expr:
-    return reduce(conj, operands, TRUE)
