@@ -262,7 +262,7 @@ def _rejoin(done: list[tuple[Pieces, Mask, Indices]]) -> tuple[Pieces, Mask]:
     pieces = join([part for part, _, _ in done])
     mask = np.concatenate([part for _, part, _ in done])
     origin = np.concatenate([part for _, _, part in done])
-    code = mask @ (1 << np.arange(mask.shape[1]))
+    code = np.unique(mask, axis=0, return_inverse=True)[1].reshape(-1)  # exact for any number of outcomes
     rounds = 1 if pieces.parameters == 1 else 2
     for side in list(range(pieces.parameters)) * rounds:
         pieces, kept = _unite(pieces, np.stack([origin, code]), side)
