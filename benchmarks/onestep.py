@@ -31,6 +31,7 @@ from vernal.formats.networks import read_network  # noqa: E402
 from vernal.logic.formula import Atom, Not  # noqa: E402
 from vernal.model import build  # noqa: E402
 from vernal.model import expr as e  # noqa: E402
+from vernal.model.agent import make_agent  # noqa: E402
 from vernal.model.graph import order  # noqa: E402
 from vernal.model.network import Network  # noqa: E402
 from vernal.model.sorts import REAL  # noqa: E402
@@ -81,20 +82,20 @@ def _query(rng: random.Random) -> Query:
 
 
 def vernal(networks: Sequence[Network]) -> Callable[[Query], Answer]:
-    """Engine `paths`: is every other advisory always better?"""
+    """Engine `paths`: is the advisor's answer always another one?"""
     variables = tuple(Variable(f"x{index}", REAL) for index in range(INPUTS))
-    scores = build.var("scores", REAL, (ADVISORIES,), e.Role.LET)
+    seen = [variable.var for variable in variables]
+    agents = [make_agent("advisor", [network], seen) for network in networks]
+    anywhere = Init({variable.name: Span(Fraction(-1), Fraction(1)) for variable in variables})
+    systems = [System("onestep", variables, anywhere, {}, (agent,)) for agent in agents]
     engine = find_engine("paths")
 
     def ask(query: Query) -> Answer:
         start = time.perf_counter()
         starts = {variable.name: Span(*ends) for variable, ends in zip(variables, query.box, strict=True)}
-        output = networks[query.network](*(variable.var for variable in variables))
-        system = System("onestep", variables, Init(starts, ()), {}, (), {"scores": output})
-        own = build.component(scores, query.advisory)
-        others = [build.component(scores, index) for index in range(ADVISORIES) if index != query.advisory]
-        claim = build.conj(*(build.compare("<=", other, own) for other in others))
-        result = engine.check(Question(system, Not(Atom(claim))), Budget(timeout=LIMIT))
+        system = systems[query.network].starting(Init(starts))
+        said = build.eq(system.agents[0].var, query.advisory)
+        result = engine.check(Question(system, Not(Atom(said))), Budget(timeout=LIMIT))
         return Answer(ANSWERS.get(result.verdict, "unknown"), time.perf_counter() - start)
 
     return ask

@@ -333,6 +333,23 @@ def test_argmax_by_differences() -> None:
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_an_index_between_two_possible_ones_is_not_possible(mode: Mode) -> None:
+    """Comparisons look at the set of possible winners, not at its hull."""
+    x = build.var("x")
+    winner = build.argmax(build.concat(x, build.const(-2), build.neg(x)), None, "a")
+    linear = Linear({x: Range(np.array([-1.0]), np.array([1.0]))}, mode=mode)
+    for node, must, may in (
+        (build.eq(winner, 1), False, False),
+        (build.eq(winner, 2), False, True),
+        (build.compare("!=", build.const(1), winner), True, True),
+        (build.compare("<", winner, build.const(1)), False, True),
+        (build.compare("<", winner, build.const(3)), True, True),
+    ):
+        truth = linear.truth(node)
+        assert (bool(truth.must[0]), bool(truth.may[0])) == (must, may), node
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_argmax_never_loses_a_winner(mode: Mode) -> None:
     rng = np.random.default_rng(11)
     node, x = random_network(rng, [2, 8, 8, 5]), network_input(2)

@@ -9,7 +9,6 @@ whose residual is false is a candidate, replayed exactly; what cannot be confirm
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -21,6 +20,7 @@ from vernal.engines.batches import Floats, Indices, Pieces, join, merge
 from vernal.engines.decide import MAX_PARTS, Layout, decide, highest, least, outcomes
 from vernal.engines.moves import affine_step, bounded_step
 from vernal.engines.record import SILENT, Recorder
+from vernal.engines.samples import Conditions, likely
 from vernal.engines.trails import Taken, Trails
 from vernal.errors import Stopped, VernalError
 from vernal.evidence.trace import Trace
@@ -32,6 +32,7 @@ from vernal.logic.progress import FALSE, TRUE, Obligation, Obligations
 from vernal.model import build
 from vernal.model.expr import Argmax, Between, Choose, Const, Expr
 from vernal.model.fold import next_decision, specialise
+from vernal.model.graph import draws
 from vernal.model.sorts import INT, REAL
 from vernal.reduce.initial import Box, Ends
 from vernal.run.budget import Budget
@@ -40,7 +41,8 @@ MAX_OPEN = 200  # sets left to exact arithmetic
 ROUNDS = 12  # of several dimensions: each halves what is left open
 PATIENCE = 3  # rounds after which most of the initial set should be closed
 MAX_HALVES = 128
-MAX_TRIES = 3  # replays from one box in a round
+MAX_SAMPLED = 256  # suspicious pieces of a batch that are looked at by points
+MAX_TRIES = 3  # exact replays in one piece
 MAX_PIECES = 2_000_000  # of one level; beyond, memory is the limit
 
 State = tuple[Fraction | None, ...]  # the value of each state variable that is a constant of the piece; None for others
@@ -91,7 +93,6 @@ class Explorer:
         self.frontier: dict[Key, list[Pieces]] = {}
         self.after: dict[Key, list[Pieces]] = {}
         self.widths = np.zeros(0)
-        self.tried: Counter[bytes] = Counter()
         self.left: set[tuple[tuple[Ends, ...], ...]] = set()
         self.outcome.open, self.outcome.steps = [], -1
         for index, box in enumerate(boxes):
@@ -216,7 +217,7 @@ class Explorer:
             self.record.closed(branch.pieces, True)
             return []
         if branch.residual == FALSE:
-            self._suspect(branch)
+            self._suspect(layout, branch)
             return []
         atom = self.obligations.atom_now(branch.residual)
         if atom is not None:
@@ -227,7 +228,7 @@ class Explorer:
             return self._branch(decision, layout, branch)
         if not _truth(enabled):
             if not self.obligations.end(branch.residual):
-                self._suspect(branch)
+                self._suspect(layout, branch)
             else:
                 self.record.closed(branch.pieces, True)
             return []
@@ -240,9 +241,21 @@ class Explorer:
     def _decide_atom(self, atom: Expr, layout: Layout, branch: Branch) -> list[Branch]:
         value = branch.here[self.atoms.index(atom)]
         decision = next_decision([value])
-        if decision is not None:
+        if decision is None:
+            return [self._assumed(branch, atom, _truth(value))]
+        ends = all(self.obligations.assume(branch.residual, atom, truth) in (TRUE, FALSE) for truth in (True, False))
+        if decision is value or not ends or draws([value]):
             return self._branch(decision, layout, branch)
-        return [replace(branch, residual=self.obligations.assume(branch.residual, atom, _truth(value)))]
+        # Nothing after the atom matters: only its truth has to be known, not how each part of it comes about.
+        decided = decide(value, layout, branch.pieces, self.widths, self.parts, self.budget.check)
+        self._count("decided", len(branch.pieces))
+        return [
+            self._assumed(replace(branch, pieces=pieces, asked=(*branch.asked, (value, index))), atom, bool(index))
+            for index, pieces in decided
+        ]
+
+    def _assumed(self, branch: Branch, atom: Expr, truth: bool) -> Branch:
+        return replace(branch, residual=self.obligations.assume(branch.residual, atom, truth))
 
     def _branch(self, decision: Expr, layout: Layout, branch: Branch) -> list[Branch]:
         if isinstance(decision, Choose):
@@ -258,7 +271,8 @@ class Explorer:
         for index, pieces in decided:
             note = ((self.trails.name(decision), index),) if isinstance(decision, Argmax) else ()
             here = self._with(branch.here, decision, options[index])
-            branches.append(replace(branch, here=here, pieces=pieces, taken=(*branch.taken, *note)))
+            asked = (*branch.asked, (decision, index))
+            branches.append(replace(branch, here=here, pieces=pieces, taken=(*branch.taken, *note), asked=asked))
         return branches
 
     def _with(self, here: tuple[Expr, ...], decision: Expr, outcome: Expr) -> tuple[Expr, ...]:
@@ -274,21 +288,27 @@ class Explorer:
     def _layout(self, state: State) -> Layout:
         return Layout(tuple(n for n, value in zip(self.step.inputs, state, strict=True) if value is None))
 
-    def _suspect(self, branch: Branch) -> None:
+    def _suspect(self, layout: Layout, branch: Branch) -> None:
         """Pieces on which the formula seems false: an exact path shows it, or exact arithmetic has to look."""
         pieces = branch.pieces
         self.record.closed(pieces, False)
-        for row in self._worst_first(branch).tolist():
+        rows = self._worst_first(branch)
+        for row, points in likely(branch.asked, layout, pieces, rows[:MAX_SAMPLED]):
             self.budget.check()
-            trail, lower, upper = int(pieces.trail[row]), pieces.lower[row], pieces.upper[row]
-            where = lower.tobytes() + upper.tobytes()
-            self.tried[where] += 1
-            if self.parts or self.tried[where] <= MAX_TRIES:
-                self.outcome.trace = self.trails.violation(trail, lower, upper, branch.taken)
-                self._count("replayed", 1)
+            self.outcome.trace = self._walked(branch, row, points)
             if self.outcome.trace is not None:
                 return
-            self._leave_open(trail, lower, upper)
+        for row in rows.tolist():
+            self._leave_open(int(pieces.trail[row]), pieces.lower[row], pieces.upper[row])
+
+    def _walked(self, branch: Branch, row: int, points: Floats) -> Trace | None:
+        """An exact path through one of the points of a piece on which the formula is false."""
+        for point in points[:MAX_TRIES]:
+            self._count("replayed", 1)
+            trace = self.trails.violation(int(branch.pieces.trail[row]), point, branch.taken)
+            if trace is not None:
+                return trace
+        return None
 
     def _leave_open(self, trail: int, lower: Floats, upper: Floats) -> None:
         for box in self.trails.box_of(trail, lower, upper):
@@ -341,6 +361,7 @@ class Branch:
     pieces: Pieces
     taken: Taken
     discrete: State
+    asked: Conditions = ()  # what was decided here, and how
 
 
 class Halving:

@@ -20,7 +20,6 @@ from vernal.reduce.initial import Box
 
 Taken = tuple[tuple[str, int], ...]  # names of choices and ties of a step, and what was taken
 
-MAX_CORNERS = 16
 MAX_TRAILS = 32  # of a merged piece, tried one after the other
 MAX_ANCESTORS = 20_000  # of a piece, looked at to find its roots
 
@@ -110,13 +109,12 @@ class Trails:
             found.append(Box({var: tuple(entry) for var, entry in ends.items()}))
         return found
 
-    def violation(self, trail: int, lower: Floats, upper: Floats, last: Taken) -> Trace | None:
-        """An exact path through the piece on which the formula is false, if one of a few points shows it."""
+    def violation(self, trail: int, point: Floats, last: Taken) -> Trace | None:
+        """The exact path through this point of the piece, if the formula is false on it."""
         for root, steps in itertools.islice(self._histories(trail), MAX_TRAILS):
-            for point in _points(lower, upper):
-                trace = self._walk(root, steps, point, last)
-                if trace is not None and confirm.truth(trace, self.question.formula) is False:
-                    return trace
+            trace = self._walk(root, steps, point, last)
+            if trace is not None and confirm.truth(trace, self.question.formula) is False:
+                return trace
         return None
 
     def _walk(
@@ -148,16 +146,3 @@ class Trails:
 
 def _into(number: float, low: Fraction, high: Fraction) -> Fraction:
     return min(max(Fraction(float(number)), low), high)
-
-
-def _points(lower: Floats, upper: Floats) -> Iterator[Floats]:
-    """The centre and the corners, few of them where there are many parameters."""
-    yield 0.5 * lower + 0.5 * upper
-    wide = np.flatnonzero(upper > lower)
-    for number in range(min(MAX_CORNERS, 1 << min(len(wide), 30))):
-        point = lower.copy()
-        chosen = wide[[bool(number >> bit & 1) for bit in range(len(wide))]] if len(wide) < 30 else wide[:0]
-        point[chosen] = upper[chosen]
-        yield point
-    if len(wide):
-        yield upper

@@ -268,9 +268,25 @@ def _compare(backend: Backend, node: Expr, args: Sequence[Value | None]) -> Valu
         both = (x.mask & y.mask).any(-1)
         single = (x.mask.sum(-1) == 1) & (y.mask.sum(-1) == 1)
         equal = Truth(both & single, both)
+    elif isinstance(x, Finite):
+        return _of_values(backend, x, lambda value: compare(node.op, value, _column(_number(backend, y))))
+    elif isinstance(y, Finite):
+        return _of_values(backend, y, lambda value: compare(node.op, _column(_number(backend, x)), value))
     else:
         return compare(node.op, _number(backend, x), _number(backend, y))
     return equal if node.op == "==" else complement(equal)
+
+
+def _of_values(backend: Backend, subject: Finite, condition: Callable[[Range], Truth]) -> Truth:
+    """A condition that must be true of every value that is possible, and may be of one: sharper than of their hull."""
+    lower, upper = (np.array([end(value) for value in subject.values]) for end in (float_below, float_above))
+    found = condition(Range(backend.array(lower), backend.array(upper)))
+    return Truth((found.must | ~subject.mask).all(-1), (found.may & subject.mask).any(-1))
+
+
+def _column(x: Range) -> Range:
+    """The same for each of several alternatives, which come last."""
+    return Range(x.lower[..., None], x.upper[..., None])
 
 
 def argmax(scores: Range, backend: Backend) -> Finite:

@@ -41,7 +41,8 @@ def _compare(linear: Linear, node: e.Compare) -> Truth:
     rough = interval.apply(linear.backend, node, [linear.values[arg] for arg in node.args])
     assert isinstance(rough, Truth)
     undecided = (rough.may & ~rough.must).any(-1)
-    if not bool(undecided.any()):
+    finite = any(isinstance(linear.values[arg], Finite) for arg in node.args)  # an index is no form over the inputs
+    if finite or not bool(undecided.any()):
         return rough
     shape = (linear.batch, node.size)
     must, may = (linear.backend.xp.broadcast_to(part, shape) for part in (rough.must, rough.may))

@@ -7,7 +7,7 @@ resolves it into one closed graph over state, memory and draws; everything downs
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -140,6 +140,12 @@ class System:
     def step(self) -> Step:
         """The closed graph of one step; made once."""
         return _close(self)
+
+    def starting(self, init: Init) -> System:
+        """The same system from other initial states; the closed step is shared."""
+        other = replace(self, init=init)
+        other.__dict__["step"] = self.step
+        return other
 
     def variable(self, name: str) -> Variable:
         return next(variable for variable in self.state if variable.name == name)

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vernal.engines.base import Question
+from vernal.engines.decide import Layout
 from vernal.engines.explore import Branch, Explorer, NotExplorable
 from vernal.engines.record import Edge, Fate, Node, Tree
+from vernal.engines.samples import likely
 from vernal.errors import InputError
 from vernal.logic.formula import Formula, Not
 from vernal.logic.normal import classify, horizon
@@ -51,10 +53,10 @@ LEGEND = {
 class Survey(Explorer):
     """An exploration to look at: it goes on where the engine would stop, and its outcome is nobody's answer."""
 
-    def _suspect(self, branch: Branch) -> None:
+    def _suspect(self, layout: Layout, branch: Branch) -> None:
         pieces = branch.pieces
-        rows = zip(pieces.trail.tolist(), pieces.lower, pieces.upper, strict=True)
-        broken = [self.trails.violation(trail, low, high, branch.taken) is not None for trail, low, high in rows]
+        found = likely(branch.asked, layout, pieces, np.arange(len(pieces)))
+        broken = [self._walked(branch, row, points) is not None for row, points in found]
         self.record.closed(pieces.rows(np.array(broken, dtype=bool)), False)
 
 
