@@ -1,7 +1,8 @@
 """Can a network answer a given advisory somewhere in a box? `python -m benchmarks.onestep [--boxes N] [--seed S]`.
 
 Random boxes of the normalised inputs of the nine published VerticalCAS networks (VERNAL_DATA), each with a random
-network and advisory: engine `paths` at step 0, and beside it Marabou 2 where `maraboupy` is installed. Both get the
+network and advisory: engine `paths` at step 0, box by box and all boxes of one network and advisory together, and
+beside it Marabou 2 where `maraboupy` is installed. Both get the
 same weights and ends (dyadic numbers, the same in floating point and as rationals); reading files is not timed.
 """
 
@@ -12,7 +13,7 @@ import importlib.util
 import os
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -26,9 +27,10 @@ from numpy.typing import NDArray  # noqa: E402
 
 from vernal.engines.base import Question  # noqa: E402
 from vernal.engines.check import find_engine  # noqa: E402
+from vernal.engines.together import check_together  # noqa: E402
 from vernal.evidence.result import HOLDS, VIOLATED  # noqa: E402
 from vernal.formats.networks import read_network  # noqa: E402
-from vernal.logic.formula import Atom, Not  # noqa: E402
+from vernal.logic.formula import Atom, Formula, Not  # noqa: E402
 from vernal.model import build  # noqa: E402
 from vernal.model import expr as e  # noqa: E402
 from vernal.model.agent import make_agent  # noqa: E402
@@ -81,24 +83,47 @@ def _query(rng: random.Random) -> Query:
 # Vernal ---------------------------------------------------------------------------------------------------------------
 
 
-def vernal(networks: Sequence[Network]) -> Callable[[Query], Answer]:
-    """Engine `paths`: is the advisor's answer always another one?"""
+def systems(networks: Sequence[Network]) -> list[System]:
+    """For each network an advisor that sees three numbers."""
     variables = tuple(Variable(f"x{index}", REAL) for index in range(INPUTS))
-    seen = [variable.var for variable in variables]
-    agents = [make_agent("advisor", [network], seen) for network in networks]
-    anywhere = Init({variable.name: Span(Fraction(-1), Fraction(1)) for variable in variables})
-    systems = [System("onestep", variables, anywhere, {}, (agent,)) for agent in agents]
-    engine = find_engine("paths")
+    anywhere = starts(((Fraction(-1), Fraction(1)),) * INPUTS)
+    agents = [make_agent("advisor", [network], [variable.var for variable in variables]) for network in networks]
+    return [System("onestep", variables, anywhere, {}, (agent,)) for agent in agents]
+
+
+def starts(box: Sequence[Ends]) -> Init:
+    return Init({f"x{index}": Span(*ends) for index, ends in enumerate(box)})
+
+
+def never(system: System, advisory: int) -> Formula:
+    """The advisor's answer is another one."""
+    return Not(Atom(build.eq(system.agents[0].var, advisory)))
+
+
+def one_by_one(networks: Sequence[Network], asked: Sequence[Query]) -> list[Answer]:
+    """Engine `paths`, a question for each box."""
+    known, engine = systems(networks), find_engine("paths")
 
     def ask(query: Query) -> Answer:
         start = time.perf_counter()
-        starts = {variable.name: Span(*ends) for variable, ends in zip(variables, query.box, strict=True)}
-        system = systems[query.network].starting(Init(starts))
-        said = build.eq(system.agents[0].var, query.advisory)
-        result = engine.check(Question(system, Not(Atom(said))), Budget(timeout=LIMIT))
+        system = known[query.network].starting(starts(query.box))
+        result = engine.check(Question(system, never(system, query.advisory)), Budget(timeout=LIMIT))
         return Answer(ANSWERS.get(result.verdict, "unknown"), time.perf_counter() - start)
 
-    return ask
+    return [ask(query) for query in asked]
+
+
+def together(networks: Sequence[Network], asked: Sequence[Query]) -> list[Answer]:
+    """The same for all boxes of one network and advisory at once; each box has its share of the time."""
+    known, engine = systems(networks), find_engine("paths")
+    answers: dict[Query, Answer] = {}
+    for network, advisory in dict.fromkeys((query.network, query.advisory) for query in asked):
+        own = [query for query in asked if (query.network, query.advisory) == (network, advisory)]
+        claim, boxes = never(known[network], advisory), [starts(query.box) for query in own]
+        found = check_together(known[network], boxes, claim, engine, Budget(timeout=LIMIT))
+        for query, result in zip(own, found, strict=True):
+            answers[query] = Answer(ANSWERS.get(result.verdict, "unknown"), result.seconds)
+    return [answers[query] for query in asked]
 
 
 # Marabou --------------------------------------------------------------------------------------------------------------
@@ -111,8 +136,8 @@ def layers(network: Network) -> Layers:
     return [(np.asarray(node.weight.array, dtype=float), np.asarray(node.bias.array, dtype=float)) for node in found]
 
 
-def marabou(networks: Sequence[Network]) -> Callable[[Query], Answer]:
-    """The same question as equations and ReLU constraints."""
+def marabou(networks: Sequence[Network], asked: Sequence[Query]) -> list[Answer]:
+    """The same questions as equations and ReLU constraints."""
     from maraboupy import Marabou, MarabouCore
 
     weights = [layers(network) for network in networks]
@@ -124,7 +149,7 @@ def marabou(networks: Sequence[Network]) -> Callable[[Query], Answer]:
         said = MarabouCore.solve(program, options, "")[0]
         return Answer({"sat": "yes", "unsat": "no"}.get(said, "unknown"), time.perf_counter() - start)
 
-    return ask
+    return [ask(query) for query in asked]
 
 
 def _program(core: Any, net: Layers, query: Query) -> Any:
@@ -183,13 +208,26 @@ def row(name: str, answers: Sequence[Answer]) -> str:
     )
 
 
-def disagreements(asked: Sequence[Query], ours: Sequence[Answer], theirs: Sequence[Answer]) -> list[str]:
-    """Queries answered yes by one and no by the other."""
-    return [
-        f"  {query}: vernal {mine.said}, marabou {other.said}"
-        for query, mine, other in zip(asked, ours, theirs, strict=True)
-        if {mine.said, other.said} == {"yes", "no"}
-    ]
+def contradictions(
+    networks: Sequence[Network], asked: Sequence[Query], ours: Sequence[Answer], theirs: Sequence[Answer]
+) -> list[str]:
+    """Queries answered yes by one and no by the other; where we have a witness, what the other says of that point."""
+    found = []
+    for query, mine, other in zip(asked, ours, theirs, strict=True):
+        if {mine.said, other.said} == {"yes", "no"}:
+            found.append(f"  {query}: vernal {mine.said}, marabou {other.said}{_at_witness(networks, query)}")
+    return found
+
+
+def _at_witness(networks: Sequence[Network], query: Query) -> str:
+    system = systems(networks)[query.network].starting(starts(query.box))
+    result = find_engine("paths").check(Question(system, never(system, query.advisory)), Budget(timeout=LIMIT))
+    if result.trace is None:
+        return ""
+    point = tuple((Fraction(value), Fraction(value)) for value in result.trace.steps[0].state.values())
+    inside = all(low <= value <= high for (value, _), (low, high) in zip(point, query.box, strict=True))
+    (said,) = marabou(networks, [Query(query.network, point, query.advisory)])
+    return f"; at our witness, {'inside' if inside else 'outside'} the box, marabou says {said.said}"
 
 
 def main() -> None:
@@ -204,14 +242,15 @@ def main() -> None:
     networks = [replace(network, name=f"network{number}") for number, network in enumerate(networks)]
     asked = queries(options.boxes, options.seed)
     print(HEADER)
-    ours = list(map(vernal(networks), asked))
-    print(row("vernal", ours), flush=True)
+    ours = one_by_one(networks, asked)
+    print(row("one by one", ours), flush=True)
+    print(row("together", together(networks, asked)), flush=True)
     if importlib.util.find_spec("maraboupy") is None:
         print("marabou    not installed")
         return
-    theirs = list(map(marabou(networks), asked))
+    theirs = marabou(networks, asked)
     print(row("marabou", theirs))
-    wrong = disagreements(asked, ours, theirs)
+    wrong = contradictions(networks, asked, ours, theirs)
     print(f"{len(asked) - len(wrong)} of {len(asked)} without contradiction")
     print("\n".join(wrong))
 
