@@ -40,6 +40,7 @@ from vernal.errors import InputError, VernalError
 
 if TYPE_CHECKING:
     from vernal.evidence.result import Result
+    from vernal.formats.task import TaskFile
     from vernal.logic.task import Task
     from vernal.report.document import Row
     from vernal.report.tables import Cell
@@ -83,7 +84,7 @@ def sweep(
     quiet: Quiet = False,
 ) -> None:
     """Check every combination of parameter values and print the table."""
-    from vernal.formats.task import load
+    from vernal.formats.task import open_task
 
     limits = Limits(engine, timeout, memory, workers, seed, solver, encoding)
     limits.check()
@@ -93,8 +94,8 @@ def sweep(
     both = [axis.name for axis in grid.axes if axis.name in fixed]
     if both:
         raise InputError(f"--over and --set both give {', '.join(both)}; which is it?")
-    run = Sweep(task, grid, fixed, property, spec, limits, quiet)
-    run.base = run.without_axes(load(task, fixed | next(grid.points())))
+    run = Sweep(open_task(task), grid, fixed, property, spec, limits, quiet)
+    run.base = run.without_axes(run.file.task(fixed | next(grid.points())))
     code = run.go()
     run.tell(json, csv)
     if run.failure is not None:
@@ -176,7 +177,7 @@ def _decimal(text: str, whole: str) -> Fraction:
 class Sweep:
     """The cells of one invocation, kept as they come."""
 
-    file: Path
+    file: TaskFile
     grid: Grid
     fixed: dict[str, str]
     properties: list[str] | None
@@ -208,12 +209,11 @@ class Sweep:
         return exits.UNDECIDED if "unknown" in verdicts else exits.OK
 
     def cell(self, point: dict[str, str]) -> None:
-        """One combination: the task is read with these values, and its clock starts now."""
+        """One combination: the task is made with these values, and its clock starts now."""
         from vernal.engines.check import ask
-        from vernal.formats.task import load
 
         started = time.monotonic()
-        task = load(self.file, self.fixed | point)
+        task = self.file.task(self.fixed | point)
         for question in questions(task, self.properties, self.specs):
             budget = self.limits.budget(started, lambda message, fraction: None)
             self.keep(

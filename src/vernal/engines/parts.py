@@ -131,7 +131,7 @@ def restricted(system: System, box: Box) -> System:
         replace(agent, slots=tuple(replace(slot, starts=_starts(box, slot.var)) for slot in agent.slots))
         for agent in system.agents
     )
-    return replace(system, init=Init(starts, system.init.where), agents=agents)
+    return system.starting(Init(starts, system.init.where), agents)
 
 
 def _starts(box: Box, var: Expr) -> tuple[Start, ...]:

@@ -138,7 +138,7 @@ def children(system: System, parents: Plan, count: int, steps: int, rng: np.rand
 
 def random_plan_unconstrained(system: System, runs: int, steps: int, rng: np.random.Generator) -> Plan:
     """A random plan that need not satisfy the constraints on initial states."""
-    return random_plan(replace(system, init=replace(system.init, where=())), runs, steps, rng)
+    return random_plan(system.starting(replace(system.init, where=())), runs, steps, rng)
 
 
 def _limits(system: System) -> dict[Expr, tuple[Array, Array] | tuple[float, float]]:

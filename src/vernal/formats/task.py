@@ -14,13 +14,17 @@ import tomllib
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vernal.errors import FileMissing, FormatError, InputError, NameUnknown, ParseError, nearest
+from vernal.formats.places import Path as Place
 from vernal.formats.places import Places, scan, toml_error
 from vernal.formats.task_schema import TaskTable, fit
-from vernal.logic.syntax import Source
+from vernal.logic.syntax import Source, Syntax
 from vernal.logic.task import Input, Task
+
+if TYPE_CHECKING:
+    from vernal.formats.task_reader import Reader
 
 MAX_BYTES = 4 * 2**20
 VERSION = 1
@@ -31,32 +35,62 @@ Override = str | int | float | Fraction
 
 def load(path: str | Path, overrides: Mapping[str, Override] | None = None, /, **parameters: Override) -> Task:
     """The task in a file; `overrides` and keywords replace parameters, as numbers or as constant expressions."""
+    return open_task(path).task({**(overrides or {}), **parameters})
+
+
+def open_task(path: str | Path) -> TaskFile:
+    """A file to make tasks from, one for each choice of parameters."""
     file = Path(path)
     content = _read_bytes(file)
-    text = _decode(content, str(path))
-    source = Input(str(path), hashlib.sha256(content).hexdigest())
-    return read_task(text, source, file.parent, {**(overrides or {}), **parameters})
+    return TaskFile(_decode(content, str(path)), Input(str(path), hashlib.sha256(content).hexdigest()), file.parent)
 
 
 def read_task(text: str, source: Input, base: Path, overrides: Mapping[str, Override]) -> Task:
     """The task a text describes; networks are looked up relative to `base`."""
-    from vernal.formats.task_build import build_task
-    from vernal.formats.task_names import declare_all
-    from vernal.formats.task_reader import Reader
+    return TaskFile(text, source, base).task(overrides)
 
-    document = _parse_toml(text, source.file)
-    places = scan(text, source.file)
-    _check_version(document, places)
-    table, lost, problems = fit(document, places)
-    if table is None:
-        raise _together(problems, places)
-    names = declare_all(table, lost, places)
-    reader = Reader(places, names.owners, problems=[*problems, *names.problems])
-    reader.broken.update(names.broken, (str(path[-1]) for path in lost))
-    reader.doubtful = any(len(path) == 1 or path == ("environment", "let") for path in lost)
-    parameters = _override(reader, table, overrides)
-    table.name = table.name or Path(source.file).stem
-    return build_task(reader, table, parameters, lost, base, source)
+
+class TaskFile:
+    """A task file, read once however many tasks are made from it: a sweep makes one for each cell.
+
+    Tasks whose parameters differ only where a system starts, or in what is asked of it, share the graph of a step.
+    """
+
+    def __init__(self, text: str, source: Input, base: Path) -> None:
+        from vernal.formats.task_build import Shared
+        from vernal.formats.task_names import declare_all
+
+        self.source, self.base = source, base
+        document = _parse_toml(text, source.file)
+        self.places = scan(text, source.file)
+        _check_version(document, self.places)
+        table, self.lost, self.problems = fit(document, self.places)
+        if table is None:
+            raise _together(self.problems, self.places)
+        table.name = table.name or Path(source.file).stem
+        self.table = table
+        self.names = declare_all(table, self.lost, self.places)
+        self._parsed: dict[Place, tuple[Syntax, Source]] = {}
+        self._shared = Shared.of(document)
+
+    def task(self, overrides: Mapping[str, Override]) -> Task:
+        """The task with these parameters in the place of the file's."""
+        from vernal.formats.task_build import build_task
+
+        reader = self._reader()
+        parameters = _override(reader, self.table, overrides)
+        reader.parsed = {path: known for path, known in self._parsed.items() if path not in reader.replaced}
+        task = build_task(reader, self.table, parameters, self.lost, self.base, self.source, self._shared)
+        self._parsed.update((path, known) for path, known in reader.parsed.items() if path not in reader.replaced)
+        return task
+
+    def _reader(self) -> Reader:
+        from vernal.formats.task_reader import Reader
+
+        reader = Reader(self.places, self.names.owners, problems=[*self.problems, *self.names.problems])
+        reader.broken.update(self.names.broken, (str(path[-1]) for path in self.lost))
+        reader.doubtful = any(len(path) == 1 or path == ("environment", "let") for path in self.lost)
+        return reader
 
 
 def _read_bytes(file: Path) -> bytes:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path as FilePath
+from typing import Any, TypeAlias
 
 from vernal.errors import NameUnknown, ParseError, TypeClash, nearest
 from vernal.formats.places import Path
 from vernal.formats.task_agents import Draft, Library, draft, finish, read_functions
-from vernal.formats.task_names import Owner, Use, mentioned
+from vernal.formats.task_names import WORD, Owner, Use, mentioned
 from vernal.formats.task_reader import Reader
 from vernal.formats.task_schema import TaskTable
 from vernal.formats.task_state import define, read_constants, read_init, read_parameters, read_state
@@ -20,34 +22,138 @@ from vernal.logic.task import Input, Task
 from vernal.model.build import TRUE
 from vernal.model.builder import let_var
 from vernal.model.expr import Expr
+from vernal.model.network import Network
 from vernal.model.start import check_next
-from vernal.model.system import Agent, System, Variable
+from vernal.model.system import Agent, Init, System, Variable
 
 EVERYTHING = frozenset(Owner)
 LET, NEXT, ENABLED, PROPERTY = (Use(what, EVERYTHING) for what in ("a let", "next", "enabled", "a property"))
+MAX_SHARED = 8  # systems of one file that are remembered
+
+Values: TypeAlias = tuple[tuple[str, Fraction], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantities:
+    """What can be understood before anything moves; `names` are those it adds to the reader's."""
+
+    constants: Mapping[str, Expr]
+    functions: Mapping[str, Network]
+    state: Mapping[str, Variable]
+    library: Library
+    names: Mapping[str, Expr]
+
+
+@dataclass(frozen=True, slots=True)
+class Dynamics:
+    """How a system moves, wherever it starts."""
+
+    agents: tuple[Agent, ...]
+    lets: Mapping[str, Expr]
+    next: Mapping[str, Expr]
+    enabled: Expr
+    names: Mapping[str, Expr]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A system with what it was made of."""
+
+    quantities: Quantities
+    dynamics: Dynamics
+    system: System
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The systems made from one file so far, by the values of the parameters that their dynamics mention."""
+
+    mentioned: frozenset[str]
+    made: dict[Values, Made] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Shared:
+        """Every word in the tables that say how the system moves, whatever it turns out to mean there."""
+        moving = [table for name, table in document.items() if name not in ("parameters", "init", "properties")]
+        return cls(frozenset(word for text in _texts(moving) for word in WORD.findall(text)))
+
+    def key(self, values: Mapping[str, Fraction]) -> Values:
+        return tuple((name, value) for name, value in values.items() if name in self.mentioned)
+
+    def keep(self, key: Values, made: Made) -> None:
+        self.made[key] = made
+        if len(self.made) > MAX_SHARED:
+            del self.made[next(iter(self.made))]
+
+
+def _texts(document: object) -> Iterator[str]:
+    """Every string of nested arrays and tables."""
+    waiting: list[object] = [document]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, Mapping):
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
 
 
 def build_task(
-    reader: Reader, table: TaskTable, parameters: Mapping[str, object], lost: set[Path], base: FilePath, source: Input
+    reader: Reader,
+    table: TaskTable,
+    parameters: Mapping[str, object],
+    lost: set[Path],
+    base: FilePath,
+    source: Input,
+    shared: Shared,
 ) -> Task:
     """Read every table, collect every problem, and put together what there is."""
     values: dict[str, Fraction] = read_parameters(reader, parameters)
+    key = shared.key(values)
+    made = shared.made.get(key)
+    quantities = made.quantities if made else read_quantities(reader, table, base)
+    reader.names.update(quantities.names)
+    reader.functions.update(quantities.functions)
+    init = read_init(reader, table.init, quantities.state, lost)
+    dynamics = made.dynamics if made else read_dynamics(reader, table, quantities)
+    reader.names.update(dynamics.names)
+    properties = read_properties(reader, table.properties, dynamics.lets)
+    reader.done()
+    system = made.system.starting(init) if made else _system(table.name, init, quantities, dynamics)
+    shared.keep(key, made or Made(quantities, dynamics, system))
+    known = {**{name: reader.names[name] for name in values}, **quantities.constants}
+    inputs = tuple(quantities.library.inputs.values())
+    return Task(system, properties, values, known, dict(reader.functions), source, inputs)
+
+
+def _system(name: str, init: Init, quantities: Quantities, moves: Dynamics) -> System:
+    return System(name, tuple(quantities.state.values()), init, moves.next, moves.agents, moves.lets, moves.enabled)
+
+
+def read_quantities(reader: Reader, table: TaskTable, base: FilePath) -> Quantities:
+    """Constants, networks and state variables."""
+    before = set(reader.names)
     constants = read_constants(reader, table.constants)
     library = Library(base)
     read_functions(reader, table.networks, library)
     state = read_state(reader, table.state)
-    init = read_init(reader, table.init, state, lost)
-    drafts = [draft(reader, name, entry, state, library) for name, entry in table.agents.items()]
+    return Quantities(constants, dict(reader.functions), state, library, _added(reader, before))
+
+
+def read_dynamics(reader: Reader, table: TaskTable, known: Quantities) -> Dynamics:
+    """Agents and environment."""
+    before = set(reader.names)
+    drafts = [draft(reader, name, entry, known.state, known.library) for name, entry in table.agents.items()]
     lets = read_lets(reader, table.environment.let)
     agents = read_agents(reader, drafts, lets)
-    following = read_next(reader, table.environment.next, state)
+    following = read_next(reader, table.environment.next, known.state)
     enabled = read_enabled(reader, table.environment.enabled, lets)
-    properties = read_properties(reader, table.properties, lets)
-    reader.done()
-    system = System(table.name, tuple(state.values()), init, following, agents, lets, enabled)
-    known = {**{name: reader.names[name] for name in values}, **constants}
-    inputs = tuple(library.inputs.values())
-    return Task(system, properties, values, known, dict(reader.functions), source, inputs)
+    return Dynamics(agents, lets, following, enabled, _added(reader, before))
+
+
+def _added(reader: Reader, before: set[str]) -> dict[str, Expr]:
+    return {name: node for name, node in reader.names.items() if name not in before}
 
 
 def read_lets(reader: Reader, lets: Mapping[str, object]) -> dict[str, Expr]:

@@ -141,11 +141,11 @@ class System:
         """The closed graph of one step; made once."""
         return _close(self)
 
-    def starting(self, init: Init) -> System:
-        """The same system from other initial states; the closed step is shared."""
-        other = replace(self, init=init)
-        other.__dict__["step"] = self.step
-        return other
+    def starting(self, init: Init, agents: tuple[Agent, ...] | None = None) -> System:
+        """The same system from elsewhere; agents may differ in what they remember at first. The graph is shared."""
+        system = replace(self, init=init, agents=self.agents if agents is None else agents)
+        system.__dict__["step"] = self.step  # where cached_property keeps it
+        return system
 
     def variable(self, name: str) -> Variable:
         return next(variable for variable in self.state if variable.name == name)
