@@ -33,7 +33,7 @@ def walk() -> System:
 
 
 def test_every_step_takes_its_own_draw() -> None:
-    unrolling = Unrolling(walk())
+    unrolling = Unrolling(walk().step)
     after = unrolling.position(3)[x]
     assert len(draws([after])) == 3
     assert variables([after]) == [x]
@@ -41,7 +41,7 @@ def test_every_step_takes_its_own_draw() -> None:
 
 
 def test_an_atom_shares_the_draw_of_its_step() -> None:
-    unrolling = Unrolling(walk())
+    unrolling = Unrolling(walk().step)
     let = b.var("step", INT, role=Role.LET)
     atom = unrolling.at(let > 0, 1)
     assert draws([atom])[0] in order([unrolling.position(2)[x]])

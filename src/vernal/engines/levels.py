@@ -28,6 +28,7 @@ from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
 
 CLOSE = 1e-9  # relative; a margin this close to zero is asked of exact arithmetic
+SHARED = 100  # steps; a longer unrolling is memory, and not kept for the next question
 
 
 def abstract_box(boxes: Sequence[Box]) -> dict[Expr, Value]:
@@ -73,7 +74,7 @@ class Levels:
         self.horizon = horizon
         self.exact = True  # whether every fact used so far is exact
         self._budget = budget
-        self._unrolling = Unrolling(system)
+        self._unrolling = system.step.once(Unrolling) if horizon <= SHARED else Unrolling(system.step)
         self._linear = Linear(abstract_box(self.boxes))
         self._facts: dict[Expr, Fact] = {}
         self._forms: dict[int, Forms] = {}

@@ -15,11 +15,11 @@ from vernal.evidence import confirm, replay
 from vernal.evidence.replay import PRECISIONS, NotAPath
 from vernal.evidence.trace import Trace
 from vernal.interpret import concrete, exact
-from vernal.interpret.program import nearest
+from vernal.interpret.program import Program, nearest
 from vernal.logic.formula import Formula
 from vernal.model.expr import Argmax, Between, Choose, Expr
 from vernal.model.sorts import REAL
-from vernal.model.system import OneOf, Start, System
+from vernal.model.system import OneOf, Start, Step, System
 
 FAR = Fraction(10**400)  # beyond every interval: replay moves it to the exact end
 
@@ -45,7 +45,8 @@ def violation(
                 trace = walk(steps=steps)
                 answer = confirm.truth(trace, formula)
                 if answer is not None:
-                    return None if answer else walk(steps=confirm.decided_at(trace, formula))
+                    last = None if answer else confirm.decided_at(trace, formula)
+                    return None if last is None else trace if last == steps else walk(steps=last)
         except NotAPath:
             return None
     return None
@@ -109,8 +110,8 @@ def _inside(number: float, start: Start, short: bool) -> Fraction:
 def decisions_taken(runs: Runs, row: int, short: bool = False) -> list[Taken]:
     """Every decision of one run, by node: options, disturbances as decimals, and the winners of argmax."""
     nodes = list(runs.plan.decisions)
-    computed: list[Expr] = [node for node in nodes if isinstance(node, Between | Argmax)]
-    program = concrete.compile(computed)
+    computed = _computed(runs.system.step)
+    program = runs.system.step.once(_decisions)
     made: list[Taken] = []
     for t in range(int(runs.lengths[row])):
         inputs = {node: array[row : row + 1] for node, array in runs.inputs(t).items()}
@@ -126,6 +127,14 @@ def decisions_taken(runs: Runs, row: int, short: bool = False) -> list[Taken]:
                 taken[node] = int(values[node][0])
         made.append(taken)
     return made
+
+
+def _computed(step: Step) -> list[Expr]:
+    return [node for node in step.names if isinstance(node, Between | Argmax)]
+
+
+def _decisions(step: Step) -> Program:
+    return concrete.compile(_computed(step))
 
 
 def _disturbance(position: concrete.Array, value: concrete.Array, short: bool) -> Fraction | Sequence[Fraction]:

@@ -46,7 +46,7 @@ def refuting_condition(system: System, goal: Formula, tick: Tick = lambda: None)
     """A path makes this condition true iff the (bounded, quantifier-free) goal is false on it."""
     total = system.enabled is build.TRUE
     written = expand(nnf(Not(goal), total=total), total=total)
-    unrolling = Unrolling(system)
+    unrolling = Unrolling(system.step)
     for t in range((horizon(goal) or 0) + 1):  # unrolling far is work, too
         tick()
         unrolling.position(t)

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from vernal.engines.initial import Array, initial_points, typed
 from vernal.interpret import concrete
+from vernal.interpret.program import Program
 from vernal.model.expr import Argmax, Between, Choose, Expr, Var
 from vernal.model.graph import decisions
-from vernal.model.system import System
+from vernal.model.system import Step, System
 
 Decision = Choose | Between | Argmax
 
@@ -80,10 +81,8 @@ class Simulator:
     """A compiled step, walked as often as needed."""
 
     def __init__(self, system: System, steps: int) -> None:
-        step = system.step
         self.system, self.steps = system, steps
-        self.act = concrete.compile(list(step.actions.values()))
-        self.move = concrete.compile([*step.actions.values(), step.enabled, *step.next_state, *step.next_memory])
+        self.act, self.move = system.step.once(_programs)
 
     def run(self, plan: Plan, tick: Callable[[], None] = lambda: None) -> Runs:
         """The runs a plan makes; `tick` is called at every step and may stop the walk by raising."""
@@ -113,6 +112,12 @@ class Simulator:
         return program(made.inputs(t), made.plan.runs)
 
 
+def _programs(step: Step) -> tuple[Program, Program]:
+    """The actions alone, as at the last position, and the whole step."""
+    actions = list(step.actions.values())
+    return concrete.compile(actions), concrete.compile([*actions, step.enabled, *step.next_state, *step.next_memory])
+
+
 # Plans ----------------------------------------------------------------------------------------------------------------
 
 
@@ -120,7 +125,7 @@ def random_plan(system: System, runs: int, steps: int, rng: np.random.Generator,
     """Uniform first states and decisions."""
     first = initial_points(system, runs, rng, corners=corners)
     made: dict[Decision, Array] = {}
-    for node in decisions(system.step.roots):
+    for node in system.step.names:
         shape = (runs, steps + 1, *(node.shape if isinstance(node, Between) else ()))
         uniform = rng.random(shape)
         made[node] = np.floor(uniform * len(node.args)) if isinstance(node, Choose) else uniform

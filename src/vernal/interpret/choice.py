@@ -30,10 +30,17 @@ def _may_equal(subject: Value, case: Fraction) -> Array:
     if isinstance(subject, Truth):
         return subject.may if case == 1 else ~subject.must
     if isinstance(subject, Finite):
-        if case not in subject.values:
-            return subject.mask[..., 0] & ~subject.mask[..., 0]
-        return subject.mask[..., subject.values.index(case)]
+        column = _column(subject.values, case)
+        return subject.mask[..., 0] & ~subject.mask[..., 0] if column is None else subject.mask[..., column]
     return (subject.lower <= float_above(case)) & (subject.upper >= float_below(case))
+
+
+def _column(values: Sequence[Fraction], case: Fraction) -> int | None:
+    """Where a value stands; labels and indices stand in their own place, so that one comparison finds them."""
+    guess = case.numerator
+    if 0 <= guess < len(values) and values[guess] == case:
+        return guess
+    return values.index(case) if case in values else None
 
 
 def _may_differ(subject: Value, cases: Sequence[Fraction]) -> Array:

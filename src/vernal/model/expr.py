@@ -11,9 +11,12 @@ Use the functions of `vernal.model.build` to make nodes; they check sorts and fo
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from fractions import Fraction
+from functools import cache
+from operator import attrgetter
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
@@ -32,8 +35,13 @@ class _Interned(type):
 
     def __call__(cls, *args: Any, **named: Any) -> Any:
         fresh = super().__call__(*args, **named)
-        key = (cls, *(getattr(fresh, entry.name) for entry in fields(fresh)))
-        return _Interned.table.setdefault(key, fresh)
+        return _Interned.table.setdefault((cls, _content(cls)(fresh)), fresh)
+
+
+@cache
+def _content(kind: type) -> Callable[[object], tuple[object, ...]]:
+    """The fields of a kind of node, as one tuple."""
+    return attrgetter(*(entry.name for entry in fields(kind)))
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)

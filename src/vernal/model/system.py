@@ -6,10 +6,11 @@ resolves it into one closed graph over state, memory and draws; everything downs
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import TypeVar, cast
 
 from vernal.errors import TypeClash
 from vernal.model import build
@@ -18,6 +19,8 @@ from vernal.model.expr import Argmax, Between, Choose, Expr, Role, Var
 from vernal.model.graph import decisions, draws, exclusive, order, substitute
 from vernal.model.network import Network
 from vernal.model.sorts import Sort
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,7 @@ class Agent:
         return build.var(self.name, self.action.sort, self.action.shape, Role.ACTION)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Step:
     """One step of the closed loop as a closed graph: every expression is over state and memory variables and draws."""
 
@@ -103,10 +106,17 @@ class Step:
     next_memory: tuple[Expr, ...]
     enabled: Expr
     names: Mapping[Choose | Between | Argmax, str]  # under which name a trace records a decision
+    _made: dict[Callable[[Step], object], object] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def inputs(self) -> tuple[Var, ...]:
         return (*self.state, *self.memory)
+
+    def once(self, make: Callable[[Step], T]) -> T:
+        """What a function makes of this graph, made once for all systems that share it, and kept as long as it is."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        return cast(T, self._made[make])
 
     @property
     def roots(self) -> tuple[Expr, ...]:
@@ -115,8 +125,9 @@ class Step:
 
     def resolve(self, expression: Expr) -> Expr:
         """An expression over state variables, actions and lets, as one over state, memory and draws."""
-        return substitute([expression], self._values())[0]
+        return substitute([expression], self._values)[0]
 
+    @cached_property
     def _values(self) -> dict[Expr, Expr]:
         values: dict[Expr, Expr] = {}
         for role, named in ((Role.ACTION, self.actions), (Role.LET, self.lets)):

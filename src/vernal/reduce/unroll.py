@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from vernal.model.expr import Expr
 from vernal.model.graph import fresh, substitute
-from vernal.model.system import System
+from vernal.model.system import Step
 from vernal.reduce.base import Direction
 
 
@@ -18,9 +18,10 @@ class Unrolling:
 
     direction = Direction.EXACT
 
-    def __init__(self, system: System) -> None:
-        self.system = system
-        self._positions: list[dict[Expr, Expr]] = [{var: var for var in system.step.inputs}]
+    def __init__(self, step: Step) -> None:
+        self.step = step
+        self._positions: list[dict[Expr, Expr]] = [{var: var for var in step.inputs}]
+        self._read: dict[tuple[Expr, int], Expr] = {}
 
     def position(self, t: int) -> dict[Expr, Expr]:
         """State and memory variables at position t, as expressions over the inputs of the unrolling."""
@@ -29,17 +30,18 @@ class Unrolling:
         return self._positions[t]
 
     def _extend(self) -> None:
-        step = self.system.step
-        after = self._place([*step.next_state, *step.next_memory], len(self._positions) - 1)
-        self._positions.append(dict(zip(step.inputs, after, strict=True)))
+        after = self._place([*self.step.next_state, *self.step.next_memory], len(self._positions) - 1)
+        self._positions.append(dict(zip(self.step.inputs, after, strict=True)))
 
     def _place(self, expressions: Sequence[Expr], t: int) -> list[Expr]:
         return substitute(fresh(expressions, t), self.position(t))
 
     def at(self, expression: Expr, t: int) -> Expr:
         """An expression over state variables, actions and lets, read at position t."""
-        return self._place([self.system.step.resolve(expression)], t)[0]
+        if (expression, t) not in self._read:
+            self._read[expression, t] = self._place([self.step.resolve(expression)], t)[0]
+        return self._read[expression, t]
 
     def enabled(self, t: int) -> Expr:
         """Whether a transition leaves position t."""
-        return self._place([self.system.step.enabled], t)[0]
+        return self.at(self.step.enabled, t)
