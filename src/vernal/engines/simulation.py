@@ -15,7 +15,6 @@ from vernal.engines.initial import Array, initial_points, typed
 from vernal.interpret import concrete
 from vernal.interpret.program import Program
 from vernal.model.expr import Argmax, Between, Choose, Expr, Var
-from vernal.model.graph import decisions
 from vernal.model.system import Step, System
 
 Decision = Choose | Between | Argmax
