@@ -231,14 +231,24 @@ def _divided(
         check()
         linear = layout.linear(work)
         found = mask_of(linear, decision) & known
-        width = (work.upper - work.lower) / np.maximum(widths[: work.parameters], 1e-300)
-        middle = 0.5 * work.lower + 0.5 * work.upper
-        width = np.where((work.lower < middle) & (middle < work.upper), width, 0.0)  # nothing lies between
+        width = _relative_widths(work, widths)
         cuttable = (width.max(axis=1, initial=0.0) > MIN_WIDTH) & (found.sum(axis=1) > 1)
         cuttable &= np.bincount(origin[cuttable], minlength=count)[origin] <= most
         done.append((work.rows(~cuttable), found[~cuttable], origin[~cuttable]))
         work, origin, known = _cut(work.rows(cuttable), origin[cuttable], found[cuttable], width[cuttable])
+        while work.parameters == 1 and 0 < 2 * len(work) <= min(most, FEW):  # bounding a few more costs nothing more
+            width = _relative_widths(work, widths)
+            if width.min() <= MIN_WIDTH:
+                break
+            work, origin, known = _cut(work, origin, known, width)
     return _rejoin(done) if done else none
+
+
+def _relative_widths(work: Pieces, widths: Floats) -> Floats:
+    """Of every parameter, in proportion to its first width; 0 where no float lies between its ends."""
+    middle = 0.5 * work.lower + 0.5 * work.upper
+    width = (work.upper - work.lower) / np.maximum(widths[: work.parameters], 1e-300)
+    return np.where((work.lower < middle) & (middle < work.upper), width, 0.0)
 
 
 def _cut(work: Pieces, origin: Indices, known: Mask, width: Floats) -> tuple[Pieces, Indices, Mask]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,8 @@ def shaped(backend: Backend, value: Value, node: Expr, batch: int) -> Value:
     """A value as users see it: the whole batch, in the shape of the expression."""
 
     def full(array: Array, extra: tuple[int, ...] = ()) -> Array:
-        whole = backend.xp.broadcast_to(array, (batch, node.size, *extra))
+        shape = (batch, node.size, *extra)
+        whole = array if array.shape == shape else backend.xp.broadcast_to(array, shape)
         return whole.reshape((batch, *node.shape, *extra))
 
     match value:
@@ -99,10 +101,16 @@ def point(backend: Backend, node: Expr, numbers: tuple[Fraction, ...]) -> Value:
     if node.sort.kind is Kind.ENUM:
         labels = range(len(node.sort.labels))
         mask = backend.array(np.array([[[number == label for label in labels] for number in numbers]]))
-        return Finite(mask, tuple(Fraction(label) for label in labels))
+        return Finite(mask, indices(len(labels)))
     lower = np.array([[float_below(number) for number in numbers]])
     upper = np.array([[float_above(number) for number in numbers]])
     return Range(backend.array(lower), backend.array(upper))
+
+
+@lru_cache(maxsize=256)
+def indices(count: int) -> tuple[Fraction, ...]:
+    """0, 1, ...: the values of labels, and what an argmax can give."""
+    return tuple(Fraction(index) for index in range(count))
 
 
 def as_range(backend: Backend, value: Value) -> Range:

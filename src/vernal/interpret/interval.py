@@ -23,6 +23,7 @@ from vernal.interpret.abstract import (
     as_range,
     first_array,
     flat,
+    indices,
     integral,
     point,
     shaped,
@@ -126,14 +127,19 @@ def negate(x: Range) -> Range:
 
 def multiply(backend: Backend, x: Range, y: Range) -> Range:
     """x * y, from the four corners."""
-    corners = [backend.products(a, b) for a in (x.lower, x.upper) for b in (y.lower, y.upper)]
+    corners = [backend.products(a, b) for a in _corners(x) for b in _corners(y)]
     return _hull(backend, corners)
 
 
 def divide(backend: Backend, x: Range, y: Range) -> Range:
     """x / y; anything where y may be 0."""
-    corners = [backend.quotients(a, b) for a in (x.lower, x.upper) for b in (y.lower, y.upper)]
+    corners = [backend.quotients(a, b) for a in _corners(x) for b in _corners(y)]
     return whole(backend, _hull(backend, corners), (y.lower <= 0) & (y.upper >= 0))
+
+
+def _corners(x: Range) -> tuple[Array, ...]:
+    """Both ends, or the one point where they are one array."""
+    return (x.lower,) if x.lower is x.upper else (x.lower, x.upper)
 
 
 def _hull(backend: Backend, corners: Sequence[tuple[Array, Array]]) -> Range:
@@ -236,8 +242,11 @@ def gather(backend: Backend, array: Array, indices: Sequence[int]) -> Array:
 def concat(backend: Backend, arrays: Sequence[Array]) -> Array:
     """Components one after the other; a batch of 1 is repeated."""
     batch = max(array.shape[0] for array in arrays)
-    whole_batch = [backend.xp.broadcast_to(array, (batch, *array.shape[1:])) for array in arrays]
-    return backend.concat(whole_batch, 1)
+    return backend.concat([_every_box(backend, array, batch) for array in arrays], 1)
+
+
+def _every_box(backend: Backend, array: Array, batch: int) -> Array:
+    return array if array.shape[0] == batch else backend.xp.broadcast_to(array, (batch, *array.shape[1:]))
 
 
 # Truth ----------------------------------------------------------------------------------------------------------------
@@ -293,7 +302,7 @@ def argmax(scores: Range, backend: Backend) -> Finite:
     """Every index whose score may be a largest one."""
     best = backend.xp.amax(scores.lower, -1)[:, None]
     count = scores.lower.shape[-1]
-    return Finite((scores.upper >= best)[:, None, :], tuple(Fraction(index) for index in range(count)))
+    return Finite((scores.upper >= best)[:, None, :], indices(count))
 
 
 # The table of operators -----------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -175,6 +176,8 @@ class Linear:
             self._store(node, linear_choice.discrete(self, node))
             if node.sort.is_number:  # an index counts as a number where somebody computes with it
                 self.graph.rules[node] = constant(self.backend, node, self.number(node))
+        elif isinstance(node, e.Const) and self.backend.native:
+            self._store(node, *known_constant(node))
         elif is_input(node):
             x = as_range(self.backend, interval.apply(self.backend, node, [self._constant(arg) for arg in node.args]))
             self._store(node, x, self.inputs.add(node, x))
@@ -339,6 +342,19 @@ class Linear:
 
 
 ACTIONS_AT_ZERO = (*ACTIVATIONS, e.Sign)
+
+
+@lru_cache(maxsize=1024)
+def known_constant(node: e.Const) -> tuple[Range, Form]:
+    """Range and form of a number of the model, made once for all boxes; nobody may write into its arrays."""
+    backend = Backend()
+    value = as_range(backend, interval.apply(backend, node, []))
+    if np.array_equal(value.lower, value.upper):
+        value = Range(value.lower, value.lower)  # so that products and quotients see the point
+    form = constant_form(backend, value)
+    for array in (value.lower, value.upper, form.constant, form.error, form.size):
+        array.setflags(write=False)
+    return value, form
 
 
 def is_input(node: Expr) -> bool:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
 from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from vernal.interpret import interval
-from vernal.interpret.abstract import Finite, Range, Truth, Value
+from vernal.interpret.abstract import Finite, Range, Truth, Value, indices
 from vernal.interpret.choice import possibilities
 from vernal.interpret.linear_relax import Plane, Relaxation, relax
 from vernal.interpret.linear_rows import tighter
@@ -100,7 +99,7 @@ def _argmax(linear: Linear, node: e.Argmax) -> Finite:
             mask = mask | winners(linear, leaf, linear.backend.array(np.arange(linear.batch)))
         elif index.shape[0]:
             mask[index] = mask[index] | winners(linear, leaf, index)
-    return Finite(mask[:, None, :], tuple(Fraction(i) for i in range(n)))
+    return Finite(mask[:, None, :], indices(n))
 
 
 def _leaves(linear: Linear, node: Expr) -> list[tuple[Expr, Array]]:

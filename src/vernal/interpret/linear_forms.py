@@ -110,7 +110,7 @@ def concretise(backend: Backend, inputs: Inputs, form: Form) -> Range:
         count = form.coefficients.shape[-1]
         middle = backend.dot(form.coefficients, centre[:, None, :count])
         reach = backend.dot(abs(form.coefficients), radius[:, None, :count])
-        if bool(backend.xp.isnan(reach).any()):  # 0 times an unbounded input is 0
+        if backend.some(backend.xp.isnan(reach)):  # 0 times an unbounded input is 0
             steep = abs(form.coefficients)
             reach = backend.where(steep == 0, 0.0, steep * radius[:, None, :count]).sum(-1)
         low, high = backend.down(low + middle), backend.up(high + middle)

@@ -101,7 +101,7 @@ def relu(backend: Backend, node: Expr, own: Range, x: Range) -> Relaxation:
     lo, hi = x.lower, x.upper
     unstable = (lo < 0) & (hi > 0)
     active = backend.where(lo >= 0, 1.0, 0.0)
-    if not bool(unstable.any()):
+    if not backend.some(unstable):
         plane = Plane((active,), None)
         return Relaxation(node.args, plane, plane, exact=True)
     chord = backend.where(unstable, hi / (hi - lo), active)

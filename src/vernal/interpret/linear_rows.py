@@ -94,7 +94,7 @@ class Rows:
     def weigh(self, weights: Array, amounts: Array) -> Array:
         """weights . amounts for both not negative, rounded up; 0 times infinity is 0."""
         total = self.backend.dot(weights, amounts[:, None, :])
-        if bool(self.backend.xp.isnan(total).any()):
+        if self.backend.some(self.backend.xp.isnan(total)):
             parts = self.backend.where(weights == 0, 0.0, weights * amounts[:, None, :])
             total = parts.sum(-1)
         return total * (1.0 + 2.0 * gamma(weights.shape[-1] + 2)) + TINY

@@ -94,13 +94,21 @@ class Backend:
     def infinity(self) -> Array:
         return self.array(np.float64(np.inf))
 
+    @cached_property
+    def negative_infinity(self) -> Array:
+        return self.array(np.float64(-np.inf))
+
     def up(self, x: Array) -> Array:
         """The next float above."""
         return self.xp.nextafter(x, self.infinity)
 
     def down(self, x: Array) -> Array:
         """The next float below."""
-        return self.xp.nextafter(x, -self.infinity)
+        return self.xp.nextafter(x, self.negative_infinity)
+
+    def some(self, mask: Array) -> bool:
+        """Whether any entry is true: asked so often of small arrays that the way of asking matters."""
+        return np.count_nonzero(mask) > 0 if self.native else bool(mask.any())
 
     def positive(self, x: Array) -> Array:
         """max(x, 0)"""
@@ -113,7 +121,8 @@ class Backend:
     def size(self, lower: Array, upper: Array) -> Array:
         """The largest absolute value in a range, infinite beyond what linear bounds compute with."""
         found = self.magnitude(lower, upper)
-        return self.where(found > LARGEST, np.inf, found) if bool((found > LARGEST).any()) else found
+        beyond = found > LARGEST
+        return self.where(beyond, np.inf, found) if self.some(beyond) else found
 
     def nonzero(self, mask: Array) -> tuple[Array, ...]:
         """The indices of true entries, one array for each axis."""
@@ -136,6 +145,8 @@ class Backend:
 
     def known(self, lower: Array, upper: Array) -> tuple[Array, Array]:
         """Bounds in which a nan (inf - inf, 0 * inf) is the whole line."""
+        if self.native:
+            return np.fmax(lower, -np.inf), np.fmin(upper, np.inf)  # these two prefer anything to a nan
         isnan = self.xp.isnan
         return self.where(isnan(lower), -np.inf, lower), self.where(isnan(upper), np.inf, upper)
 
