@@ -31,7 +31,7 @@ from vernal.logic.normal import Logic, atoms, classify, fold
 from vernal.logic.progress import FALSE, TRUE, Obligation, Obligations
 from vernal.model import build
 from vernal.model.expr import Argmax, Between, Choose, Const, Expr
-from vernal.model.fold import next_decision, specialise
+from vernal.model.fold import next_decision, specialiser
 from vernal.model.graph import draws
 from vernal.model.sorts import INT, REAL
 from vernal.reduce.initial import Box, Ends
@@ -83,7 +83,7 @@ class Explorer:
         self.start = self.obligations.of(path, total=self.step.enabled is build.TRUE)
         self.outcome = Outcome()
         self.claim = claim_of(path)
-        self._specialised: dict[tuple[tuple[Expr, ...], Expr, Expr], tuple[Expr, ...]] = {}
+        self.specialise = self.step.once(specialiser)
         self._begin(boxes, MAX_PARTS)
 
     def _begin(self, boxes: Sequence[Box], parts: int) -> None:
@@ -192,7 +192,7 @@ class Explorer:
             return
         margin, first, last = self.claim
         if first <= t <= last and np.isfinite(self.outcome.margin) | (self.outcome.margin > 0):
-            (value,) = specialise([self.step.resolve(margin)], self._discrete(key.discrete))
+            (value,) = self.specialise([self.step.resolve(margin)], self._discrete(key.discrete))
             layout = self._layout(key.discrete)
             self.outcome.margin = least(value, layout, pieces, self.outcome.margin, self.budget.check)
 
@@ -202,7 +202,7 @@ class Explorer:
         """Decide the atoms that matter, then take the step."""
         roots = [*(self.step.resolve(atom) for atom in self.atoms), self.step.enabled]
         roots += [*self.step.next_state, *self.step.next_memory]
-        here = tuple(specialise(roots, self._discrete(key.discrete)))
+        here = self.specialise(roots, self._discrete(key.discrete))
         layout = self._layout(key.discrete)
         stack: list[Branch] = [Branch(here, key.residual, pieces, (), key.discrete)]
         while stack and self.outcome.trace is None:
@@ -260,26 +260,19 @@ class Explorer:
     def _branch(self, decision: Expr, layout: Layout, branch: Branch) -> list[Branch]:
         if isinstance(decision, Choose):
             name = self.trails.name(decision)
-            return [
-                replace(branch, here=self._with(branch.here, decision, option), taken=(*branch.taken, (name, index)))
-                for index, option in enumerate(decision.args)
-            ]
+            chosen = [self.specialise(branch.here, {decision: option}) for option in decision.args]
+            taken = [(*branch.taken, (name, index)) for index in range(len(chosen))]
+            return [replace(branch, here=here, taken=way) for here, way in zip(chosen, taken, strict=True)]
         decided = decide(decision, layout, branch.pieces, self.widths, self.parts, self.budget.check)
         self._count("decided", len(branch.pieces))
         branches = []
         options = outcomes(decision)
         for index, pieces in decided:
             note = ((self.trails.name(decision), index),) if isinstance(decision, Argmax) else ()
-            here = self._with(branch.here, decision, options[index])
+            here = self.specialise(branch.here, {decision: options[index]})
             asked = (*branch.asked, (decision, index))
             branches.append(replace(branch, here=here, pieces=pieces, taken=(*branch.taken, *note), asked=asked))
         return branches
-
-    def _with(self, here: tuple[Expr, ...], decision: Expr, outcome: Expr) -> tuple[Expr, ...]:
-        key = (here, decision, outcome)
-        if key not in self._specialised:
-            self._specialised[key] = tuple(specialise(here, {decision: outcome}))
-        return self._specialised[key]
 
     def _discrete(self, state: State) -> dict[Expr, Expr]:
         pairs = zip(self.step.inputs, state, strict=True)
@@ -323,7 +316,7 @@ class Explorer:
         """The rows of suspects, those first on which the claim fails by most."""
         if self.claim is None or len(branch.pieces) == 1:
             return np.arange(len(branch.pieces))
-        (value,) = specialise([self.step.resolve(self.claim[0])], self._discrete(branch.discrete))
+        (value,) = self.specialise([self.step.resolve(self.claim[0])], self._discrete(branch.discrete))
         return np.argsort(highest(value, self._layout(branch.discrete), branch.pieces), kind="stable")
 
     # The next position

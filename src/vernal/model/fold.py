@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from vernal.errors import TypeClash
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.graph import order, with_args
+
+if TYPE_CHECKING:
+    from vernal.model.system import Step
+
+MAX_KNOWN = 4096  # partial evaluations that are remembered
 
 Rule = Callable[[Expr, tuple[Expr, ...]], Expr]
 
@@ -41,6 +47,26 @@ def specialise(roots: Sequence[Expr], known: Mapping[Expr, Expr]) -> list[Expr]:
         args = tuple(new[arg] for arg in node.args)
         new[node] = node if args == node.args else _fold(node, args)
     return [new[root] for root in roots]
+
+
+class Specialiser:
+    """Partial evaluation that remembers: whoever explores a graph asks the same of it again and again."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[tuple[Expr, ...], tuple[tuple[Expr, Expr], ...]], tuple[Expr, ...]] = {}
+
+    def __call__(self, roots: Sequence[Expr], known: Mapping[Expr, Expr]) -> tuple[Expr, ...]:
+        key = tuple(roots), tuple(known.items())
+        if key not in self._known:
+            if len(self._known) >= MAX_KNOWN:
+                self._known.clear()
+            self._known[key] = tuple(specialise(roots, known))
+        return self._known[key]
+
+
+def specialiser(step: Step) -> Specialiser:
+    """The one that all explorations of a step share, as `step.once(specialiser)`."""
+    return Specialiser()
 
 
 def _fold(node: Expr, args: tuple[Expr, ...]) -> Expr:
