@@ -148,7 +148,9 @@ def _affine(node: e.Affine, args: Sequence[Array], given: Array | None) -> Array
     x, weight = args[0], node.weight.array.T
     rows = ONE_THREAD // max(1, weight.size)
     if len(x) <= rows or rows < 16:
-        return np.add(x @ weight, node.bias.array)
+        result = x @ weight
+        result += node.bias.array
+        return result
     result = np.empty((len(x), weight.shape[1]))
     for start in range(0, len(x), rows):
         np.matmul(x[start : start + rows], weight, out=result[start : start + rows])

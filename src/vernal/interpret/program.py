@@ -26,6 +26,7 @@ Meaning = Callable[[Any, Sequence[Array], Array | None], Array]  # node, argumen
 Inputs = Mapping[Expr, Array]
 Rows = NDArray[np.intp] | None  # some points of the batch, or all of them
 
+BLOCK = 512  # points that go through a network together: what they need on the way stays in the cache
 MUST_BE_GIVEN = (e.Var, e.Choose, e.Between)
 TAKES_INPUT = (*MUST_BE_GIVEN, e.Argmax)
 
@@ -49,7 +50,7 @@ class Part:
     """A branch: what it takes from outside, its instructions, and where its value is."""
 
     takes: tuple[int, ...]
-    instructions: tuple[Instruction, ...]
+    instructions: tuple[tuple[Instruction, tuple[int, ...]], ...]  # each with the slots dead after it
     result: int
 
 
@@ -62,22 +63,26 @@ class Branching:
     subject: int
     parts: tuple[Part, ...]
 
-    def run(self, values: dict[int, Array], inputs: Inputs, rows: Rows) -> None:
+    def run(self, values: dict[int, Array], inputs: Inputs, _: Rows) -> None:
         subject = values[self.subject]
         kind = bool if self.node.sort == BOOL else np.float64
         result = np.zeros((len(subject), *self.node.shape), kind)
         for part, mask in zip(self.parts, _masks(self.node, subject), strict=True):
             chosen = np.flatnonzero(mask)
             if len(chosen) and len(subject) > 1:
-                result[chosen] = self._value(part, values, inputs, chosen)
+                for start in range(0, len(chosen), BLOCK):
+                    rows = chosen[start : start + BLOCK]
+                    result[rows] = self._value(part, values, inputs, rows)
             elif len(chosen):  # one subject for the whole batch
                 result = self._value(part, values, inputs, None)
         values[self.slot] = result
 
     def _value(self, part: Part, values: dict[int, Array], inputs: Inputs, rows: Rows) -> Array:
         local = {slot: _take(values[slot], rows) for slot in part.takes}
-        for code in part.instructions:
+        for code, dead in part.instructions:
             code.run(local, inputs, rows)
+            for slot in dead:
+                del local[slot]
         value = local[part.result]
         return value[:, None] if self.node.shape and value.ndim == 1 else value
 
@@ -171,7 +176,17 @@ def _part(
     """A branch as its own instructions; nodes come in the order they have to be computed in."""
     own = {slots[node] for node in inside if slots[node] not in constants}
     takes = {slots[arg] for node in inside for arg in node.args} | {slots[branch]}
-    return Part(tuple(takes - own), tuple(plain(node) for node in inside if slots[node] in own), slots[branch])
+    instructions = [plain(node) for node in inside if slots[node] in own]
+    return Part(tuple(takes - own), _forgetful(instructions, slots[branch]), slots[branch])
+
+
+def _forgetful(instructions: Sequence[Instruction], kept: int) -> tuple[tuple[Instruction, tuple[int, ...]], ...]:
+    """Instructions in order, each with the slots that no later one reads."""
+    last = {arg: place for place, code in enumerate(instructions) for arg in code.args if arg != kept}
+    dead: dict[int, list[int]] = {}
+    for slot, place in last.items():
+        dead.setdefault(place, []).append(slot)
+    return tuple((code, tuple(dead.get(place, ()))) for place, code in enumerate(instructions))
 
 
 def _dead(
