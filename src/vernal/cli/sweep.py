@@ -40,7 +40,7 @@ from vernal.errors import InputError, VernalError
 
 if TYPE_CHECKING:
     from vernal.evidence.result import Result
-    from vernal.formats.task import TaskFile
+    from vernal.formats.task import Blueprint
     from vernal.logic.task import Task
     from vernal.report.document import Row
     from vernal.report.tables import Cell
@@ -95,7 +95,7 @@ def sweep(
     if both:
         raise InputError(f"--over and --set both give {', '.join(both)}; which is it?")
     run = Sweep(open_task(task), grid, fixed, property, spec, limits, quiet)
-    run.base = run.without_axes(run.file.task(fixed | next(grid.points())))
+    run.base = run.without_axes(run.tasks.task(fixed | next(grid.points())))
     code = run.go()
     run.tell(json, csv)
     if run.failure is not None:
@@ -177,7 +177,7 @@ def _decimal(text: str, whole: str) -> Fraction:
 class Sweep:
     """The cells of one invocation, kept as they come."""
 
-    file: TaskFile
+    tasks: Blueprint
     grid: Grid
     fixed: dict[str, str]
     properties: list[str] | None
@@ -213,7 +213,7 @@ class Sweep:
         from vernal.engines.check import ask
 
         started = time.monotonic()
-        task = self.file.task(self.fixed | point)
+        task = self.tasks.task(self.fixed | point)
         for question in questions(task, self.properties, self.specs):
             budget = self.limits.budget(started, lambda message, fraction: None)
             self.keep(

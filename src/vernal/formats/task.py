@@ -38,19 +38,19 @@ def load(path: str | Path, overrides: Mapping[str, Override] | None = None, /, *
     return open_task(path).task({**(overrides or {}), **parameters})
 
 
-def open_task(path: str | Path) -> TaskFile:
+def open_task(path: str | Path) -> Blueprint:
     """A file to make tasks from, one for each choice of parameters."""
     file = Path(path)
     content = _read_bytes(file)
-    return TaskFile(_decode(content, str(path)), Input(str(path), hashlib.sha256(content).hexdigest()), file.parent)
+    return Blueprint(_decode(content, str(path)), Input(str(path), hashlib.sha256(content).hexdigest()), file.parent)
 
 
 def read_task(text: str, source: Input, base: Path, overrides: Mapping[str, Override]) -> Task:
     """The task a text describes; networks are looked up relative to `base`."""
-    return TaskFile(text, source, base).task(overrides)
+    return Blueprint(text, source, base).task(overrides)
 
 
-class TaskFile:
+class Blueprint:
     """A task file, read once however many tasks are made from it: a sweep makes one for each cell.
 
     Tasks whose parameters differ only where a system starts, or in what is asked of it, share the graph of a step.

@@ -108,7 +108,7 @@ class Backend:
 
     def some(self, mask: Array) -> bool:
         """Whether any entry is true: asked so often of small arrays that the way of asking matters."""
-        return np.count_nonzero(mask) > 0 if self.native else bool(mask.any())
+        return bool(np.count_nonzero(mask) if self.native else mask.any())
 
     def positive(self, x: Array) -> Array:
         """max(x, 0)"""
