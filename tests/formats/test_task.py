@@ -20,7 +20,7 @@ from vernal.engines.check import check, in_range
 from vernal.errors import InputError, Problems
 from vernal.evidence.result import HOLDS, VIOLATED
 from vernal.formats.networks import read_network
-from vernal.formats.task import Override, load, read_task
+from vernal.formats.task import Override, load, open_task, read_task
 from vernal.logic.formula import Always, And, Atom, Bound
 from vernal.logic.task import Input, Task
 from vernal.model import build, builder
@@ -338,6 +338,68 @@ def test_no_damage_to_a_file_escapes_as_something_else(seed: int) -> None:
         text = text[:start] + inserted + text[start + rng.randint(0, 3) :]
     with contextlib.suppress(InputError):
         read_task(text, Input("thermostat.toml", ""), THERMOSTAT.parent, {})
+
+
+# Many tasks from one file ---------------------------------------------------------------------------------------------
+
+SWEPT = """vernal = 1
+[parameters]
+start = 0
+half = "start / 2"
+k = 3
+slope = 1
+twice = "2 * slope"
+[constants]
+drift = "twice + 1"
+[state]
+x = "real"
+[init]
+x = "[half, start]"
+[environment.next]
+x = "x + drift * choose(0, 1)"
+[properties]
+safe = "AX[k] x < 10"
+"""
+
+
+def test_tasks_of_a_file_share_the_step_unless_a_parameter_is_in_it(tmp_path: Path) -> None:
+    file = tmp_path / "swept.toml"
+    file.write_text(SWEPT, encoding="utf-8")
+    tasks = open_task(file)
+    first, elsewhere = tasks.task({}), tasks.task({"start": "4", "k": "5"})
+    assert elsewhere.system.step is first.system.step
+    assert elsewhere.system.init.starts["x"] == Span(Fraction(2), Fraction(4))
+    assert str(elsewhere.properties["safe"]) == "AX[5] (x < 10)"
+    assert elsewhere.parameters["half"] == 2
+    steeper = tasks.task({"slope": "3"})
+    assert steeper.system.step is not first.system.step
+    assert constant(steeper.constants["drift"]) == 7
+    assert tasks.task({"start": "1"}).system.step is first.system.step
+
+
+@pytest.mark.parametrize("given", [{}, {"start": "4"}, {"slope": "-1/3"}, {"k": "1", "start": "2"}, {"start": "8"}])
+def test_a_task_is_the_same_whichever_were_made_before(tmp_path: Path, given: dict[str, Override]) -> None:
+    file = tmp_path / "swept.toml"
+    file.write_text(SWEPT, encoding="utf-8")
+    tasks = open_task(file)
+    for other in ({"start": "1"}, {"slope": "2"}, {"k": "2"}):
+        tasks.task(other)
+    alone, among = load(file, given), tasks.task(given)
+    assert flatten(among.system.step.roots) == flatten(alone.system.step.roots)
+    assert (among.system.init, among.parameters, among.source) == (alone.system.init, alone.parameters, alone.source)
+    assert among.constants == alone.constants
+    assert {n: str(f) for n, f in among.properties.items()} == {n: str(f) for n, f in alone.properties.items()}
+
+
+def test_a_bad_parameter_is_refused_after_good_ones_and_does_no_harm(tmp_path: Path) -> None:
+    file = tmp_path / "swept.toml"
+    file.write_text(SWEPT, encoding="utf-8")
+    tasks = open_task(file)
+    tasks.task({})
+    for bad in ({"k": "-1"}, {"k": "1/2"}, {"start": "-3"}, {"slope": "x"}, {"nobody": "1"}):
+        with pytest.raises(InputError):
+            tasks.task(bad)
+    assert tasks.task({"k": "4"}).parameters["k"] == 4
 
 
 # The builder gives the same graph -------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import decisions, expressions, operators, points
-from vernal.interpret import concrete
+from vernal.interpret import concrete, program
 from vernal.model import build, graph
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function
@@ -212,6 +212,16 @@ def test_a_network_runs_on_the_points_that_select_it(monkeypatch: pytest.MonkeyP
     seen.clear()
     concrete.evaluate([root], {X: np.arange(6.0), Y: np.ones(6), which: np.array([1.0])})
     assert seen == [6]
+
+
+def test_many_points_of_a_branch_go_through_it_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "BLOCK", 4)
+    root, which = selected()
+    chosen = np.arange(30) % 3 % 2  # twenty points of one network, ten of another
+    inputs = {X: np.arange(30.0), Y: np.ones(30), which: chosen.astype(float)}
+    (value,) = concrete.evaluate([root], inputs)
+    expected = (np.arange(30) + 1.0) * (chosen + 1)
+    assert value.tolist() == np.stack([expected, expected + chosen], axis=1).tolist()
 
 
 def test_what_others_need_is_computed_everywhere() -> None:

@@ -112,3 +112,20 @@ def test_memory_is_part_of_the_step() -> None:
 def test_a_network_is_given_as_many_inputs_as_it_takes() -> None:
     with pytest.raises(TypeClash, match="takes 1 inputs, but is given 2"):
         net([[1.0]])(x, x)
+
+
+def test_a_system_that_starts_elsewhere_shares_its_step() -> None:
+    system = System("s", (Variable("x", REAL),), Init({"x": Span(Fraction(0), Fraction(1))}), {"x": b.var("x") * 2})
+    other = system.starting(Init({"x": OneOf((Fraction(3),))}))
+    assert other.step is system.step
+    assert (other.init.starts["x"], other.next) == (OneOf((Fraction(3),)), system.next)
+    assert system.init.starts["x"] == Span(Fraction(0), Fraction(1))
+
+
+def test_what_is_made_of_a_step_is_made_once() -> None:
+    system = System("s", (Variable("x", REAL),), Init({"x": OneOf((Fraction(0),))}), {"x": b.var("x") * 2})
+    made: list[object] = []
+    for _ in range(3):
+        assert system.step.once(lambda step: step.inputs) == (b.var("x"),)
+        assert system.step.once(made.append) is None
+    assert made == [system.step]
