@@ -6,6 +6,7 @@ import pytest
 
 from vernal.model import build as b
 from vernal.model import fold
+from vernal.model.expr import Expr
 from vernal.model.fold import Specialiser, specialise
 
 
@@ -14,7 +15,7 @@ def test_a_specialiser_gives_the_same_again() -> None:
     roots = [b.if_(x < 0, y, y + 1), x + 2]
     remembering = Specialiser()
     for value in (-1, 1, -1):
-        known = {x: b.const(value)}
+        known: dict[Expr, Expr] = {x: b.const(value)}
         assert list(remembering(roots, known)) == specialise(roots, known)
     assert remembering(roots, {x: b.const(-1)}) is remembering(roots, {x: b.const(-1)})
 
