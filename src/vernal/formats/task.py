@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vernal.errors import FileMissing, FormatError, InputError, NameUnknown, ParseError, nearest
-from vernal.formats.places import Path as Place
+from vernal.formats.places import Path as KeyPath
 from vernal.formats.places import Places, scan, toml_error
 from vernal.formats.task_schema import TaskTable, fit
 from vernal.logic.syntax import Source, Syntax
@@ -70,7 +70,7 @@ class Blueprint:
         table.name = table.name or Path(source.file).stem
         self.table = table
         self.names = declare_all(table, self.lost, self.places)
-        self._parsed: dict[Place, tuple[Syntax, Source]] = {}
+        self._parsed: dict[KeyPath, tuple[Syntax, Source]] = {}
         self._shared = Shared.of(document)
 
     def task(self, overrides: Mapping[str, Override]) -> Task:
