@@ -54,6 +54,7 @@ PUBLIC = [
     "sqrt",
     "tan",
     "tanh",
+    "worlds",
 ]
 
 HEAVY = ("numpy", "scipy", "onnx", "h5py", "flint", "matplotlib", "lark", "torch")

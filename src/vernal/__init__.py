@@ -18,8 +18,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from vernal.evidence.trace import Trace
+from vernal.formats.shelf import Shelf
 
 if TYPE_CHECKING:
+    from vernal import worlds
     from vernal.engines.check import check
     from vernal.errors import InputError, MissingExtra, VernalError
     from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result, Verdict
@@ -129,10 +131,13 @@ __all__ = [
     "sqrt",
     "tan",
     "tanh",
+    "worlds",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "worlds":
+        return import_module("vernal.worlds")
     if name not in _HOME:
         raise AttributeError(f"module 'vernal' has no attribute {name!r}")
     module, attribute = _HOME[name]
@@ -150,4 +155,11 @@ def _plot(trace: Trace, file: str | None = None) -> Any:
     return plot_trace(trace, file)
 
 
+def _world(name: str) -> str:
+    from vernal.worlds.library import text
+
+    return text(name)
+
+
+Shelf.find = _world  # formats know no worlds; the package puts them on the shelf
 Trace.plotter = _plot  # evidence knows no drawing; the package plugs it in

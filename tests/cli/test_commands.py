@@ -235,5 +235,7 @@ def test_task_files_validate(tmp_path: Path, capsys: Said) -> None:
     main(["schema", "task"])
     schema = json.loads(capsys.readouterr().out)
     jsonschema.Draft202012Validator(schema).validate(tomllib.loads(ROOM))
+    on_a_world = {"vernal": 1, "world": "cartpole", "agents": {"push": {"policy": "policy.onnx"}}}
+    jsonschema.Draft202012Validator(schema).validate(on_a_world)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.Draft202012Validator(schema).validate({"vernal": 1, "state": {}})

@@ -9,6 +9,7 @@ import pytest
 
 from vernal.errors import TypeClash
 from vernal.model import build as b
+from vernal.model import builder
 from vernal.model.agent import make_agent, output_var
 from vernal.model.expr import Expr, Matrix, Role
 from vernal.model.graph import draws, order, variables
@@ -129,3 +130,16 @@ def test_what_is_made_of_a_step_is_made_once() -> None:
         assert system.step.once(lambda step: step.inputs) == (b.var("x"),)
         assert system.step.once(made.append) is None
     assert made == [system.step]
+
+
+@pytest.mark.parametrize("integer", [False, True])
+def test_a_network_may_hand_on_what_it_sees(integer: bool) -> None:
+    """The sort of its action is that of the observation, known only after the lets that mention it."""
+    made = builder.system(
+        state={"n": builder.integer() if integer else builder.real()},
+        init={"n": 1},
+        agents={"go": builder.agent(Network("same", network_input(1), network_input(1)), lambda s: [s.n], "raw")},
+        lets={"twice": lambda s: 2 * s.go},
+        step=lambda s: {"n": b.if_(s.twice > 2, 0, s.n)},
+    )
+    assert {var.role for var in variables(made.step.roots)} == {Role.STATE}

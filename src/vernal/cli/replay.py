@@ -103,7 +103,8 @@ def compare_networks(file: TraceFile, task: Task) -> None:
         raise Rejected(f"the task reads {len(task.networks)} networks, the trace names {len(recorded)}")
     for (name, sha256), network in zip(recorded, task.networks, strict=True):
         if sha256 != network.sha256:
-            raise Rejected(f"the network {name} has changed since: its hash is not the one recorded")
+            what = name if str(name).startswith("world:") else f"the network {name}"
+            raise Rejected(f"{what} has changed since: its hash is not the one recorded")
 
 
 def formula_of(file: TraceFile, task: Task) -> Formula:

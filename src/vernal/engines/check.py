@@ -144,6 +144,7 @@ def check(
     `{"encoding": "compositional"}` of `milp`. `journal` is a file that lets a killed run resume.
     """
     task = subject if isinstance(subject, Task) else Task(subject)
+    _refuse_open(task.system)
     budget = Budget(timeout, memory, seed=seed, workers=workers)
     if started is not None:
         budget.started = started
@@ -157,6 +158,12 @@ def check(
     with keeping(journal, task, asked.values(), engine, options) as kept:
         answers = {name: ask(task, f, name, engine, kept(budget, f), options) for name, f in asked.items()}
     return answers[None] if formula is not None else answers
+
+
+def _refuse_open(system: System) -> None:
+    if system.open_agents:
+        names = ", ".join(map(repr, system.open_agents))
+        raise InputError(f"nobody acts for {names}: nothing can be verified before every agent has a policy")
 
 
 Keep = Callable[[Budget, Formula], Budget]  # the budget with the formula's entries of the journal, if one is kept

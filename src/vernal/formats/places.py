@@ -62,43 +62,61 @@ class Node:
 class Places:
     """A map from paths such as `("agents", "advisor", "observe", 2)` to positions in a TOML text.
 
-    A path that is not in the text leads to its nearest ancestor that is: a missing key is missing somewhere.
+    A path that is not in the text leads to its nearest ancestor that is: a missing key is missing somewhere. Of a task
+    built on a world, `below` is the map of the world's text: what stands in both, the task says.
     """
 
     text: str
     file: str | None
     root: Node = field(repr=False)
     lines: list[int] = field(repr=False)  # the offset at which each line begins
+    below: Places | None = field(default=None, repr=False)
 
     def key(self, path: Path) -> Position:
         """Line and column, from 1, of the key (an array element has none: of the element)."""
-        return self._position(self._find(path).key)
+        layer = self._layer(path)
+        return layer._position(layer._find(path).key)
 
     def value(self, path: Path) -> Position:
         """Line and column, from 1, of the value; of a table, where it is first mentioned."""
-        return self._position(self._find(path).value)
+        layer = self._layer(path)
+        return layer._position(layer._find(path).value)
 
     def key_place(self, path: Path) -> Place:
         """The key as a Place, for an error message."""
-        last = path[-1] if path and path in self else ""
-        return self._place(self._find(path).key, len(last) if isinstance(last, str) else 1)
+        layer = self._layer(path)
+        last = path[-1] if path and layer._has(path) else ""
+        return layer._place(layer._find(path).key, len(last) if isinstance(last, str) else 1)
 
     def value_place(self, path: Path) -> Place:
         """The value as a Place, for an error message."""
-        node = self._find(path)
+        layer = self._layer(path)
+        node = layer._find(path)
         end = node.scalar.locate(len(node.scalar.text)) if node.scalar else node.value
-        return self._place(node.value, end - node.value + (self.text[node.value : node.value + 1] in {'"', "'"}))
+        quoted = layer.text[node.value : node.value + 1] in {'"', "'"}
+        return layer._place(node.value, end - node.value + quoted)
 
     def source(self, path: Path) -> Source:
         """The value's text for the parser: the contents of a string, or a number as it was written."""
-        scalar = self._find(path).scalar if path in self else None
+        layer = self._layer(path)
+        scalar = layer._find(path).scalar if layer._has(path) else None
         if scalar is None:
             raise KeyError(path)
         locate = scalar.locate
-        return Source(scalar.text, self.file, lambda offset: self._place(locate(offset)))
+        return Source(scalar.text, layer.file, lambda offset: layer._place(locate(offset)))
 
     def __contains__(self, path: object) -> bool:
-        return isinstance(path, tuple) and len(list(self._walk(path))) == len(path) + 1
+        return isinstance(path, tuple) and self._layer(path)._has(path)
+
+    def _layer(self, path: Path) -> Places:
+        """The topmost text that has the path; where none has it, this one."""
+        layer: Places | None = self
+        while layer and not layer._has(path):
+            layer = layer.below
+        return layer or self
+
+    def _has(self, path: Path) -> bool:
+        return len(list(self._walk(path))) == len(path) + 1
 
     def _find(self, path: Path) -> Node:
         *_, last = self._walk(path)

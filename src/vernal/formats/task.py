@@ -2,9 +2,9 @@
 
     task = load("vcas.toml", {"v0": "-22.5"})
 
-The tables are laid against their declared shape (`task_schema`), names are given to their owners (`task_names`), and
-the texts are understood table by table (`task_build`). All problems of a file are reported at once, each at its line
-and column.
+A task may be built on a world (`task_world`). The tables are laid against their declared shape (`task_schema`), names
+are given to their owners (`task_names`), and the texts are understood table by table (`task_build`). All problems of a
+file are reported at once, each at its line and column.
 """
 
 from __future__ import annotations
@@ -20,10 +20,13 @@ from vernal.errors import FileMissing, FormatError, InputError, NameUnknown, Par
 from vernal.formats.places import Path as KeyPath
 from vernal.formats.places import Places, scan, toml_error
 from vernal.formats.task_schema import TaskTable, fit
+from vernal.formats.task_world import give, on_worlds
 from vernal.logic.syntax import Source, Syntax
 from vernal.logic.task import Input, Task
+from vernal.model.network import Network
 
 if TYPE_CHECKING:
+    from vernal.formats.task_agents import Library
     from vernal.formats.task_reader import Reader
 
 MAX_BYTES = 4 * 2**20
@@ -45,9 +48,20 @@ def open_task(path: str | Path) -> Blueprint:
     return Blueprint(_decode(content, str(path)), Input(str(path), hashlib.sha256(content).hexdigest()), file.parent)
 
 
-def read_task(text: str, source: Input, base: Path, overrides: Mapping[str, Override]) -> Task:
-    """The task a text describes; networks are looked up relative to `base`."""
-    return Blueprint(text, source, base).task(overrides)
+def read_task(
+    text: str,
+    source: Input,
+    base: Path,
+    overrides: Mapping[str, Override],
+    policies: Mapping[str, Network] | None = None,
+) -> Task:
+    """The task a text describes; networks are looked up relative to `base`, except the `policies` agents are given."""
+    return Blueprint(text, source, base, policies).task(overrides)
+
+
+def read_tables(text: str, file: str, base: Path) -> tuple[dict[str, Any], Places, list[Input]]:
+    """The tables of a task with those of its worlds below them, where everything stands, and the worlds."""
+    return on_worlds(*_read_toml(text, file), base, _read_toml)
 
 
 class Blueprint:
@@ -56,14 +70,13 @@ class Blueprint:
     Tasks whose parameters differ only where a system starts, or in what is asked of it, share the graph of a step.
     """
 
-    def __init__(self, text: str, source: Input, base: Path) -> None:
+    def __init__(self, text: str, source: Input, base: Path, policies: Mapping[str, Network] | None = None) -> None:
         from vernal.formats.task_build import Shared
         from vernal.formats.task_names import declare_all
 
         self.source, self.base = source, base
-        document = _parse_toml(text, source.file)
-        self.places = scan(text, source.file)
-        _check_version(document, self.places)
+        document, self.places, self.worlds = read_tables(text, source.file, base)
+        self.given = give(document, policies or {})
         table, self.lost, self.problems = fit(document, self.places)
         if table is None:
             raise _together(self.problems, self.places)
@@ -80,9 +93,16 @@ class Blueprint:
         reader = self._reader()
         parameters = _override(reader, self.table, overrides)
         reader.parsed = {path: known for path, known in self._parsed.items() if path not in reader.replaced}
-        task = build_task(reader, self.table, parameters, self.lost, self.base, self.source, self._shared)
+        task = build_task(reader, self.table, parameters, self.lost, self._library(), self.source, self._shared)
         self._parsed.update((path, known) for path, known in reader.parsed.items() if path not in reader.replaced)
         return task
+
+    def _library(self) -> Library:
+        from vernal.formats.task_agents import Library
+
+        library = Library(self.base, self.given)
+        library.inputs.update({world.file: world for world in self.worlds})
+        return library
 
     def _reader(self) -> Reader:
         from vernal.formats.task_reader import Reader
@@ -116,6 +136,14 @@ def _decode(content: bytes, name: str) -> str:
     except UnicodeDecodeError as error:
         message = f"{name}: not a TOML file: byte {error.start} is not UTF-8 text"
         raise FormatError(message) from None
+
+
+def _read_toml(text: str, file: str) -> tuple[dict[str, Any], Places]:
+    """The tables of a text that says it is a task file, and where everything in them stands."""
+    document = _parse_toml(text, file)
+    places = scan(text, file)
+    _check_version(document, places)
+    return document, places
 
 
 def _parse_toml(text: str, file: str) -> dict[str, Any]:

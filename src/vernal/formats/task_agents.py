@@ -31,15 +31,18 @@ BY = Use("by", FIXED | {Owner.STATE, Owner.LET})
 
 
 class Library:
-    """The network files of a task, each read once."""
+    """The network files of a task, each read once; networks that are `given` have no file to read."""
 
-    def __init__(self, base: FilePath) -> None:
+    def __init__(self, base: FilePath, given: Mapping[str, Network] | None = None) -> None:
         self.base = base
+        self.given = given or {}
         self.read: dict[FilePath, Network] = {}
         self.inputs: dict[str, Input] = {}
 
     def network(self, reader: Reader, path: Path, reference: str) -> Network:
         """The network a reference names; what is wrong with its file is said at the reference."""
+        if reference in self.given:
+            return self.given[reference]
         try:
             file = locate(reference, self.base)
             if file not in self.read:

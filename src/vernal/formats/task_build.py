@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from pathlib import Path as FilePath
 from typing import Any, TypeAlias
 
 from vernal.errors import NameUnknown, ParseError, TypeClash, nearest
@@ -104,7 +103,7 @@ def build_task(
     table: TaskTable,
     parameters: Mapping[str, object],
     lost: set[Path],
-    base: FilePath,
+    library: Library,
     source: Input,
     shared: Shared,
 ) -> Task:
@@ -112,7 +111,7 @@ def build_task(
     values: dict[str, Fraction] = read_parameters(reader, parameters)
     key = shared.key(values)
     made = shared.made.get(key)
-    quantities = made.quantities if made else read_quantities(reader, table, base)
+    quantities = made.quantities if made else read_quantities(reader, table, library)
     reader.names.update(quantities.names)
     reader.functions.update(quantities.functions)
     init = read_init(reader, table.init, quantities.state, lost)
@@ -131,11 +130,10 @@ def _system(name: str, init: Init, quantities: Quantities, moves: Dynamics) -> S
     return System(name, tuple(quantities.state.values()), init, moves.next, moves.agents, moves.lets, moves.enabled)
 
 
-def read_quantities(reader: Reader, table: TaskTable, base: FilePath) -> Quantities:
+def read_quantities(reader: Reader, table: TaskTable, library: Library) -> Quantities:
     """Constants, networks and state variables."""
     before = set(reader.names)
     constants = read_constants(reader, table.constants)
-    library = Library(base)
     read_functions(reader, table.networks, library)
     state = read_state(reader, table.state)
     return Quantities(constants, dict(reader.functions), state, library, _added(reader, before))

@@ -56,6 +56,7 @@ class TaskTable(Struct, forbid_unknown_fields=True, kw_only=True):
 
     vernal: Annotated[int, Meta(description="the number 1, the version of the format")]
     name: Text = ""
+    world: Annotated[str, Meta(description="a world by name, or a file of one, as a string")] = ""
     parameters: dict[str, Number] = {}
     constants: dict[str, Expression] = {}
     networks: dict[str, File] = {}

@@ -30,7 +30,7 @@ class Task:
     constants: Mapping[str, Expr] = field(default_factory=dict)
     functions: Mapping[str, Network] = field(default_factory=dict)
     source: Input | None = None
-    networks: tuple[Input, ...] = ()
+    networks: tuple[Input, ...] = ()  # and the worlds it is built on: whatever else was read
 
     @property
     def name(self) -> str:

@@ -147,7 +147,7 @@ def agent(
 
 def action_var(name: str, network: Network, act: str | Sequence[Expr], labels: Sort | None) -> Var:
     """The variable that stands for an agent's action; its sort does not depend on what the agent observes."""
-    return make_agent(name, [without_memory(network)], [0] * network.input_size, act, labels=labels).var
+    return make_agent(name, [without_memory(network)], [network.inputs], act, labels=labels).var
 
 
 def without_memory(network: Network) -> Network:
@@ -189,6 +189,25 @@ def system(
         all_lets,
         enabled(everything) if enabled else build.TRUE,
     )
+
+
+def seat(made: System, name: str, policy: Policy) -> System:
+    """The system with another policy in the place of an agent; what it does has to be of the same kind."""
+    agents = {agent.name: agent for agent in made.agents}
+    if name not in agents:
+        raise NameUnknown(f"there is no agent {name!r}{nearest(name, agents)}")
+    wanted = agents[name].var
+    if policy.act == "argmax" and policy.labels is None and wanted.sort.kind is Kind.ENUM:
+        policy = replace(policy, labels=wanted.sort.labels)
+    lets = {n: let_var(n, x) for n, x in made.lets.items() if not needs_action(x, made.lets)}
+    declared = {variable.name: variable for variable in made.state}
+    visible = Names({**{n: variable.var for n, variable in declared.items()}, **lets})
+    agents[name] = _make(name, _prepare(policy, declared), visible)
+    found = agents[name].var
+    if found != wanted:
+        kinds = f"{wanted.size} of sort {wanted.sort}, not {found.size} of sort {found.sort}"
+        raise TypeClash(f"the action of {name!r} is {kinds}")
+    return replace(made, agents=tuple(agents.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +301,12 @@ def name_draws(lets: Mapping[str, Expr], following: Mapping[str, Expr]) -> tuple
 
     bodies = rewrite([*lets.values(), *following.values()], rename)
     return dict(zip(lets, bodies[: len(lets)], strict=True)), dict(zip(following, bodies[len(lets) :], strict=True))
+
+
+def restart(made: System, init: Mapping[str, Initial]) -> System:
+    """The system with other initial values for some of its variables."""
+    declared = {variable.name: variable for variable in made.state}
+    return made.starting(replace(made.init, starts=_starts({**made.init.starts, **init}, declared)))
 
 
 def _starts(init: Mapping[str, Initial], declared: Mapping[str, Variable]) -> dict[str, Start]:

@@ -18,7 +18,7 @@ from vernal.model.build import TRUE
 from vernal.model.expr import Argmax, Between, Choose, Expr, Role, Var
 from vernal.model.graph import decisions, draws, exclusive, order, substitute
 from vernal.model.network import Network
-from vernal.model.sorts import Sort
+from vernal.model.sorts import INT, REAL, Sort
 
 T = TypeVar("T")
 
@@ -53,6 +53,7 @@ class OneOf:
 
 
 Start = Span | OneOf
+OPEN = "open"  # how an agent acts whose action comes from outside; nothing can be said about such a system
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +85,10 @@ class Agent:
     observe: tuple[Expr, ...]
     networks: tuple[Network, ...]
     select: Expr | None  # which network, by index; None for a single one
-    act: str  # "argmax", "raw" or "expressions"
+    act: str  # "argmax", "raw", "expressions", or OPEN: somebody outside acts
     action: Expr
     slots: tuple[Slot, ...] = ()
+    usual: Expr | None = None  # of an open agent, the action its networks would take
 
     @property
     def var(self) -> Var:
@@ -162,6 +164,11 @@ class System:
         return next(variable for variable in self.state if variable.name == name)
 
     @property
+    def open_agents(self) -> tuple[str, ...]:
+        """The agents somebody outside acts for; about a system that has any nothing can be verified."""
+        return tuple(agent.name for agent in self.agents if agent.act == OPEN)
+
+    @property
     def slots(self) -> tuple[Slot, ...]:
         return tuple(slot for agent in self.agents for slot in agent.slots)
 
@@ -173,7 +180,10 @@ class System:
 def _close(system: System) -> Step:
     """Replace names by what they stand for, in an order in which each needs only earlier ones."""
     named: dict[Expr, Expr] = {build.var(n, x.sort, x.shape, Role.LET): x for n, x in system.lets.items()}
-    named.update({agent.var: agent.action for agent in system.agents})
+    for agent in system.agents:
+        named[agent.var] = agent.action
+        if agent.action.sort == INT:  # handed on from an observation; written before that was known, it is a real
+            named[build.var(agent.name, REAL, agent.action.shape, Role.ACTION)] = agent.action
     closed = _resolve_all(named)
     following = [system.next.get(variable.name, variable.var) for variable in system.state]
     updates = [slot.next for slot in system.slots]

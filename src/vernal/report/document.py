@@ -139,4 +139,9 @@ def _task_schema() -> dict[str, Any]:
     from vernal.formats.task_schema import TaskTable
 
     title = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A Vernal task file (TOML)"}
-    return {**title, **msgspec.json.schema(TaskTable)}
+    made = msgspec.json.schema(TaskTable)
+    tables = made["$defs"]
+    tables["TaskTable"]["required"] = ["vernal"]
+    tables["TaskTable"]["anyOf"] = [{"required": ["state", "init"]}, {"required": ["world"]}]
+    del tables["AgentTable"]["required"]  # a world may say the rest
+    return {**title, **made}
