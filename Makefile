@@ -71,13 +71,16 @@ $(DEV): pyproject.toml | $(BIN)/python
 	@touch $(CORE) $@
 
 # The benchmarks of closed loops need the published networks (VERNAL_DATA).
-.PHONY: bench-vcas bench-frozenlake bench-guarding
+.PHONY: bench-vcas bench-frozenlake bench-guarding bench-worlds
 
 bench-vcas: $(DEV)  ## VerticalCAS by every method, the whole encounter, the map (ARGS="--quick": the table only)
 	$(BIN)/python -m benchmarks.vcas $(ARGS)
 
 bench-frozenlake: $(DEV)  ## the frozen lake, whose ground is a network
 	$(BIN)/vernal sweep benchmarks/frozenlake/frozenlake.toml --over k=1..6 $(ARGS)
+
+bench-worlds: $(DEV)  ## how faithful the worlds are (the lander needs Box2D: pip install 'gymnasium[box2d]')
+	$(BIN)/python -m benchmarks.worlds
 
 bench-guarding: $(DEV)  ## the guarding game of two, three and four agents
 	$(BIN)/vernal sweep benchmarks/guarding/guarding.toml --set n=2 --over start=3,4 --over k=1..6 $(ARGS)
