@@ -11,6 +11,7 @@ import pytest
 
 import vernal as vn
 from vernal.errors import FileMissing, NameUnknown, ParseError, Problems, TypeClash
+from vernal.formats.task import open_task
 from vernal.model.expr import Const, Var
 from vernal.model.system import OneOf, Span
 
@@ -154,6 +155,14 @@ def test_a_changed_world_is_noticed_by_replay(folder: Path, capsys: pytest.Captu
     world.write_text(world.read_text() + "[constants]\ngravity = 9\n")
     assert main(["replay", str(trace)]) == 1
     assert "world:moon.toml has changed since" in "".join(capsys.readouterr())
+
+
+def test_parameters_of_a_world_reach_its_dynamics_in_a_sweep(folder: Path) -> None:
+    """Tasks of one file share what their parameters do not touch; the words of the world count."""
+    written(folder, 'vernal = 1\nworld = "pendulum_bangbang"\n[parameters]\nm = 1\n[constants]\nmass = "m"\n', "m.toml")
+    blueprint = open_task(written(folder, TASK.replace("pendulum_bangbang", "m.toml")))
+    light, heavy, again = (blueprint.task({"m": m}).system for m in (1, 2, 1))
+    assert light.lets == again.lets != heavy.lets
 
 
 def test_a_trace_in_a_world_is_written_and_replays(folder: Path) -> None:
