@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import threading
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -24,8 +26,10 @@ from vernal.logic.progress import on_paths
 from vernal.logic.task import Task
 from vernal.run.budget import Budget
 from vernal.solvers import registry
-from vernal.solvers.base import MilpSolver, Outcome, Status
+from vernal.solvers.base import Milp as LinearProgram
+from vernal.solvers.base import MilpSolver, Outcome, Status, idle
 from vernal.solvers.fake import Fake
+from vernal.solvers.watch import watched
 
 ENCODINGS = ["monolithic", "compositional"]
 
@@ -244,6 +248,40 @@ def test_a_spent_budget_is_said_with_what_was_done() -> None:
     result = Milp().check(question, budget)
     assert result.verdict is UNKNOWN
     assert result.reason == "timeout after 1 s"
+
+
+@pytest.mark.parametrize(("encoding", "workers"), [("monolithic", 1), ("compositional", 1), ("compositional", 2)])
+def test_memory_is_looked_at_while_a_solver_works(encoding: str, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The solver never comes back by itself, and takes the memory only once it is at work."""
+    solver = Hungry()
+    monkeypatch.setattr("vernal.run.budget.resident_gib", lambda: 99.0 if solver.told.is_set() else 0.0)
+    task = read(STEERED)
+    question = Question(task.system, parse_formula(task, CLAIM))
+    budget = Budget(timeout=60, memory=1.5, workers=workers)
+    result = Milp(encoding, solver).check(question, budget)
+    assert (result.verdict, result.reason) == (UNKNOWN, "memory beyond 1.5 GiB")
+
+
+class Hungry(Fake):
+    """A solver that is at work for ever, and has to be told to stop."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told, self.stop = threading.Event(), threading.Event()
+
+    def solve(
+        self,
+        problem: LinearProgram,
+        time_limit: float = float("inf"),
+        target: float | None = None,
+        tick: Callable[[], object] = idle,
+    ) -> Outcome:
+        def work() -> None:
+            self.told.set()
+            self.stop.wait(60)
+
+        watched(work, self.stop.set, time_limit, tick)
+        return Outcome(Status.LIMIT, said="it was never told to stop")
 
 
 def test_margin_zero_is_refuted_exactly() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.solvers.programs import INFINITE, knapsack, milp
+from vernal.errors import Stopped
 from vernal.solvers import registry
 from vernal.solvers.base import Milp, MilpSolver, Status, violation
 from vernal.solvers.watch import watched
@@ -84,6 +85,16 @@ def test_a_limit_is_a_limit(solver: MilpSolver) -> None:
     assert outcome.status is Status.LIMIT
 
 
+def test_a_tick_ends_the_solve(solver: MilpSolver) -> None:
+    """As a limit on memory does, at which the time is not up yet."""
+
+    def full() -> None:
+        raise Stopped("memory beyond 1 GiB")
+
+    with pytest.raises(Stopped, match="memory"):
+        solver.solve(knapsack(200, 30), time_limit=60, tick=full)
+
+
 def test_a_target_is_enough(solver: MilpSolver) -> None:
     problem = knapsack(60, 10)
     outcome = solver.solve(problem, time_limit=20, target=100.0)
@@ -128,12 +139,23 @@ def test_an_error_of_the_library_is_an_error_here() -> None:
 def test_an_interruption_stops_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     told = threading.Event()
 
-    def interrupted(thread: threading.Thread, seconds: float) -> None:
+    def interrupted(thread: threading.Thread, seconds: float, tick: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("vernal.solvers.watch._wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         watched(lambda: told.wait(30), told.set, float("inf"))
+    assert told.is_set()
+
+
+def test_a_limit_stops_the_library() -> None:
+    told = threading.Event()
+
+    def full() -> None:
+        raise Stopped("memory beyond 1 GiB")
+
+    with pytest.raises(Stopped):
+        watched(lambda: told.wait(30), told.set, float("inf"), full)
     assert told.is_set()
 
 

@@ -141,7 +141,7 @@ class Solving:
     def _solve(self, problem: Milp) -> Outcome:
         self.budget.check()
         self.tally.count(problem)
-        return self.solver.solve(problem, self.budget.left, ENOUGH)
+        return self.solver.solve(problem, self.budget.left, ENOUGH, self.budget.check)
 
     def _lift(self, found: Found, point: Floats) -> Answer:
         """The point as an exact path that refutes the goal; polished by a linear program if it is not one yet."""

@@ -7,6 +7,7 @@ there is no point: "infeasible or unbounded" and a limit that was reached do not
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
@@ -18,6 +19,10 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 FEASIBILITY = 1e-9  # the tolerance solvers are asked for: by how much a row, bound or integrality may be missed
+
+
+def idle() -> None:
+    """Nobody wants to be asked."""
 
 
 class Status(Enum):
@@ -88,10 +93,17 @@ class MilpSolver(Protocol):
     requires: tuple[str, ...]  # the modules it imports
     can: Capabilities
 
-    def solve(self, problem: Milp, time_limit: float = float("inf"), target: float | None = None) -> Outcome:
+    def solve(
+        self,
+        problem: Milp,
+        time_limit: float = float("inf"),
+        target: float | None = None,
+        tick: Callable[[], object] = idle,
+    ) -> Outcome:
         """Solve within the time limit (seconds), on one thread; back at most about two seconds after it.
 
         A point whose objective reaches the target is good enough: the solve may end there, as OPTIMAL or LIMIT.
+        `tick` is called several times a second and may end the solve by raising.
         """
         ...
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from vernal.solvers.base import Capabilities, Milp, Outcome, Status
+from vernal.solvers.base import Capabilities, Milp, Outcome, Status, idle
 
 Answer = Outcome | Callable[[Milp], Outcome]
 
@@ -21,7 +21,13 @@ class Fake:
         self.asked: list[Milp] = []
         self.time_limits: list[float] = []
 
-    def solve(self, problem: Milp, time_limit: float = float("inf"), target: float | None = None) -> Outcome:
+    def solve(
+        self,
+        problem: Milp,
+        time_limit: float = float("inf"),
+        target: float | None = None,
+        tick: Callable[[], object] = idle,
+    ) -> Outcome:
         self.asked.append(problem)
         self.time_limits.append(time_limit)
         answer = self.answers.pop(0) if self.answers else Outcome(Status.UNKNOWN, said="nothing left to say")

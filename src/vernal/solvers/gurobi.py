@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import gurobipy
 import numpy as np
 from gurobipy import GRB
 
-from vernal.solvers.base import FEASIBILITY, Capabilities, Floats, Milp, Outcome, Status
+from vernal.solvers.base import FEASIBILITY, Capabilities, Floats, Milp, Outcome, Status, idle
 from vernal.solvers.watch import watched
 
 STATUS = {
@@ -39,15 +40,23 @@ class Gurobi:
     requires: tuple[str, ...] = ("gurobipy",)
     can = Capabilities(integers=True, incremental=True)
 
-    def solve(self, problem: Milp, time_limit: float = float("inf"), target: float | None = None) -> Outcome:
+    def solve(
+        self,
+        problem: Milp,
+        time_limit: float = float("inf"),
+        target: float | None = None,
+        tick: Callable[[], object] = idle,
+    ) -> Outcome:
         try:
             with gurobipy.Env(params={"OutputFlag": 0}) as env, gurobipy.Model(env=env) as model:
-                return _solve(model, problem, time_limit, target)
+                return _solve(model, problem, time_limit, target, tick)
         except gurobipy.GurobiError as error:  # no licence, or a program beyond the licence's size
             return Outcome(Status.ERROR, said=str(error))
 
 
-def _solve(model: gurobipy.Model, problem: Milp, time_limit: float, target: float | None) -> Outcome:
+def _solve(
+    model: gurobipy.Model, problem: Milp, time_limit: float, target: float | None, tick: Callable[[], object]
+) -> Outcome:
     parameters = {"Threads": 1, "FeasibilityTol": FEASIBILITY, "OptimalityTol": FEASIBILITY, "IntFeasTol": FEASIBILITY}
     if math.isfinite(time_limit):
         parameters["TimeLimit"] = max(time_limit, 0.0)
@@ -56,7 +65,7 @@ def _solve(model: gurobipy.Model, problem: Milp, time_limit: float, target: floa
     for name, value in parameters.items():
         model.setParam(name, value)
     columns = _fill(model, problem)
-    if not watched(model.optimize, model.terminate, time_limit):
+    if not watched(model.optimize, model.terminate, time_limit, tick):
         return Outcome(Status.LIMIT, said="did not stop in time")
     status = STATUS.get(model.Status, Status.UNKNOWN)
     if model.SolCount == 0 or status is Status.INFEASIBLE:

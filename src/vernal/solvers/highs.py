@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import highspy
 import numpy as np
 
-from vernal.solvers.base import FEASIBILITY, Capabilities, Floats, Milp, Outcome, Status
+from vernal.solvers.base import FEASIBILITY, Capabilities, Floats, Milp, Outcome, Status, idle
 from vernal.solvers.watch import watched
 
 STATUS = {  # by name: not every version knows all of them
@@ -41,14 +42,20 @@ class Highs:
     requires: tuple[str, ...] = ("highspy",)
     can = Capabilities(integers=True, incremental=True)
 
-    def solve(self, problem: Milp, time_limit: float = float("inf"), target: float | None = None) -> Outcome:
+    def solve(
+        self,
+        problem: Milp,
+        time_limit: float = float("inf"),
+        target: float | None = None,
+        tick: Callable[[], object] = idle,
+    ) -> Outcome:
         highs = highspy.Highs()
         for option, value in _options(time_limit, target).items():
             highs.setOptionValue(option, value)
         highs.HandleUserInterrupt = True
         if highs.passModel(_model(problem)) == highspy.HighsStatus.kError:
             return Outcome(Status.ERROR, said="the program was refused")
-        if not watched(highs.run, highs.cancelSolve, time_limit):
+        if not watched(highs.run, highs.cancelSolve, time_limit, tick):
             return Outcome(Status.LIMIT, said="did not stop in time")
         return _outcome(highs)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 from pyscipopt import Expr, Model, Variable, quicksum
 
-from vernal.solvers.base import FEASIBILITY, Capabilities, Floats, Milp, Outcome, Status
+from vernal.solvers.base import FEASIBILITY, Capabilities, Floats, Milp, Outcome, Status, idle
 from vernal.solvers.watch import watched
 
 STATUS = {
@@ -39,7 +40,13 @@ class Scip:
     requires: tuple[str, ...] = ("pyscipopt",)
     can = Capabilities(integers=True, incremental=False)
 
-    def solve(self, problem: Milp, time_limit: float = float("inf"), target: float | None = None) -> Outcome:
+    def solve(
+        self,
+        problem: Milp,
+        time_limit: float = float("inf"),
+        target: float | None = None,
+        tick: Callable[[], object] = idle,
+    ) -> Outcome:
         model, columns = _model(problem)
         model.setParam("numerics/feastol", FEASIBILITY)
         model.setParam("numerics/dualfeastol", FEASIBILITY)
@@ -48,7 +55,7 @@ class Scip:
             model.setParam("limits/time", max(time_limit, 0.0))
         if target is not None:
             model.setParam("limits/primal", target)
-        if not watched(model.optimizeNogil, model.interruptSolve, time_limit):
+        if not watched(model.optimizeNogil, model.interruptSolve, time_limit, tick):
             return Outcome(Status.LIMIT, said="did not stop in time")
         said = model.getStatus()
         status = STATUS.get(said, Status.UNKNOWN)

@@ -6,15 +6,21 @@ import math
 import threading
 from collections.abc import Callable
 
+from vernal.solvers.base import idle
+
 PATIENCE = 0.5  # seconds a library may run beyond its own time limit before it is told to stop
+TURN = 0.1  # seconds between two looks at what the solve uses
 FAREWELL = 0.7  # seconds it then has to come back
 
 
-def watched(work: Callable[[], object], stop: Callable[[], object], time_limit: float) -> bool:
+def watched(
+    work: Callable[[], object], stop: Callable[[], object], time_limit: float, tick: Callable[[], object] = idle
+) -> bool:
     """Run the work; whether it came back. The library has to release the interpreter lock while it works.
 
-    An interruption of the program (Ctrl-C) stops the library, too, and is passed on. What does not come back is left to
-    run out in the background: its results are not looked at.
+    `tick` is called meanwhile. What it raises (a limit on memory, say) stops the library and is passed on, as is an
+    interruption of the program (Ctrl-C). What does not come back is left to run out in the background: its results are
+    not looked at.
     """
     failure: list[BaseException] = []
 
@@ -27,7 +33,7 @@ def watched(work: Callable[[], object], stop: Callable[[], object], time_limit: 
     thread = threading.Thread(target=guarded, daemon=True)
     thread.start()
     try:
-        _wait(thread, time_limit + PATIENCE)
+        _wait(thread, time_limit + PATIENCE, tick)
         if thread.is_alive():
             stop()
             thread.join(FAREWELL)
@@ -40,9 +46,10 @@ def watched(work: Callable[[], object], stop: Callable[[], object], time_limit: 
     return not thread.is_alive()
 
 
-def _wait(thread: threading.Thread, seconds: float) -> None:
-    """Join in short turns, so that a signal is heard."""
-    for _ in range(math.ceil(min(seconds, 1e9) / 0.2) if math.isfinite(seconds) else 2**60):
-        thread.join(0.2)
+def _wait(thread: threading.Thread, seconds: float, tick: Callable[[], object]) -> None:
+    """Join in short turns, so that a signal is heard and a limit is seen."""
+    for _ in range(math.ceil(min(seconds, 1e9) / TURN) if math.isfinite(seconds) else 2**60):
+        thread.join(TURN)
         if not thread.is_alive():
             return
+        tick()
