@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -213,3 +214,10 @@ def test_no_path_of_somebodys_machine() -> None:
             if MACHINE_PATH.search(line)
         ]
     )
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make here")
+def test_help_lists_every_target() -> None:
+    said = subprocess.run(["make", "-s", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    documented = re.findall(r"^([\w-]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert [line.split()[1] for line in said.splitlines()] == documented
