@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from dataclasses import replace
 from fractions import Fraction
 
@@ -11,14 +12,17 @@ import pytest
 
 from tests.cases import CASES, Case
 from tests.loops import disturbed_loop, formula
-from vernal.engines.base import Question
+from tests.systems import make
+from vernal.engines.base import Question, unknown
 from vernal.engines.check import ask, find_engine, parse_formula
 from vernal.engines.outcomes import combined, result_data, result_of
 from vernal.engines.parts import PARTS, check_parts, divided, slices
 from vernal.engines.paths import Paths
+from vernal.errors import Stopped
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result
 from vernal.logic.task import Task
 from vernal.model import build
+from vernal.model.system import Span
 from vernal.reduce.initial import Box, initial_boxes
 from vernal.run.budget import Budget
 from vernal.run.executor import Finished
@@ -80,6 +84,47 @@ def test_of_parts_that_hold_the_least_margin_counts() -> None:
     all_together = combined(question, "paths", parts)
     assert (all_together.margin, all_together.statistics) == (1.0, {"pieces": 6, "mode": "x"})
     assert combined(question, "paths", [*parts, replace(parts[0], margin=None)]).margin is None
+
+
+def waiting(question: Question, budget: Budget) -> Result:
+    """An engine that is stopped by the time, having proven the more steps the smaller its starts are."""
+    while budget.left > 0:
+        time.sleep(0.01)
+    start = question.system.init.starts["x"]
+    assert isinstance(start, Span)
+    return unknown(question, "paths", "timeout", proven_steps=9 - int(start.upper))
+
+
+def test_when_the_time_is_up_what_all_parts_have_proven_is_said() -> None:
+    task = Task(make({"x": (0, 4)}, {"x": build.var("x") * 1}))
+    question = Question(task.system, parse_formula(task, "G[0,9] x <= 4"))
+    result = check_parts(question, Budget(timeout=0.5, workers=4), "paths", waiting)
+    assert (result.verdict, result.proven_steps) == (UNKNOWN, 5)
+    assert result.statistics["parts"] == 4
+
+
+def test_of_parts_that_nobody_began_nothing_is_proven() -> None:
+    task = Task(make({"x": (0, 4)}, {"x": build.var("x") * 1}))
+    question = Question(task.system, parse_formula(task, "G[0,9] x <= 4"))
+    result = check_parts(question, Budget(timeout=0.3, workers=2), "paths", waiting)
+    assert (result.verdict, result.proven_steps) == (UNKNOWN, None)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_stopped_in_exact_arithmetic_it_says_what_the_batches_have_proven(
+    workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Margin zero is met at step 3: up to there bounds are enough."""
+    x = build.var("x")
+    task = Task(make({"x": (0, Fraction(1, 10))}, {"x": build.minimum(x + Fraction(1, 10), Fraction(4, 10))}))
+
+    def full(question: Question, budget: Budget, engine: str) -> Result:
+        raise Stopped("memory beyond 1 GiB")
+
+    monkeypatch.setattr("vernal.engines.exact_paths.decide", full)
+    asked = parse_formula(task, "AG[0,5] x <= 0.4")
+    result = ask(task, asked, None, "paths", Budget(timeout=60, workers=workers))
+    assert (result.verdict, result.reason, result.proven_steps) == (UNKNOWN, "memory beyond 1 GiB", 2)
 
 
 def test_slices_cover_the_box() -> None:

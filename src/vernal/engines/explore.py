@@ -64,7 +64,7 @@ class Outcome:
     trace: Trace | None = None
     open: list[Box] = field(default_factory=list)
     statistics: dict[str, int | float | str] = field(default_factory=dict)
-    steps: int = -1  # the last position that every path has passed
+    passed: int = -1  # the last position up to which no path is in doubt
     margin: float = np.inf  # a lower bound of the claim's margin, minus infinity where it is none of one position
 
 
@@ -94,7 +94,7 @@ class Explorer:
         self.after: dict[Key, list[Pieces]] = {}
         self.widths = np.zeros(0)
         self.left: set[tuple[tuple[Ends, ...], ...]] = set()
-        self.outcome.open, self.outcome.steps = [], -1
+        self.outcome.open = []
         for index, box in enumerate(boxes):
             self._enter(index, box)
 
@@ -170,7 +170,8 @@ class Explorer:
                     return self.outcome
             self._count("pieces", total)
             self.frontier = self.after
-            self.outcome.steps = t
+            if not self.outcome.open:  # boxes that an earlier round has closed are closed for good
+                self.outcome.passed = max(self.outcome.passed, t)
         return self.outcome
 
     def _merged(self, batches: Sequence[Pieces]) -> Pieces:

@@ -42,7 +42,7 @@ def check_parts(question: Question, budget: Budget, engine: str, answer: Answer,
                 if result.verdict is VIOLATED:
                     break
     except Stopped as stop:
-        return unknown(question, engine, stop.reason, statistics=summed(results))
+        return unknown(question, engine, stop.reason, statistics=summed(results))  # some part is not proven at all
     return combined(question, engine, results)
 
 

@@ -71,7 +71,10 @@ class Paths:
         if outcome.trace is not None:
             return self._violated(question, outcome.trace, outcome)
         if outcome.open:
-            settled = self._settle(question, outcome.open, budget)
+            try:
+                settled = self._settle(question, outcome.open, budget)
+            except Stopped as stop:
+                return self._stopped(question, outcome, stop.reason)
             if settled is not None:
                 return replace(settled, statistics={**outcome.statistics, **settled.statistics})
         margin = max(outcome.margin, 0.0) if not outcome.open and np.isfinite(outcome.margin) else None
@@ -122,9 +125,9 @@ class Paths:
         )
 
     def _stopped(self, question: Question, outcome: Outcome, reason: str) -> Result:
-        """What was proven before a limit: of a claim about every step, the steps that were finished."""
+        """What was proven before a limit: of a claim about every step, the steps up to which no path is in doubt."""
         proven = None
-        if isinstance(question.formula, Always) and not outcome.open:
-            steps = outcome.steps - (horizon(question.formula.arg) or 0)
+        if isinstance(question.formula, Always):
+            steps = outcome.passed - (horizon(question.formula.arg) or 0)
             proven = steps if steps >= question.formula.bound.lower else None
         return unknown(question, self.name, reason, proven_steps=proven, statistics=outcome.statistics)

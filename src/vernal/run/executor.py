@@ -25,6 +25,7 @@ from vernal.run.worker import Job, Worker, signals_held, together_gib
 
 PULSE = 0.1  # seconds between two looks at the clock
 WEIGHED = 0.5  # seconds between two looks at the memory
+FAREWELL = 0.5  # seconds in which workers may tell what they know when the time is up
 SHORT, LARGEST = 0.25, 64  # seconds of a worker's life below which the next ones get more sub-problems; at most so many
 
 
@@ -115,7 +116,17 @@ class _Crew:
             ready = wait([member.ear for member in self.members], min(PULSE, max(self.budget.left, 0.0)))
             for member in [member for member in self.members if member.ear in ready]:
                 yield from self._listen(member)
-            self._check()
+            if self.budget.left <= 0:
+                yield from self._last_words()
+            if self.members:
+                self._check()
+
+    def _last_words(self) -> Iterator[Finished]:
+        """The time is up for the workers, too: what each of them has proven by then is worth a moment."""
+        until = time.monotonic() + FAREWELL
+        while self.members and (ready := wait([member.ear for member in self.members], until - time.monotonic())):
+            for member in [member for member in self.members if member.ear in ready]:
+                yield from self._listen(member)
 
     def disband(self) -> None:
         for member in self.members:  # all of them first: none goes on while others are waited for
