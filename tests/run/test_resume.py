@@ -16,14 +16,15 @@ import pytest
 
 from tests.run.samples import corridor
 from vernal.cli.main import main
+from vernal.engines.check import ask
 
 VCAS = Path(__file__).parents[2] / "examples" / "vcas" / "vcas.toml"
 COMPOSITIONAL = ("--engine", "milp", "--encoding", "compositional")
 Said = pytest.CaptureFixture[str]
 
 
-def start(*arguments: str | Path) -> subprocess.Popen[bytes]:
-    words = [sys.executable, "-m", "vernal", "check", *map(str, arguments)]
+def start(*arguments: str | Path, command: str = "check") -> subprocess.Popen[bytes]:
+    words = [sys.executable, "-m", "vernal", command, *map(str, arguments)]
     return subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
@@ -161,3 +162,92 @@ def test_workers_end_with_the_run(tmp_path: Path, number: int, code: int) -> Non
     os.kill(run.pid, number)
     assert run.wait() == code
     wait_for(lambda: not any(map(is_running, last)))
+
+
+# Sweeps ---------------------------------------------------------------------------------------------------------------
+
+GRID: list[str | Path] = [VCAS, "-p", "safe", "--over", "v0=-19.5,-22.5", "--over", "k=1..6"]
+
+
+def rows(arguments: Sequence[str | Path], folder: Path) -> list[dict[str, Any]]:
+    """The cells of a sweep to the end, without the time they took."""
+    output = folder / "rows.json"
+    assert main(["sweep", *map(str, arguments), "--json", str(output)]) == 0
+    found: list[dict[str, Any]] = json.loads(output.read_text())["rows"]
+    return [{name: value for name, value in row.items() if name != "seconds"} for row in found]
+
+
+def test_a_killed_sweep_resumes_cell_by_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = tmp_path / "j"
+    run = start(*GRID, "--journal", journal, command="sweep")
+    wait_for(lambda: lines(journal) >= 3)
+    run.kill()
+    run.wait()
+    finished = lines(journal)
+    assert 3 <= finished < 12
+    asked: list[object] = []
+
+    def counted(*arguments: Any) -> Any:
+        asked.append(arguments)
+        return ask(*arguments)
+
+    monkeypatch.setattr("vernal.engines.check.ask", counted)
+    resumed = rows([*GRID, "--journal", journal], tmp_path)
+    assert len(asked) == 12 - finished
+    assert len(set(keys(journal))) == len(keys(journal)) == 12
+    assert resumed == rows(GRID, tmp_path)
+
+
+def test_a_finished_sweep_gives_the_same_table(tmp_path: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ["sweep", *map(str, GRID), "--journal", str(tmp_path / "j")]
+    assert main(asked) == 0
+    table = capsys.readouterr().out
+    with open(tmp_path / "j", "ab") as file:
+        file.write(b'{"journal":1,"task":"to')  # torn by a kill
+    monkeypatch.setattr("vernal.engines.check.ask", lambda *arguments: pytest.fail("this cell was finished"))
+    assert main(asked) == 0
+    assert capsys.readouterr().out == table
+    assert lines(tmp_path / "j") == 12
+
+
+def test_a_sweep_over_more_values_goes_on(tmp_path: Path) -> None:
+    journal = tmp_path / "j"
+    asked: list[str | Path] = [VCAS, "-p", "safe", "--journal", journal]
+    assert [row["verdict"] for row in rows([*asked, "--over", "k=1..2"], tmp_path)] == ["holds"] * 2
+    assert len(rows([*asked, "--over", "k=1..4"], tmp_path)) == 4
+    assert lines(journal) == 4
+
+
+def test_a_journal_of_another_sweep_is_bad_input(tmp_path: Path, capsys: Said) -> None:
+    journal = str(tmp_path / "j")
+    asked = ["sweep", str(VCAS), "-p", "safe", "--over", "k=1..2", "--journal", journal]
+    assert main(asked) == 0
+    capsys.readouterr()
+    for more, said in (
+        (["--set", "v0=-20"], "another task"),
+        (["--over", "v0=-20"], "another task"),
+        (["--engine", "bounds"], "a sweep by auto"),
+    ):
+        assert main([*asked, *more]) == 2
+        assert said in capsys.readouterr().err
+    assert main(["check", str(VCAS), "--journal", journal]) == 2
+
+
+def test_a_violation_of_a_cell_is_replayed(tmp_path: Path, capsys: Said) -> None:
+    journal = tmp_path / "j"
+    asked = ["sweep", str(VCAS), "-p", "safe", "--over", "k=3", "--set", "v0=-22.5", "--journal", str(journal)]
+    assert main(asked) == 0
+    honest = journal.read_text()
+    assert honest.count('"CL1500"') > 0
+    journal.write_text(honest.replace('"CL1500"', '"COC"'))
+    capsys.readouterr()
+    assert main(asked) == 2
+    assert "does not replay" in capsys.readouterr().err
+
+
+def test_what_is_unknown_is_asked_again(tmp_path: Path) -> None:
+    journal = tmp_path / "j"
+    asked: list[str | Path] = [VCAS, "-p", "safe", "--over", "k=3", "--journal", journal]
+    assert main(["sweep", *map(str, asked), "--memory", "0.001"]) == 5
+    assert lines(journal) == 0
+    assert [row["verdict"] for row in rows(asked, tmp_path)] == ["holds"]

@@ -17,21 +17,14 @@ from vernal.cli.clock import started
 from vernal.cli.interrupt import exit_code
 from vernal.cli.options import (
     Asked,
-    EncodingName,
-    EngineName,
-    JournalFile,
     Json,
     Limits,
-    Memory,
     Properties,
     Quiet,
-    Seed,
     Settings,
-    SolverName,
     Specs,
     TaskFile,
-    Timeout,
-    Workers,
+    limited,
     overrides,
     questions,
 )
@@ -60,18 +53,14 @@ def register(app: typer.Typer) -> None:
     app.command("check", short_help="Check the properties of a task.", epilog=EXAMPLES)(check)
 
 
+@limited
 def check(
     task: TaskFile,
     property: Properties = None,
     spec: Specs = None,
     set: Settings = None,
-    engine: EngineName = "auto",
-    solver: SolverName = None,
-    encoding: EncodingName = None,
-    timeout: Timeout = None,
-    memory: Memory = None,
-    workers: Workers = 1,
-    seed: Seed = 0,
+    *,
+    limits: Limits,
     json: Json = None,
     trace: Annotated[
         Path | None,
@@ -84,17 +73,17 @@ def check(
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE.html", help="Write a report: verdicts, traces and plots.")
     ] = None,
-    journal: JournalFile = None,
     quiet: Quiet = False,
 ) -> None:
     """Check properties of a task: holds, violated with a trace, or unknown with the reason.
 
     Without --property and --spec every property of the task is checked, in order.
     """
+    from vernal.engines.journals import refuse_journal
     from vernal.formats.task import load
 
-    limits = Limits(engine, timeout, memory, workers, seed, solver, encoding, journal)
-    limits.check()
+    if limits.journal is not None:
+        refuse_journal(limits.engine, limits.options)
     writable(json, trace, report)
     loaded = load(task, overrides(set))
     outputs = Outputs(json, trace, report, quiet)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -78,7 +80,7 @@ JournalFile = Annotated[
     typer.Option(
         "--journal",
         metavar="FILE",
-        help="Write down finished parts of the work; the same command resumes (auto, paths, milp compositional).",
+        help="Write down what is finished, parts of a question or cells of a sweep; the same command resumes.",
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", metavar="N", help="The same seed gives the same run.")]
@@ -95,14 +97,14 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Verdicts only: no pr
 class Limits:
     """How a question is to be answered: by which engine, and with what."""
 
-    engine: str = "auto"
-    timeout: float | None = None
-    memory: float | None = None
-    workers: int = 1
-    seed: int = 0
-    solver: str | None = None
-    encoding: str | None = None
-    journal: Path | None = None
+    engine: EngineName = "auto"
+    solver: SolverName = None
+    encoding: EncodingName = None
+    timeout: Timeout = None
+    memory: Memory = None
+    workers: Workers = 1
+    seed: Seed = 0
+    journal: JournalFile = None
 
     @property
     def options(self) -> dict[str, str]:
@@ -124,10 +126,6 @@ class Limits:
             from vernal.engines.check import find_engine
 
             find_engine(self.engine, self.options)
-        if self.journal is not None:
-            from vernal.engines.journals import refuse_journal
-
-            refuse_journal(self.engine, self.options)
 
     def budget(self, started: float, progress: Progress) -> Budget:
         """The budget of one question whose clock started then."""
@@ -136,6 +134,23 @@ class Limits:
         return Budget(
             self.timeout, self.memory, started=started, progress=progress, seed=self.seed, workers=self.workers
         )
+
+
+def limited(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with a parameter `limits`, as the command line has it: every field an option of its own."""
+    own = inspect.signature(command, eval_str=True)
+    theirs = inspect.signature(Limits, eval_str=True).parameters.values()
+    options = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in theirs]
+    parameters = [one for name, entry in own.parameters.items() for one in (options if name == "limits" else [entry])]
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        limits = Limits(**{entry.name: given.pop(entry.name) for entry in fields(Limits)})
+        limits.check()
+        command(**given, limits=limits)
+
+    run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return run
 
 
 @dataclass(frozen=True, slots=True)

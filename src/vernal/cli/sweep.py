@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,20 +18,14 @@ from vernal.cli import exits
 from vernal.cli.check import page_width
 from vernal.cli.interrupt import exit_code
 from vernal.cli.options import (
-    EncodingName,
-    EngineName,
     Json,
     Limits,
-    Memory,
     Properties,
     Quiet,
-    Seed,
     Settings,
-    SolverName,
     Specs,
     TaskFile,
-    Timeout,
-    Workers,
+    limited,
     overrides,
     questions,
 )
@@ -39,6 +34,7 @@ from vernal.cli.stream import put, writable, write
 from vernal.errors import InputError, VernalError
 
 if TYPE_CHECKING:
+    from vernal.engines.journals import Recall
     from vernal.evidence.result import Result
     from vernal.formats.task import Blueprint
     from vernal.logic.task import Task
@@ -64,6 +60,7 @@ def register(app: typer.Typer) -> None:
     app.command("sweep", short_help="Check every combination of parameter values.", epilog=EXAMPLES)(sweep)
 
 
+@limited
 def sweep(
     task: TaskFile,
     over: Annotated[
@@ -72,13 +69,8 @@ def sweep(
     property: Properties = None,
     spec: Specs = None,
     set: Settings = None,
-    engine: EngineName = "auto",
-    solver: SolverName = None,
-    encoding: EncodingName = None,
-    timeout: Timeout = None,
-    memory: Memory = None,
-    workers: Workers = 1,
-    seed: Seed = 0,
+    *,
+    limits: Limits,
     json: Json = None,
     csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the cells as CSV.")] = None,
     quiet: Quiet = False,
@@ -86,8 +78,6 @@ def sweep(
     """Check every combination of parameter values and print the table."""
     from vernal.formats.task import open_task
 
-    limits = Limits(engine, timeout, memory, workers, seed, solver, encoding)
-    limits.check()
     writable(json, csv)
     grid = Grid([parse_over(text) for text in over])
     fixed = overrides(set)
@@ -196,11 +186,15 @@ class Sweep:
 
     def go(self) -> int:
         """Every cell; an interruption or a bad cell ends the sweep, not what was found so far."""
-        with Live("sweep", quiet=self.quiet) as live:
+        from vernal.engines.journals import keeping_cells
+
+        assert self.base is not None
+        kept = keeping_cells(self.limits.journal, self.base, self.limits.engine, self.limits.options)
+        with Live("sweep", quiet=self.quiet) as live, kept as recall:
             try:
                 for done, point in enumerate(self.grid.points()):
                     live(_where(point), done / self.grid.size)
-                    self.cell(point)
+                    self.cell(point, recall)
             except KeyboardInterrupt as interrupt:
                 return exit_code(interrupt)
             except InputError as error:
@@ -208,17 +202,18 @@ class Sweep:
         verdicts = {cell.result.verdict.value for cell in self.cells}
         return exits.UNDECIDED if "unknown" in verdicts else exits.OK
 
-    def cell(self, point: dict[str, str]) -> None:
+    def cell(self, point: dict[str, str], recall: Recall) -> None:
         """One combination: the task is made with these values, and its clock starts now."""
+        from vernal.engines.base import Question
         from vernal.engines.check import ask
 
+        engine, options = self.limits.engine, self.limits.options
         started = time.monotonic()
         task = self.tasks.task(self.fixed | point)
-        for question in questions(task, self.properties, self.specs):
+        for asked in questions(task, self.properties, self.specs):
             budget = self.limits.budget(started, lambda message, fraction: None)
-            self.keep(
-                task, point, ask(task, question.formula, question.name, self.limits.engine, budget, self.limits.options)
-            )
+            work = partial(ask, task, asked.formula, asked.name, engine, budget, options)
+            self.keep(task, point, recall(task, Question(task.system, asked.formula, asked.name), work))
 
     def keep(self, task: Task, point: dict[str, str], result: Result) -> None:
         from vernal.report.document import Row

@@ -55,7 +55,7 @@ def verify(
     from vernal.formats.vnnlib_model import load_model
     from vernal.formats.vnnlib_verify import verify as answer_query
 
-    limits = Limits(engine, timeout, memory, workers, seed)
+    limits = Limits(engine, timeout=timeout, memory=memory, workers=workers, seed=seed)
     limits.check()
     read = read_query(query)
     model = load_model(read, network_file(read, network or ()))

@@ -1,15 +1,21 @@
-"""Which questions keep a journal, and what makes two of them the same."""
+"""Which questions keep a journal, and what makes two of them the same; and the journal of a sweep, cell by cell."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
+from vernal.engines.base import Question
+from vernal.engines.outcomes import reading, result_data, result_of
 from vernal.errors import InputError
+from vernal.evidence.result import UNKNOWN, Result
 from vernal.logic.formula import Formula
 from vernal.logic.task import Task
-from vernal.run.journal import Journal, Subject, task_digest
+from vernal.run.executor import Finished
+from vernal.run.journal import Entries, Journal, Subject, task_digest
 
 KEEPERS = ("auto", "milp", "paths")
 
@@ -27,9 +33,47 @@ def open_journal(
 ) -> Journal:
     """The journal of these questions: a new one, or what an earlier run of the same questions has left."""
     refuse_journal(engine, options)
+    return Journal(Path(file), Subject(_digest(task), _said(engine, options), frozenset(map(str, formulas))))
+
+
+def _digest(task: Task) -> str:
     if task.source is None:
         raise InputError("a journal tells tasks apart by their files; this task was read from none")
-    digest = task_digest(task.source.sha256, task.parameters, (network.sha256 for network in task.networks))
+    return task_digest(task.source.sha256, task.parameters, (network.sha256 for network in task.networks))
+
+
+def _said(engine: str, options: Mapping[str, str]) -> str:
     said = [engine, *(f"{name}={value}" for name, value in sorted(options.items()))]
-    subject = Subject(digest, f"{' '.join(said)} of Vernal {metadata.version('vernal')}", frozenset(map(str, formulas)))
-    return Journal(Path(file), subject)
+    return f"{' '.join(said)} of Vernal {metadata.version('vernal')}"
+
+
+# Sweeps ---------------------------------------------------------------------------------------------------------------
+
+Recall = Callable[[Task, Question, Callable[[], Result]], Result]  # the answer for a cell, asked for if nobody knows it
+
+
+@contextmanager
+def keeping_cells(file: Path | None, base: Task, engine: str, options: Mapping[str, str]) -> Iterator[Recall]:
+    """Keep a journal of a sweep, where a file for it is named; `base` is the task without the parameters swept over.
+
+    A cell is known by the hash of its task with all its parameters and by its formula, so that a sweep over more values
+    goes on from the journal of a smaller one.
+    """
+    if file is None:
+        yield lambda task, question, ask: ask()
+        return
+    with Journal(file, Subject(_digest(base), f"a sweep by {_said(engine, options)}", None)) as journal:
+        yield lambda task, question, ask: _recalled(journal.of(str(question.formula)), _digest(task), question, ask)
+
+
+def _recalled(entries: Entries, key: str, question: Question, ask: Callable[[], Result]) -> Result:
+    known = entries.get(key)
+    if known is not None:
+        with reading(key):
+            engine, seconds = str(known["engine"]), float(known["seconds"])
+        return replace(result_of(Finished(key, known), question, engine), seconds=seconds)
+    result = ask()
+    if result.verdict is not UNKNOWN:  # behind an unknown may stand a limit
+        data = result_data(result, question.system)
+        entries.add(key, {**data, "engine": result.engine, "seconds": result.seconds})
+    return result

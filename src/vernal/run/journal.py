@@ -37,7 +37,7 @@ class Subject:
 
     task: str  # a hash of all the task was made from
     engine: str
-    formulas: frozenset[str]
+    formulas: frozenset[str] | None  # None: those of a sweep, which depend on the cell
 
     def mismatch(self, line: Mapping[str, Any]) -> str | None:
         """What a line is about, where that is something else."""
@@ -45,7 +45,8 @@ class Subject:
             return "another task (its file, its parameters or its networks were different)"
         if line["engine"] != self.engine:
             return f"{line['engine']}, not {self.engine}"
-        return None if line["formula"] in self.formulas else f"another formula: {line['formula']}"
+        known = self.formulas is None or line["formula"] in self.formulas
+        return None if known else f"another formula: {line['formula']}"
 
 
 @dataclass
