@@ -248,11 +248,9 @@ class Explorer:
         if decision is value or not ends or draws([value]):
             return self._branch(decision, layout, branch)
         # Nothing after the atom matters: only its truth has to be known, not how each part of it comes about.
-        decided = decide(value, layout, branch.pieces, self.widths, self.parts, self.budget.check)
-        self._count("decided", len(branch.pieces))
         return [
             self._assumed(replace(branch, pieces=pieces, asked=(*branch.asked, (value, index))), atom, bool(index))
-            for index, pieces in decided
+            for index, pieces in self._decided(value, layout, branch.pieces)
         ]
 
     def _assumed(self, branch: Branch, atom: Expr, truth: bool) -> Branch:
@@ -264,16 +262,19 @@ class Explorer:
             chosen = [self.specialise(branch.here, {decision: option}) for option in decision.args]
             taken = [(*branch.taken, (name, index)) for index in range(len(chosen))]
             return [replace(branch, here=here, taken=way) for here, way in zip(chosen, taken, strict=True)]
-        decided = decide(decision, layout, branch.pieces, self.widths, self.parts, self.budget.check)
-        self._count("decided", len(branch.pieces))
         branches = []
         options = outcomes(decision)
-        for index, pieces in decided:
+        for index, pieces in self._decided(decision, layout, branch.pieces):
             note = ((self.trails.name(decision), index),) if isinstance(decision, Argmax) else ()
             here = self.specialise(branch.here, {decision: options[index]})
             asked = (*branch.asked, (decision, index))
             branches.append(replace(branch, here=here, pieces=pieces, taken=(*branch.taken, *note), asked=asked))
         return branches
+
+    def _decided(self, decision: Expr, layout: Layout, pieces: Pieces) -> Sequence[tuple[int, Pieces]]:
+        """Which pieces can come out how, cut where they can come out in several ways."""
+        self._count("decided", len(pieces))
+        return decide(decision, layout, pieces, self.widths, self.parts, self.budget.check)
 
     def _discrete(self, state: State) -> dict[Expr, Expr]:
         pairs = zip(self.step.inputs, state, strict=True)
@@ -325,9 +326,7 @@ class Explorer:
     def _arrive(self, layout: Layout, branch: Branch, following: Sequence[Expr]) -> None:
         """Every decision is taken: the next state is affine, or bounded by forms, and its discrete part is constant."""
         rows = branch.pieces
-        pairs = list(zip(self.step.inputs, following, strict=True))
-        discrete = tuple(_discrete_value(node, value) for node, value in pairs)
-        numbers = [value for (_, value), known in zip(pairs, discrete, strict=True) if known is None]
+        discrete, numbers = self._next_values(following)
         moved = affine_step(layout, rows, numbers) or bounded_step(layout, rows, numbers)
         if not all(np.isfinite(part).all() for part in (moved.A, moved.c, moved.error)):
             raise NotExplorable("values without a bound, or undefined ones")
@@ -338,6 +337,12 @@ class Explorer:
         self._remember_widths(pieces)
         residual = self.obligations.step(branch.residual)
         self.after.setdefault(Key(discrete, residual, pieces.parameters), []).append(pieces)
+
+    def _next_values(self, following: Sequence[Expr]) -> tuple[State, list[Expr]]:
+        """The discrete part of the next state, and the expressions of the others."""
+        pairs = list(zip(self.step.inputs, following, strict=True))
+        discrete = tuple(_discrete_value(node, value) for node, value in pairs)
+        return discrete, [value for (_, value), known in zip(pairs, discrete, strict=True) if known is None]
 
     def _remember_widths(self, pieces: Pieces) -> None:
         known = len(self.widths)

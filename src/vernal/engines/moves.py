@@ -30,7 +30,14 @@ class Moved:
 
 def affine_step(layout: Layout, pieces: Pieces, numbers: Sequence[Expr]) -> Moved | None:
     """All pieces moved by one affine map of the state, if the step is one on the hull of them all; else None."""
-    low, high = pieces.ranges()
+    found = affine_map(layout, *pieces.ranges(), numbers)
+    return None if found is None else _composed(layout, found[0], pieces, *found[1:])
+
+
+def affine_map(
+    layout: Layout, low: Floats, high: Floats, numbers: Sequence[Expr]
+) -> tuple[Linear, Floats, Floats, Floats] | None:
+    """The step as F x + f, up to a gap, if it is one on the hull of all boxes: rows of state components and draws."""
     low, high = -largest_of(-low)[None], largest_of(high)[None]
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
         return None
@@ -39,14 +46,11 @@ def affine_step(layout: Layout, pieces: Pieces, numbers: Sequence[Expr]) -> Move
         linear.need(value)
     forms = [linear.forms.get(value) for value in numbers]
     known = [form for form in forms if form is not None]
-    if len(known) < len(forms):
-        return None
-    F, f, gap = _map(linear, known)
-    return _composed(layout, linear, pieces, F, f, gap)
+    return None if len(known) < len(forms) else (linear, *_map(linear, known))
 
 
 def _map(linear: Linear, forms: Sequence[Form]) -> tuple[Floats, Floats, Floats]:
-    """The step as F x + f, up to a gap: rows of state components and draws."""
+    """Forms of the next state as rows of one map."""
     count = linear.inputs.count
     rows = [_rows(linear, form, count) for form in forms]
     empty = np.zeros((0, count)), np.zeros(0), np.zeros(0)

@@ -18,6 +18,7 @@ from vernal.engines.base import Question, unknown
 from vernal.engines.bounds import FURTHEST
 from vernal.engines.explore import Explorer, NotExplorable, Outcome
 from vernal.engines.parts import check_parts, each_part, restricted
+from vernal.engines.tubes import Tubes
 from vernal.errors import Stopped, UnsupportedFormula
 from vernal.evidence import confirm
 from vernal.evidence.result import HOLDS, VIOLATED, Assurance, Evidence, Result
@@ -25,9 +26,12 @@ from vernal.evidence.trace import Trace
 from vernal.logic.formula import Always, Formula
 from vernal.logic.normal import classify, horizon
 from vernal.logic.progress import on_paths
+from vernal.model.expr import Between
 from vernal.reduce.base import Direction
 from vernal.reduce.initial import Box, initial_boxes
 from vernal.run.budget import Budget
+
+TUBES = 0.6  # the share of the time in which regions of the state space are tried first
 
 
 class Paths:
@@ -54,11 +58,14 @@ class Paths:
         if path is None or (boxes.direction is Direction.OVER and not question.system.init.where):
             return self._exact(question, budget)
         try:
+            proof = self._tubes(question, path, boxes.boxes, reach, budget)
             explorer = Explorer(question, path, boxes.boxes, budget)
         except UnsupportedFormula as error:
             return unknown(question, self.name, error.message)
         except NotExplorable:
             return self._exact(question, budget)
+        if proof is not None:
+            return self._answer(question, path, proof, reach, budget)
         try:
             outcome = explorer.run(reach)
         except NotExplorable:
@@ -66,6 +73,18 @@ class Paths:
         except Stopped as stop:
             return self._stopped(question, explorer.outcome, stop.reason)
         return self._answer(question, path, outcome, reach, budget)
+
+    def _tubes(
+        self, question: Question, path: Formula, boxes: Sequence[Box], reach: int, budget: Budget
+    ) -> Outcome | None:
+        """A proof by regions of the state space, which is small where the space of all draws is large."""
+        if reach < 2 or not any(isinstance(node, Between) for node in question.system.step.names):
+            return None
+        try:
+            outcome = Tubes(question, path, boxes, budget.part(TUBES)).run(reach)
+        except (NotExplorable, Stopped):
+            return None
+        return None if outcome.open else outcome
 
     def _answer(self, question: Question, path: Formula, outcome: Outcome, reach: int, budget: Budget) -> Result:
         if outcome.trace is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 
 from vernal.engines.base import Engine, Question, unknown
 from vernal.engines.bounds import Bounds
@@ -12,26 +13,34 @@ from vernal.errors import Stopped
 from vernal.evidence.result import UNKNOWN, Result
 from vernal.run.budget import Budget
 
+BRIEF = 2.0  # seconds for a proof by bounds before all paths are tried: over a long horizon bounds take long to fail
+
 
 class Portfolio:
-    """One batch of simulations, a proof by bounds, all paths, and at last a search that breeds from the best runs."""
+    """One batch of simulations, bounds in a hurry, all paths, bounds with patience, a search that breeds from runs."""
 
     name = "auto"
 
     def check(self, question: Question, budget: Budget) -> Result:
         answers: list[Result] = []
-        stages: list[tuple[Engine, float]] = [
-            (Falsify(generations=0), 0.2),
-            (Bounds(), 0.4),
-            (Paths(), 0.8),
-            (Falsify(), 1.0),
+        stages: list[tuple[Engine, float, float]] = [
+            (Falsify(generations=0), 0.2, inf),
+            (Bounds(), 0.4, BRIEF),
+            (Paths(), 0.8, inf),
+            (Bounds(), 0.5, inf),
+            (Falsify(), 1.0, inf),
         ]
-        for engine, share in stages:
+        ended = False  # whether bounds came to an end without an answer
+        for engine, share, most in stages:
             if budget.left <= 0:
                 break
-            result = _within(engine, question, budget.part(share))
+            if ended and isinstance(engine, Bounds):
+                continue
+            part = budget.part(share, most)
+            result = _within(engine, question, part)
             if result.verdict is not UNKNOWN:
                 return result
+            ended |= isinstance(engine, Bounds) and part.left > 0
             answers.append(result)
         return _combine(answers, question, None if budget.left > 0 else f"timeout after {budget.timeout:g} s")
 
@@ -46,7 +55,7 @@ def _within(engine: Engine, question: Question, budget: Budget) -> Result:
 
 def _combine(answers: list[Result], question: Question, stopped: str | None) -> Result:
     """What all engines together know: their reasons, and the most that one of them proved."""
-    reasons = dict.fromkeys(f"{answer.engine}: {answer.reason}" for answer in answers[-2:])
+    reasons = dict.fromkeys(f"{answer.engine}: {answer.reason}" for answer in answers[-3 if len(answers) > 4 else -2 :])
     reason = "; ".join([*([stopped] if stopped else []), *reasons]) or "nothing was tried"
     proven = max((a.proven_steps for a in answers if a.proven_steps is not None), default=None)
     if not answers:

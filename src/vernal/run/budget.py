@@ -42,11 +42,10 @@ class Budget:
         """Seconds left; infinite without a timeout."""
         return float("inf") if self.timeout is None else self.timeout - self.elapsed
 
-    def part(self, share: float) -> Budget:
-        """A budget that ends when this share of the time left is used; all else is the same."""
-        if self.timeout is None:
-            return self
-        return replace(self, timeout=self.elapsed + share * self.left)
+    def part(self, share: float, most: float = float("inf")) -> Budget:
+        """A budget that ends when this share of the time left, or so many seconds, is used; all else is the same."""
+        seconds = min(share * self.left, most)
+        return self if seconds == float("inf") else replace(self, timeout=self.elapsed + seconds)
 
     def check(self) -> None:
         """Raise Stopped if a limit is reached."""
