@@ -77,6 +77,17 @@ def compute(network: Network, xs: Array) -> Array:
     return values
 
 
+def walk(network: Network, xs: Array, start: float = 0.0) -> Array:
+    """What our graph computes along a sequence, its memory going round."""
+    memory = {var: np.full((1, var.size), start) for var, _ in network.memory}
+    rows = []
+    for x in xs:
+        output, *after = evaluate(network.roots, {network.inputs: x[None, :], **memory})
+        memory = dict(zip(memory, after, strict=True))
+        rows.append(output[0])
+    return np.array(rows)
+
+
 def relu_stack(seed: int = 0, sizes: Sequence[int] = (3, 5, 4, 2)) -> onnx.ModelProto:
     """A small random ReLU network of Gemm layers."""
     random = np.random.default_rng(seed)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 
 from vernal.errors import DataUnset, FileMissing, FormatError, InputError, nearest
@@ -24,10 +24,15 @@ MAX_MESSAGE = 2000  # characters
 DATA = "data:"
 
 
-def read_network(path: str | Path, *, name: str | None = None) -> Network:
-    """The network in a file, by its suffix; `name` is the file's name without suffix unless given."""
+def read_network(path: str | Path, *, name: str | None = None, carry: Mapping[str, str] | None = None) -> Network:
+    """The network in a file, by its suffix; `name` is the file's name without suffix unless given.
+
+    `carry` says which output of an ONNX graph is the next value of which input, where their names do not.
+    """
     file = Path(path)
     parse = _parser(file)
+    if carry:
+        parse = _carrying(parse, file, carry)
     content = read_bytes(file)
     network = _guarded(parse, content, file, name or file.stem)
     return replace(network, file=str(path), sha256=hashlib.sha256(content).hexdigest())
@@ -89,6 +94,16 @@ def _parser(file: Path) -> Callable[[bytes, str], Network]:
         return parse_h5
     what = repr(suffix) if suffix else "a folder" if file.is_dir() else "a file without an ending"
     raise FormatError(f"{file}: networks are read from .onnx, .nnet and .h5 files, not from {what}")
+
+
+def _carrying(
+    parse: Callable[[bytes, str], Network], file: Path, carry: Mapping[str, str]
+) -> Callable[[bytes, str], Network]:
+    from vernal.formats.onnx_reader import parse_onnx
+
+    if parse is not parse_onnx:
+        raise FormatError(f"{file}: carry pairs inputs and outputs of ONNX graphs; other formats have no use for it")
+    return partial(parse_onnx, carry=carry)
 
 
 def _guarded(parse: Callable[[bytes, str], Network], content: bytes, file: Path, name: str) -> Network:

@@ -16,6 +16,7 @@ import numpy as np
 
 from vernal.errors import FormatError, UnsupportedOperator
 from vernal.formats.layers import Array, check_width, constant, pick
+from vernal.formats.recurrent import Slots
 from vernal.model import build
 from vernal.model.expr import Expr
 
@@ -47,7 +48,11 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A node with its inputs' values; `last` says that its output is the network's and that nothing else reads it."""
+    """A node with its inputs' values; `last` says that its output is the network's and that nothing else reads it.
+
+    `slots` is what the recurrent operators of the graph remember by themselves; None where the graph takes its memory
+    as inputs.
+    """
 
     op: str
     name: str
@@ -57,6 +62,7 @@ class Call:
     outputs: int = 1
     last: bool = False
     allowance: Allowance = field(default_factory=Allowance)
+    slots: Slots | None = None
 
     def __str__(self) -> str:
         return f"node {self.name!r} ({self.op})"

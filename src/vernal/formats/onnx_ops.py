@@ -18,6 +18,7 @@ import numpy as np
 from vernal.formats import layers
 from vernal.formats.layers import Array
 from vernal.formats.onnx_call import Call, Tensor, Value
+from vernal.formats.onnx_recurrent import RECURRENT
 from vernal.formats.onnx_shapes import SHAPE_OPERATORS
 from vernal.model import build
 from vernal.model.expr import Expr
@@ -30,7 +31,7 @@ LARGEST = float(np.finfo(np.float32).max)  # a Clip bound no float32 exceeds: no
 class Operator:
     """How to read an operator, and the attributes that reading understands; a file with others is refused."""
 
-    read: Callable[[Call], Value]
+    read: Callable[[Call], Value | tuple[Value, ...]]
     attributes: frozenset[str] = frozenset()
 
 
@@ -94,10 +95,8 @@ def _sub(call: Call) -> Value:
 
 
 def _mul(call: Call) -> Value:
-    def refuse(x: Expr, y: Expr) -> Expr:
-        raise call.unsupported("multiplies data with data; only factors that are constant are read")
-
-    return _binary(call, refuse, layers.scale, lambda c, x: layers.scale(x, c), operator.mul)
+    """Of data and data, too: so the gates of a hand-written cell work."""
+    return _binary(call, build.mul, layers.scale, lambda c, x: layers.scale(x, c), operator.mul)
 
 
 def _div(call: Call) -> Value:
@@ -326,6 +325,7 @@ OLD = _names("consumed_inputs")
 
 OPERATORS: dict[str, Operator] = {
     **{name: Operator(read, frozenset(attributes)) for name, (read, attributes) in SHAPE_OPERATORS.items()},
+    **{name: Operator(read, frozenset(attributes)) for name, (read, attributes) in RECURRENT.items()},
     "Abs": Operator(_elementwise(lambda call, x: build.absolute(x)), OLD),
     "Add": Operator(_add, BROADCAST),
     "BatchNormalization": Operator(

@@ -6,7 +6,7 @@ allocated, tensors outside the file are not followed, and what is not understood
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,10 @@ from vernal.errors import FormatError, UnsupportedOperator
 from vernal.formats.layers import Array, check_finite, check_width
 from vernal.formats.onnx_call import Allowance, Call, Tensor, Value
 from vernal.formats.onnx_ops import OPERATORS, REFUSED
-from vernal.model.network import Network, network_input
+from vernal.formats.onnx_recurrent import RECURRENT
+from vernal.formats.onnx_states import check_batch, join_states
+from vernal.formats.recurrent import Slots
+from vernal.model.network import Network, memory_var, network_input
 
 if TYPE_CHECKING:
     from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto
@@ -24,29 +27,61 @@ if TYPE_CHECKING:
 OLDEST_OPSET = 6
 MAX_NODES = 10_000
 MAX_RANK = 8
+MAX_STATES = 64  # inputs and outputs of one graph
 FLOATS = {1: 4, 10: 2, 11: 8, 16: 2}  # element type -> bytes: float32, float16, float64, bfloat16
 BYTES = {**FLOATS, 6: 4, 7: 8, 9: 1}  # int32, int64, bool
 FIELDS = {1: "float_data", 11: "double_data", 7: "int64_data"}  # the others are in int32_data
 
 
-def parse_onnx(data: bytes, name: str) -> Network:
-    """The network of a file's bytes; inputs and outputs of any rank are flattened row by row."""
+def parse_onnx(data: bytes, name: str, carry: Mapping[str, str] | None = None) -> Network:
+    """The network of a file's bytes; inputs and outputs of any rank are flattened row by row.
+
+    A graph of several inputs takes its memory as inputs and gives the next one as outputs; `carry` says which belong
+    together where their names and shapes do not (see `onnx_states`).
+    """
     model = _decode(data)
     opset = _opset(model)
     graph = model.graph
     values: dict[str, Value] = {tensor.name: read_tensor(tensor) for tensor in graph.initializer}
-    entry = _single([item for item in graph.input if item.name not in values], "input")
-    shape = _input_shape(entry)
+    entries = [item for item in graph.input if item.name not in values]
+    results = [item.name for item in graph.output]
+    if not carry and (len(entries) == 1 or len(results) == 1):
+        return _plain(graph, opset, values, _single(entries, "input"), _single(list(graph.output), "output").name, name)
+    if len(entries) > MAX_STATES or len(results) > MAX_STATES:
+        raise FormatError(f"it has {len(entries)} inputs and {len(results)} outputs; at most {MAX_STATES} are read")
+    given = {entry.name: _given(entry) for entry in entries}
+    values.update(given)
+    dropped = _run(graph, opset, values, results, None)
+    made = {result: _output(values, result) for result in results}
+    return join_states(name, given, made, carry or {}, dropped)
+
+
+def _plain(
+    graph: GraphProto, opset: int, values: dict[str, Value], entry: ValueInfoProto, result: str, name: str
+) -> Network:
+    """One input, one output; what is remembered, recurrent operators remember by themselves."""
+    shape = _input_shape(entry, open_axes=any(node.op_type in RECURRENT for node in graph.node))
     inputs = network_input(prod(shape))
+    check_batch(entry.name, shape)
     values[entry.name] = Tensor(inputs, shape)
-    result = _single(list(graph.output), "output").name
-    dropped = _run(graph, opset, values, result)
+    slots = Slots()
+    dropped = _run(graph, opset, values, [result], slots)
+    return slots.network(name, inputs, _output(values, result).expr, dropped.get(result))
+
+
+def _given(entry: ValueInfoProto) -> Tensor:
+    """An input of which nobody knows yet whether it is seen or remembered."""
+    shape = _input_shape(entry, open_axes=True)
+    return Tensor(memory_var(prod(shape), entry.name), shape)
+
+
+def _output(values: Mapping[str, Value], result: str) -> Tensor:
     output = values.get(result)
     if output is None:
         raise FormatError(f"no node computes the output {result!r}")
     if not isinstance(output, Tensor):
         raise FormatError(f"the output {result!r} is a constant")
-    return Network(name, inputs, output.expr, dropped=dropped)
+    return output
 
 
 def _decode(data: bytes) -> ModelProto:
@@ -79,20 +114,19 @@ def _opset(model: ModelProto) -> int:
 def _single(items: list[ValueInfoProto], what: str) -> ValueInfoProto:
     if len(items) != 1:
         names = ", ".join(repr(item.name) for item in items[:8]) or "none"
-        raise FormatError(f"it has {len(items)} {what}s ({names}); Vernal reads networks with exactly one")
+        message = f"it has {len(items)} {what}s ({names}); Vernal reads networks with exactly one"
+        raise FormatError(f"{message}, and one more on both sides for each memory (say h_in and h_out)")
     return items[0]
 
 
-def _input_shape(entry: ValueInfoProto) -> tuple[int, ...]:
-    """The shape of the data input, for a batch of one."""
+def _input_shape(entry: ValueInfoProto, open_axes: bool = False) -> tuple[int, ...]:
+    """The shape of an input, for a batch of one; with `open_axes`, for one step of a sequence of any length, too."""
     kind = entry.type.tensor_type
     if kind.elem_type not in FLOATS or not kind.HasField("shape"):
         raise FormatError(f"input {entry.name!r} is not a tensor of floats with a known shape")
     sizes = [dim.dim_value if dim.HasField("dim_value") else None for dim in kind.shape.dim]
-    if len(sizes) > 1 and sizes[0] in (None, 0, -1):
-        sizes[0] = 1
-    if len(sizes) > 1 and sizes[0] != 1:
-        raise FormatError(f"input {entry.name!r} is a batch of {sizes[0]}; export with a batch of 1 or an open one")
+    for axis in range(len(sizes) - 1 if open_axes else min(1, len(sizes) - 1)):
+        sizes[axis] = 1 if sizes[axis] in (None, 0, -1) else sizes[axis]
     shape = tuple(size for size in sizes if size is not None and size > 0)
     if len(shape) != len(sizes) or not 0 < len(shape) <= MAX_RANK:
         raise FormatError(f"input {entry.name!r} has a shape that is not known; export with fixed sizes")
@@ -127,24 +161,34 @@ def _listed(tensor: TensorProto) -> list[float]:
     return entries
 
 
-def _run(graph: GraphProto, opset: int, values: dict[str, Value], result: str) -> str | None:
-    """Every node in turn; the name of the operator left out at the end, if there is one."""
+def _run(
+    graph: GraphProto, opset: int, values: dict[str, Value], results: Sequence[str], slots: Slots | None
+) -> dict[str, str]:
+    """Every node in turn; the operators left out at the end of outputs, by the names of these."""
     read = {name for node in graph.node for name in node.input}
     allowance = Allowance()
-    dropped = None
+    dropped: dict[str, str] = {}
     for position, node in enumerate(graph.node):
-        last = node.output[:1] == [result] and result not in read
-        call = _call(node, position, opset, values, last, allowance)
-        if node.output[0] in values:
-            raise call.wrong(f"computes {node.output[0]!r}, which is there already")
-        values[node.output[0]] = _apply(call)
+        last = node.output[:1] and node.output[0] in results and node.output[0] not in read
+        call = _call(node, position, opset, values, bool(last), allowance, slots)
+        for output, value in zip(node.output, _apply(call), strict=False):
+            if output in values:
+                raise call.wrong(f"computes {output!r}, which is there already")
+            if output:
+                values[output] = value
         if node.op_type in ("Softmax", "LogSoftmax"):
-            dropped = node.op_type
+            dropped[node.output[0]] = node.op_type
     return dropped
 
 
 def _call(
-    node: NodeProto, position: int, opset: int, values: Mapping[str, Value], last: bool, allowance: Allowance
+    node: NodeProto,
+    position: int,
+    opset: int,
+    values: Mapping[str, Value],
+    last: bool,
+    allowance: Allowance,
+    slots: Slots | None,
 ) -> Call:
     name = node.name or f"#{position}"
     if node.domain not in ("", "ai.onnx") or not (node.op_type in OPERATORS or node.op_type in REFUSED):
@@ -153,13 +197,13 @@ def _call(
             f"node {name!r} uses {operator}, which Vernal does not read; supported: {', '.join(sorted(OPERATORS))}"
         )
     missing = [given for given in node.input if given and given not in values]
-    if missing or not node.output or not node.output[0]:
+    if missing or not any(node.output):
         what = f"reads {missing[0]!r}, which no earlier node computes" if missing else "has no output"
         raise FormatError(f"node {name!r} ({node.op_type}) {what}")
     inputs = tuple(values[given] if given else None for given in node.input)
     attributes = {attribute.name: value for attribute, value in _attributes(node)}
-    outputs = sum(1 for output in node.output if output)
-    return Call(node.op_type, name, opset, attributes, inputs, outputs, last, allowance)
+    outputs = max(place for place, output in enumerate(node.output, 1) if output)
+    return Call(node.op_type, name, opset, attributes, inputs, outputs, last, allowance, slots)
 
 
 def _attributes(node: NodeProto) -> Iterator[tuple[AttributeProto, object]]:
@@ -180,14 +224,18 @@ def _attribute(attribute: AttributeProto) -> object:
         return list(attribute.floats)
     if attribute.type == kinds.INTS:
         return list(attribute.ints)
+    if attribute.type == kinds.STRINGS:
+        return list(attribute.strings)
     return read_tensor(attribute.t) if attribute.type == kinds.TENSOR else None
 
 
-def _apply(call: Call) -> Value:
+def _apply(call: Call) -> Sequence[Value]:
+    """The values of a node's outputs."""
     if call.op in REFUSED:
-        return REFUSED[call.op](call)
+        return [REFUSED[call.op](call)]
     operator = OPERATORS[call.op]
     unknown = sorted(map(str, set(call.attributes) - operator.attributes))  # a damaged name may be bytes
     if unknown:
         raise call.unsupported(f"has the attribute {unknown[0]!r}, which Vernal does not understand")
-    return operator.read(call)
+    made = operator.read(call)
+    return made if isinstance(made, tuple) else [made]

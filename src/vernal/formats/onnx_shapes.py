@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from vernal.formats.layers import Array
+from vernal.formats.layers import Array, check_width
 from vernal.formats.onnx_call import Call, Tensor, Value, value_size
 from vernal.model import build
 
@@ -170,19 +170,68 @@ def _gather(call: Call) -> Value:
     return call.rearrange(value, lambda array: np.take(array, index, axis), size)
 
 
-SHAPE_OPERATORS: dict[str, tuple[Callable[[Call], Value], tuple[str, ...]]] = {
+def _split(call: Call) -> tuple[Value, ...]:
+    """Parts along an axis: of given sizes, or equal ones (the last may be smaller)."""
+    value = call.value()
+    axis = call.axis(call.integer("axis", 0), len(value.shape))
+    whole, count = value.shape[axis], call.integer("num_outputs", call.outputs)
+    sizes = call.integers("split", 1, since=13)
+    if sizes is None and count == call.outputs and 0 < count <= whole:
+        part = -(-whole // count)
+        sizes = [part] * (count - 1) + [whole - part * (count - 1)]
+    if sizes is None or len(sizes) != call.outputs or sum(sizes) != whole or min(sizes) < 1:
+        raise call.wrong(f"cannot cut a dimension of {whole} into {sizes or count}")
+    ends = np.cumsum(sizes).tolist()
+    parts = [np.arange(end - size, end) for end, size in zip(ends, sizes, strict=True)]
+    size = value_size(value) // whole
+    return tuple(
+        call.rearrange(value, lambda array, own=part: np.take(array, own, axis), size * part.size)  # type: ignore[misc]
+        for part in parts
+    )
+
+
+def _shape(call: Call) -> Value:
+    """The shape of its input, for a batch of one and one step of a sequence."""
+    shape = call.value().shape
+    return np.array(shape[call.integer("start", 0) : call.integer("end", len(shape))], dtype=np.int64)
+
+
+def _constant_of_shape(call: Call) -> Value:
+    shape, value = call.whole(0), call.attributes.get("value", np.zeros(1))
+    if not isinstance(value, np.ndarray) or value.size != 1 or any(size < 0 for size in shape):
+        raise call.wrong("wants a shape, and a tensor of one number as its value")
+    call.allowance.take(check_width(shape))
+    return np.full(shape, value.ravel()[0])
+
+
+def _expand(call: Call) -> Value:
+    value, shape = call.value(), call.whole(1)
+    if any(size < 1 for size in shape):
+        raise call.wrong(f"stretches its input to {shape}")
+    try:
+        common = np.broadcast_shapes(value.shape, tuple(shape))
+    except ValueError:
+        raise call.wrong(f"cannot stretch shape {value.shape} to {shape}") from None
+    return call.rearrange(value, lambda array: np.broadcast_to(array, common), check_width(common))
+
+
+SHAPE_OPERATORS: dict[str, tuple[Callable[[Call], Value | tuple[Value, ...]], tuple[str, ...]]] = {
     "Cast": (_cast, ("to", "saturate", "round_mode")),
     "Concat": (_concat, ("axis",)),
     "Constant": (
         _constant,
         ("value", "value_float", "value_floats", "value_int", "value_ints"),
     ),
+    "ConstantOfShape": (_constant_of_shape, ("value",)),
     "Dropout": (_dropout, ("ratio", "is_test", "seed", "consumed_inputs")),
+    "Expand": (_expand, ()),
     "Flatten": (_flatten, ("axis",)),
     "Gather": (_gather, ("axis",)),
     "Identity": (_identity, ()),
     "Reshape": (_reshape, ("allowzero",)),
+    "Shape": (_shape, ("start", "end")),
     "Slice": (_slice, ("starts", "ends", "axes")),
+    "Split": (_split, ("axis", "num_outputs", "split")),
     "Squeeze": (_squeeze, ("axes",)),
     "Transpose": (_transpose, ("perm",)),
     "Unsqueeze": (_unsqueeze, ("axes",)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from vernal.errors import TypeClash
 from vernal.model import build
@@ -17,7 +18,8 @@ class Network:
 
     `inputs` is the vector variable the body is written over; `memory` pairs each memory variable with the expression
     of its next value. `file` and `sha256` say where the weights came from. `dropped` names a Softmax or LogSoftmax that
-    the file ends with and `output` leaves out: the order of the scores is the same, their values are not.
+    the file ends with and `output` leaves out: the order of the scores is the same, their values are not. `starts` is
+    what the memory starts with, component by component, where the network says it; empty for zeros.
     """
 
     name: str
@@ -27,6 +29,7 @@ class Network:
     file: str | None = None
     sha256: str | None = None
     dropped: str | None = None
+    starts: tuple[Fraction, ...] = ()
 
     @property
     def softmax_dropped(self) -> bool:
@@ -40,6 +43,16 @@ class Network:
     @property
     def output_size(self) -> int:
         return self.output.size
+
+    @property
+    def memory_size(self) -> int:
+        """How many numbers it remembers; 0 for a feed-forward network."""
+        return sum(slot.size for slot, _ in self.memory)
+
+    @property
+    def roots(self) -> tuple[Expr, ...]:
+        """Everything it computes: its output, then what it remembers next."""
+        return (self.output, *(update for _, update in self.memory))
 
     def __call__(self, *arguments: Operand) -> Expr:
         """The output for these inputs (scalars or vectors, in order); for networks without memory."""
@@ -58,16 +71,21 @@ class Network:
             raise TypeClash(f"network {self.name!r} takes {self.input_size} inputs, but is given {given.size}")
         values: dict[Expr, Expr] = {self.inputs: given}
         values.update(zip((slot for slot, _ in self.memory), memory, strict=True))
-        output, *after = substitute([self.output, *(update for _, update in self.memory)], values)
+        output, *after = substitute(self.roots, values)
         return output, tuple(after)
 
     @property
     def parameters(self) -> int:
         """How many weights and biases it has."""
-        layers = [node for node in order([self.output]) if isinstance(node, Affine)]
+        layers = [node for node in order(self.roots) if isinstance(node, Affine)]
         return sum(layer.weight.array.size + layer.bias.array.size for layer in layers)
 
 
 def network_input(size: int, name: str = "input") -> Var:
     """The input variable of a network under construction."""
     return build.var(name, shape=(size,), role=Role.INPUT)
+
+
+def memory_var(size: int, name: str = "h") -> Var:
+    """A vector that a network under construction remembers."""
+    return build.var(name, shape=(size,), role=Role.MEMORY)
