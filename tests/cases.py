@@ -11,7 +11,9 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests.recurrent import recurrent_networks
 from vernal.evidence.result import HOLDS, VIOLATED, Verdict
+from vernal.formats.onnx_writer import write_onnx
 from vernal.formats.task import load
 from vernal.logic.task import Task
 
@@ -151,6 +153,114 @@ x = "between(x, 1 - x)"
 """
 
 
+# Agents with memory ---------------------------------------------------------------------------------------------------
+
+COUNTS = """
+[state]
+x = "real"
+[init]
+x = 0
+[agents.count]
+policy = "count.onnx"
+observe = ["x"]
+act = "raw"
+remember = "m"
+[environment.next]
+x = "x + count"
+"""
+
+SUMS = """
+[state]
+x = "real"
+[init]
+x = "[0, 1]"
+[agents.sum]
+policy = "sum.onnx"
+observe = ["x"]
+act = "raw"
+memory = "[0, 1]"
+remember = "m"
+[environment.next]
+x = "sum - 2"
+"""
+
+SHARP = SUMS.replace('"[0, 1]"', '"[1, 1]"')
+
+NEVER = """
+[state]
+p = "real"
+q = "real"
+z = "real"
+[init]
+p = "[0, 1]"
+q = "[0, 1]"
+z = 0
+[agents.agent]
+policy = "never.onnx"
+observe = ["p", "q"]
+act = "raw"
+[environment.next]
+p = "between(0, 1)"
+q = "between(0, 1)"
+z = "agent"
+"""
+
+LATE = """
+[state]
+x = "real"
+[init]
+x = "[-1, 1]"
+[agents.pilot]
+policy = "late.onnx"
+observe = ["x"]
+labels = ["WAIT", "GO"]
+remember = "m"
+[environment.next]
+x = "x + match(pilot, WAIT: 0, GO: 1)"
+"""
+
+PAIR = """
+[state]
+x = "real"
+y = "real"
+[init]
+x = "[0, 1]"
+y = "[-1, 0]"
+[agents.a]
+policy = "sum.onnx"
+observe = ["x"]
+act = "raw"
+remember = "ma"
+[agents.b]
+policy = "sum.onnx"
+observe = ["y"]
+act = "raw"
+memory = "[-1, 1]"
+remember = "mb"
+[environment.next]
+x = "x - y + 0.5 * b"
+y = "y - a + x"
+"""
+
+SQUASHED = """
+[state]
+x = "real"
+[init]
+x = "[-1, 1]"
+[agents.agent]
+policy = "squash.onnx"
+observe = ["x"]
+act = "raw"
+memory = "[-0.5, 0.5]"
+remember = "m"
+[environment.next]
+x = "0.5 * x + agent"
+"""
+
+GATED = SQUASHED.replace("squash", "gated")
+DEEP = SQUASHED.replace("squash", "deep")
+
+
 @dataclass(frozen=True)
 class Case:
     """A question with its answer."""
@@ -171,8 +281,11 @@ class Case:
 
 @cache
 def read(model: str) -> Task:
-    """The task written in this text."""
+    """The task written in this text, with the networks it names beside it."""
     with TemporaryDirectory() as folder:
+        for name, network in recurrent_networks().items():
+            if f'"{name}.onnx"' in model:
+                write_onnx(network, Path(folder) / f"{name}.onnx")
         file = Path(folder) / "case.toml"
         file.write_text(HEAD + model)
         return load(file)
@@ -183,6 +296,9 @@ BOUNDS = ("auto", "bounds", "paths")
 FALSIFY = ("auto", "falsify", "paths")
 SMOOTH_BOUNDS = ("auto", "bounds")
 SMOOTH_FALSIFY = ("auto", "falsify")
+
+EVERY_PROOF = ("auto", "bounds", "milp", "paths")
+EVERY_REFUTATION = ("auto", "falsify", "milp", "paths")
 
 CASES = [
     Case(TENTH, "X[10] (x >= 1)", HOLDS, "0.1 ten times is 1", BOUNDS),
@@ -249,4 +365,40 @@ CASES = [
     Case(TURNED, "X (x > 0.5)", VIOLATED, "ends that depend on the state are taken in either order", FALSIFY),
     Case(TURNED, "X (x < 0.5)", VIOLATED, "the other end", FALSIFY),
     Case(TURNED, "X (x >= 0 & x <= 1)", HOLDS, "between 1 - x and x", BOUNDS),
+    Case(COUNTS, "G[0,5] (x == 0)", HOLDS, "the output is 0 while it counts to five", EVERY_PROOF),
+    Case(COUNTS, "X[6] (x == 1)", HOLDS, "and 1 at the sixth", EVERY_PROOF),
+    Case(COUNTS, "G[0,6] (x == 0)", VIOLATED, "nothing is seen before step six", EVERY_REFUTATION),
+    Case(COUNTS, "X[8] (x == 6)", HOLDS, "1 + 2 + 3", EVERY_PROOF),
+    Case(COUNTS, "G[0,8] (count >= 0 & count <= 4)", HOLDS, "the output at step 8 is 9 - 5", EVERY_PROOF),
+    Case(COUNTS, "m[0] == 0 & X[7] (m[0] == 7)", HOLDS, "the memory before it takes in the seventh", EVERY_PROOF),
+    Case(COUNTS, "X[7] (m[0] < 7)", VIOLATED, "it is 7", EVERY_REFUTATION),
+    Case(SUMS, "X (m[0] >= 0 & m[0] <= 2)", HOLDS, "a start in [0, 1] and what is seen", EVERY_PROOF),
+    Case(SUMS, "X (m[0] < 2)", VIOLATED, "both ends are included", EVERY_REFUTATION),
+    Case(SUMS, "X (x <= 0)", HOLDS, "the sum is at most 2", EVERY_PROOF),
+    Case(SUMS, "G[0,4] (m[0] >= 0)", VIOLATED, "0 + 0, then x is -2", EVERY_REFUTATION),
+    Case(SUMS, "X (m[0] + x >= 0)", VIOLATED, "x is m - 2, and m may be less than 1", EVERY_REFUTATION),
+    Case(SUMS, "X (m[0] - x == 2)", HOLDS, "they come from the same sum", PATHS),
+    Case(SHARP, "G[1,4] (x == 0 & m[0] == 2)", HOLDS, "1 + 1 is 2, and then nothing comes", EVERY_PROOF),
+    Case(SHARP, "F[0,4] (x < 0)", VIOLATED, "a single path", EVERY_REFUTATION),
+    Case(NEVER, "X[2] (z <= 2)", HOLDS, "even intervals prove it (003, Example 1)", EVERY_PROOF),
+    Case(NEVER, "X[3] (z <= 2)", HOLDS, "z is 0", PATHS),
+    Case(NEVER, "G[0,3] (z == 0)", HOLDS, "relu(q - p) - (p + q) is never positive", PATHS),
+    Case(NEVER, "X[2] (z > 0)", VIOLATED, "z is 0", EVERY_REFUTATION),
+    Case(LATE, "G[0,2] (pilot == WAIT)", HOLDS, "at most 3 after three steps", EVERY_PROOF),
+    Case(LATE, "X[3] (pilot == WAIT)", VIOLATED, "from x = 1 the sum is 4", EVERY_REFUTATION),
+    Case(LATE, "G[0,9] (x <= 1.1) | F[0,3] (pilot == GO)", VIOLATED, "a smaller x waits longer", FALSIFY),
+    Case(LATE, "G[0,9] (x < 0 -> X (x < 0))", HOLDS, "from below 0 it never goes", PATHS),
+    Case(PAIR, "X (ma[0] >= 0 & ma[0] <= 1)", HOLDS, "a sees x only", EVERY_PROOF),
+    Case(PAIR, "X (mb[0] >= -2 & mb[0] <= 1)", HOLDS, "b starts anywhere in [-1, 1] and sees y", EVERY_PROOF),
+    Case(PAIR, "X (mb[0] > -2)", VIOLATED, "the corner is met", EVERY_REFUTATION),
+    Case(PAIR, "X (y <= 0)", HOLDS, "y - a + x with a = x at first", PATHS),
+    Case(PAIR, "X[2] (x <= 2.5)", HOLDS, "x - y / 2 + the memory b starts with", PATHS),
+    Case(PAIR, "X[2] (x < 2.5)", VIOLATED, "met at the corner (1, -1, 1)", EVERY_REFUTATION),
+    Case(SQUASHED, "G[0,6] (abs(m[0]) <= 1)", HOLDS, "tanh", SMOOTH_BOUNDS),
+    Case(SQUASHED, "G[0,6] (abs(x) <= 2.01)", HOLDS, "half of it and at most 1", SMOOTH_BOUNDS),
+    Case(SQUASHED, "X (x < 0.9)", VIOLATED, "0.5 + 0.5 tanh(1.5) is 0.95", SMOOTH_FALSIFY),
+    Case(GATED, "X (abs(m[0]) <= 1.01)", HOLDS, "between tanh and the start", SMOOTH_BOUNDS),
+    Case(GATED, "X[2] (x < 0.2)", VIOLATED, "the candidate is positive there", SMOOTH_FALSIFY),
+    Case(DEEP, "G[0,2] (abs(m[0]) <= 1)", HOLDS, "tanh times a sigmoid", SMOOTH_BOUNDS),
+    Case(DEEP, "X (x > -0.4)", VIOLATED, "from the lower end", SMOOTH_FALSIFY),
 ]

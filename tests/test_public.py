@@ -48,6 +48,7 @@ PUBLIC = [
     "read_network",
     "real",
     "relu",
+    "rnn",
     "sigmoid",
     "sign",
     "sin",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from vernal.errors import InputError, MissingExtra, VernalError
     from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result, Verdict
     from vernal.formats.networks import read_network
+    from vernal.formats.recurrent import rnn
     from vernal.formats.task import load
     from vernal.formats.torch_module import from_torch
     from vernal.logic.task import Task
@@ -54,6 +55,7 @@ _HOMES = {
     "vernal.errors": ["InputError", "MissingExtra", "VernalError"],
     "vernal.evidence.result": ["HOLDS", "UNKNOWN", "VIOLATED", "Assurance", "Result", "Verdict"],
     "vernal.formats.networks": ["read_network"],
+    "vernal.formats.recurrent": ["rnn"],
     "vernal.formats.task": ["load"],
     "vernal.formats.torch_module": ["from_torch"],
     "vernal.logic.task": ["Task"],
@@ -125,6 +127,7 @@ __all__ = [
     "read_network",
     "real",
     "relu",
+    "rnn",
     "sigmoid",
     "sign",
     "sin",

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
 from vernal.interpret.concrete import evaluate
+from vernal.model.expr import Expr
 from vernal.model.network import Network
 
 Array = NDArray[Any]
@@ -77,15 +78,54 @@ def compute(network: Network, xs: Array) -> Array:
     return values
 
 
-def walk(network: Network, xs: Array, start: float = 0.0) -> Array:
-    """What our graph computes along a sequence, its memory going round."""
-    memory = {var: np.full((1, var.size), start) for var, _ in network.memory}
+def walk(network: Network, xs: Array) -> Array:
+    """What our graph computes along a sequence from its own start, its memory going round."""
+    slots = [var for var, _ in network.memory]
+    starts = np.array([float(value) for value in network.starts or [0] * network.memory_size])
+    parts = np.split(starts, np.cumsum([var.size for var in slots])[:-1]) if slots else []
+    memory: dict[Expr, Array] = {var: part[None, :] for var, part in zip(slots, parts, strict=True)}
     rows = []
     for x in xs:
         output, *after = evaluate(network.roots, {network.inputs: x[None, :], **memory})
         memory = dict(zip(memory, after, strict=True))
         rows.append(output[0])
     return np.array(rows)
+
+
+def graph(
+    nodes: Sequence[onnx.NodeProto],
+    tensors: Mapping[str, Array],
+    inputs: Mapping[str, Sequence[int | str]],
+    outputs: Mapping[str, Sequence[int | str | None]],
+    *,
+    opset: int = 14,
+) -> onnx.ModelProto:
+    """A model of several inputs and outputs."""
+    given = [helper.make_tensor_value_info(name, TensorProto.FLOAT, list(shape)) for name, shape in inputs.items()]
+    made = [helper.make_tensor_value_info(name, TensorProto.FLOAT, list(shape)) for name, shape in outputs.items()]
+    initialisers = [numpy_helper.from_array(array, name) for name, array in tensors.items()]
+    body = helper.make_graph(list(nodes), "sample", given, made, initialisers)
+    return helper.make_model(body, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+
+
+def sequence(size: int, length: int = 50) -> Array:
+    """Observations of both signs, large ones among them."""
+    return np.random.default_rng(5).normal(scale=2, size=(length, size)).astype(np.float32).astype(np.float64)
+
+
+def stepped(path: Path, xs: Array, carry: Mapping[str, str], seen: str = "obs", acts: str = "action") -> Array:
+    """What onnxruntime computes step by step, its outputs fed back into its inputs."""
+    running = session(path)
+    shapes = {entry.name: [s if isinstance(s, int) else 1 for s in entry.shape] for entry in running.get_inputs()}
+    kind = np.float64 if "double" in running.get_inputs()[0].type else np.float32
+    names = [output.name for output in running.get_outputs()]
+    memory = {name: np.zeros(shapes[name], dtype=kind) for name in carry}
+    rows = []
+    for x in xs:
+        made = dict(zip(names, running.run(None, {seen: x.reshape(shapes[seen]).astype(kind), **memory}), strict=True))
+        rows.append(made[acts].ravel())
+        memory = {old: made[new] for old, new in carry.items()}
+    return np.array(rows, dtype=np.float64)
 
 
 def relu_stack(seed: int = 0, sizes: Sequence[int] = (3, 5, 4, 2)) -> onnx.ModelProto:

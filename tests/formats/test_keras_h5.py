@@ -14,7 +14,7 @@ import h5py
 import numpy as np
 import pytest
 
-from tests.formats.samples import Array, compute, points
+from tests.formats.samples import Array, compute, points, walk
 from vernal.errors import FormatError, UnsupportedOperator
 from vernal.formats import keras_h5, networks
 from vernal.formats.networks import read_network
@@ -252,6 +252,60 @@ def test_a_crash_or_a_hang_of_the_library_is_a_damaged_file(
     monkeypatch.setattr(keras_h5, "MAX_SECONDS", 0.5)
     with pytest.raises(FormatError, match=r"net\.h5.*damaged"):
         read_network(stack(tmp_path / "net.h5"))
+
+
+# Memory ---------------------------------------------------------------------------------------------------------------
+
+
+def simple(name: str, units: int, activation: str = "tanh", **more: object) -> dict[str, Any]:
+    config = {"name": name, "units": units, "activation": activation, "use_bias": True, **more}
+    return {"class_name": "SimpleRNN", "config": config}
+
+
+R0, R1 = (np.random.default_rng(seed).normal(size=(4, 4), scale=0.5).astype(np.float32) for seed in (3, 4))
+KERNEL = np.random.default_rng(5).normal(size=(4, 4)).astype(np.float32)
+RECURRENT = {
+    "r": {"kernel": W0, "recurrent_kernel": R0, "bias": B0},
+    "s": {"kernel": KERNEL, "recurrent_kernel": R1, "bias": B0},
+    "b": {"kernel": W1},
+}
+
+
+def recurrent(path: Path, version: str, first: Layer, *more: Layer) -> Path:
+    entry = {"class_name": "InputLayer", "config": {"name": "in", "batch_shape": [None, None, 3]}}
+    return write(path, [entry, first, *more], RECURRENT, version=version, prefix="r/cell/")
+
+
+@pytest.mark.parametrize("version", ["2.3.1", "3.4.0"])
+@pytest.mark.parametrize(("kind", "function"), [("relu", lambda x: np.maximum(x, 0)), ("tanh", np.tanh)])
+def test_simple_rnn_along_a_sequence(version: str, kind: str, function: Any, tmp_path: Path) -> None:
+    layers = [simple("r", 4, kind, return_sequences=True), simple("s", 4, kind), dense("b", 2, use_bias=False)]
+    network = read_network(recurrent(tmp_path / "net.h5", version, *layers))
+    xs = points(3, count=50, spread=1.0)
+    h, g = np.zeros(4), np.zeros(4)
+    rows = []
+    for x in xs:
+        h = function(x @ W0.astype(float) + h @ R0.astype(float) + B0)
+        g = function(h @ KERNEL.astype(float) + g @ R1.astype(float) + B0)
+        rows.append(g @ W1.astype(float))
+    np.testing.assert_allclose(walk(network, xs), rows, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("layer", "words"),
+    [
+        (simple("r", 4, go_backwards=True), "cannot see the future"),
+        (simple("r", 5), "do not fit 3 inputs and 5 units"),
+        (simple("r", 4, use_bias=False), "not those its text promises"),
+        (simple("r", 4, activation="softmax"), "remembers a softmax"),
+        (simple("b", 2), "not those its text promises"),
+        (simple("r", 4, batch_input_shape=[None, 7, 3]), "sequences of 7 steps"),
+        ({"class_name": "LSTM", "config": {"name": "r", "batch_input_shape": [None, 3]}}, "is a LSTM.*SimpleRNN"),
+    ],
+)
+def test_recurrent_layers_that_are_refused(layer: Layer, words: str, tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=words):
+        read_network(write(tmp_path / "net.h5", [layer], RECURRENT))
 
 
 # Published networks ---------------------------------------------------------------------------------------------------

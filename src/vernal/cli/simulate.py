@@ -55,7 +55,8 @@ def simulate(
     check_sizes(runs, steps, seed)
     writable(csv, plot)
     system = load(task, overrides(set)).system
-    if runs * (steps + 1) * (len(system.state) + len(system.slots) + len(system.step.names)) > MAX_NUMBERS:
+    kept = len(system.state) + sum(slot.var.size for slot in system.slots) + len(system.step.names)
+    if runs * (steps + 1) * kept > MAX_NUMBERS:
         raise InputError("so many runs and steps do not fit into memory; ask for fewer with --runs or --steps")
     with one_blas_thread():
         made = run(system, runs, steps, np.random.default_rng(seed))

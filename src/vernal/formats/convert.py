@@ -15,10 +15,12 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vernal.errors import FormatError
 from vernal.formats.networks import read_network
 from vernal.interpret.concrete import evaluate
+from vernal.model.expr import Expr
 from vernal.model.network import Network
 
 POINTS = 200
@@ -66,13 +68,26 @@ def convert(source: str | Path, target: str | Path, *, seed: int = 0) -> Convers
         raise FormatError(f"{target}: cannot be written ({error.strerror or error})") from None
     finally:
         draft.unlink(missing_ok=True)
-    identical = again.output is network.output
-    notes = (f"the file ends with {network.dropped}",) if network.dropped else ()
+    identical = again.roots == network.roots
+    notes = (*((f"the file ends with {network.dropped}",) if network.dropped else ()), *_memory_notes(network))
     apart = Fraction(0) if identical else exact_difference(network, again, seed=seed)
     exact = None if apart is None else apart == 0
     return Conversion(
         str(source), str(target), identical, exact, max(difference, float(apart or 0)), POINTS + EXACT_POINTS, notes
     )
+
+
+def _memory_notes(network: Network) -> list[str]:
+    """What a file with memories says about them, and what it cannot say."""
+    names = [f"{var.name}_in -> {var.name}_out" for var, _ in network.memory]
+    notes = [f"the memory goes through {', '.join(names)}"] if names else []
+    if network.starts:
+        values = ", ".join(str(float(value)) for value in network.starts[:8])
+        more = ", ..." if len(network.starts) > 8 else ""
+        notes.append(
+            f"the memory starts at [{values}{more}], which the file cannot say: give it to the agent as memory"
+        )
+    return notes
 
 
 def write_network(network: Network, path: str | Path) -> None:
@@ -93,16 +108,26 @@ def write_network(network: Network, path: str | Path) -> None:
 
 def compare(first: Network, second: Network, *, seed: int = 0) -> float:
     """The largest difference of two networks at random points; refused where it is more than rounding."""
-    sizes = [(network.input_size, network.output_size) for network in (first, second)]
+    sizes = [[root.size for root in (network.inputs, *network.roots)] for network in (first, second)]
     if sizes[0] != sizes[1]:
         raise FormatError(f"the written network has sizes {sizes[1]} instead of {sizes[0]}")
     random = np.random.default_rng(seed)
-    points = random.normal(size=(POINTS, first.input_size)) * 10.0 ** random.integers(-2, 4, size=(POINTS, 1))
-    (one,), (other,) = (evaluate([network.output], {network.inputs: points}) for network in (first, second))
+    width = first.input_size + first.memory_size
+    points = random.normal(size=(POINTS, width)) * 10.0 ** random.integers(-2, 4, size=(POINTS, 1))
+    one, other = (
+        np.concatenate(evaluate(network.roots, _given(network, points)), axis=1) for network in (first, second)
+    )
     difference = float(np.max(np.abs(one - other)))
     if not difference <= TOLERANCE * (1 + float(np.max(np.abs(one)))):
         raise FormatError(f"the written network differs by {difference:.3g} from its source; this is a bug in Vernal")
     return difference
+
+
+def _given(network: Network, points: NDArray[np.float64]) -> dict[Expr, NDArray[np.float64]]:
+    """Each row of the points as an input and what is remembered."""
+    variables = [network.inputs, *(var for var, _ in network.memory)]
+    ends = np.cumsum([var.size for var in variables])
+    return dict(zip(variables, np.split(points, ends[:-1], axis=1), strict=True))
 
 
 def exact_difference(first: Network, second: Network, *, seed: int = 0) -> Fraction | None:
@@ -111,12 +136,18 @@ def exact_difference(first: Network, second: Network, *, seed: int = 0) -> Fract
 
     random = np.random.default_rng(seed)
     largest = Fraction(0)
-    for row in random.integers(-1000, 1000, size=(EXACT_POINTS, first.input_size)).tolist():
-        point = tuple(Fraction(entry, 100) for entry in row)
-        values = [exact.evaluate([network.output], {network.inputs: point})[0] for network in (first, second)]
-        one, other = (item if isinstance(item, tuple) else (item,) for item in values)
+    width = first.input_size + first.memory_size
+    for row in random.integers(-1000, 1000, size=(EXACT_POINTS, width)):
+        values = [exact.evaluate(network.roots, _exactly(network, row)) for network in (first, second)]
+        one, other = ([x for item in made for x in (item if isinstance(item, tuple) else (item,))] for made in values)
         for a, b in zip(one, other, strict=True):
             if not isinstance(a, Fraction) or not isinstance(b, Fraction):
                 return None
             largest = max(largest, abs(a - b))
     return largest
+
+
+def _exactly(network: Network, row: NDArray[np.int64]) -> dict[Expr, tuple[Fraction, ...]]:
+    """The same in hundredths, which are rational."""
+    given = _given(network, row[None, :].astype(np.float64))
+    return {var: tuple(Fraction(int(entry), 100) for entry in values[0]) for var, values in given.items()}

@@ -1,9 +1,10 @@
-"""Keras .h5 files as networks: a Sequential stack of Dense layers, read with h5py alone.
+"""Keras .h5 files as networks: a Sequential stack of Dense and SimpleRNN layers, read with h5py alone.
 
 The layers are in a JSON text, the weights in the groups beside it (Keras 2 and 3 lay them out alike). The HDF5 library
 works in a process of its own (`h5_extract`), since a damaged file can make it hang. Nothing in the file is executed: a
 Lambda layer, like any other unknown one, is refused by name. Parameters a layer computes with in float32 (the slope of
-a leaky ReLU) are the float32 numbers nearest to the decimals of the JSON text.
+a leaky ReLU) are the float32 numbers nearest to the decimals of the JSON text. A SimpleRNN is read one step at a time:
+what it would carry along a sequence is the memory of the network, zero at first.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 
 from vernal.errors import FormatError, UnsupportedOperator
 from vernal.formats.layers import Array, check_finite, check_width, dense, sigmoid, single, tanh
+from vernal.formats.recurrent import Gate, Slots
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.network import Network, network_input
@@ -90,17 +92,19 @@ class _Reader:
         self.content = content
         self.dropped: str | None = None
         self.shape: tuple[int, ...] = ()
+        self.slots = Slots()
 
     def network(self, name: str) -> Network:
         layers = _layers(self.content.config)
-        self.shape = _input_shape(layers) or (self._first_width(layers),)
+        recurrent = any(layer["class_name"] == "SimpleRNN" for layer in layers)
+        self.shape = _input_shape(layers, recurrent) or (self._first_width(layers),)
         variable = network_input(check_width(self.shape))
         x: Expr = variable
         for layer in layers:
             if self.dropped is not None and layer["class_name"] not in ("Dropout", "Flatten"):
                 raise UnsupportedOperator(f"{self.dropped} is read only as the last layer")
             x = self._layer(x, str(layer["class_name"]), layer["config"])
-        return Network(name, variable, x, dropped=self.dropped)
+        return self.slots.network(name, variable, x, self.dropped)
 
     def _layer(self, x: Expr, kind: str, config: Config) -> Expr:
         if kind in ("InputLayer", "Dropout"):
@@ -110,13 +114,15 @@ class _Reader:
             return x
         if kind == "Dense":
             return self._activate(self._dense(x, config), config.get("activation"))
+        if kind == "SimpleRNN":
+            return self._recurrent(x, config)
         if kind == "Activation":
             return self._activate(x, config.get("activation"))
         if kind == "Softmax":
             return self._softmax(x, config.get("axis", -1))
         if kind in LAYERS:
             return LAYERS[kind](x, config)
-        known = sorted(["Activation", "Dense", "Dropout", "Flatten", "InputLayer", "Softmax", *LAYERS])
+        known = sorted(["Activation", "Dense", "Dropout", "Flatten", "InputLayer", "SimpleRNN", "Softmax", *LAYERS])
         raise UnsupportedOperator(
             f"layer {config.get('name')!r} is a {kind}, which Vernal does not read; supported: {', '.join(known)}"
         )
@@ -139,12 +145,30 @@ class _Reader:
         self.shape = (kernel.shape[1],)
         return dense(x, kernel.T, bias)
 
+    def _recurrent(self, x: Expr, config: Config) -> Expr:
+        """A plain cell; whether it returns the whole sequence or its end makes no difference to a single step."""
+        name, tensors = config.get("name"), self._weights(config)
+        kernel, memory, bias = (tensors.get(key) for key in ("kernel", "recurrent_kernel", "bias"))
+        if config.get("go_backwards"):
+            raise UnsupportedOperator(f"layer {name!r} goes backwards; an agent cannot see the future")
+        if kernel is None or memory is None or (bias is None) == bool(config.get("use_bias", True)):
+            raise FormatError(f"layer {name!r} has weights {sorted(tensors)}, not those its text promises")
+        units = config.get("units")
+        fits = kernel.shape == (x.size, units) and memory.shape == (units, units)
+        if len(self.shape) != 1 or not fits or (bias is not None and bias.shape != (units,)):
+            raise FormatError(f"layer {name!r} has weights of shapes that do not fit {x.size} inputs and {units} units")
+        activation = config.get("activation", "tanh")
+        if _activation_name(activation) == "softmax":
+            raise UnsupportedOperator(f"layer {name!r} remembers a softmax, which is read only as the last layer")
+        self.shape = (int(kernel.shape[1]),)
+        return self.slots.rnn(x, Gate(kernel.T, memory.T, bias), lambda y: self._activate(y, activation))
+
     # Weights ----------------------------------------------------------------------------------------------------------
 
     def _first_width(self, layers: list[Config]) -> int:
         """The number of inputs, from the first weights, where no layer says it."""
         for layer in layers:
-            if layer["class_name"] == "Dense":
+            if layer["class_name"] in ("Dense", "SimpleRNN"):
                 kernel = self._weights(layer["config"]).get("kernel")
                 if kernel is not None and kernel.ndim == 2:
                     return int(kernel.shape[0])
@@ -251,12 +275,17 @@ def _layers(text: str) -> list[Config]:
     return layers
 
 
-def _input_shape(layers: list[Config]) -> tuple[int, ...]:
-    """The shape of one input, where the first layer says it."""
+def _input_shape(layers: list[Config], recurrent: bool = False) -> tuple[int, ...]:
+    """The shape of one input, where the first layer says it; of one step, where the network is recurrent."""
     config = layers[0]["config"]
     given = config.get("batch_input_shape") or config.get("batch_shape")
     if not isinstance(given, list) or len(given) < 2:
         return ()
+    if recurrent and len(given) == 3:
+        if given[1] not in (None, 1):
+            steps = f"sequences of {given[1]} steps"
+            raise UnsupportedOperator(f"its input is {steps}; rebuild the model for sequences of any length (None)")
+        given = [given[0], given[2]]
     if not all(isinstance(size, int) and size > 0 for size in given[1:]):
         raise FormatError(f"its input has the shape {given}; export with fixed sizes")
     return tuple(given[1:])

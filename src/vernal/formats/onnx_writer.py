@@ -6,7 +6,7 @@ constant that no double holds is rounded to the nearest one; `convert` says how 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from vernal.model.graph import order
 from vernal.model.network import Network
 
 if TYPE_CHECKING:
-    from onnx import ModelProto, NodeProto, TensorProto
+    from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 OPSET = 15
 IR_VERSION = 8
@@ -31,7 +31,10 @@ FUNCTIONS = {Function.TANH: "Tanh", Function.SIGMOID: "Sigmoid"}
 
 
 def write_onnx(network: Network, path: str | Path) -> None:
-    """Write a network as an ONNX file with the input `input` [N, inputs] and the output `output` [N, outputs]."""
+    """Write a network as an ONNX file with the input `input` [N, inputs] and the output `output` [N, outputs].
+
+    What it remembers comes in as `h_in` [N, units] and goes out as `h_out`, under the names of its memories.
+    """
     Path(path).write_bytes(to_model(network).SerializeToString())
 
 
@@ -39,16 +42,18 @@ def to_model(network: Network) -> ModelProto:
     """A network as an ONNX model."""
     from onnx import helper
 
-    if network.memory:
-        raise FormatError(f"network {network.name!r} has memory, which is not written to ONNX yet")
     writer = _Writer(network)
-    final = writer.run()
-    ends = [
-        helper.make_tensor_value_info(name, writer.element, ["N", size])
-        for name, size in (("input", network.input_size), ("output", network.output_size))
-    ]
+    final, *memories = writer.run()
     writer.emit(network.dropped or "Identity", [final], "output", **({"axis": 1} if network.dropped else {}))
-    graph = helper.make_graph(writer.nodes, network.name, ends[:1], ends[1:], writer.tensors)
+    for (var, _), after in zip(network.memory, memories, strict=True):
+        writer.emit("Identity", [after], f"{var.name}_out")
+
+    def ends(first: str, size: int, mark: str) -> list[ValueInfoProto]:
+        sizes = {first: size, **{f"{var.name}{mark}": var.size for var, _ in network.memory}}
+        return [helper.make_tensor_value_info(name, writer.element, ["N", size]) for name, size in sizes.items()]
+
+    inputs, outputs = ends("input", network.input_size, "_in"), ends("output", network.output_size, "_out")
+    graph = helper.make_graph(writer.nodes, network.name, inputs, outputs, writer.tensors)
     opsets = [helper.make_opsetid("", OPSET)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION, producer_name="vernal")
 
@@ -63,18 +68,19 @@ class _Writer:
         self.nodes: list[NodeProto] = []
         self.tensors: list[TensorProto] = []
         self.names: dict[Expr, str] = {network.inputs: "input"}
-        self.shrinks = _shrinks(network.output)
-        self.walk = _needed(network.output, self.shrinks)
+        self.names.update({var: f"{var.name}_in" for var, _ in network.memory})
+        self.shrinks = _shrinks(network.roots)
+        self.walk = _needed(network.roots, self.shrinks)
         exact = all(_is_single(numbers) for node in self.walk for numbers in _numbers(node))
         self.kind: Any = np.float32 if exact else np.float64
         self.element = TensorProto.FLOAT if exact else TensorProto.DOUBLE
 
-    def run(self) -> str:
-        """The name of the tensor that holds the network's output."""
+    def run(self) -> list[str]:
+        """The names of the tensors that hold the network's output and what it remembers next."""
         for node in self.walk:
             if node not in self.names:
                 self.names[node] = self.write(node)
-        return self.names[self.network.output]
+        return [self.names[root] for root in self.network.roots]
 
     def emit(self, operator: str, inputs: Iterable[str], name: str | None = None, **attributes: Any) -> str:
         from onnx import helper
@@ -147,10 +153,10 @@ def _is_single(numbers: Any) -> bool:
 Shrinks = dict[Expr, tuple[Expr, Fraction, Fraction]]
 
 
-def _shrinks(root: Expr) -> Shrinks:
+def _shrinks(roots: Sequence[Expr]) -> Shrinks:
     """Conditionals that are a Shrink of x with this threshold and bias, found by building that and comparing."""
     found: Shrinks = {}
-    for node in order([root]):
+    for node in order(roots):
         if isinstance(node, e.If) and isinstance(node.args[0], e.Compare):
             x, low = node.args[0].args
             for guess in _guesses(x, low, node.args[1]):
@@ -167,11 +173,11 @@ def _guesses(x: Expr, low: Expr, below: Expr) -> list[tuple[Fraction, Fraction]]
     return [(-low.value, bias.value)] if isinstance(bias, e.Const) and not bias.shape else []
 
 
-def _needed(root: Expr, shrinks: Shrinks) -> list[Expr]:
+def _needed(roots: Sequence[Expr], shrinks: Shrinks) -> list[Expr]:
     """The nodes to write, arguments first; a shrinkage needs nothing but its x."""
     seen: set[Expr] = set()
     result: list[Expr] = []
-    stack: list[tuple[Expr, Callable[[Expr], None] | None]] = [(root, None)]
+    stack: list[tuple[Expr, Callable[[Expr], None] | None]] = [(root, None) for root in reversed(roots)]
     while stack:
         node, done = stack.pop()
         if done is not None:

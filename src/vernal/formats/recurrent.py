@@ -164,8 +164,9 @@ class Slots:
 
 # From weight matrices ------------------------------------------------------------------------------------------------
 
-Cell = tuple[ArrayLike, ArrayLike, ArrayLike]
-Dense = tuple[ArrayLike, ArrayLike]
+Weights = ArrayLike | Sequence[float] | Sequence[Sequence[float]]
+Cell = tuple[Weights, Weights, Weights]
+Dense = tuple[Weights, Weights]
 
 
 def rnn(
@@ -209,15 +210,15 @@ def _gates(cells: Sequence[Cell]) -> Iterator[Gate]:
         yield Gate(weight, memory, bias)
 
 
-def _matrix(values: ArrayLike, what: str) -> Array:
+def _matrix(values: Weights, what: str) -> Array:
     return _array(values, 2, what)
 
 
-def _vector(values: ArrayLike, what: str) -> Array:
+def _vector(values: Weights, what: str) -> Array:
     return _array(values, 1, what)
 
 
-def _array(values: ArrayLike, rank: int, what: str) -> Array:
+def _array(values: Weights, rank: int, what: str) -> Array:
     try:
         array = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):

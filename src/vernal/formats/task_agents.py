@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path as FilePath
@@ -16,7 +16,7 @@ from vernal.formats.task_schema import AgentTable, SelectedPolicy
 from vernal.logic import syntax as s
 from vernal.logic.task import Input
 from vernal.model import build
-from vernal.model.agent import make_agent, output_var
+from vernal.model.agent import make_agent, memory_starts, output_var
 from vernal.model.builder import action_var, needs_action
 from vernal.model.expr import Expr, Role, Var
 from vernal.model.network import Network
@@ -36,19 +36,20 @@ class Library:
     def __init__(self, base: FilePath, given: Mapping[str, Network] | None = None) -> None:
         self.base = base
         self.given = given or {}
-        self.read: dict[FilePath, Network] = {}
+        self.read: dict[tuple[FilePath, tuple[tuple[str, str], ...]], Network] = {}
         self.inputs: dict[str, Input] = {}
 
-    def network(self, reader: Reader, path: Path, reference: str) -> Network:
+    def network(self, reader: Reader, path: Path, reference: str, carry: Mapping[str, str] | None = None) -> Network:
         """The network a reference names; what is wrong with its file is said at the reference."""
         if reference in self.given:
             return self.given[reference]
         try:
             file = locate(reference, self.base)
-            if file not in self.read:
-                self.read[file] = read_network(file, name=self._fresh(file.stem))
-            self.inputs[reference] = Input(reference, self.read[file].sha256 or "")
-            return self.read[file]
+            key = (file, tuple((carry or {}).items()))
+            if key not in self.read:
+                self.read[key] = read_network(file, name=self._fresh(file.stem), carry=carry)
+            self.inputs[reference] = Input(reference, self.read[key].sha256 or "")
+            return self.read[key]
         except InputError as error:
             raise error if error.place else error.at(reader.places.value_place(path)) from None
 
@@ -75,7 +76,7 @@ class Draft:
     networks: tuple[Network, ...] | None
     act: str | tuple[Expr, ...] | None
     labels: Sort | None
-    memory: Start | None
+    memory: Sequence[Start] | None
 
 
 def draft(reader: Reader, name: str, table: AgentTable, state: Mapping[str, Variable], library: Library) -> Draft:
@@ -92,18 +93,21 @@ def draft(reader: Reader, name: str, table: AgentTable, state: Mapping[str, Vari
         act = _act(reader, (*path, "act"), table, networks)
         reader.names[name] = _action(name, act, labels, networks)
     with reader.collect((*path, "memory")):
-        memory = _memory(reader, (*path, "memory"), table.memory)
+        memory = _memory(reader, name, table.memory, networks)
+    if table.remember is not None:
+        with reader.collect((*path, "remember"), table.remember):
+            reader.names[table.remember] = _remember(name, table.remember, networks)
     return Draft(name, table, networks, act, labels, memory)
 
 
 def _networks(reader: Reader, path: Path, table: AgentTable, library: Library) -> tuple[Network, ...]:
     if isinstance(table.policy, str):
-        return (library.network(reader, (*path, "policy"), table.policy),)
+        return (library.network(reader, (*path, "policy"), table.policy, table.carry),)
     prefix: Path = (*path, "policy", "networks")
     found: list[Network] = []
     for index, reference in enumerate(table.policy.networks):
         with reader.collect((*prefix, index)):
-            found.append(library.network(reader, (*prefix, index), reference))
+            found.append(library.network(reader, (*prefix, index), reference, table.carry))
     if not table.policy.networks:
         raise ParseError("an agent needs at least one network", place=reader.places.value_place(prefix))
     if len(found) < len(table.policy.networks):
@@ -179,9 +183,22 @@ def _check_outputs(reader: Reader, path: Path, networks: tuple[Network, ...], la
             raise TypeClash(message, place=reader.places.value_place(path))
 
 
-def _memory(reader: Reader, path: Path, value: object) -> Start:
+def _memory(reader: Reader, agent: str, value: object, networks: tuple[Network, ...] | None) -> tuple[Start, ...]:
+    """A start for each number the agent remembers."""
+    path: Path = ("agents", agent, "memory")
+    if value is None:
+        given: tuple[Start, ...] | Start | None = None
+    elif isinstance(value, list):
+        given = tuple(_memory_start(reader, (*path, index), entry) for index, entry in enumerate(value))
+    else:
+        given = _memory_start(reader, path, value)
+    if networks is None:
+        raise Skip
+    return memory_starts(agent, networks, given)
+
+
+def _memory_start(reader: Reader, path: Path, value: object) -> Start:
     if not isinstance(value, str):
-        # A default that is not in the file has no text to be exact about; it is zero.
         return OneOf((reader.rational(reader.number(path, value), "memory"),))
     syntax, source = reader.parse(path, region=True)
     if not isinstance(syntax, s.Range):
@@ -191,6 +208,16 @@ def _memory(reader: Reader, path: Path, value: object) -> Start:
         message = f"[{show(lower)}, {show(upper)}] is an inverted interval: it holds no value"
         raise TypeClash(message, place=source.place(*syntax.span))
     return Span(lower, upper)
+
+
+def _remember(agent: str, name: str, networks: tuple[Network, ...] | None) -> Var:
+    """The memory as a property sees it."""
+    if networks is None:
+        raise Skip
+    size = sum(network.memory_size for network in networks)
+    if not size:
+        raise TypeClash(f"agent {agent!r} has nothing to remember as {name!r}: its network has no memory")
+    return build.var(name, shape=(size,), role=Role.LET)
 
 
 # Observation ----------------------------------------------------------------------------------------------------------
@@ -205,7 +232,14 @@ def finish(reader: Reader, draft: Draft, lets: Mapping[str, Expr]) -> Agent:
         raise Skip
     _check_sizes(reader, path, draft.networks, seen)
     return make_agent(
-        draft.name, draft.networks, seen, draft.act, select=select, labels=draft.labels, memory=draft.memory
+        draft.name,
+        draft.networks,
+        seen,
+        draft.act,
+        select=select,
+        labels=draft.labels,
+        memory=draft.memory or None,
+        remember=draft.table.remember,
     )
 
 

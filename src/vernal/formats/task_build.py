@@ -18,6 +18,7 @@ from vernal.logic.formula import Formula
 from vernal.logic.scope import drawn_lets
 from vernal.logic.syntax import Name
 from vernal.logic.task import Input, Task
+from vernal.model.agent import remembered
 from vernal.model.build import TRUE
 from vernal.model.builder import let_var
 from vernal.model.expr import Expr
@@ -25,8 +26,9 @@ from vernal.model.network import Network
 from vernal.model.start import check_next
 from vernal.model.system import Agent, Init, System, Variable
 
-EVERYTHING = frozenset(Owner)
-LET, NEXT, ENABLED, PROPERTY = (Use(what, EVERYTHING) for what in ("a let", "next", "enabled", "a property"))
+WORLD = frozenset(Owner) - {Owner.MEMORY}
+LET, NEXT, ENABLED = (Use(what, WORLD) for what in ("a let", "next", "enabled"))
+PROPERTY = Use("a property", frozenset(Owner))
 MAX_SHARED = 8  # systems of one file that are remembered
 
 Values: TypeAlias = tuple[tuple[str, Fraction], ...]
@@ -147,7 +149,7 @@ def read_dynamics(reader: Reader, table: TaskTable, known: Quantities) -> Dynami
     agents = read_agents(reader, drafts, lets)
     following = read_next(reader, table.environment.next, known.state)
     enabled = read_enabled(reader, table.environment.enabled, lets)
-    return Dynamics(agents, lets, following, enabled, _added(reader, before))
+    return Dynamics(agents, {**lets, **remembered(agents)}, following, enabled, _added(reader, before))
 
 
 def _added(reader: Reader, before: set[str]) -> dict[str, Expr]:

@@ -31,6 +31,7 @@ class Owner(Enum):
     STATE = "a state variable"
     AGENT = "an agent"
     LET = "a let"
+    MEMORY = "a memory"
 
 
 FIXED = frozenset({Owner.PARAMETER, Owner.CONSTANT, Owner.NETWORK})
@@ -97,6 +98,9 @@ def declare_all(table: TaskTable, lost: set[Path], places: Places) -> Names:
         left_out = sorted(str(path[-1]) for path in lost if path[:-1] == prefix)
         for name in [*entries, *left_out]:
             names.declare(name, owner, (*prefix, name))
+    for agent, entry in table.agents.items():
+        if entry.remember is not None:
+            names.declare(entry.remember, Owner.MEMORY, ("agents", agent, "remember"))
     return names
 
 

@@ -21,6 +21,7 @@ from vernal.formats.places import Path, Places
 Expression: TypeAlias = Annotated[str | int | float | bool, Meta(description="an expression (a string) or a number")]
 Number: TypeAlias = Annotated[str | int | float, Meta(description="a number, or a constant expression as a string")]
 Text: TypeAlias = Annotated[str, Meta(description="a string")]
+Start: TypeAlias = Annotated[str | int | float, Meta(description='a number or an interval "[lo, hi]"')]
 File: TypeAlias = Annotated[str, Meta(description="a network file, as a string")]
 
 
@@ -40,7 +41,14 @@ class AgentTable(Struct, forbid_unknown_fields=True):
     labels: Annotated[
         str | list[Text] | None, Meta(description="the name of an enum variable, or an array of labels")
     ] = None
-    memory: Annotated[str | int | float, Meta(description='a number or an interval "[lo, hi]"')] = 0
+    memory: Annotated[
+        str | int | float | list[Start] | None,
+        Meta(description='a number, an interval "[lo, hi]", or an array with one of them for each unit'),
+    ] = None
+    remember: Annotated[str | None, Meta(description="a name for the memory in properties, as a string")] = None
+    carry: Annotated[
+        dict[str, Text], Meta(description='a table from inputs to outputs of the network, as in { h = "hn" }')
+    ] = {}
 
 
 class EnvironmentTable(Struct, forbid_unknown_fields=True):

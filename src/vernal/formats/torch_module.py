@@ -1,20 +1,24 @@
 """torch modules as networks: a Sequential of the layers Vernal has exact expressions for.
 
-The module is read as in eval mode. Only torch's own classes are accepted, since a subclass may compute anything.
+The module is read as in eval mode. Only torch's own classes are accepted, since a subclass may compute anything; a
+policy of your own class is read as `head(rnn(encoder(x)))`, and only after a run has shown that this is what it
+computes (`torch_policy`). In a Sequential, a recurrent layer passes on what it remembers next.
 A parameter torch keeps as a Python number (the slope of a leaky ReLU) is what it becomes in the module's own precision.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vernal.errors import FormatError, MissingExtra, UnsupportedOperator
+from vernal.errors import FormatError, UnsupportedOperator
 from vernal.formats import layers
 from vernal.formats.layers import Array
+from vernal.formats.recurrent import Slots
+from vernal.formats.torch_policy import RECURRENT, check_policy, policy_parts, read_recurrent
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.network import Network, network_input
@@ -28,11 +32,13 @@ Rounding = Callable[[float], Fraction]
 
 def from_torch(module: Module, *, name: str = "network", input_size: int | None = None) -> Network:
     """The network a module computes in eval mode; `input_size` is needed where no layer says it."""
-    parts = list(_unfold(module))
+    children = policy_parts(module)
+    parts = list(_unfold(children))
     size = input_size if input_size is not None else _input_size(parts)
     rounding = _rounding(module)
     variable = network_input(size)
     x: Expr = variable
+    slots = Slots()
     dropped: str | None = None
     for place, part in parts:
         kind = type(part).__name__
@@ -40,18 +46,21 @@ def from_torch(module: Module, *, name: str = "network", input_size: int | None 
             raise UnsupportedOperator(f"{dropped} is read only as the last layer")
         if kind in ("Softmax", "LogSoftmax"):
             dropped = _softmax(part, kind)
+        elif kind in RECURRENT:
+            x = read_recurrent(part, kind, place, x, slots, _tensors(part, place))
         else:
             x = _apply(part, kind, place, x, rounding)
-    return Network(name, variable, x, dropped=dropped)
+    network = slots.network(name, variable, x, dropped)
+    if children[0][0]:
+        check_policy(module, network)
+    return network
 
 
-def _unfold(module: Module) -> Iterator[tuple[str, Any]]:
+def _unfold(modules: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
     """The layers in order, nested Sequentials opened; each with its place."""
-    try:
-        from torch import nn
-    except ImportError:
-        raise MissingExtra("reading a torch module", "torch") from None
-    stack: list[tuple[str, Any]] = [("", module)]
+    from torch import nn
+
+    stack: list[tuple[str, Any]] = list(reversed(modules))
     while stack:
         place, part = stack.pop()
         if type(part) is nn.Sequential:
@@ -62,13 +71,13 @@ def _unfold(module: Module) -> Iterator[tuple[str, Any]]:
         else:
             raise UnsupportedOperator(
                 f"layer {place!r} is a {type(part).__name__}, which Vernal does not read; supported: Sequential of "
-                f"{', '.join(sorted(KNOWN))}"
+                f"{', '.join(sorted(KNOWN))}; or a module whose children are encoder, rnn and head"
             )
 
 
 def _input_size(parts: list[tuple[str, Any]]) -> int:
     for _, part in parts:
-        for attribute in ("in_features", "num_features"):
+        for attribute in ("in_features", "num_features", "input_size"):
             if hasattr(part, attribute):
                 return int(getattr(part, attribute))
         if getattr(part, "num_parameters", 1) > 1:
@@ -98,8 +107,12 @@ def _apply(part: Any, kind: str, place: str, x: Expr, rounding: Rounding) -> Exp
     wanted = getattr(part, "in_features", getattr(part, "num_features", x.size))
     if wanted != x.size:
         raise FormatError(f"layer {place!r} takes {wanted} inputs, but is given {x.size}")
-    named = {key: _array(tensor, f"{place}.{key}") for key, tensor in part.state_dict().items() if tensor.ndim > 0}
+    named = _tensors(part, place)
     return LAYERS[kind](part, x, rounding) if not named else WEIGHTED[kind](part, x, named)
+
+
+def _tensors(part: Any, place: str) -> dict[str, Array]:
+    return {key: _array(tensor, f"{place}.{key}") for key, tensor in part.state_dict().items() if tensor.ndim > 0}
 
 
 def _linear(part: Any, x: Expr, tensors: dict[str, Array]) -> Expr:
@@ -171,4 +184,4 @@ WEIGHTED: dict[str, Callable[[Any, Expr, dict[str, Array]], Expr]] = {
     "Linear": _linear,
     "PReLU": _prelu,
 }
-KNOWN = {*LAYERS, *WEIGHTED, "Softmax", "LogSoftmax"}
+KNOWN = {*LAYERS, *WEIGHTED, *RECURRENT, "Softmax", "LogSoftmax"}

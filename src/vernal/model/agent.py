@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import islice
 
 from vernal.errors import TypeClash
 from vernal.model import build
@@ -11,7 +12,7 @@ from vernal.model.expr import Const, Expr, Operand, Role, Var
 from vernal.model.graph import substitute
 from vernal.model.network import Network
 from vernal.model.sorts import Sort
-from vernal.model.system import Agent, OneOf, Slot, Start
+from vernal.model.system import Agent, OneOf, Slot, Span, Start
 
 ZERO = OneOf((Fraction(0),))
 
@@ -29,9 +30,14 @@ def make_agent(
     *,
     select: Expr | None = None,
     labels: Sort | None = None,
-    memory: Mapping[int, Start] | Start = ZERO,
+    memory: Sequence[Start] | Start | None = None,
+    remember: str | None = None,
 ) -> Agent:
-    """An agent; `act` is "argmax", "raw" or expressions over `output_var(n)`; `memory` is the start of every slot."""
+    """An agent; `act` is "argmax", "raw" or expressions over `output_var(n)`.
+
+    `memory` is where what it remembers starts: all of it alike, one start for each number, or (None) as its networks
+    say. Properties speak of it by the name `remember`.
+    """
     seen = tuple(build.const(item) for item in observe)
     slots = [_slot_var(name, network, index) for network in networks for index in range(len(network.memory))]
     output, updates = _run(networks, seen, select, slots)
@@ -42,14 +48,45 @@ def make_agent(
             'argmax; say act = "argmax", or export the network without it'
         )
     action = _action(name, output, act, labels)
-    starts = memory if isinstance(memory, Mapping) else dict.fromkeys(range(sum(slot.size for slot in slots)), memory)
-    made, position = [], 0
-    for slot, update in zip(slots, updates, strict=True):
-        own = tuple(starts.get(position + offset, ZERO) for offset in range(slot.size))
-        made.append(Slot(slot, own, update))
-        position += slot.size
+    starts = iter(memory_starts(name, networks, memory))
+    made = [Slot(slot, tuple(islice(starts, slot.size)), update) for slot, update in zip(slots, updates, strict=True)]
+    if remember is not None and not made:
+        raise TypeClash(
+            f"agent {name!r} remembers nothing that could be called {remember!r}: its network has no memory"
+        )
     kind = act if isinstance(act, str) else "expressions"
-    return Agent(name, seen, tuple(networks), select, kind, action, tuple(made))
+    return Agent(name, seen, tuple(networks), select, kind, action, tuple(made), remember)
+
+
+def memory_starts(name: str, networks: Sequence[Network], memory: Sequence[Start] | Start | None) -> tuple[Start, ...]:
+    """A start for each number the networks remember, in the order of the networks and of their memories."""
+    count = sum(network.memory_size for network in networks)
+    if memory is None:
+        return tuple(start for network in networks for start in _own_starts(network))
+    if count == 0:
+        raise TypeClash(f"agent {name!r}: its network has no memory that could start anywhere")
+    starts = (memory,) * count if isinstance(memory, Span | OneOf) else tuple(memory)
+    if len(starts) != count:
+        raise TypeClash(
+            f"agent {name!r} remembers {count} numbers, but {len(starts)} starts are given: give one for each"
+        )
+    for start in starts:
+        if isinstance(start, Span) and start.lower > start.upper:
+            raise TypeClash(f"agent {name!r}: its memory starts in an inverted interval, which holds no value")
+    return tuple(OneOf((s.lower,)) if isinstance(s, Span) and s.lower == s.upper else s for s in starts)
+
+
+def _own_starts(network: Network) -> tuple[Start, ...]:
+    return tuple(OneOf((value,)) for value in network.starts) or (ZERO,) * network.memory_size
+
+
+def remembered(agents: Iterable[Agent]) -> dict[str, Expr]:
+    """The names under which properties speak of memories, each with what is remembered at a position."""
+    return {
+        agent.remember: build.concat(*(slot.var for slot in agent.slots))
+        for agent in agents
+        if agent.remember is not None
+    }
 
 
 def _slot_var(agent: str, network: Network, index: int) -> Var:

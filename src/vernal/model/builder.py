@@ -20,7 +20,7 @@ from typing import TypeAlias
 
 from vernal.errors import NameUnknown, TypeClash, nearest
 from vernal.model import build
-from vernal.model.agent import make_agent, output_var
+from vernal.model.agent import make_agent, output_var, remembered
 from vernal.model.expr import Between, Choose, Expr, Occurrence, Operand, Role, Var
 from vernal.model.graph import draws, rewrite, variables
 from vernal.model.network import Network
@@ -124,7 +124,8 @@ class Policy:
     act: str | Callable[[Expr], Sequence[Expr]]
     by: Callable[[Names], Expr] | None
     labels: str | Sequence[str] | None
-    memory: Start
+    memory: Sequence[Start] | Start | None
+    remember: str | None
 
 
 def agent(
@@ -134,15 +135,25 @@ def agent(
     *,
     by: Callable[[Names], Expr] | None = None,
     labels: str | Sequence[str] | None = None,
-    memory: Number | Span = 0,
+    memory: Number | Span | Sequence[Number | Span] | None = None,
+    remember: str | None = None,
 ) -> Policy:
     """An agent for `system`: `act` is "argmax", "raw" or a function of the network's output, `by` selects a network.
 
-    `labels` names an enum variable of the state whose labels argmax yields, or lists labels.
+    `labels` names an enum variable of the state whose labels argmax yields, or lists labels. `memory` is where what a
+    recurrent network remembers starts: a number or an interval for all of it, or one for each unit. Formulas speak of
+    the memory by the name `remember`.
     """
     several = (networks,) if isinstance(networks, Network) else tuple(networks)
-    start = memory if isinstance(memory, Span) else OneOf((exact(memory),))
-    return Policy(several, observe, act, by, labels, start)
+    return Policy(several, observe, act, by, labels, None if memory is None else _memory(memory), remember)
+
+
+def _memory(memory: Number | Span | Sequence[Number | Span]) -> Sequence[Start] | Start:
+    if isinstance(memory, Span):
+        return memory
+    if isinstance(memory, Sequence) and not isinstance(memory, str):
+        return [start if isinstance(start, Span) else OneOf((exact(start),)) for start in memory]
+    return OneOf((exact(memory),))
 
 
 def action_var(name: str, network: Network, act: str | Sequence[Expr], labels: Sort | None) -> Var:
@@ -180,12 +191,17 @@ def system(
     observable = Names({**visible, **{n: named[n] for n, x in traced.items() if not needs_action(x, traced)}})
     everything = Names({**visible, **actions, **named})
     all_lets, following = name_draws(traced, _trace_step(step, everything, declared))
+    made = tuple(_make(n, policy, observable) for n, policy in prepared.items())
+    for memory, vector in remembered(made).items():
+        if memory in everything or memory in all_lets:
+            raise TypeClash(f"{memory!r} is already the name of something else than a memory")
+        all_lets[memory] = vector
     return System(
         name,
         tuple(declared.values()),
         Init(_starts(init, declared), tuple(where(Names(visible))) if where else ()),
         following,
-        tuple(_make(n, policy, observable) for n, policy in prepared.items()),
+        made,
         all_lets,
         enabled(everything) if enabled else build.TRUE,
     )
@@ -266,8 +282,16 @@ def _make(name: str, prepared: _Prepared, visible: Names) -> Agent:
     policy = prepared.policy
     select = policy.by(visible) if policy.by else None
     seen = policy.observe(visible)
-    labels, memory = prepared.labels, policy.memory
-    return make_agent(name, policy.networks, seen, prepared.act, select=select, labels=labels, memory=memory)
+    return make_agent(
+        name,
+        policy.networks,
+        seen,
+        prepared.act,
+        select=select,
+        labels=prepared.labels,
+        memory=policy.memory,
+        remember=policy.remember,
+    )
 
 
 def _trace_step(

@@ -89,6 +89,12 @@ class Agent:
     action: Expr
     slots: tuple[Slot, ...] = ()
     usual: Expr | None = None  # of an open agent, the action its networks would take
+    remember: str | None = None  # the name under which properties speak of its memory
+
+    @property
+    def starts(self) -> tuple[Start, ...]:
+        """Where its memory may start, component by component."""
+        return tuple(start for slot in self.slots for start in slot.starts)
 
     @property
     def var(self) -> Var:

@@ -12,7 +12,7 @@ from vernal.logic.task import Task
 from vernal.model.expr import Affine, Between, Choose, Expr
 from vernal.model.graph import draws, order
 from vernal.model.network import Network
-from vernal.model.sorts import Sort
+from vernal.model.sorts import REAL, Sort
 from vernal.model.system import Agent, OneOf, Span, Start, System, Variable
 from vernal.report.document import exact_number
 from vernal.report.tables import Column, aligned
@@ -87,8 +87,21 @@ def _agent(agent: Agent) -> str:
     acts = {"argmax": "the index of the largest output; ties may go either way", "raw": "the outputs as they are"}
     lines.append(f"  acts       {acts.get(agent.act, 'by expressions over the outputs')} ({_kind(agent)})")
     if agent.slots:
-        lines.append(f"  remembers  {sum(slot.var.size for slot in agent.slots)} numbers from step to step")
+        lines.append(f"  remembers  {_memory(agent)}")
     return "\n".join(lines)
+
+
+def _memory(agent: Agent) -> str:
+    """`16 numbers from step to step, at first 0; properties call them m[0] to m[15]`"""
+    count = len(agent.starts)
+    starts = [start_text(start, REAL) for start in agent.starts]
+    starts = starts[:1] if len(set(starts)) == 1 else starts
+    first = ", ".join([*starts[:MOST_VALUES], *(["..."] if len(starts) > MOST_VALUES else [])])
+    text = f"{count} number{'s' * (count > 1)} from step to step, at first {first}"
+    if agent.remember is None:
+        return text
+    last = f" to {agent.remember}[{count - 1}]" if count > 1 else ""
+    return f"{text}; properties call {'them' if count > 1 else 'it'} {agent.remember}[0]{last}"
 
 
 def _distinct(agent: Agent) -> list[Network]:
@@ -128,14 +141,12 @@ def _options(node: Choose | Between) -> str:
 
 def _moves(system: System) -> str:
     changed = [variable.name for variable in system.state if variable.name in system.next]
-    lets = list(system.lets)
+    memories = {agent.remember for agent in system.agents}
+    lets = [name for name in system.lets if name not in memories]
+    bodies = [*(system.lets[name] for name in lets), *(system.next[name] for name in changed)]
     columns = [
         Column("each step", [*lets, *(f"{name}'" for name in changed)], left=True),
-        Column(
-            "",
-            [f"= {shortened(x)}" for x in (*system.lets.values(), *(system.next[name] for name in changed))],
-            left=True,
-        ),
+        Column("", [f"= {shortened(body)}" for body in bodies], left=True),
     ]
     return aligned(columns, width=10_000) if changed or lets else ""
 

@@ -38,6 +38,7 @@ STYLE: Any = {
     "pdf.fonttype": 42,
 }
 WIDTH = 5.2  # inches: the text width of a two-column paper's figure*
+CURVES = ("state", "action", "memory")  # drawn as large as each other
 CURVE, DRAW, BAND = 1.0, 0.6, 0.34  # heights of the panels, in inches
 SHARES = 0.6
 QUANTILES = (0, 0.05, 0.5, 0.95, 1)
@@ -97,9 +98,7 @@ def _draw(trace: Trace) -> Figure:
     shown = [item for item in series(trace) if any(value is not None for value in item.values)][:MAX_PANELS]
     curves = [item for item in shown if not item.is_text]
     bands = [item for item in shown if item.is_text]
-    figure, panels = _figure(
-        [CURVE if item.group in ("state", "action") else DRAW for item in curves] + [BAND] * len(bands)
-    )
+    figure, panels = _figure([CURVE if item.group in CURVES else DRAW for item in curves] + [BAND] * len(bands))
     for panel, item in zip(panels, [*curves, *bands], strict=True):
         (_band if item.is_text else _curve)(panel, item)
     if trace.loop is not None:
@@ -123,7 +122,7 @@ def _curve(panel: Axes, item: Series) -> None:
     panel.plot(*(_held(values) if held else (steps, values)), color=INK, linewidth=1.2)
     panel.plot(steps, values, "o", color=INK, markersize=2.6 if len(values) <= 60 else 0)
     panel.margins(y=0.15)
-    panel.locator_params(axis="y", nbins=4 if item.group in ("state", "action") else 2)
+    panel.locator_params(axis="y", nbins=4 if item.group in CURVES else 2)
     panel.grid(axis="y", linewidth=0.4, color="#e3e7ea")
     panel.set_axisbelow(True)
     panel.ticklabel_format(axis="y", useOffset=False)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vernal.engines.simulation import Runs
-from vernal.model.sorts import Kind, Sort
+from vernal.model.sorts import REAL, Kind, Sort
 from vernal.report.tables import WIDTH, Column, aligned
 
 Array = NDArray[np.float64]
@@ -50,6 +50,15 @@ def quantities(runs: Runs) -> list[Quantity]:
             found.append(Quantity(name, action.sort, values))
         else:
             found += [Quantity(f"{name}[{i}]", action.sort, values[:, :, i]) for i in range(values.shape[2])]
+    return found
+
+
+def memories(runs: Runs) -> list[Quantity]:
+    """What the agents remember, number by number."""
+    found: list[Quantity] = []
+    for agent in runs.system.agents:
+        parts = [runs.memory[slot.var][:, :, i] for slot in agent.slots for i in range(slot.var.size)]
+        found += [Quantity(f"memory of {agent.name}[{i}]", REAL, part) for i, part in enumerate(parts)]
     return found
 
 
@@ -96,8 +105,8 @@ def _most_frequent(quantity: Quantity, sample: Array) -> str:
 
 
 def rows(runs: Runs) -> Iterator[list[str]]:
-    """`run, step, variables, actions`, one line for every position of every run."""
-    columns = quantities(runs)
+    """`run, step, variables, actions, memories`, one line for every position of every run."""
+    columns = [*quantities(runs), *memories(runs)]
     yield ["run", "step", *(column.title for column in columns)]
     for run, length in enumerate(runs.lengths.tolist()):
         listed = [column.values[run].tolist() for column in columns]

@@ -14,6 +14,7 @@ from vernal.model.system import System
 
 DIGITS = 6  # significant digits that are worth showing
 DECIMALS = 4  # at most, in a column of ordinary size
+MOST_REMEMBERED = 8  # numbers of a memory that are shown
 DRAWN = " (draw)"  # told apart from a variable of the same name
 
 
@@ -64,7 +65,7 @@ class Series:
     """One quantity along a trace: a value per position, None where there is none (draws at the end, dead branches)."""
 
     title: str
-    group: str  # state, action, choice or disturbance
+    group: str  # state, action, choice, disturbance or memory
     sort: Sort
     values: tuple[Number | None, ...]
 
@@ -81,7 +82,10 @@ class Series:
 
 
 def series(trace: Trace) -> list[Series]:
-    """Everything a trace says, one quantity at a time: state, actions, then draws (memories are left to the file)."""
+    """Everything a trace says, one quantity at a time: state, actions, draws, and the memories that have a name.
+
+    Other memories, and those of many numbers, are left to the file.
+    """
     system = trace.system if isinstance(trace.system, System) else None
     found: list[Series] = []
     for group, sorts in _groups(system).items():
@@ -93,6 +97,9 @@ def series(trace: Trace) -> list[Series]:
             found += _components(
                 title, group, sorts.get(name, REAL), [_value(step, group, name) for step in trace.steps]
             )
+    for agent in system.agents if system else ():
+        if agent.remember is not None and len(agent.starts) <= MOST_REMEMBERED:
+            found += _components(agent.remember, "memory", REAL, [step.memory.get(agent.name) for step in trace.steps])
     return found
 
 

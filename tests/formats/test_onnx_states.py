@@ -1,0 +1,194 @@
+"""Memory as inputs and outputs of an ONNX graph: how they are paired, and the loop against onnxruntime."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import helper
+
+from tests.formats.samples import Array, graph, save, sequence, stepped, walk
+from vernal.errors import FormatError, UnsupportedOperator
+from vernal.formats.networks import read_network
+
+RANDOM = np.random.default_rng(11)
+
+
+def f32(*shape: int, scale: float = 0.6) -> Array:
+    return (scale * RANDOM.normal(size=shape)).astype(np.float32)
+
+
+# Memory as inputs and outputs -----------------------------------------------------------------------------------------
+
+
+def paired(old: Sequence[str] = ("h", "c"), new: Sequence[str] = ("hn", "cn"), *, softmax: bool = False) -> Any:
+    """Two LSTM layers whose memory comes in and goes out; cut and joined as torch does."""
+    tensors = {
+        **{f"W{i}": f32(1, 16, size) for i, size in enumerate((3, 4))},
+        **{f"R{i}": f32(1, 16, 4) for i in range(2)},
+        **{f"B{i}": f32(1, 32) for i in range(2)},
+        "V": f32(2, 4),
+        "v": f32(2),
+        "axes": np.array([0, 1], dtype=np.int64),
+        "one": np.array([1], dtype=np.int64),
+    }
+    h, c = old
+    made = helper.make_node
+    nodes = [
+        made("Unsqueeze", ["obs", "one"], ["x"]),
+        made("Split", [h], ["h0", "h1"], axis=0),
+        made("Split", [c], ["c0", "c1"], axis=0),
+        made("LSTM", ["x", "W0", "R0", "B0", "", "h0", "c0"], ["y0", "h0n", "c0n"], hidden_size=4),
+        made("Squeeze", ["y0", "one"], ["z0"]),
+        made("LSTM", ["z0", "W1", "R1", "B1", "", "h1", "c1"], ["y1", "h1n", "c1n"], hidden_size=4),
+        made("Concat", ["h0n", "h1n"], [new[0]], axis=0),
+        made("Concat", ["c0n", "c1n"], [new[1]], axis=0),
+        made("Squeeze", ["y1", "axes"], ["z1"]),
+        made("Gemm", ["z1", "V", "v"], ["scores" if softmax else "action"], transB=1),
+    ]
+    if softmax:
+        nodes.append(made("Softmax", ["scores"], ["action"], axis=1))
+    states = {name: [2, 1, 4] for name in old}
+    return graph(nodes, tensors, {"obs": [1, 3], **states}, {"action": [1, 2], **{name: [2, 1, 4] for name in new}})
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (("h", "c"), ("hn", "cn")),
+        (("h0", "c0_"), ("hn", "c0__out")),
+        (("state_in", "cell_in"), ("state_out", "cell_out")),
+        (("prev_h", "prev_c"), ("h", "c")),
+        (("h", "c"), ("next_h", "c_next")),
+    ],
+    ids=lambda names: "-".join(names),
+)
+def test_states_are_paired_by_name(old: tuple[str, str], new: tuple[str, str], tmp_path: Path) -> None:
+    if "h0" in old:  # the graph has tensors called so
+        made = paired(("ha", "ca"), ("hz", "cz"))
+        text = {"ha": "hidden0", "ca": "cell_0", "hz": "hiddenn", "cz": "cell_n"}
+        for node in made.graph.node:
+            for names in (node.input, node.output):
+                names[:] = [text.get(name, name) for name in names]
+        for item in (*made.graph.input, *made.graph.output):
+            item.name = text.get(item.name, item.name)
+        old, new = ("hidden0", "cell_0"), ("hiddenn", "cell_n")
+    else:
+        made = paired(old, new)
+    path = save(made, tmp_path)
+    network = read_network(path)
+    assert (network.input_size, network.output_size, network.memory_size) == (3, 2, 16)
+    xs = sequence(3)
+    expected = stepped(path, xs, dict(zip(old, new, strict=True)))
+    np.testing.assert_allclose(walk(network, xs), expected, rtol=2e-5, atol=2e-5)
+
+
+def elman(inputs: Mapping[str, int], outputs: Mapping[str, int], *, tensors: Mapping[str, Array] | None = None) -> Any:
+    """h' = relu(W o + R h), a = V h', written out in plain operators; inputs and outputs in any order and name."""
+    (seen, size), (old, hidden) = inputs.items()
+    (acts, count), (new, _) = outputs.items()
+    weights = tensors or {"W": f32(size, hidden), "R": f32(hidden, hidden), "V": f32(hidden, count)}
+    nodes = [
+        helper.make_node("MatMul", [seen, "W"], ["wx"]),
+        helper.make_node("MatMul", [old, "R"], ["rh"]),
+        helper.make_node("Add", ["wx", "rh"], ["sum"]),
+        helper.make_node("Relu", ["sum"], [new]),
+        helper.make_node("MatMul", [new, "V"], [acts]),
+    ]
+    return graph(nodes, weights, {n: ["N", s] for n, s in inputs.items()}, {n: ["N", s] for n, s in outputs.items()})
+
+
+def test_states_are_paired_by_shape_where_that_is_clear(tmp_path: Path) -> None:
+    path = save(elman({"a": 3, "b": 5}, {"c": 2, "d": 5}), tmp_path)
+    network = read_network(path)
+    assert (network.input_size, network.output_size, network.memory_size) == (3, 2, 5)
+    xs = sequence(3)
+    np.testing.assert_allclose(walk(network, xs), stepped(path, xs, {"b": "d"}, "a", "c"), rtol=1e-4, atol=1e-3)
+
+
+def test_states_can_be_said(tmp_path: Path) -> None:
+    path = save(elman({"a": 3, "b": 3}, {"c": 3, "d": 3}), tmp_path)
+    with pytest.raises(FormatError, match=r"not clear which are its memory.*carry = "):
+        read_network(path)
+    network = read_network(path, carry={"b": "d"})
+    xs = sequence(3, 8)
+    np.testing.assert_allclose(walk(network, xs), stepped(path, xs, {"b": "d"}, "a", "c"), rtol=1e-5, atol=1e-4)
+    for wrong, words in (
+        ({"q": "d"}, "no input 'q'"),
+        ({"b": "q"}, "no output 'q'"),
+        ({"a": "d", "b": "d"}, "two inputs"),
+        ({"a": "c", "b": "d"}, "inputs none"),
+    ):
+        with pytest.raises(FormatError, match=words):
+            read_network(path, carry=wrong)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs", "words"),
+    [
+        ({"o": 3, "h": 5}, {"a": 5, "b": 5}, "not clear"),
+        ({"o": 3, "h": 5}, {"a": 2, "hn": 4}, "different shapes"),
+        ({"o": 3, "p": 5}, {"a": 2, "q": 4}, "no inputs and outputs have equal shapes"),
+        ({"o": 3, "h": 5}, {"h_out": 5, "hn": 5}, "several outputs"),
+        ({"h": 5, "g": 5}, {"h_out": 5, "g_out": 5}, "inputs none and outputs none"),
+    ],
+)
+def test_unclear_states_are_refused_with_advice(
+    inputs: Mapping[str, int], outputs: Mapping[str, int], words: str, tmp_path: Path
+) -> None:
+    nodes = [
+        helper.make_node("MatMul", [source, f"W{i}"], [name])
+        for i, (source, name) in enumerate(zip(inputs, outputs, strict=True))
+    ]
+    tensors = {
+        f"W{i}": f32(inputs[source], size)
+        for i, (source, size) in enumerate(zip(inputs, outputs.values(), strict=True))
+    }
+    made = graph(nodes, tensors, {n: [1, s] for n, s in inputs.items()}, {n: [1, s] for n, s in outputs.items()})
+    with pytest.raises(FormatError, match=words):
+        read_network(save(made, tmp_path))
+
+
+def test_a_softmax_on_the_action_is_left_out_and_one_on_the_memory_refused(tmp_path: Path) -> None:
+    path = save(paired(softmax=True), tmp_path)
+    assert read_network(path).dropped == "Softmax"
+    nodes = [
+        helper.make_node("MatMul", ["o", "W"], ["a"]),
+        helper.make_node("MatMul", ["h", "R"], ["r"]),
+        helper.make_node("Softmax", ["r"], ["hn"], axis=1),
+    ]
+    tensors = {"W": f32(3, 2), "R": f32(4, 4)}
+    made = graph(nodes, tensors, {"o": [1, 3], "h": [1, 4]}, {"a": [1, 2], "hn": [1, 4]})
+    with pytest.raises(UnsupportedOperator, match="not in the memory 'hn'"):
+        read_network(save(made, tmp_path))
+
+
+def test_a_hand_written_gated_cell(tmp_path: Path) -> None:
+    """What torch makes of a GRUCell: one product with all gates, cut into three."""
+    tensors = {"W": f32(12, 3), "R": f32(12, 4), "b": f32(12), "c": f32(12), "one": np.ones(1, dtype=np.float32)}
+    made = helper.make_node
+    nodes = [
+        made("Gemm", ["o", "W", "b"], ["wx"], transB=1),
+        made("Gemm", ["h", "R", "c"], ["rh"], transB=1),
+        made("Split", ["wx"], ["wr", "wz", "wn"], axis=1),
+        made("Split", ["rh"], ["rr", "rz", "rn"], axis=1),
+        made("Add", ["wr", "rr"], ["r_"]),
+        made("Sigmoid", ["r_"], ["r"]),
+        made("Add", ["wz", "rz"], ["z_"]),
+        made("Sigmoid", ["z_"], ["z"]),
+        made("Mul", ["r", "rn"], ["m"]),
+        made("Add", ["wn", "m"], ["n_"]),
+        made("Tanh", ["n_"], ["n"]),
+        made("Sub", ["h", "n"], ["d"]),
+        made("Mul", ["z", "d"], ["e"]),
+        made("Add", ["n", "e"], ["h_out"]),
+        made("Relu", ["h_out"], ["a"]),
+    ]
+    made_model = graph(nodes, tensors, {"o": [1, 3], "h": [1, 4]}, {"a": [1, 4], "h_out": [1, 4]})
+    path = save(made_model, tmp_path)
+    xs = sequence(3)
+    expected = stepped(path, xs, {"h": "h_out"}, "o", "a")
+    np.testing.assert_allclose(walk(read_network(path), xs), expected, rtol=2e-5, atol=2e-5)
