@@ -1,6 +1,6 @@
 """The oracle: all states, all choices, all ties, in rational arithmetic, with the definitions read literally.
 
-For systems with finitely many starts and finite choice only, and agents without memory. Slow and obvious.
+For systems with finitely many starts and finite choice only. Slow and obvious.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import cache
 
 from vernal.interpret import exact
+from vernal.interpret.exact import Given
 from vernal.interpret.reals import Undefined
 from vernal.logic.formula import (
     Always,
@@ -35,7 +36,7 @@ from vernal.model.expr import Argmax, Choose, Expr
 from vernal.model.graph import decisions, order
 from vernal.model.system import OneOf, System
 
-State = tuple[Fraction, ...]  # and, where atoms or the guard ask about open actions, what was decided about them
+State = tuple[Fraction, ...]  # with memories; where atoms or the guard ask about open actions, what was decided, too
 Decided = Choose | Argmax
 
 
@@ -57,7 +58,7 @@ class Brute:
         self.system = system
         self.step = system.step
         self.limit = limit
-        assert not system.slots
+        self.size = sum(var.size for var in self.step.inputs)
         self.resolved = cache(self.step.resolve)
         self.asked = _asked(system, formula)
         self.open = _finite(self.asked)
@@ -72,14 +73,18 @@ class Brute:
             start = self.system.init.starts[variable.name]
             assert isinstance(start, OneOf)
             options.append(start.values)
+        for start in (start for slot in self.system.slots for start in slot.starts):
+            assert isinstance(start, OneOf)
+            options.append(start.values)
         values = (s for s in itertools.product(*options) if all(self.is_true(w, s) for w in self.system.init.where))
         return [position for state in values for position in self.positions(state)]
 
-    def _inputs(self, state: State) -> dict[Expr, Fraction]:
-        return dict(zip(self.step.state, state, strict=False))
+    def _inputs(self, state: State) -> dict[Expr, Given]:
+        rest = iter(state)
+        return {var: tuple(itertools.islice(rest, var.size)) if var.shape else next(rest) for var in self.step.inputs}
 
     def _decided(self, state: State) -> dict[Expr, Fraction]:
-        return dict(zip(self.open, state[len(self.step.state) :], strict=False))
+        return dict(zip(self.open, state[self.size :], strict=False))
 
     def is_true(self, condition: Expr, state: State) -> bool:
         (value,) = exact.evaluate([condition], self._inputs(state), self._decided(state))
@@ -112,11 +117,14 @@ class Brute:
             return ()
         found: set[State] = set()
         for picked in self._combinations(self.rest):
-            outcome = exact.run(self.step.next_state, self._inputs(state), {**picked, **self._decided(state)})
+            following = [*self.step.next_state, *self.step.next_memory]
+            outcome = exact.run(following, self._inputs(state), {**picked, **self._decided(state)})
             if not _contradicts(outcome.values):
-                if not all(isinstance(value, Fraction | bool) for value in outcome.values):
+                flat = _flat(outcome.values)
+                known = [Fraction(value) for value in flat if isinstance(value, Fraction | bool)]
+                if len(known) < len(flat):
                     raise ValueUndefined
-                found.add(tuple(Fraction(v) for v in outcome.values))  # type: ignore[arg-type]
+                found.add(tuple(known))
         return tuple(position for after in sorted(found) for position in self.positions(after))
 
     def holds(self, formula: Formula) -> bool:
@@ -214,5 +222,8 @@ def _options(node: Decided) -> int:
 
 def _contradicts(values: Iterable[object]) -> bool:
     """Whether a decision cannot be made that way: an index of argmax that is not maximal."""
-    flat = [item for value in values for item in (value if isinstance(value, tuple) else (value,))]
-    return any(isinstance(item, Undefined) and "largest" in item.why for item in flat)
+    return any(isinstance(item, Undefined) and "largest" in item.why for item in _flat(values))
+
+
+def _flat(values: Iterable[object]) -> list[object]:
+    return [item for value in values for item in (value if isinstance(value, tuple) else (value,))]
