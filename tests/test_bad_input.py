@@ -6,6 +6,7 @@ import tracemalloc
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -129,6 +130,38 @@ def claiming_onnx(folder: Path) -> None:
     tensor.dims.extend([2**14, 2**14])
     tensor.raw_data = b""
     (folder / "pilot.onnx").write_bytes(model.SerializeToString())
+
+
+def recurrent_onnx(op: str = "RNN", *, units: int = 2, peepholes: bool = False, **attributes: Any) -> Prepare:
+    """Writes one recurrent operator of two inputs, whose output is what it remembers."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    rows = {"RNN": 1, "GRU": 3, "LSTM": 4}[op] * units
+    shapes = {"W": (1, rows, 2), "R": (1, rows, 2), **({"P": (1, 3 * units)} if peepholes else {})}
+    given = ["in", "W", "R", *(["", "", "", "", "P"] if peepholes else [])]
+    node = helper.make_node(op, given, ["", "out"], hidden_size=2, **attributes)
+    weights = [numpy_helper.from_array(np.ones(shape, dtype=np.float32), name) for name, shape in shapes.items()]
+    ends = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, 1, 2]) for n in ("in", "out")]
+    graph = helper.make_graph([node], "net", ends[:1], ends[1:], weights)
+    return writes(
+        "pilot.onnx", helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)]).SerializeToString()
+    )
+
+
+def unclear_onnx(folder: Path) -> None:
+    """Two inputs and two outputs, all alike: nobody knows which of them are a memory."""
+    from onnx import TensorProto, helper
+
+    nodes = [helper.make_node("Relu", [a], [b]) for a, b in (("p", "q"), ("r", "s"))]
+    ends = {name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 2]) for name in "pqrs"}
+    graph = helper.make_graph(nodes, "net", [ends["p"], ends["r"]], [ends["q"], ends["s"]])
+    (folder / "pilot.onnx").write_bytes(helper.make_model(graph).SerializeToString())
+
+
+def remembering(name: str, line: str, *words: str, formula: str = "G[0,k] (x <= 8)") -> Case:
+    """TASK with a recurrent agent of two units, and one more line in its table."""
+    changes = {"[environment.let]": f"{AGENT}{line}\n\n[environment.let]", "G[0,k] (x <= 8)": formula}
+    return Case(name, words, changes, prepare=recurrent_onnx())
 
 
 def writes(name: str, content: bytes) -> Prepare:
@@ -284,6 +317,25 @@ CASES = [
         wrong_agent(f"{what} h5", "net.h5", changes={"pilot.onnx": "net.h5"}, prepare=writes("net.h5", content))
         for what, content in [("random", NOISE), ("truncated", HDF5 + NOISE[:200])]
     ),
+    # Memory
+    wrong_agent("both directions", "cannot see the future", prepare=recurrent_onnx(direction="bidirectional")),
+    wrong_agent("unknown activation", "'Softsign'", "Relu", prepare=recurrent_onnx(activations=["Softsign"])),
+    wrong_agent("clipped gates", "without clip", prepare=recurrent_onnx("GRU", clip=1.0)),
+    wrong_agent("peepholes", "peepholes", prepare=recurrent_onnx("LSTM", peepholes=True)),
+    wrong_agent("recurrent weights that do not fit", "do not fit", prepare=recurrent_onnx(units=3)),
+    wrong_agent("unclear memory", "not clear which are its memory", "carry", prepare=unclear_onnx),
+    wrong_agent("memory of none", "has no memory", changes={'labels = "light"': 'labels = "light"\nmemory = 0'}),
+    wrong_agent("name of none", "has no memory", changes={'labels = "light"': 'labels = "light"\nremember = "m"'}),
+    wrong_agent("carry of none", "no output 'h'", changes={'labels = "light"': 'carry = { in = "h" }'}),
+    remembering("memory of another length", "memory = [0, 1, 2]", "remembers 2 numbers", "3 starts are given"),
+    remembering("inverted memory", 'memory = [0, "[2, 1]"]', "[2, 1] is an inverted interval"),
+    remembering("irrational memory", 'memory = "pi"', "memory must be a rational number"),
+    remembering("memory that is no number", "memory = true", "agents.pilot.memory", "a truth value"),
+    remembering("taken name of a memory", 'remember = "x"', "'x' is already the name of a state variable"),
+    remembering("component beyond the memory", 'remember = "m"', "2", formula="G[0,k] (m[2] <= 8)"),
+    remembering("memory as a number", 'remember = "m"', "m", formula="G[0,k] (m <= 8)"),
+    remembering("memory without a name", "memory = 0", "'m'", formula="G[0,k] (m[0] <= 8)"),
+    remembering("memory in the environment", 'remember = "m"\n[environment]\nenabled = "m[0] > 0"', "'m' is a memory"),
     wrong_agent("data without VERNAL_DATA", "VERNAL_DATA", changes={"pilot.onnx": "data:vcas/vcas_1.onnx"}),
 ]
 

@@ -230,6 +230,8 @@ def finish(reader: Reader, draft: Draft, lets: Mapping[str, Expr]) -> Agent:
     select = _select(reader, path, draft, lets)
     if draft.networks is None or draft.act is None or draft.memory is None or draft.name in reader.broken:
         raise Skip
+    if draft.table.remember in reader.broken:
+        raise Skip
     _check_sizes(reader, path, draft.networks, seen)
     return make_agent(
         draft.name,
