@@ -333,7 +333,7 @@ CASES = [
     remembering("memory that is no number", "memory = true", "agents.pilot.memory", "a truth value"),
     remembering("taken name of a memory", 'remember = "x"', "'x' is already the name of a state variable"),
     remembering("component beyond the memory", 'remember = "m"', "2", formula="G[0,k] (m[2] <= 8)"),
-    remembering("memory as a number", 'remember = "m"', "m", formula="G[0,k] (m <= 8)"),
+    remembering("memory as a number", 'remember = "m"', "vector", formula="G[0,k] (m <= 8)"),
     remembering("memory without a name", "memory = 0", "'m'", formula="G[0,k] (m[0] <= 8)"),
     remembering("memory in the environment", 'remember = "m"\n[environment]\nenabled = "m[0] > 0"', "'m' is a memory"),
     wrong_agent("data without VERNAL_DATA", "VERNAL_DATA", changes={"pilot.onnx": "data:vcas/vcas_1.onnx"}),

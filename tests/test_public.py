@@ -56,6 +56,7 @@ PUBLIC = [
     "tan",
     "tanh",
     "worlds",
+    "write_network",
 ]
 
 HEAVY = ("numpy", "scipy", "onnx", "h5py", "flint", "matplotlib", "lark", "torch")

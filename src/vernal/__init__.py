@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from vernal.engines.check import check
     from vernal.errors import InputError, MissingExtra, VernalError
     from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result, Verdict
+    from vernal.formats.convert import write_network
     from vernal.formats.networks import read_network
     from vernal.formats.recurrent import rnn
     from vernal.formats.task import load
@@ -54,6 +55,7 @@ _HOMES = {
     "vernal.engines.check": ["check"],
     "vernal.errors": ["InputError", "MissingExtra", "VernalError"],
     "vernal.evidence.result": ["HOLDS", "UNKNOWN", "VIOLATED", "Assurance", "Result", "Verdict"],
+    "vernal.formats.convert": ["write_network"],
     "vernal.formats.networks": ["read_network"],
     "vernal.formats.recurrent": ["rnn"],
     "vernal.formats.task": ["load"],
@@ -135,6 +137,7 @@ __all__ = [
     "tan",
     "tanh",
     "worlds",
+    "write_network",
 ]
 
 
