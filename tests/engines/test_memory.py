@@ -44,7 +44,7 @@ NAMES = [entry.name for entry in ENGINES]
 def test_intervals_alone_prove_two_steps_of_example_1_but_not_three() -> None:
     """003: the interval of z grows by one a step, though z is always 0."""
     system = read(NEVER).system
-    unrolling = Unrolling(system)
+    unrolling = Unrolling(system.step)
     box = abstract_box(initial_boxes(system).boxes)
     upper = {}
     for t in (1, 2, 3):
