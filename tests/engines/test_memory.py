@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,8 @@ from vernal.model.agent import make_agent, remembered
 from vernal.model.expr import Between
 from vernal.model.graph import draws
 from vernal.model.network import Network
-from vernal.model.sorts import REAL
-from vernal.model.system import Init, OneOf, Span, System, Variable
+from vernal.model.sorts import BOOL, REAL
+from vernal.model.system import Init, OneOf, Span, Start, System, Variable
 from vernal.reduce.initial import initial_boxes
 from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
@@ -138,6 +139,22 @@ def test_a_memory_of_two_units_starts_where_it_is_told() -> None:
         assert result.trace is not None
         assert result.trace.steps[0].memory["agent"] == (2, 1)
         assert verify(system, result.trace).accepted
+
+
+def test_a_network_that_is_not_in_charge_remembers() -> None:
+    """Two counters take turns: each counts its own steps only."""
+    counter = recurrent_networks()["sum"]
+    x, turn = build.var("x"), build.var("turn", BOOL)
+    networks = [replace(counter, name="even"), replace(counter, name="odd")]
+    agent = make_agent("agent", networks, [build.const(1)], "raw", select=turn, remember="m")
+    state = (Variable("x", REAL), Variable("turn", BOOL))
+    starts: dict[str, Start] = {"x": Span(Fraction(0), Fraction(1)), "turn": OneOf((Fraction(0),))}
+    following = {"x": x + agent.var, "turn": build.negate(turn)}
+    system = System("turns", state, Init(starts), following, (agent,), remembered([agent]))
+    for engine in ("auto", "bounds", "paths", "milp"):
+        assert verdict(system, "X[5] (m[0] == 3 & m[1] == 2)", engine).verdict is HOLDS
+    for engine in ("auto", "falsify", "paths", "milp"):
+        assert verdict(system, "X[5] (m[0] < 3)", engine).verdict is VIOLATED
 
 
 # Scores ---------------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from onnx.reference import ReferenceEvaluator
 
 from tests.formats.samples import Array, graph, save, sequence, session, walk
 from vernal.errors import FormatError, UnsupportedOperator
+from vernal.formats import onnx_call
 from vernal.formats.networks import read_network
 from vernal.interpret import exact
 
@@ -209,6 +211,18 @@ def test_tensors_that_do_not_fit_are_refused(
     node = helper.make_node(op, names, ["y"], name="cell", hidden_size=4)
     made = graph([node], all_tensors, inputs or {"x": ["T", 1, 3]}, {"y": [None] * 4})
     with pytest.raises(FormatError, match=words):
+        read_network(save(made, tmp_path))
+
+
+def test_many_layers_that_share_large_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small file must not make us copy its weights again and again."""
+    monkeypatch.setattr(onnx_call, "MAX_ENTRIES", 100)
+    monkeypatch.setattr(onnx_call.Allowance.__init__, "__defaults__", (100,))
+    tensors = {"W": f32(1, 3, 3), "R": f32(1, 3, 3)}
+    names = [f"y{i}" for i in range(12)]
+    nodes = [helper.make_node("RNN", [x, "W", "R"], ["", y], hidden_size=3) for x, y in pairwise(["x", *names])]
+    made = graph(nodes, tensors, {"x": ["T", 1, 3]}, {"y11": [1, 1, 3]})
+    with pytest.raises(FormatError, match="more than Vernal reads"):
         read_network(save(made, tmp_path))
 
 

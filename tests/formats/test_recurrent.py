@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.formats.samples import sequence, stepped, walk
+from tests.formats.samples import graph, save, sequence, stepped, walk
 from tests.recurrent import recurrent_networks
 from vernal.errors import FormatError
 from vernal.formats.convert import compare, convert
@@ -66,6 +67,21 @@ def test_written_networks_are_the_same_and_run_step_by_step(name: str, tmp_path:
     carry = {f"{var.name}_in": f"{var.name}_out" for var, _ in network.memory}
     theirs = stepped(path, xs, carry, "input", "output")
     np.testing.assert_allclose(walk(network, xs), theirs, rtol=2e-5, atol=2e-5)
+
+
+def test_convert_says_where_the_memory_starts(tmp_path: Path) -> None:
+    """An operator may start anywhere; memory as an input starts where the task says."""
+    from onnx import helper
+
+    tensors = {name: np.full(shape, 0.5, dtype=np.float32) for name, shape in
+               (("W", (1, 6, 2)), ("R", (1, 6, 2)), ("h0", (1, 1, 2)))}  # fmt: skip
+    node = helper.make_node("GRU", ["x", "W", "R", "", "", "h0"], ["", "y"], hidden_size=2)
+    path = save(graph([node], tensors, {"x": ["T", 1, 2]}, {"y": [1, 1, 2]}), tmp_path)
+    done = convert(path, tmp_path / "b.onnx")
+    assert done.identical
+    assert "the memory starts at [0.5, 0.5]" in done.notes[1]
+    again = read_network(tmp_path / "b.onnx")
+    assert (again.starts, read_network(path).starts) == ((), (Fraction(1, 2),) * 2)
 
 
 def test_convert_says_how_the_memory_goes_round(tmp_path: Path) -> None:

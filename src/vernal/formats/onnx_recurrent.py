@@ -57,6 +57,7 @@ def _layer(call: Call, gates: int, defaults: tuple[str, ...]) -> Layer:
         raise call.unsupported(
             f"takes {what} at once; export with an open sequence axis, or one of 1, and a batch of 1"
         )
+    call.allowance.take(w.size + r.size)
     biases = (None, None) if call.input(3) is None else _biases(call, gates * hidden)
     return Layer(x.expr, split_gates(w[0], r[0], *biases), list(_activations(call, defaults)))
 
