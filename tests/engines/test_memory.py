@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.brute import Brute
-from tests.cases import LATE, NEVER, PAIR, SQUASHED, read
+from tests.cases import DEEP, GATED, LATE, NEVER, PAIR, SQUASHED, read
 from tests.engines.test_truth import check_evidence
 from tests.formats.samples import session
 from tests.recurrent import recurrent_formula, recurrent_loop, recurrent_networks
@@ -21,7 +21,7 @@ from vernal.engines.base import Question
 from vernal.engines.check import ENGINES, ask, find_engine, parse_formula
 from vernal.engines.levels import abstract_box
 from vernal.evidence.replay import verify
-from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED
+from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance
 from vernal.evidence.trace import Enclosure, Trace, Value
 from vernal.formats.onnx_writer import write_onnx
 from vernal.formats.recurrent import rnn
@@ -56,6 +56,17 @@ def test_intervals_alone_prove_two_steps_of_example_1_but_not_three() -> None:
         assert value.lower.item() == 0
         upper[t] = value.upper.item()
     assert upper == pytest.approx({1: 1.0, 2: 2.0, 3: 3.0}, abs=1e-12)
+
+
+@pytest.mark.parametrize("model", [SQUASHED, GATED, DEEP], ids=["tanh", "gru", "lstm"])
+def test_what_is_said_about_gates_is_rigorous_at_most(model: str) -> None:
+    task = read(model)
+    for formula, expected in (("G[0,2] (abs(x) <= 3)", HOLDS), ("X (abs(x) < 0.1)", VIOLATED)):
+        for engine in NAMES:
+            result = ask(task, parse_formula(task, formula), None, engine, Budget(timeout=20))
+            assert result.verdict in (expected, UNKNOWN)
+            assert result.assurance is not Assurance.EXACT
+        assert ask(task, parse_formula(task, formula), None, "auto", Budget(timeout=20)).verdict is expected
 
 
 # Random loops ---------------------------------------------------------------------------------------------------------
