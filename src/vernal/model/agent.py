@@ -55,7 +55,7 @@ def make_agent(
             f"agent {name!r} remembers nothing that could be called {remember!r}: its network has no memory"
         )
     kind = act if isinstance(act, str) else "expressions"
-    return Agent(name, seen, tuple(networks), select, kind, action, tuple(made), remember)
+    return Agent(name, seen, tuple(networks), select, kind, action, tuple(made), remember=remember)
 
 
 def memory_starts(name: str, networks: Sequence[Network], memory: Sequence[Start] | Start | None) -> tuple[Start, ...]:
