@@ -114,7 +114,7 @@ def test_python_and_the_file_say_the_same(tmp_path: Path) -> None:
         step=lambda s: {"x": s.x + s.pilot},
     )
     read = load(task(tmp_path, 'memory = [0, "[0, 1]"]\nremember = "m"')).system
-    assert (read.step, read.init, read.agents, read.lets) == (made.step, made.init, made.agents, made.lets)
+    assert (read.step.roots, read.init, read.agents, read.lets) == (made.step.roots, made.init, made.agents, made.lets)
 
 
 def test_a_name_is_given_once() -> None:
