@@ -1,7 +1,7 @@
 """Recurrent cells as expressions, in one place: ONNX, torch, Keras and Python all build theirs here.
 
 A cell takes what is seen and what is remembered, and gives what is remembered next; that is also what the layers above
-it see at this step (V. Akintunde et al., AAAI 2019, Def. 4). Formats differ in the order of their gates and in where
+it see at this step (M. E. Akintunde et al., AAAI 2019, Def. 4). Formats differ in the order of their gates and in where
 they put biases, so a cell wants its gates by name and each with both of its biases.
 """
 
