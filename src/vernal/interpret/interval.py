@@ -200,10 +200,8 @@ def _powers(backend: Backend, base: Array, n: int) -> tuple[Array, Array]:
 
 
 def elementary(backend: Backend, x: Range, name: enclose.Name) -> Range:
-    """An elementary function or a fractional power, in balls on the host."""
-    lower, upper = (np.asarray(end if backend.native else end.cpu()) for end in (x.lower, x.upper))
-    low, high = enclose.ranges(name, lower, upper)
-    return Range(backend.array(low), backend.array(high))
+    """An elementary function or a fractional power."""
+    return Range(*enclose.ranges(backend, name, x.lower, x.upper))
 
 
 def leaky(backend: Backend, x: Range, slopes: Sequence[Fraction]) -> Range:

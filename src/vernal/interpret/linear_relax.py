@@ -17,11 +17,11 @@ import numpy as np
 from vernal.interpret import enclose
 from vernal.interpret.abstract import Range
 from vernal.interpret.interval import divide
+from vernal.interpret.linear_curves import lines
 from vernal.interpret.rounding import TINY, UNIT, Array, Backend, float_above, float_below, gamma
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 
-PIECES = 32  # into which an interval of unknown curvature is cut
 NARROW = 1e-14  # a factor of smaller relative width is as good as a constant
 
 
@@ -226,75 +226,9 @@ def _compose(backend: Backend, plane: Plane, same: Plane, opposite: Plane, y: Ra
 
 
 def curve(backend: Backend, node: Expr, own: Range, arg: Expr, x: Range, name: enclose.Name) -> Relaxation:
-    """An elementary function or a power: chord and tangent where it is convex or concave, a slanted strip else."""
-    ends = [np.asarray(end if backend.native else end.cpu()) for end in (x.lower, x.upper, own.lower, own.upper)]
-    lo, hi, low, high = np.broadcast_arrays(*ends)
-    a, c, b, d = (np.zeros(lo.shape), np.array(low), np.zeros(lo.shape), np.array(high))
-    bends = np.where(np.isfinite(low) & np.isfinite(high) & (lo < hi), enclose.curvature(name, lo, hi), 2)
-    for sign, fit in ((1, _convex), (-1, _concave), (0, _strip)):
-        at = bends == sign
-        if at.any():
-            a[at], c[at], b[at], d[at] = fit(name, lo[at], hi[at], low[at], high[at])
-    slopes = [backend.array(array) for array in (a, c, b, d)]
-    return relax(backend, node, own, [arg], [x], Plane((slopes[0],), slopes[1]), Plane((slopes[2],), slopes[3]))
-
-
-Floats = enclose.Floats
-Fit = tuple[Floats, Floats, Floats, Floats]
-
-
-def _convex(name: enclose.Name, lo: Floats, hi: Floats, low: Floats, high: Floats) -> Fit:
-    a, c, _ = _tangent(name, lo, hi)
-    b = _chord(name, lo, hi)
-    return a, c, b, np.maximum(_minus(name, b, lo)[1], _minus(name, b, hi)[1])
-
-
-def _concave(name: enclose.Name, lo: Floats, hi: Floats, low: Floats, high: Floats) -> Fit:
-    b, _, d = _tangent(name, lo, hi)
-    a = _chord(name, lo, hi)
-    return a, np.minimum(_minus(name, a, lo)[0], _minus(name, a, hi)[0]), b, d
-
-
-def _chord(name: enclose.Name, lo: Floats, hi: Floats) -> Floats:
-    """The slope of the chord, roughly; any float will do."""
-    return (enclose.values(name, hi)[0] - enclose.values(name, lo)[0]) / (hi - lo)
-
-
-def _minus(name: enclose.Name, slope: Floats, x: Floats) -> enclose.Enclosed:
-    """f(x) - slope * x at points."""
-    low, high = enclose.values(name, x)
-    shift = slope * x
-    below, above = np.nextafter(shift, -np.inf), np.nextafter(shift, np.inf)
-    return np.nextafter(low - above, -np.inf), np.nextafter(high - below, np.inf)
-
-
-def _tangent(name: enclose.Name, lo: Floats, hi: Floats) -> tuple[Floats, Floats, Floats]:
-    """The slope at the middle, and offsets that keep the line below a convex, above a concave function."""
-    t = 0.5 * lo + 0.5 * hi
-    least, most = enclose.slopes(name, t, t)
-    slope = 0.5 * least + 0.5 * most
-    low, high = _minus(name, slope, t)
-    reach = np.maximum(hi - t, t - lo)
-    tilt = np.maximum(most - slope, slope - least) * reach * (1.0 + 1e-12) + TINY
-    return slope, np.nextafter(low - tilt, -np.inf), np.nextafter(high + tilt, np.inf)
-
-
-def _strip(name: enclose.Name, lo: Floats, hi: Floats, low: Floats, high: Floats) -> Fit:
-    """Where curvature changes: the chord's slope, with offsets from mean values over small pieces."""
-    a = _chord(name, lo, hi)
-    edges = lo[:, None] + (hi - lo)[:, None] * np.linspace(0.0, 1.0, PIECES + 1)
-    edges[:, 0], edges[:, -1] = lo, hi
-    edges = np.minimum(np.maximum.accumulate(edges, 1), hi[:, None])
-    left, right = edges[:, :-1], edges[:, 1:]
-    middle = 0.5 * left + 0.5 * right
-    least, most = enclose.slopes(name, left, right)
-    tilt = np.maximum(abs(most - a[:, None]), abs(least - a[:, None])) * (1.0 + 1e-12) + TINY
-    reach = tilt * (np.maximum(right - middle, middle - left) * (1.0 + 1e-12))
-    below, above = _minus(name, np.broadcast_to(a[:, None], middle.shape), middle)
-    c = np.nextafter((below - reach).min(1), -np.inf)
-    d = np.nextafter((above + reach).max(1), np.inf)
-    flat = ~((d - c) < (high - low))  # the strip is no better than the interval
-    return np.where(flat, 0.0, a), np.where(flat, low, c), np.where(flat, 0.0, a), np.where(flat, high, d)
+    """An elementary function or a power, between two lines."""
+    a, c, b, d = lines(backend, name, x, own)
+    return relax(backend, node, own, [arg], [x], Plane((a,), c), Plane((b,), d))
 
 
 # The table of operators -----------------------------------------------------------------------------------------------
