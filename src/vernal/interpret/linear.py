@@ -51,6 +51,7 @@ DENSE = 0.5  # from this share of open components on, all rows are bounded at on
 STRUCTURAL = (e.Affine, e.Add, e.Neg, e.Gather, e.Concat)
 SMOOTH = (e.Mul, e.Div, e.Pow, e.Nonlinear)
 ACTIVATIONS = (e.Relu, e.LeakyRelu, e.Abs)
+SQUASHED = (*ACTIVATIONS, e.Nonlinear)  # their own range says all that backward substitution would
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -260,7 +261,7 @@ class Linear:
             if not any(isinstance(arg, e.Const) for arg in node.args):
                 for arg in node.args:
                     self.tighten(arg)
-        elif isinstance(node, e.Affine) and not isinstance(node.args[0], ACTIVATIONS):
+        elif isinstance(node, e.Affine) and not isinstance(node.args[0], SQUASHED):
             self.tighten(node.args[0])
 
     def tighten(self, node: Expr, open_components: Array | None = None) -> None:

@@ -201,7 +201,14 @@ def _touching(curve: Curve, side: float, chord: Array, left: Array, right: Array
 
 
 def _tangency(
-    backend: Backend, name: enclose.Name, side: float, lo: Array, hi: Array, before: Array, after: Array, on_right: Array
+    backend: Backend,
+    name: enclose.Name,
+    side: float,
+    lo: Array,
+    hi: Array,
+    before: Array,
+    after: Array,
+    on_right: Array,
 ) -> Array:
     """The point of the concave part whose tangent meets the other end of the interval, about; or the concave end.
 
