@@ -80,7 +80,8 @@ def _exp(backend: Backend, x: Array) -> Array:
     x = k ln 2 + r with |r| < 0.35: k LN2[0] is exact (10 + 32 bits), the two differences are at most 0.36 large and
     lose u times that each, k LN2[1] is less than 2.5e-7 and loses nothing that counts; so r is off by less than u,
     which is as much relative to e^r. Taylor's polynomial of degree 13 leaves out less than
-    0.35^14 / 14! e^0.35 < 1e-17, and Horner's rule costs gamma(27) e^0.35 < 39 u, of e^r > 0.704: 56 u. The product with 2^k is exact.
+    0.35^14 / 14! e^0.35 < 1e-17, and Horner's rule costs gamma(27) e^0.35 < 39 u, of e^r > 0.704: 56 u.
+    The product with 2^k is exact.
     """
     k = backend.xp.round(x * PER_LN2)
     r = x - k * LN2[0]
