@@ -18,6 +18,7 @@ import numpy as np
 from vernal.engines.base import Question
 from vernal.engines.batches import Floats, Indices, Pieces, join, merge
 from vernal.engines.decide import MAX_PARTS, Layout, decide, highest, least, outcomes
+from vernal.engines.halving import Halving, bent_node
 from vernal.engines.moves import affine_step, bounded_step
 from vernal.engines.record import SILENT, Recorder
 from vernal.engines.samples import Conditions, likely
@@ -38,9 +39,6 @@ from vernal.reduce.initial import Box, Ends
 from vernal.run.budget import Budget
 
 MAX_OPEN = 200  # sets left to exact arithmetic
-ROUNDS = 12  # of several dimensions: each halves what is left open
-PATIENCE = 3  # rounds after which most of the initial set should be closed
-MAX_HALVES = 128
 MAX_SAMPLED = 256  # suspicious pieces of a batch that are looked at by points
 MAX_TRIES = 3  # exact replays in one piece
 MAX_PIECES = 2_000_000  # of one level; beyond, memory is the limit
@@ -84,6 +82,8 @@ class Explorer:
         self.outcome = Outcome()
         self.claim = claim_of(path)
         self.specialise = self.step.once(specialiser)
+        self.bent = bent_node([*self.step.next_state, *self.step.next_memory])
+        self.walks: int | None = None  # how many suspicions may still be replayed in this round
         self._begin(boxes, MAX_PARTS)
 
     def _begin(self, boxes: Sequence[Box], parts: int) -> None:
@@ -137,20 +137,22 @@ class Explorer:
         Of several dimensions the surfaces between decisions are long: there it is cheaper to let pieces go all ways
         uncut, and to look again, at halves, only from where that leaves something open.
         """
-        coarse = Halving(self.boxes)
+        coarse = Halving(self.boxes, bent=self.bent is not None)
         if coarse.useful and self.record is SILENT:
             boxes = self.boxes
-            for number in range(1, ROUNDS + 1):
+            for number in range(1, coarse.rounds + 1):
+                self.walks = coarse.walks
                 self._begin(boxes, 0)
                 self._levels(horizon)
                 if self.outcome.trace is not None or not self.outcome.open:
                     return self.outcome
                 boxes = [half for box in self.outcome.open for half in coarse.halves(box)]
                 self._count("refined", len(boxes))
-                if number >= PATIENCE and 2 * len(boxes) > len(self.boxes) << number:
-                    boxes = self.boxes  # halving does not help: most likely all of it is open at margin zero
-                if boxes is self.boxes or len(boxes) > MAX_HALVES:
+                if coarse.is_vain(number, len(boxes)):
+                    boxes = self.boxes  # most likely all of it is open at margin zero
+                if boxes is self.boxes or coarse.is_much(len(boxes)):
                     break
+            self.walks = None
             self._begin(boxes, MAX_PARTS)
         return self._levels(horizon)
 
@@ -299,6 +301,9 @@ class Explorer:
     def _walked(self, branch: Branch, row: int, points: Floats) -> Trace | None:
         """An exact path through one of the points of a piece on which the formula is false."""
         for point in points[:MAX_TRIES]:
+            if self.walks is not None and self.walks <= 0:
+                return None
+            self.walks = None if self.walks is None else self.walks - 1
             self._count("replayed", 1)
             trace = self.trails.violation(int(branch.pieces.trail[row]), point, branch.taken)
             if trace is not None:
@@ -328,8 +333,12 @@ class Explorer:
         rows = branch.pieces
         discrete, numbers = self._next_values(following)
         moved = affine_step(layout, rows, numbers) or bounded_step(layout, rows, numbers)
-        if not all(np.isfinite(part).all() for part in (moved.A, moved.c, moved.error)):
-            raise NotExplorable("values without a bound, or undefined ones")
+        bounded = np.isfinite(moved.c + moved.error).all(axis=1) & np.isfinite(moved.A).all(axis=(1, 2))
+        if not bounded.all():
+            self._leave_unbounded(rows.rows(~bounded))
+            if bounded.any():
+                self._arrive(layout, replace(branch, pieces=rows.rows(bounded)), following)
+            return
         names = tuple(self.trails.name(node) for node, _ in moved.draws if isinstance(node, Between))
         trail = self.trails.extend(rows.trail, branch.taken, names)
         self.record.moved(rows.trail, trail, branch.taken, names)
@@ -343,6 +352,13 @@ class Explorer:
         pairs = list(zip(self.step.inputs, following, strict=True))
         discrete = tuple(_discrete_value(node, value) for node, value in pairs)
         return discrete, [value for (_, value), known in zip(pairs, discrete, strict=True) if known is None]
+
+    def _leave_unbounded(self, pieces: Pieces) -> None:
+        """Values without a bound, or undefined ones: perhaps not from narrower starts."""
+        if self.parts or self.bent is None:
+            raise NotExplorable("values without a bound, or undefined ones")
+        for trail, lower, upper in zip(pieces.trail.tolist(), pieces.lower, pieces.upper, strict=True):
+            self._leave_open(trail, lower, upper)
 
     def _remember_widths(self, pieces: Pieces) -> None:
         known = len(self.widths)
@@ -361,30 +377,6 @@ class Branch:
     taken: Taken
     discrete: State
     asked: Conditions = ()  # what was decided here, and how
-
-
-class Halving:
-    """Which starts are cut between rounds: real components, the widest in proportion first."""
-
-    def __init__(self, boxes: Sequence[Box]) -> None:
-        self.widths: dict[tuple[Expr, int], Fraction] = {}
-        for box in boxes:
-            for var, entry in box.ends.items():
-                for component, (low, high) in enumerate(entry):
-                    if high > low and var.sort == REAL:
-                        place = var, component
-                        self.widths[place] = max(self.widths.get(place, Fraction(0)), high - low)
-
-    @property
-    def useful(self) -> bool:
-        """With one dimension a decision is a point, and cutting there is best."""
-        return len(self.widths) > 1
-
-    def halves(self, box: Box) -> tuple[Box, ...]:
-        """The box in two."""
-        relative = {(v, i): (box.ends[v][i][1] - box.ends[v][i][0]) / width for (v, i), width in self.widths.items()}
-        place = max(relative, key=relative.__getitem__)
-        return box.halves(*place) if relative[place] else (box,)
 
 
 class NotExplorable(VernalError):

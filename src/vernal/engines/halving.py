@@ -1,0 +1,83 @@
+"""Looking again at halves: how long an exploration goes on cutting the starts that are left open.
+
+Where everything is piecewise linear, halving is a short cut: what stays open is most likely open at margin zero, and
+exact arithmetic settles it. Nonlinear steps are only bounded, by lines whose gap shrinks with the square of the width,
+and nothing but narrower starts makes them sharper: there halving is the way, and goes on while it can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+
+from vernal.model.expr import Argmax, Between, Choose, Div, Expr, Mul, Nonlinear, Pow, Var
+from vernal.model.graph import order
+from vernal.model.sorts import REAL
+from vernal.reduce.initial import Box
+
+ROUNDS = 12  # of several dimensions: each halves what is left open
+PATIENCE = 3  # rounds after which most of the initial set should be closed
+MAX_HALVES = 128
+BENT_ROUNDS = 60
+MAX_BENT_HALVES = 20_000
+BENT_WALKS = 8  # replays in a round: enclosures are slow, and most suspicions of bounds are wrong
+
+
+def bent_node(roots: Iterable[Expr]) -> Expr | None:
+    """The first operator that is not piecewise linear, if there is one."""
+    varying: set[Expr] = set()
+    for node in order(roots):
+        if not (isinstance(node, Var | Choose | Between | Argmax) or any(arg in varying for arg in node.args)):
+            continue
+        varying.add(node)
+        match node:
+            case Nonlinear():
+                return node
+            case Pow(exponent=exponent) if exponent not in (0, 1):
+                return node
+            case Mul() if all(arg in varying for arg in node.args):
+                return node
+            case Div() if node.args[1] in varying:
+                return node
+    return None
+
+
+class Halving:
+    """Which starts are cut between rounds: real components, the widest in proportion first."""
+
+    def __init__(self, boxes: Sequence[Box], *, bent: bool = False) -> None:
+        self.bent, self.first = bent, len(boxes)
+        self.widths: dict[tuple[Expr, int], Fraction] = {}
+        for box in boxes:
+            for var, entry in box.ends.items():
+                for component, (low, high) in enumerate(entry):
+                    if high > low and var.sort == REAL:
+                        place = var, component
+                        self.widths[place] = max(self.widths.get(place, Fraction(0)), high - low)
+
+    @property
+    def useful(self) -> bool:
+        """With one dimension a decision is a point, and cutting there is best, unless steps are bent."""
+        return len(self.widths) > (0 if self.bent else 1)
+
+    @property
+    def rounds(self) -> int:
+        return BENT_ROUNDS if self.bent else ROUNDS
+
+    @property
+    def walks(self) -> int | None:
+        """How many suspicions of a round are replayed; None is all of them."""
+        return BENT_WALKS if self.bent else None
+
+    def is_vain(self, number: int, count: int) -> bool:
+        """Whether so many boxes after so many rounds show that halving does not help."""
+        return not self.bent and number >= PATIENCE and 2 * count > self.first << number
+
+    def is_much(self, count: int) -> bool:
+        return count > (MAX_BENT_HALVES if self.bent else MAX_HALVES)
+
+    def halves(self, box: Box) -> tuple[Box, ...]:
+        """The box in two."""
+        relative = {(v, i): (box.ends[v][i][1] - box.ends[v][i][0]) / width for (v, i), width in self.widths.items()}
+        place = max(relative, key=relative.__getitem__)
+        return box.halves(*place) if relative[place] else (box,)
