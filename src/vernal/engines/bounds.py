@@ -8,28 +8,47 @@ a few times. What bounds in floating point cannot settle because the margin is z
 from __future__ import annotations
 
 import bisect
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
 
 from vernal.engines.base import Question, unknown
+from vernal.engines.halving import Halving, bent_node
 from vernal.engines.levels import Levels
 from vernal.engines.refute import refuting_trace
 from vernal.errors import Stopped
 from vernal.evidence.result import HOLDS, VIOLATED, Assurance, Evidence, Result
 from vernal.logic.formula import Always, Bound, Formula
 from vernal.logic.normal import classify, horizon, steps
-from vernal.model.sorts import Kind
+from vernal.model.expr import Argmax, Floor, If, Sign, Switch
+from vernal.model.graph import order
+from vernal.model.system import System
 from vernal.reduce.initial import Box, initial_boxes
 from vernal.run.budget import Budget
 
-ROUNDS = 8  # how often open boxes are cut
-MAX_OPEN = 512  # boxes looked at together; beyond, bounds alone will not do
-PATIENCE = 3  # rounds in which cutting settles no box, before giving up
 FURTHEST = 50_000  # steps; nobody unrolls further
 LOOK_AHEAD = 20  # steps looked at for a formula without a bound, to say what is proven
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long boxes are cut before other engines have their turn."""
+
+    rounds: int = 8
+    most: int = 512  # boxes looked at together; beyond, bounds alone will not do
+    patience: int = 3  # rounds in which cutting settles no box, before giving up
+
+
+SMOOTH = Effort(rounds=24, most=4096, patience=9)  # without decisions, narrower boxes are all that anyone can do better
+
+
+def effort(system: System) -> Effort:
+    """A loop that bends but never branches is for this engine: its bounds see correlations through all steps."""
+    step = system.step
+    moves = [*step.next_state, *step.next_memory]
+    branches = any(isinstance(node, Argmax | If | Switch | Floor | Sign) for node in order(moves))
+    return Effort() if branches or bent_node(moves) is None else SMOOTH
 
 
 @dataclass
@@ -64,11 +83,12 @@ class Bounds:
         tally = Tally(open=list(initial_boxes(question.system).boxes))
         reason = "the bounds are too loose to decide"
         first: Levels | None = None
+        cut = Halving(tally.open)
         try:
-            idle = 0
-            for number in range(ROUNDS):
+            idle, limits = 0, effort(question.system)
+            for number in range(limits.rounds):
                 budget.check()
-                budget.progress(f"bounds: {len(tally.open)} boxes, round {number + 1}", number / ROUNDS)
+                budget.progress(f"bounds: {len(tally.open)} boxes, round {number + 1}", number / limits.rounds)
                 levels = Levels(question.system, tally.open, budget, reach)
                 first = first or levels
                 refuted = self._round(question, levels, tally)
@@ -77,8 +97,8 @@ class Bounds:
                 if not tally.open:
                     return self._holds(question, tally, reach)
                 idle = idle + 1 if len(tally.open) == len(levels.boxes) else 0
-                halves = [] if idle == PATIENCE else _cut(tally.open)
-                if not halves or len(halves) > MAX_OPEN:
+                halves = [] if idle == limits.patience else [half for box in tally.open for half in cut.halves(box)]
+                if len(halves) == len(tally.open) or not halves or len(halves) > limits.most:
                     break
                 tally.open = halves
         except Stopped as stop:
@@ -173,20 +193,3 @@ def proven_steps(formula: Formula, levels: Levels) -> int | None:
 
     first = bisect.bisect_left(range(lower, upper + 1), True, key=lambda last: not holds_to(last))
     return lower + first - 1 if first else None
-
-
-def _cut(boxes: Sequence[Box]) -> list[Box]:
-    """Every box in halves along its widest real component; none where nothing is left to cut."""
-    halves: list[Box] = []
-    for box in boxes:
-        widths = [
-            (high - low, var, component)
-            for var, ends in box.ends.items()
-            if var.sort.kind is Kind.REAL
-            for component, (low, high) in enumerate(ends)
-        ]
-        width, var, component = max(widths, key=lambda entry: entry[0], default=(Fraction(0), None, 0))
-        if var is None or width == 0:
-            return []
-        halves.extend(box.halves(var, component))
-    return halves

@@ -77,7 +77,9 @@ class Halving:
         return count > (MAX_BENT_HALVES if self.bent else MAX_HALVES)
 
     def halves(self, box: Box) -> tuple[Box, ...]:
-        """The box in two."""
+        """The box in two, or as it is where nothing is left to cut."""
+        if not self.widths:
+            return (box,)
         relative = {(v, i): (box.ends[v][i][1] - box.ends[v][i][0]) / width for (v, i), width in self.widths.items()}
         place = max(relative, key=relative.__getitem__)
         return box.halves(*place) if relative[place] else (box,)
