@@ -134,6 +134,50 @@ x = "x * y / 4"
 y = "sqrt(y)"
 """
 
+GATED = """
+[state]
+x = "real"
+h = "real"
+[init]
+x = "[-1, 1]"
+h = 0
+[environment.let]
+z = "sigmoid(2*x - h)"
+[environment.next]
+h = "(1 - z)*h + z*tanh(x)"
+x = "0.9*x"
+"""
+
+LOGISTIC = """
+[state]
+x = "real"
+[init]
+x = "[0.2, 0.3]"
+[environment.next]
+x = "3.2*x*(1 - x)"
+"""
+
+SPIRAL = """
+[state]
+x = "real"
+y = "real"
+[init]
+x = "[0.9, 1]"
+y = "[0, 0.1]"
+[environment.next]
+x = "cos(0.5)*x - sin(0.5)*y"
+y = "sin(0.5)*x + cos(0.5)*y"
+"""
+
+ROOTS = """
+[state]
+x = "real"
+[init]
+x = "[1, 4]"
+[environment.next]
+x = "(x + 2/x)/2"
+"""
+
 JUMP = """
 [state]
 x = "real"
@@ -294,7 +338,7 @@ def read(model: str) -> Task:
 PATHS = ("paths",)  # what is bounded and piecewise linear is decided, whatever the margin
 BOUNDS = ("auto", "bounds", "paths")
 FALSIFY = ("auto", "falsify", "paths")
-SMOOTH_BOUNDS = ("auto", "bounds")
+SMOOTH_BOUNDS = ("auto", "bounds")  # at margin zero a nonlinear set stays open
 SMOOTH_FALSIFY = ("auto", "falsify")
 
 EVERY_PROOF = ("auto", "bounds", "milp", "paths")
@@ -358,6 +402,18 @@ CASES = [
     Case(PRODUCT, "G[0,3] (abs(x) <= 1.01)", HOLDS, "a quarter of at most 2", SMOOTH_BOUNDS),
     Case(PRODUCT, "X (x < 0.5)", VIOLATED, "the corner 1 * 2 / 4", SMOOTH_FALSIFY),
     Case(PRODUCT, "X (y >= 0)", HOLDS, "a square root"),
+    Case(GATED, "G[0,4] (abs(h) < 1)", HOLDS, "a mixture of what is less than 1", PATHS),
+    Case(GATED, "X (h <= 0.671 & h >= -0.2)", HOLDS, "sigmoid(2) tanh(1) is 0.6708", PATHS),
+    Case(GATED, "X (h < 0.6)", VIOLATED, "sigmoid(2) tanh(1) is 0.6708", FALSIFY),
+    Case(LOGISTIC, "X (x >= 0.512 & x <= 0.672)", HOLDS, "3.2 times 0.16 and 0.21; met with equality", ()),
+    Case(LOGISTIC, "X (x > 0.511 & x < 0.673)", HOLDS, "3.2 times 0.16 and 0.21", BOUNDS),
+    Case(LOGISTIC, "G[0,6] (x < 0.81)", HOLDS, "never more than 3.2 / 4", PATHS),
+    Case(LOGISTIC, "X (x < 0.67)", VIOLATED, "0.3 goes to 0.672", FALSIFY),
+    Case(SPIRAL, "G[0,12] (x^2 + y^2 < 1.02)", HOLDS, "a rotation keeps the distance; 1.01 at the corner", PATHS),
+    Case(SPIRAL, "G[0,12] (x > -0.99)", VIOLATED, "half a turn after six steps", FALSIFY),
+    Case(ROOTS, "G[1,4] (x >= 1.41)", HOLDS, "the mean is at least the square root of 2", PATHS),
+    Case(ROOTS, "X[4] (x < 1.4143)", HOLDS, "from 4 Newton comes to 1.414214", PATHS),
+    Case(ROOTS, "X[4] (x < 1.41421)", VIOLATED, "never below the root, which is 1.414213562", FALSIFY),
     Case(JUMP, "X (x > -1)", HOLDS, "from above 0 it stays above -1, which is not attained", PATHS),
     Case(JUMP, "X (x >= -1)", HOLDS, "not even attained", PATHS),
     Case(JUMP, "G[0,4] (x >= -1.001 & x <= 1.001)", HOLDS, "it jumps back and forth", PATHS),

@@ -86,6 +86,64 @@ def disturbed_loop(rng: random.Random) -> System:
 SMOOTH = (Function.SIN, Function.COS, Function.TANH, Function.SIGMOID)
 
 
+def nonlinear_loop(rng: random.Random) -> System:
+    """Two real variables from a box, one or two nonlinear terms, perhaps an agent, perhaps a disturbance."""
+    state = (Variable("x", REAL), Variable("y", REAL))
+    x, y = (variable.var for variable in state)
+    agents: tuple[Agent, ...] = ()
+    if rng.random() < 0.7:
+        act = rng.choice(["argmax", "raw"])
+        agents = (make_agent("agent", [_bent_network(rng, 2 if act == "argmax" else 1)], [x, y], act),)
+    seen: list[Expr] = [x, y, *(agent.var for agent in agents)]
+    following = {variable.name: _mixture(rng, seen) for variable in state}
+    bent = rng.choice(list(following))
+    following[bent] = following[bent] + _share(rng) * _bent(rng, x, y)
+    if rng.random() < 0.5:
+        following["y"] = following["y"] + _share(rng) * _bent(rng, y, x)
+    if rng.random() < 0.3:
+        following["x"] = following["x"] + b.between(Fraction(-1, 20), Fraction(1, 10))
+    lows = {variable.name: Fraction(rng.randint(-20, 20), 10) for variable in state}
+    starts = {name: Span(low, low + Fraction(rng.randint(0, 10), 20)) for name, low in lows.items()}
+    return System("nonlinear", state, Init(starts), following, agents)
+
+
+def _share(rng: random.Random) -> Fraction:
+    return Fraction(rng.choice([-1, 1]) * rng.randint(1, 10), 10)
+
+
+def _mixture(rng: random.Random, seen: list[Expr]) -> Expr:
+    return b.add(*(Fraction(rng.randint(-6, 6), 10) * node for node in seen))
+
+
+def _bent(rng: random.Random, x: Expr, y: Expr) -> Expr:
+    """One nonlinear term that is defined everywhere."""
+    match rng.randrange(7):
+        case 0:
+            return x * y
+        case 1:
+            return x * x * x / 4
+        case 2:
+            return x / (1 + y * y)
+        case 3:
+            return b.apply(Function.EXP, -x * x)
+        case 4:
+            return b.apply(Function.SQRT, 1 + x * x)
+    return b.apply(rng.choice(list(SMOOTH)), rng.choice([x, x + y, 2 * x]))
+
+
+def _bent_network(rng: random.Random, outputs: int) -> Network:
+    """One hidden layer of ReLUs, of hyperbolic tangents, or of both multiplied as gates do."""
+    x = network_input(2)
+    hidden = b.affine(x, _matrix(rng, 3, 2), _vector(rng, 3))
+    kind = rng.randrange(3)
+    if kind == 2:
+        gate = b.affine(x, _matrix(rng, 3, 2), _vector(rng, 3))
+        hidden = b.apply(Function.TANH, hidden) * b.apply(Function.SIGMOID, gate)
+    else:
+        hidden = b.relu(hidden) if kind else b.apply(Function.TANH, hidden)
+    return Network("net", x, b.affine(hidden, _matrix(rng, outputs, 3), _vector(rng, outputs)))
+
+
 def _agents(rng: random.Random, numbers: list[Var]) -> tuple[Agent, ...]:
     if not numbers or rng.random() < 0.4:
         return ()

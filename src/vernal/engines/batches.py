@@ -117,16 +117,17 @@ def join(batches: Sequence[Pieces]) -> Pieces:
 # Merging --------------------------------------------------------------------------------------------------------------
 
 
-def merge(pieces: Pieces) -> tuple[Pieces, Pairs | None]:
+def merge(pieces: Pieces, *, unite: bool = True) -> tuple[Pieces, Pairs | None]:
     """Equal pieces become one, with a constant that contains all of theirs; neighbours come to stand close together.
 
-    With one parameter, equal images of intervals that touch or overlap become the image of their union.
+    With one parameter, equal images of intervals that touch or overlap become the image of their union, unless they
+    are to stay apart, having been cut for a reason.
 
     The pairs say which trails were given up for which: a merged piece stands for all of them.
     """
     if len(pieces) < 2:
         return pieces, None
-    order, starts = _groups(pieces)
+    order, starts = _groups(pieces, unite)
     if len(starts) == len(pieces):
         return pieces.rows(order), None
     low = np.minimum.reduceat((pieces.c - pieces.error).take(order, axis=0), starts)
@@ -142,10 +143,10 @@ def merge(pieces: Pieces) -> tuple[Pieces, Pairs | None]:
     return united, (kept[different], given_up[different])
 
 
-def _groups(pieces: Pieces) -> tuple[Indices, Indices]:
+def _groups(pieces: Pieces, unite: bool) -> tuple[Indices, Indices]:
     """An order in which equal pieces follow each other, the first of a group lowest, and where each group begins."""
     columns, boxes = _varying(_image_columns(pieces)), _varying([*pieces.lower.T, *pieces.upper.T])
-    touching = pieces.parameters == 1 and len(boxes) > 0
+    touching = unite and pieces.parameters == 1 and len(boxes) > 0
     if not touching:
         columns += boxes
     key = np.zeros(len(pieces), dtype=np.uint64)

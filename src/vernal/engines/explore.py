@@ -83,6 +83,7 @@ class Explorer:
         self.claim = claim_of(path)
         self.specialise = self.step.once(specialiser)
         self.bent = bent_node([*self.step.next_state, *self.step.next_memory])
+        self.draws = any(isinstance(node, Between) for node in self.step.names)
         self.walks: int | None = None  # how many suspicions may still be replayed in this round
         self._begin(boxes, MAX_PARTS)
 
@@ -150,8 +151,10 @@ class Explorer:
                 self._count("refined", len(boxes))
                 if coarse.is_vain(number, len(boxes)):
                     boxes = self.boxes  # most likely all of it is open at margin zero
-                if boxes is self.boxes or coarse.is_much(len(boxes)):
+                if boxes is self.boxes or coarse.is_much(boxes):
                     break
+            if self.bent is not None and not self.draws:
+                return self.outcome  # cutting where decisions are taken makes no bound sharper
             self.walks = None
             self._begin(boxes, MAX_PARTS)
         return self._levels(horizon)
@@ -177,7 +180,7 @@ class Explorer:
         return self.outcome
 
     def _merged(self, batches: Sequence[Pieces]) -> Pieces:
-        pieces, pairs = merge(join(batches))
+        pieces, pairs = merge(join(batches), unite=self.bent is None)
         if pairs is not None:
             self.trails.merged(pairs)
             self.record.merged(pairs)

@@ -19,7 +19,8 @@ ROUNDS = 12  # of several dimensions: each halves what is left open
 PATIENCE = 3  # rounds after which most of the initial set should be closed
 MAX_HALVES = 128
 BENT_ROUNDS = 60
-MAX_BENT_HALVES = 20_000
+MAX_BENT_HALVES = 8192
+NARROWEST = Fraction(1, 1 << 24)
 BENT_WALKS = 8  # replays in a round: enclosures are slow, and most suspicions of bounds are wrong
 
 
@@ -40,6 +41,18 @@ def bent_node(roots: Iterable[Expr]) -> Expr | None:
             case Div() if node.args[1] in varying:
                 return node
     return None
+
+
+def describe(node: Expr) -> str:
+    """An operator in words."""
+    match node:
+        case Nonlinear(function=function):
+            return function.value
+        case Pow():
+            return "a power"
+        case Div():
+            return "a quotient"
+    return "a product"
 
 
 class Halving:
@@ -73,13 +86,20 @@ class Halving:
         """Whether so many boxes after so many rounds show that halving does not help."""
         return not self.bent and number >= PATIENCE and 2 * count > self.first << number
 
-    def is_much(self, count: int) -> bool:
-        return count > (MAX_BENT_HALVES if self.bent else MAX_HALVES)
+    def is_much(self, boxes: Sequence[Box]) -> bool:
+        """Whether there are too many boxes to go on, or one so narrow that only a margin of zero keeps it open."""
+        if len(boxes) > (MAX_BENT_HALVES if self.bent else MAX_HALVES):
+            return True
+        return self.bent and any(max(self._relative(box).values()) < NARROWEST for box in boxes)
+
+    def _relative(self, box: Box) -> dict[tuple[Expr, int], Fraction]:
+        """How wide the components still are, as shares of the first widths."""
+        return {(v, i): (box.ends[v][i][1] - box.ends[v][i][0]) / width for (v, i), width in self.widths.items()}
 
     def halves(self, box: Box) -> tuple[Box, ...]:
         """The box in two, or as it is where nothing is left to cut."""
         if not self.widths:
             return (box,)
-        relative = {(v, i): (box.ends[v][i][1] - box.ends[v][i][0]) / width for (v, i), width in self.widths.items()}
+        relative = self._relative(box)
         place = max(relative, key=relative.__getitem__)
         return box.halves(*place) if relative[place] else (box,)

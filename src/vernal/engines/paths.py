@@ -17,6 +17,7 @@ from vernal.engines import exact_paths
 from vernal.engines.base import Question, unknown
 from vernal.engines.bounds import FURTHEST
 from vernal.engines.explore import Explorer, NotExplorable, Outcome
+from vernal.engines.halving import describe
 from vernal.engines.parts import check_parts, each_part, restricted
 from vernal.engines.tubes import Tubes
 from vernal.errors import Stopped, UnsupportedFormula
@@ -26,7 +27,7 @@ from vernal.evidence.trace import Trace
 from vernal.logic.formula import Always, Formula
 from vernal.logic.normal import classify, horizon
 from vernal.logic.progress import on_paths
-from vernal.model.expr import Between
+from vernal.model.expr import Between, Expr
 from vernal.reduce.base import Direction
 from vernal.reduce.initial import Box, initial_boxes
 from vernal.run.budget import Budget
@@ -72,6 +73,8 @@ class Paths:
             return self._exact(question, budget)
         except Stopped as stop:
             return self._stopped(question, explorer.outcome, stop.reason)
+        if outcome.open and outcome.trace is None and explorer.bent is not None:
+            return self._bent(question, outcome, explorer.bent)
         return self._answer(question, path, outcome, reach, budget)
 
     def _tubes(
@@ -85,6 +88,14 @@ class Paths:
         except (NotExplorable, Stopped):
             return None
         return None if outcome.open else outcome
+
+    def _bent(self, question: Question, outcome: Outcome, node: Expr) -> Result:
+        """What halving leaves open of a nonlinear loop: there is no exact arithmetic that could settle it."""
+        reason = (
+            f"{len(outcome.open):,} small sets of initial states stay open: the margin is zero or too small for the "
+            f"bounds of {describe(node)}; try a claim with a little more room, or a smaller initial set"
+        )
+        return unknown(question, self.name, reason, statistics=outcome.statistics)
 
     def _answer(self, question: Question, path: Formula, outcome: Outcome, reach: int, budget: Budget) -> Result:
         if outcome.trace is not None:
