@@ -17,6 +17,7 @@ from vernal.evidence.replay import NotAPath, run
 from vernal.evidence.trace import Trace
 from vernal.interpret import exact
 from vernal.interpret.milp import Encoder, Values
+from vernal.interpret.milp_curves import Place, next_cut
 from vernal.interpret.milp_rows import TOLERANCE, Form, Sheet, Unsuitable
 from vernal.logic.formula import Formula
 from vernal.model import expr as e
@@ -27,6 +28,8 @@ from vernal.solvers.base import Floats, Milp, MilpSolver, Outcome, Status
 
 MARGIN_WEIGHT, EQUALITY_WEIGHT = 1e4, 1e5  # in the objective: a clear margin, and equations met well
 ENOUGH = MARGIN_WEIGHT * 10 * TOLERANCE  # a margin that no rounding eats up
+REFINEMENTS = 40  # of one program's envelopes
+TRY_OTHERS = "try --engine auto, which halves the initial set instead"
 DIGITS = (3, 6, None)  # of an interval's width, to which a start or disturbance is rounded: short ones first
 
 Taken = dict[Expr, int | Fraction | tuple[Fraction, ...]]
@@ -121,22 +124,40 @@ class Solving:
     tally: Tally = field(default_factory=Tally)
 
     def answer(self, space: Space, case: Case) -> Answer:
-        """Write the program of a case, solve it, and check what comes out on the concrete system."""
-        encoder = Encoder(space.starts, space.linear, space.exact, self.budget.check)
+        """Write the program of a case, solve it, and check what comes out on the concrete system.
+
+        Nonlinear operators are only enclosed. A point that is no path shows where an envelope is too wide: there its
+        range is cut, and the program is written again.
+        """
+        cuts: dict[Place, list[float]] = {}
+        for number in range(REFINEMENTS + 1):
+            encoder = Encoder(space.starts, space.linear, space.exact, self.budget.check, cuts)
+            answer, point = self._once(encoder, case)
+            if answer.end is not End.DOUBT or point is None or not encoder.bent:
+                return answer
+            found = next_cut(encoder.bent, point.tolist(), cuts)
+            if found is None:
+                return answer
+            self.budget.progress(f"milp: {self.tally.programs} programs, {number + 1} refinements", None)
+            cuts.setdefault(found[0], []).append(found[1])
+        return Answer(End.DOUBT, reason=f"spurious after {REFINEMENTS} refinements; {TRY_OTHERS}")
+
+    def _once(self, encoder: Encoder, case: Case) -> tuple[Answer, Floats | None]:
+        """One program, and the point that is no path if that is how it ends."""
         try:
             for condition in (*self.system.init.where, case.condition):
                 encoder.require(condition)
         except Unsuitable as refusal:
-            return Answer(End.UNSUITABLE, reason=refusal.reason)
+            return Answer(End.UNSUITABLE, reason=refusal.reason), None
         if encoder.sheet.infeasible:
-            return Answer(End.EXCLUDED)
+            return Answer(End.EXCLUDED), None
         outcome = self._solve(program(encoder.sheet))
         if outcome.status is Status.INFEASIBLE:
-            return Answer(End.INFEASIBLE)
+            return Answer(End.INFEASIBLE), None
         if outcome.point is None:
             self.budget.check()
-            return Answer(End.DOUBT, reason=f"the solver {self.solver.name} ended with: {outcome.said}")
-        return self._lift(Found(self.system, encoder, case), outcome.point)
+            return Answer(End.DOUBT, reason=f"the solver {self.solver.name} ended with: {outcome.said}"), None
+        return self._lift(Found(self.system, encoder, case), outcome.point), outcome.point
 
     def _solve(self, problem: Milp) -> Outcome:
         self.budget.check()

@@ -1,9 +1,9 @@
-"""Rows of a mixed-integer program as one more meaning of the expression graph: all that is piecewise linear.
+"""Rows of a mixed-integer program as one more meaning of the expression graph.
 
 Every node becomes forms over columns: a number one for each component, a truth value a form that is 0 or 1, an enum
 value one 0/1 form for each label. ReLU, abs, max and min are big-M rows with bounds from `Linear`; a phase, a condition
 or a winner that bounds decide costs nothing, and a branch that cannot be taken is not looked at. Products of unknowns
-and smooth functions are refused.
+and smooth functions are enclosed (milp_curves).
 
 Direction OVER: all decisions are closed (`<` is read as `<=`, and both answers are allowed at equality), rows are
 widened by their rounding and relaxed by a tolerance (see milp_rows). Ties of an argmax allow every maximal index.
@@ -22,6 +22,7 @@ from vernal.interpret.abstract import Range, Truth, as_range
 from vernal.interpret.affine import Forms
 from vernal.interpret.choice import possibilities
 from vernal.interpret.linear import Linear, as_relu
+from vernal.interpret.milp_curves import Bent, Cuts, bent
 from vernal.interpret.milp_rows import ONE, ZERO, Form, Sheet, Unsuitable, constant
 from vernal.interpret.rounding import PI, UNIT, float_above, float_below, gamma
 from vernal.model import expr as e
@@ -46,8 +47,11 @@ class Encoder:
         linear: Linear,
         exact: Forms | None = None,
         tick: Callable[[], None] = lambda: None,
+        cuts: Cuts | None = None,
     ) -> None:
         self.sheet = Sheet()
+        self.cuts: Cuts = {} if cuts is None else cuts  # where the ranges of nonlinear operators are divided
+        self.bent: list[Bent] = []  # these operators, as far as they were needed
         self.starts, self.linear, self.exact, self.tick = starts, linear, exact, tick
         self.values: dict[Expr, Values] = {}
         self.truths: dict[Expr, bool | None] = {}  # conditions asked before
@@ -206,7 +210,7 @@ class Encoder:
                 return self._sign(x[0], *self.ends(node.args[0], component))
             case e.Floor():
                 return self._floor(node, x[0], component)
-        return self._narrow(node, component)
+        return self._narrow(node, x, component)
 
     def _scaled(self, factor: Form, x: Form) -> Form:
         return self.sheet.combine([(factor.constant, x)], slack=factor.error * (x.size + x.error))
@@ -253,14 +257,14 @@ class Encoder:
         self.sheet.decide(self.sheet.combine([(1.0, x), (-1.0, whole)], -1.0))
         return whole
 
-    def _narrow(self, node: Expr, component: int) -> Form:
-        """What is not piecewise linear, if it is practically a constant."""
+    def _narrow(self, node: Expr, x: Sequence[Form], component: int) -> Form:
+        """What is not piecewise linear: practically a constant, or enclosed."""
         if isinstance(node, e.Pi):
             return constant(PI[0], PI[1] - PI[0])
         lower, upper = self.ends(node, component)
         if upper - lower <= NARROW * (1 + abs(lower)):
             return constant(lower, upper - lower)
-        raise Unsuitable(f"not supported by this engine: {what(node)} is not piecewise linear")
+        return bent(self, node, x, component)
 
 
 # Which arguments matter -----------------------------------------------------------------------------------------------
@@ -325,17 +329,3 @@ def affine(sheet: Sheet, node: e.Affine, x: Values) -> Values:
         offset = row[-1] + bias
         result.append(Form(terms, offset, error * (1 + gamma(len(x) + 4)), sheet.size(terms, offset)))
     return tuple(result)
-
-
-def what(node: Expr) -> str:
-    """An operator as a reader knows it."""
-    match node:
-        case e.Nonlinear(function=function):
-            return function.value
-        case e.Mul():
-            return "a product of two unknowns"
-        case e.Div():
-            return "a division by an unknown"
-        case e.Pow(exponent=exponent):
-            return f"a power ^{exponent}"
-    return type(node).__name__
