@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.brute import Brute
-from tests.cases import HALF_OPEN, JUMP, LEAKY, LIGHT, PRODUCT, STILL, TWO_COINS, read
+from tests.cases import HALF_OPEN, JUMP, LEAKY, LIGHT, LOGISTIC, PRODUCT, STILL, TWO_COINS, read
 from tests.engines.test_truth import check_evidence
 from tests.loops import closed_loop, disturbed_loop, formula
 from tests.test_vcas import RATES, SAFE
@@ -196,7 +196,8 @@ def test_claims_of_some_path(model: str, text: str, expected: object) -> None:
     [
         (TWO_COINS, "AX EX (x == 1)", "mixes"),
         (TWO_COINS, "G (x <= 2)", "no bound"),
-        (PRODUCT, "X (x < 0.5)", "not piecewise linear"),
+        (LOGISTIC, "X (x <= 0.672)", "spurious after"),
+        (PRODUCT.replace("x * y / 4", "1 / x"), "X (x < 0.5)", "denominator"),
         (HALF_OPEN, "G[0,2] (x < 1)", "numerics"),
         (JUMP, "X (x > -1)", "numerics"),
     ],

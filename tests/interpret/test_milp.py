@@ -19,6 +19,7 @@ from vernal.interpret import exact
 from vernal.interpret.affine import Forms
 from vernal.interpret.linear import Linear
 from vernal.interpret.milp import Encoder
+from vernal.interpret.milp_curves import next_cut
 from vernal.interpret.milp_rows import LARGEST, ROBUST, TOLERANCE, Form, Sheet, Unsuitable, constant
 from vernal.model import build
 from vernal.model import expr as e
@@ -212,19 +213,58 @@ def test_a_branch_that_is_not_taken_is_not_looked_at() -> None:
     encoder.need(build.if_(build.compare("<", X, 3), X, build.apply(Function.SIN, X)))
 
 
-@pytest.mark.parametrize(
-    ("node", "reason"),
-    [
-        (build.apply(Function.TANH, X), "tanh"),
-        (build.mul(X, Y), "product"),
-        (build.div(X, build.add(3, Y)), "division"),
-        (build.power(X, 2), "power"),
-    ],
-)
-def test_what_is_not_piecewise_linear_is_refused(node: Expr, reason: str) -> None:
-    encoder = encoder_of({X: [(Fraction(1), Fraction(2))], Y: [(Fraction(0), Fraction(1))]})
-    with pytest.raises(Unsuitable, match=reason):
-        encoder.need(node)
+BENT = [
+    build.apply(Function.TANH, X - 1),
+    build.apply(Function.SIN, 3 * X),
+    build.mul(X, Y - 1),
+    build.div(X, build.add(3, Y)),
+    build.power(X, 2),
+    build.power(X - Y, 3),
+]
+
+
+def bent_encoder(cuts: dict[Any, list[float]] | None = None) -> Encoder:
+    plain = encoder_of({X: [(Fraction(-1), Fraction(2))], Y: [(Fraction(0), Fraction(1))]})
+    return Encoder(plain.starts, plain.linear, plain.exact, cuts=cuts)
+
+
+@pytest.mark.parametrize("node", BENT, ids=str)
+@pytest.mark.parametrize("count", [0, 1, 4])
+def test_nonlinear_operators_are_enclosed(node: Expr, count: int) -> None:
+    """At any point of the box the value is between the rows, the nearer the more cuts there are."""
+    first = bent_encoder()
+    first.need(node)
+    cuts = {
+        bent.place: [bent.lower + (bent.upper - bent.lower) * (i + 1) / (count + 1) for i in range(count)]
+        for bent in first.bent
+    }
+    for x, y in ((-1, 0), (2, 1), (Fraction(1, 3), Fraction(1, 4)), (Fraction(9, 5), Fraction(1, 2))):
+        encoder = bent_encoder(cuts)
+        (form,) = encoder.need(node)
+        for var, value in ((X, x), (Y, y)):
+            encoder.need(var)
+            pin(encoder, encoder.values[var], [value])
+        low, high = -best(encoder, encoder.sheet.combine([(-1.0, form)])), best(encoder, form)
+        (true,) = exact.evaluate([node], {X: Fraction(x), Y: Fraction(y)})
+        number = float(true) if isinstance(true, Fraction) else float(true.mid())  # type: ignore[union-attr]
+        assert low - 1e-5 <= number <= high + 1e-5
+        assert high - low <= 12.0 / (count + 1) ** 1.5
+
+
+def test_a_quotient_needs_a_denominator_that_is_not_0() -> None:
+    with pytest.raises(Unsuitable):
+        bent_encoder().need(build.div(Y, X))
+
+
+def test_cuts_are_set_where_an_envelope_is_widest() -> None:
+    encoder = bent_encoder()
+    (form,) = encoder.need(build.power(X, 2) + build.apply(Function.TANH, X / 100))
+    outcome = solve(encoder.sheet, form)
+    assert outcome.point is not None
+    found = next_cut(encoder.bent, outcome.point.tolist(), {})
+    if found is not None:
+        assert found[0][0] is build.power(X, 2)
+        assert -1 < found[1] < 2
 
 
 def test_a_function_of_a_constant_is_a_constant() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from vernal.engines.base import Question
 from vernal.engines.batches import Floats, Indices, Pieces, join, merge
-from vernal.engines.decide import MAX_PARTS, Layout, decide, highest, least, outcomes
+from vernal.engines.decide import MAX_PARTS, Layout, Mask, decide, highest, least, outcomes
 from vernal.engines.halving import Halving, bent_node
 from vernal.engines.moves import affine_step, bounded_step
 from vernal.engines.record import SILENT, Recorder
@@ -336,7 +336,8 @@ class Explorer:
         rows = branch.pieces
         discrete, numbers = self._next_values(following)
         moved = affine_step(layout, rows, numbers) or bounded_step(layout, rows, numbers)
-        bounded = np.isfinite(moved.c + moved.error).all(axis=1) & np.isfinite(moved.A).all(axis=(1, 2))
+        finite = np.isfinite(moved.c + moved.error).all(axis=1) & np.isfinite(moved.A).all(axis=(1, 2))
+        bounded: Mask = np.asarray(finite)
         if not bounded.all():
             self._leave_unbounded(rows.rows(~bounded))
             if bounded.any():

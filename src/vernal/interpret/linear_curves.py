@@ -188,12 +188,10 @@ def _touching(curve: Curve, side: float, chord: Array, left: Array, right: Array
     mixed = left != right
     if not bool(mixed.any()):
         return middle
-    every = bool(mixed.all())
-    pick = (lambda array: array) if every else (lambda array: array[mixed])
-    bend = curve.bend
-    part = _tangency(
-        backend, curve.name, side, pick(lo), pick(hi), pick(bend.before), pick(bend.after), pick(right) < 0
-    )
+    bend, every = curve.bend, bool(mixed.all())
+    ends = (lo, hi, bend.before, bend.after, right)
+    first, last, before, after, curvature = ends if every else (end[mixed] for end in ends)
+    part = _tangency(backend, curve.name, side, first, last, before, after, curvature < 0)
     if every:
         return part
     middle[mixed] = part

@@ -262,7 +262,7 @@ class Encoder:
         if isinstance(node, e.Pi):
             return constant(PI[0], PI[1] - PI[0])
         lower, upper = self.ends(node, component)
-        if upper - lower <= NARROW * (1 + abs(lower)):
+        if math.isfinite(upper - lower) and upper - lower <= NARROW * (1 + abs(lower)):
             return constant(lower, upper - lower)
         return bent(self, node, x, component)
 

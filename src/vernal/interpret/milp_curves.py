@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -130,7 +131,7 @@ def _check(ends: tuple[float, float]) -> None:
 
 def _segments(ends: tuple[float, float], cuts: Sequence[float]) -> list[tuple[float, float]]:
     points = [ends[0], *(cut for cut in sorted(set(cuts)) if ends[0] < cut < ends[1]), ends[1]]
-    return list(zip(points[:-1], points[1:], strict=True))
+    return list(pairwise(points))
 
 
 def _inside(encoder: Encoder, pick: Form, x: Form, low: float, high: float, count: int) -> None:
