@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from vernal.interpret.abstract import Range, Value  # noqa: E402
 from vernal.interpret.linear import bounds  # noqa: E402
 from vernal.interpret.rounding import float_above, float_below  # noqa: E402
 from vernal.model import build  # noqa: E402
-from vernal.model.expr import Expr, Matrix, Var  # noqa: E402
+from vernal.model.expr import Expr, Function, Matrix, Var  # noqa: E402
 from vernal.model.network import network_input  # noqa: E402
 
 Floats = NDArray[np.float64]
@@ -48,23 +49,51 @@ class Case:
     upper: Floats
 
 
-def random_case(width: int, batch: int, seed: int = 0) -> Case:
-    """Two hidden layers of ReLUs, five inputs and outputs, boxes of side 0.1 (the first alone, or all)."""
+def random_case(width: int, batch: int, seed: int = 0, function: Function | None = None) -> Case:
+    """Two hidden layers of ReLUs (or another function), five inputs and outputs, boxes of side 0.1."""
     rng = np.random.default_rng(seed)
     x = network_input(5)
     node: Expr = x
     for n, m in ((5, width), (width, width), (width, 5)):
         weight = rng.normal(size=(m, n)) / np.sqrt(n)
         node = build.affine(node, Matrix(weight), Matrix(rng.normal(size=m) / 4))
-        node = build.relu(node) if m == width else node
+        if m == width:
+            node = build.relu(node) if function is None else build.apply(function, node)
     centre = rng.uniform(-1, 1, (batch, 5))
-    return Case(f"random 2x{width}", x, node, centre - 0.05, centre + 0.05)
+    name = "random" if function is None else function.value
+    return Case(f"{name} 2x{width}", x, node, centre - 0.05, centre + 0.05)
+
+
+def gated_case(width: int, batch: int, seed: int = 0) -> Case:
+    """One step of a gated recurrent cell from five inputs and a memory, boxes of side 0.1."""
+    rng = np.random.default_rng(seed)
+    x = network_input(5 + width)
+
+    def layer(node: Expr, rows: int) -> Expr:
+        weight = rng.normal(size=(rows, node.size)) / np.sqrt(node.size)
+        return build.affine(node, Matrix(weight), Matrix(rng.normal(size=rows) / 4))
+
+    seen, memory = (build.concat(*(build.component(x, i) for i in part)) for part in (range(5), range(5, 5 + width)))
+    update, reset = (build.apply(Function.SIGMOID, layer(x, width)) for _ in range(2))
+    fresh = build.apply(Function.TANH, layer(build.concat(seen, reset * memory), width))
+    later = fresh + update * (memory - fresh)
+    centre = rng.uniform(-1, 1, (batch, 5 + width))
+    return Case(f"GRU {width}", x, layer(later, 5), centre - 0.05, centre + 0.05)
+
+
+def pendulum_case(batch: int, seed: int = 0) -> Case:
+    """Three steps of a pendulum, theta'' = 15 sin theta, boxes of side 0.1."""
+    x = network_input(2)
+    theta, omega = (build.component(x, i) for i in range(2))
+    for _ in range(3):
+        omega = omega + Fraction("0.05") * 15 * build.apply(Function.SIN, theta)
+        theta = theta + Fraction("0.05") * omega
+    centre = np.random.default_rng(seed).uniform(-3, 3, (batch, 2))
+    return Case("pendulum", x, build.concat(theta, omega), centre - 0.05, centre + 0.05)
 
 
 def vcas_cases(folder: Path, batch: int) -> Iterator[Case]:
     """The published box, boxes of that size all over the domain, and boxes with every input uncertain."""
-    from fractions import Fraction
-
     from vernal.formats.networks import read_network
 
     network = read_network(folder / "vcas" / "vcas_1.onnx")
@@ -205,6 +234,10 @@ def cases(batch: int, random_only: bool) -> Iterator[Case]:
     for width in (32, 64):
         for size in (1, batch):
             yield random_case(width, size)
+    for function in (Function.TANH, Function.SIGMOID, Function.SIN):
+        yield random_case(32, batch, function=function)
+    yield gated_case(16, batch)
+    yield pendulum_case(batch)
 
 
 if __name__ == "__main__":

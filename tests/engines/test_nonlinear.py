@@ -25,7 +25,7 @@ from vernal.model.network import Network, network_input
 from vernal.model.system import System
 from vernal.run.budget import Budget
 
-LOOPS = 60
+LOOPS = 40
 RUNS = 4000
 
 
