@@ -19,7 +19,7 @@ ROUNDS = 12  # of several dimensions: each halves what is left open
 PATIENCE = 3  # rounds after which most of the initial set should be closed
 MAX_HALVES = 128
 BENT_ROUNDS = 60
-MAX_BENT_HALVES = 8192
+MAX_BENT_HALVES = 2048
 NARROWEST = Fraction(1, 1 << 24)
 BENT_WALKS = 8  # replays in a round: enclosures are slow, and most suspicions of bounds are wrong
 
