@@ -410,7 +410,7 @@ CASES = [
     Case(LOGISTIC, "X (x < 0.67)", VIOLATED, "0.3 goes to 0.672", FALSIFY),
     Case(SPIRAL, "G[0,12] (x^2 + y^2 < 1.02)", HOLDS, "a rotation keeps the distance; 1.01 at the corner", PATHS),
     Case(SPIRAL, "G[0,12] (x > -0.99)", VIOLATED, "half a turn after six steps", FALSIFY),
-    Case(ROOTS, "G[1,2] (x >= 1.41)", HOLDS, "the mean is at least the square root of 2", PATHS),
+    Case(ROOTS, "X (x >= 1.41)", HOLDS, "the mean is at least the square root of 2", PATHS),
     Case(ROOTS, "X[3] (x < 1.43)", HOLDS, "from 4 Newton comes to 1.4219", PATHS),
     Case(ROOTS, "X[3] (x < 1.41421)", VIOLATED, "never below the root, which is 1.414213562", FALSIFY),
     Case(JUMP, "X (x > -1)", HOLDS, "from above 0 it stays above -1, which is not attained", PATHS),
