@@ -394,3 +394,15 @@ def test_scores_that_are_selected_are_not_copied() -> None:
     assert extremes(chosen, x=(2, 3), y=(-1, 1)) == pytest.approx((2, 2), abs=1e-6)
     constants = build.if_(build.compare("<", X, Y), build.concat(0, 1, 1), build.concat(0, 1, 1))
     assert extremes(build.argmax(constants), x=(0, 1), y=(0, 1)) == pytest.approx((1, 2), abs=1e-6)
+
+
+def test_at_an_end_of_two_segments_the_wider_one_is_cut() -> None:
+    encoder = bent_encoder()
+    encoder.need(build.power(X, 2))
+    (square,) = encoder.bent
+    point = [0.0] * len(encoder.sheet.lower)
+    (column,) = square.args[0].terms
+    point[column] = 0.5 + 1e-12  # between a narrow and a wide segment, and far from the curve
+    found = next_cut([square], point, {square.place: [0.5, 0.6]})
+    assert found is not None
+    assert found[1] == -0.25

@@ -196,9 +196,9 @@ class Encoder:
             case e.Neg():
                 return self.sheet.combine([(-1.0, x[0])])
             case e.Mul() if x[0].is_constant or x[1].is_constant:
-                return self._scaled(*(x if x[0].is_constant else x[::-1]))
+                return self.scaled(*(x if x[0].is_constant else x[::-1]))
             case e.Div() if x[1].is_constant and abs(x[1].constant) > 2 * x[1].error:
-                return self._scaled(_inverse(x[1]), x[0])
+                return self.scaled(_inverse(x[1]), x[0])
             case e.Relu():
                 return self.relu(x[0], *self.ends(node.args[0], component))
             case e.Abs():
@@ -212,7 +212,8 @@ class Encoder:
                 return self._floor(node, x[0], component)
         return self._narrow(node, x, component)
 
-    def _scaled(self, factor: Form, x: Form) -> Form:
+    def scaled(self, factor: Form, x: Form) -> Form:
+        """A multiple of a form."""
         return self.sheet.combine([(factor.constant, x)], slack=factor.error * (x.size + x.error))
 
     def relu(self, x: Form, lower: float, upper: float) -> Form:

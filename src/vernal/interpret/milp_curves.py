@@ -70,6 +70,8 @@ def bent(encoder: Encoder, node: Expr, x: Sequence[Form], component: int) -> For
         case e.Div() if ends[1][0] > 0 or ends[1][1] < 0:
             inverse = _enclosed(ends[1], INVERSE)
             r = curve(encoder, (node, component, 1), x[1], ends[1], inverse, INVERSE)
+            if x[0].is_constant:
+                return encoder.scaled(x[0], r)
             return product(encoder, (node, component, 0), (x[0], r), (ends[0], inverse), own)
     raise Unsuitable("not supported by this engine: a quotient whose denominator may be 0")
 
@@ -161,7 +163,9 @@ def next_cut(bends: Sequence[Bent], point: Sequence[float], cuts: Cuts) -> tuple
         return None
     _, entry, number = best
     segments = _segments((entry.lower, entry.upper), cuts.get(entry.place, ()))
-    low, high = min(segments, key=lambda ends: max(ends[0] - number, number - ends[1]))
+    near = 1e-6 * (entry.upper - entry.lower)
+    touched = [ends for ends in segments if ends[0] - near <= number <= ends[1] + near] or segments
+    low, high = max(touched, key=lambda ends: ends[1] - ends[0])
     middle = 0.5 * low + 0.5 * high
     share = (number - low) / (high - low) if high > low else 0.0
     cut = number if 0.1 < share < 0.9 else middle
