@@ -134,7 +134,7 @@ x = "x * y / 4"
 y = "sqrt(y)"
 """
 
-GATED = """
+MIXTURE = """
 [state]
 x = "real"
 h = "real"
@@ -402,9 +402,9 @@ CASES = [
     Case(PRODUCT, "G[0,3] (abs(x) <= 1.01)", HOLDS, "a quarter of at most 2", SMOOTH_BOUNDS),
     Case(PRODUCT, "X (x < 0.5)", VIOLATED, "the corner 1 * 2 / 4", SMOOTH_FALSIFY),
     Case(PRODUCT, "X (y >= 0)", HOLDS, "a square root"),
-    Case(GATED, "G[0,4] (abs(h) < 1)", HOLDS, "a mixture of what is less than 1", PATHS),
-    Case(GATED, "X (h <= 0.671 & h >= -0.2)", HOLDS, "sigmoid(2) tanh(1) is 0.6708", PATHS),
-    Case(GATED, "X (h < 0.6)", VIOLATED, "sigmoid(2) tanh(1) is 0.6708", FALSIFY),
+    Case(MIXTURE, "G[0,4] (abs(h) < 1)", HOLDS, "a mixture of what is less than 1", PATHS),
+    Case(MIXTURE, "X (h <= 0.671 & h >= -0.2)", HOLDS, "sigmoid(2) tanh(1) is 0.6708", PATHS),
+    Case(MIXTURE, "X (h < 0.6)", VIOLATED, "sigmoid(2) tanh(1) is 0.6708", FALSIFY),
     Case(LOGISTIC, "X (x > 0.511 & x < 0.673)", HOLDS, "3.2 times 0.16 and 0.21", BOUNDS),
     Case(LOGISTIC, "G[0,6] (x < 0.81)", HOLDS, "never more than 3.2 / 4", PATHS),
     Case(LOGISTIC, "X (x < 0.67)", VIOLATED, "0.3 goes to 0.672", FALSIFY),

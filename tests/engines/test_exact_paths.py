@@ -67,11 +67,12 @@ def verdict(system: System, text: str) -> Verdict:
 
 def is_piecewise_linear(case: Case) -> bool:
     nodes = order(case.task.system.step.roots)
-    return not any(isinstance(node, e.Nonlinear | e.Pi) or _is_product(node) for node in nodes)
+    return not any(isinstance(node, e.Nonlinear | e.Pi | e.Pow) or _is_product(node) for node in nodes)
 
 
 def _is_product(node: Expr) -> bool:
-    return isinstance(node, e.Mul) and not any(isinstance(arg, e.Const) for arg in node.args)
+    factors = node.args if isinstance(node, e.Mul) else node.args[1:] if isinstance(node, e.Div) else ()
+    return bool(factors) and not any(isinstance(arg, e.Const) for arg in factors)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
