@@ -78,6 +78,11 @@ class Form:
     error: Array
     size: Array
 
+    @property
+    def shared(self) -> bool:
+        """Whether all boxes have the same coefficients."""
+        return self.coefficients is not None and self.coefficients.shape[0] == 1
+
     def map(self, backend: Backend, indices: Sequence[int]) -> Form:
         """Some components."""
         A = None if self.coefficients is None else gather(backend, self.coefficients, indices)

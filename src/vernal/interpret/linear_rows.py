@@ -10,12 +10,13 @@ References: CROWN (Zhang et al., 2018), DeepPoly (Singh et al., 2019).
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from vernal.interpret.abstract import Range
+from vernal.interpret.interval import concat
 from vernal.interpret.linear_forms import Form, Inputs, widen
 from vernal.interpret.linear_relax import Plane, Relaxation
 from vernal.interpret.rounding import FLOOR, TINY, UNIT, Array, Backend, gamma
@@ -102,29 +103,45 @@ class Rows:
     def run(self) -> None:
         """Substitute until only inputs are left."""
         graph = self.graph
+        arrived: list[tuple[Array, Form]] = []
         while self.heap:
             _, node = heapq.heappop(self.heap)
             L = self.under_way.pop(node)
             form = graph.forms.get(node)
             if form is not None and not (isinstance(node, e.Affine) and node.args[0] in graph.forms):
-                self.stop(L, form)
+                arrived.append((L, form))
             else:
                 self.through(node, L)
+        self.land(arrived)
 
-    def stop(self, L: Array, form: Form) -> None:
-        """Arrive at a node that is affine in the inputs."""
-        n = L.shape[-1]
-        error = self.take(form.error) + gamma(n + 4) * self.take(form.size)
-        self.gain(self.backend.dot(L, self.take(form.constant)[:, None, :]))
-        self.lose(self.weigh(abs(L), error * (1.0 + 1e-12)))
-        if form.coefficients is None:
+    def land(self, arrived: Sequence[tuple[Array, Form]]) -> None:
+        """Arrive at nodes that are affine in the inputs, all together: one product, and one account of its rounding."""
+        if not arrived:
             return
-        A = widen(self.backend, self.take(form.coefficients), self.graph.inputs.count)
-        new = (L.reshape(-1, n) @ A[0]).reshape((*L.shape[:2], -1)) if A.shape[0] == 1 else L @ A
-        if self.coefficients is not None:
-            new = widen(self.backend, self.coefficients, new.shape[-1]) + new
-            self.lose(self.weigh(abs(new), UNIT * (1.0 + 1e-12) * self.take(self.graph.inputs.ball[2])))
-        self.coefficients = new
+        backend, take = self.backend, self.take
+        L = backend.concat([rows for rows, _ in arrived], -1)
+        n = L.shape[-1]
+        constant, error, size = (
+            concat(backend, [take(part) for part in parts])
+            for parts in zip(*((form.constant, form.error, form.size) for _, form in arrived), strict=True)
+        )
+        self.gain(backend.dot(L, constant[:, None, :]))
+        self.lose(self.weigh(abs(L), (error + gamma(n + 4) * size) * (1.0 + 1e-12)))
+        alike = [(rows, form) for rows, form in arrived if form.shared]
+        moving = [(rows, form) for rows, form in arrived if form.coefficients is not None and not form.shared]
+        made = [self._product(some) for some in (alike, moving) if some]
+        if made:
+            self.coefficients = made[0] if len(made) == 1 else made[0] + made[1]
+
+    def _product(self, arrived: Sequence[tuple[Array, Form]]) -> Array:
+        """Rows times the coefficients of forms: one matrix for all boxes, or one for each."""
+        L = self.backend.concat([rows for rows, _ in arrived], -1)
+        count = self.graph.inputs.count
+        parts = [widen(self.backend, self.take(form.coefficients), count) for _, form in arrived]
+        A = concat(self.backend, parts)
+        if A.shape[0] > 1:
+            return L @ A
+        return (L.reshape(-1, L.shape[-1]) @ A[0]).reshape((*L.shape[:2], count))
 
     def through(self, node: Expr, L: Array) -> None:
         """Replace a node by its arguments."""
