@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
 def solvers() -> None:
     """List the solver back ends Vernal knows and whether they are installed."""
     from vernal.report.tables import Column, aligned
-    from vernal.solvers.registry import BACKENDS, DEFAULT, names
+    from vernal.solvers.registry import BACKENDS, DEFAULT, names, smt_names
 
     versions = [backend.version for backend in BACKENDS]
     columns = [
@@ -28,9 +28,10 @@ def solvers() -> None:
         Column("install", [_install(*pair) for pair in zip(BACKENDS, versions, strict=True)], left=True),
     ]
     typer.echo(aligned(columns))
-    listed = ", ".join(names())
+    programs, theories = ", ".join(names()), ", ".join(smt_names())
     typer.echo(
-        f"\n--solver takes {listed} (default {DEFAULT}) with --engine milp; the other engines need none of these."
+        f"\n--solver takes {programs} (default {DEFAULT}) with --engine milp, and {theories} with --engine smt; "
+        "the other engines need none of these."
     )
 
 

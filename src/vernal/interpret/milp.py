@@ -130,7 +130,8 @@ class Encoder:
             case e.Between():
                 return self._between(node)
             case e.Affine():
-                return affine(self.sheet, node, self.values[node.args[0]])
+                forms = affine(self.sheet, node, self.values[node.args[0]])
+                return self._units(node, forms) if is_pass_through(node) else forms
             case e.Gather():
                 return tuple(self.values[node.args[0]][index] for index in node.indices)
             case e.Concat():
@@ -173,6 +174,16 @@ class Encoder:
                 self.sheet.at_most(gap)
             made.append(drawn)
         self.disturbances[node.occurrence] = tuple(made)
+        return tuple(made)
+
+    def _units(self, node: e.Affine, forms: Values) -> Values:
+        """A layer that passes numbers on: columns of its own, as where every unit of a network is a variable."""
+        made = []
+        for i, form in enumerate(forms):
+            unit = form if form.is_constant else self.sheet.column(*self.ends(node, i))
+            if unit is not form:
+                self.sheet.equal(unit, form)
+            made.append(unit)
         return tuple(made)
 
     # Numbers ----------------------------------------------------------------------------------------------------------
@@ -309,6 +320,12 @@ def at(values: Values, index: int) -> Form:
 def _inverse(x: Form) -> Form:
     near = 1.0 / x.constant
     return Form({}, near, UNIT * abs(near) + 2 * x.error * near * near, abs(near))
+
+
+def is_pass_through(node: e.Affine) -> bool:
+    """Whether a layer is the identity: the units in which an unrolled network keeps what it will need later."""
+    W = node.weight.array
+    return W.shape[0] == W.shape[1] and not node.bias.array.any() and np.array_equal(W, np.eye(len(W)))
 
 
 def affine(sheet: Sheet, node: e.Affine, x: Values) -> Values:

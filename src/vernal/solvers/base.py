@@ -1,15 +1,16 @@
-"""Mixed-integer programs as frozen data, and what a solver has to be able to do with one.
+"""Mixed-integer programs as frozen data, questions of satisfiability as text, and what a solver has to do with them.
 
-A solver computes in floating point within tolerances. What it says is a status out of a fixed list; what its own
-library says is looked up in a table of the adapter, and what is not in the table is UNKNOWN. Only INFEASIBLE means that
-there is no point: "infeasible or unbounded" and a limit that was reached do not.
+A solver of programs computes in floating point within tolerances. What it says is a status out of a fixed list; what
+its own library says is looked up in a table of the adapter, and what is not in the table is UNKNOWN. Only INFEASIBLE
+means that there is no point: "infeasible or unbounded" and a limit that was reached do not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
+from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
@@ -104,6 +105,47 @@ class MilpSolver(Protocol):
 
         A point whose objective reaches the target is good enough: the solve may end there, as OPTIMAL or LIMIT.
         `tick` is called several times a second and may end the solve by raising.
+        """
+        ...
+
+
+# Satisfiability modulo theories ---------------------------------------------------------------------------------------
+
+
+class Satisfiable(Enum):
+    """How a question of satisfiability ended."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"  # a limit, or beyond the solver
+
+
+@dataclass(frozen=True, slots=True)
+class SmtOutcome:
+    """What came out: whether there is a model, the values of one (a truth value is 0 or 1), the solver's own word."""
+
+    status: Satisfiable
+    values: Mapping[str, Fraction] = field(default_factory=dict)
+    said: str = ""
+
+
+class SmtSolver(Protocol):
+    """A solver of satisfiability modulo theories."""
+
+    name: str
+    requires: tuple[str, ...]  # the modules it imports
+
+    def check(
+        self,
+        script: str,
+        unknowns: Mapping[str, str],
+        time_limit: float = float("inf"),
+        tick: Callable[[], object] = idle,
+    ) -> SmtOutcome:
+        """Whether the assertions of an SMT-LIB script can be met, and by which values of the unknowns (name: sort).
+
+        Numbers are rationals, and NO is exact; a value that is irrational is rounded. Back at most about two seconds
+        after the time limit. `tick` is called several times a second and may end the work by raising.
         """
         ...
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module, metadata, util
+from typing import Any
 
 from vernal.errors import MissingExtra, NameUnknown, nearest
-from vernal.solvers.base import Capabilities, MilpSolver
+from vernal.solvers.base import Capabilities, MilpSolver, SmtSolver
 
 LATER = None  # a back end that is known but has no adapter yet
 
@@ -21,6 +22,7 @@ class Backend:
     extra: str | None  # None for the one that comes along
     about: str
     target: str | None = LATER  # module:class of the adapter to mixed-integer programs
+    smt: str | None = None  # module:class of the adapter to satisfiability modulo theories
 
     @property
     def version(self) -> str | None:
@@ -36,12 +38,22 @@ class Backend:
         """The solver; says which extra brings it where it is missing."""
         if self.target is None:
             raise NameUnknown(f"{self.name} solves no mixed-integer programs{nearest(self.name, names())}")
-        module, _, cls = self.target.partition(":")
+        solver: MilpSolver = self._adapter(self.target)
+        return solver
+
+    def load_smt(self) -> SmtSolver:
+        """The solver of satisfiability modulo theories."""
+        if self.smt is None:
+            raise NameUnknown(f"{self.name} decides no satisfiability modulo theories{nearest(self.name, smt_names())}")
+        solver: SmtSolver = self._adapter(self.smt)
+        return solver
+
+    def _adapter(self, target: str) -> Any:
+        module, _, cls = target.partition(":")
         try:
-            solver: MilpSolver = getattr(import_module(module), cls)()
+            return getattr(import_module(module), cls)()
         except ImportError as error:
             raise MissingExtra(f"the solver {self.name!r}", self.extra or self.name) from error
-        return solver
 
 
 BACKENDS = (
@@ -55,7 +67,7 @@ BACKENDS = (
         "mixed-integer programs; needs a licence",
         "vernal.solvers.gurobi:Gurobi",
     ),
-    Backend("z3", "z3", "z3-solver", "smt", "satisfiability modulo theories"),
+    Backend("z3", "z3", "z3-solver", "smt", "satisfiability modulo theories", smt="vernal.solvers.z3:Z3"),
     Backend("cvc5", "cvc5", "cvc5", "smt", "satisfiability modulo theories"),
     Backend("marabou", "maraboupy", "maraboupy", "marabou", "piecewise-linear networks"),
 )
@@ -70,6 +82,20 @@ def names() -> list[str]:
 def installed() -> list[str]:
     """Those of them that are here."""
     return [b.name for b in BACKENDS if b.target is not None and b.version is not None]
+
+
+def smt_names() -> list[str]:
+    """The solvers of satisfiability modulo theories, the default first."""
+    return [backend.name for backend in BACKENDS if backend.smt is not None]
+
+
+def find_smt(name: str | None = None) -> SmtSolver:
+    """The solver of satisfiability modulo theories of this name."""
+    wanted = name or smt_names()[0]
+    for backend in BACKENDS:
+        if backend.name == wanted:
+            return backend.load_smt()
+    raise NameUnknown(f"there is no solver {wanted!r}{nearest(wanted, smt_names())}")
 
 
 def find(name: str = DEFAULT, need: Capabilities | None = None) -> MilpSolver:

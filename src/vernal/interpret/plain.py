@@ -1,0 +1,30 @@
+"""Bounds by interval arithmetic alone, with the face of `Linear`: what linear bounds are compared with.
+
+Bound propagation through time has an interval and a linear form (M. Hosseini et al., AAMAS 2025, Algorithm 1; an atom
+c.x <= d is bounded by c+.u - c-.l, not by c.u as printed there). Linear bounds know how values depend on each other,
+intervals do not: x - x over [0, 1] is [-1, 1] here. Direction OVER like all bounds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vernal.interpret.abstract import Range
+from vernal.interpret.linear import Linear, Seeds
+from vernal.interpret.linear_forms import Form
+from vernal.interpret.rounding import Array
+from vernal.model.expr import Expr
+
+
+class Plain(Linear):
+    """A range for each node from the ranges of its arguments; nothing is substituted, nothing tightened."""
+
+    def tighten(self, node: Expr, open_components: Array | None = None) -> None:
+        """A range stays as it is."""
+
+    def lower(self, seeds: Seeds, constants: Array, index: Array | None) -> Array:
+        """No bound on sums: whoever asks keeps what intervals say."""
+        return self.backend.xp.zeros_like(constants) - np.inf
+
+    def _form(self, node: Expr, own: Range) -> Form | None:
+        return None

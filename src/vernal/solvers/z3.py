@@ -1,0 +1,66 @@
+"""Z3, a solver of satisfiability modulo theories: exact rationals, polynomials by cylindrical decomposition."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import z3
+
+from vernal.solvers.base import Satisfiable, SmtOutcome, idle
+from vernal.solvers.watch import watched
+
+DIGITS = 30  # of an algebraic number that is not rational
+
+
+class Z3:
+    """Z3 through its own Python package; every question has a context of its own, so that it can be interrupted."""
+
+    name = "z3"
+    requires: tuple[str, ...] = ("z3",)
+
+    def check(
+        self,
+        script: str,
+        unknowns: Mapping[str, str],
+        time_limit: float = float("inf"),
+        tick: Callable[[], object] = idle,
+    ) -> SmtOutcome:
+        context = z3.Context()
+        solver = z3.Solver(ctx=context)
+        solver.set("ctrl_c", False)  # the signal is ours
+        if math.isfinite(time_limit):
+            solver.set("timeout", max(1, int(1000 * time_limit)))
+        found: list[Any] = []
+
+        def work() -> None:
+            solver.from_string(script)
+            found.append(solver.check())
+
+        try:
+            if not watched(work, context.interrupt, time_limit, tick):
+                return SmtOutcome(Satisfiable.UNKNOWN, said="did not stop in time")
+        except z3.Z3Exception as error:  # out of memory, say
+            return SmtOutcome(Satisfiable.UNKNOWN, said=str(error))
+        if found[0] == z3.unsat:
+            return SmtOutcome(Satisfiable.NO)
+        if found[0] == z3.unknown:
+            return SmtOutcome(Satisfiable.UNKNOWN, said=solver.reason_unknown())
+        return SmtOutcome(Satisfiable.YES, _values(solver.model(), unknowns, context))
+
+
+def _values(model: Any, unknowns: Mapping[str, str], context: Any) -> dict[str, Fraction]:
+    make = {"Real": z3.Real, "Bool": z3.Bool}
+    return {
+        name: _value(model.eval(make[sort](name, context), model_completion=True)) for name, sort in unknowns.items()
+    }
+
+
+def _value(term: Any) -> Fraction:
+    """A number, as it is or (an irrational one) rounded; a truth value as 0 or 1."""
+    if z3.is_bool(term):
+        return Fraction(int(z3.is_true(term)))
+    near = term.approx(DIGITS) if z3.is_algebraic_value(term) else term
+    return Fraction(near.numerator_as_long(), near.denominator_as_long())
