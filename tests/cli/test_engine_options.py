@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.available import is_here
 from tests.cli.samples import room
 from vernal.cli.main import main
 from vernal.solvers import registry
@@ -29,9 +30,36 @@ def test_a_sweep_takes_them_too(tmp_path: Path, capsys: Said) -> None:
     assert capsys.readouterr().out
 
 
+@pytest.mark.parametrize("unroll", ["recursive", "ios", "iod"])
+def test_how_the_loop_is_unrolled_and_bounded_is_an_option(tmp_path: Path, capsys: Said, unroll: str) -> None:
+    options = ["--engine", "milp", "--unroll", unroll, "--no-tighten"]
+    assert main(["check", room(tmp_path), "--spec", "G[0,3] (T <= 40)", *options]) == 0
+    assert main(["sweep", room(tmp_path), "--spec", "G[0,2] (T <= 40)", *options, "--over", "warmth=1,2"]) == 0
+    assert capsys.readouterr().out
+
+
+def test_bounds_are_deepened_on_request(tmp_path: Path, capsys: Said) -> None:
+    options = ["--engine", "milp", "--deepen"]
+    assert main(["check", room(tmp_path), "--spec", "G[0,30] (T <= 19)", *options]) == 10
+    assert "decided with the bound" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(not is_here("smt"), reason="pip install 'vernal[smt]'")
+def test_theories_have_solvers_of_their_own(tmp_path: Path, capsys: Said) -> None:
+    options = ["--engine", "smt", "--solver", "z3"]
+    assert main(["check", room(tmp_path), "--spec", "G[0,3] (T <= 40)", *options]) == 0
+    assert "(smt, solver" in capsys.readouterr().out
+    assert main(["check", room(tmp_path), "--spec", "G[0,3] (T <= 19)", *options]) == 10
+    assert "(smt, exact" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        (["--engine", "smt", "--solver", "highs"], "no satisfiability modulo theories"),
+        (["--engine", "milp", "--unroll", "backwards"], "no unrolling 'backwards'"),
+        (["--engine", "bounds", "--unroll", "ios"], "no option --unroll; it goes with --engine milp"),
+        (["--engine", "paths", "--no-tighten"], "no option --no-tighten; it goes with --engine bounds, milp"),
         (["--encoding", "monolithic"], "goes with --engine milp"),
         (["--engine", "bounds", "--solver", "highs"], "goes with --engine milp"),
         (["--engine", "milp", "--encoding", "mono"], "no encoding 'mono'"),

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.available import is_here
 from tests.brute import Brute
 from tests.cases import DEEP, GATED, LATE, NEVER, PAIR, SQUASHED, read
 from tests.engines.test_truth import check_evidence
@@ -39,7 +40,7 @@ from vernal.reduce.initial import initial_boxes
 from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
 
-NAMES = [entry.name for entry in ENGINES]
+NAMES = [entry.name for entry in ENGINES if is_here(entry.name)]
 
 
 def test_intervals_alone_prove_two_steps_of_example_1_but_not_three() -> None:

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from tests.available import is_here
 from tests.brute import Brute
 from tests.cases import CASES, Case
 from tests.loops import closed_loop, disturbed_loop, formula
@@ -21,7 +22,10 @@ from vernal.logic.task import Task
 from vernal.model.system import System
 from vernal.run.budget import Budget
 
-NAMES = [entry.name for entry in ENGINES]
+NAMES = [
+    pytest.param(entry.name, marks=pytest.mark.skipif(not is_here(entry.name), reason="pip install 'vernal[smt]'"))
+    for entry in ENGINES
+]
 LOOPS = 200
 
 

@@ -63,6 +63,24 @@ EncodingName = Annotated[
     str | None,
     typer.Option("--encoding", metavar="NAME", help="Of the engine milp: monolithic (one program) or compositional."),
 ]
+UnrollName = Annotated[
+    str | None,
+    typer.Option(
+        "--unroll",
+        metavar="NAME",
+        help="Of the engine milp: how policies with memory are unrolled, recursive (default), ios or iod.",
+    ),
+]
+NoTighten = Annotated[
+    bool,
+    typer.Option(
+        "--no-tighten", help="Of the engines milp and bounds: intervals instead of linear bounds, to compare."
+    ),
+]
+Deepen = Annotated[
+    bool,
+    typer.Option("--deepen", help="Of the engines milp and smt: bound after bound, until one decides the question."),
+]
 Timeout = Annotated[
     float | None,
     typer.Option(
@@ -100,6 +118,9 @@ class Limits:
     engine: EngineName = "auto"
     solver: SolverName = None
     encoding: EncodingName = None
+    unroll: UnrollName = None
+    no_tighten: NoTighten = False
+    deepen: Deepen = False
     timeout: Timeout = None
     memory: Memory = None
     workers: Workers = 1
@@ -109,7 +130,13 @@ class Limits:
     @property
     def options(self) -> dict[str, str]:
         """What the engine is told."""
-        named = {"solver": self.solver, "encoding": self.encoding}
+        named = {
+            "solver": self.solver,
+            "encoding": self.encoding,
+            "unroll": self.unroll,
+            "tighten": "no" if self.no_tighten else None,
+            "deepen": "yes" if self.deepen else None,
+        }
         return {name: value for name, value in named.items() if value is not None}
 
     def check(self) -> None:

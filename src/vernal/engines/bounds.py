@@ -3,6 +3,7 @@
 The initial set is covered by boxes and the loop unrolled. At every position each atom is true of all states that can be
 there, false of all, or mixed; the formula is evaluated over these levels in three values. Boxes that stay open are cut
 a few times. What bounds in floating point cannot settle because the margin is zero is asked of exact affine forms.
+Without tightening the bounds are those of intervals, to compare.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from vernal.engines.base import Question, unknown
 from vernal.engines.halving import Halving, bent_node
 from vernal.engines.levels import Levels
 from vernal.engines.refute import refuting_trace
-from vernal.errors import Stopped
+from vernal.errors import InputError, Stopped
 from vernal.evidence.result import HOLDS, VIOLATED, Assurance, Evidence, Result
+from vernal.interpret.linear import Linear
+from vernal.interpret.plain import Plain
 from vernal.logic.formula import Always, Bound, Formula
 from vernal.logic.normal import classify, horizon, steps
 from vernal.model.expr import Argmax, Floor, If, Sign, Switch
@@ -73,6 +76,11 @@ class Bounds:
 
     name = "bounds"
 
+    def __init__(self, tighten: str = "yes") -> None:
+        if tighten not in ("yes", "no"):
+            raise InputError(f"there is no tightening {tighten!r}: it is yes (linear bounds) or no (intervals)")
+        self.method = Linear if tighten == "yes" else Plain
+
     def check(self, question: Question, budget: Budget) -> Result:
         classify(question.formula)
         reach = horizon(question.formula)
@@ -89,7 +97,7 @@ class Bounds:
             for number in range(limits.rounds):
                 budget.check()
                 budget.progress(f"bounds: {len(tally.open)} boxes, round {number + 1}", number / limits.rounds)
-                levels = Levels(question.system, tally.open, budget, reach)
+                levels = Levels(question.system, tally.open, budget, reach, self.method)
                 first = first or levels
                 refuted = self._round(question, levels, tally)
                 if refuted is not None:
@@ -174,7 +182,7 @@ class Bounds:
             cut = replace(question.formula, bound=Bound(Fraction(lower), Fraction(lower + LOOK_AHEAD)))
             reach = horizon(cut)
             assert reach is not None
-            levels = Levels(question.system, list(initial_boxes(question.system).boxes), budget, reach)
+            levels = Levels(question.system, list(initial_boxes(question.system).boxes), budget, reach, self.method)
             proven = proven_steps(cut, levels)
         reason = "the formula has no bound and this engine decides bounded formulas only; bound it, as in G[0,20] p"
         return unknown(question, self.name, reason, proven_steps=proven)

@@ -39,7 +39,8 @@ class Entry:
         for name in options:
             if name not in self.options:
                 owners = ", ".join(entry.name for entry in ENGINES if name in entry.options)
-                raise InputError(f"the engine {self.name!r} has no option --{name}; it goes with --engine {owners}")
+                said = f"no-{name}" if options[name] == "no" else name
+                raise InputError(f"the engine {self.name!r} has no option --{said}; it goes with --engine {owners}")
         module, _, cls = self.target.partition(":")
         make: Callable[..., Engine] = getattr(import_module(module), cls)
         return make(**options)
@@ -48,13 +49,24 @@ class Entry:
 ENGINES = (
     Entry("auto", "vernal.engines.portfolio:Portfolio", "what fits, cheapest first; stops at the first sound answer"),
     Entry("falsify", "vernal.engines.falsify:Falsify", "batched simulation and local search for a counterexample"),
-    Entry("bounds", "vernal.engines.bounds:Bounds", "linear bounds propagated through time; instant, incomplete"),
+    Entry(
+        "bounds",
+        "vernal.engines.bounds:Bounds",
+        "linear bounds propagated through time; instant, incomplete",
+        ("tighten",),
+    ),
     Entry("paths", "vernal.engines.paths:Paths", "all paths by sets of states; exact, complete where piecewise linear"),
     Entry(
         "milp",
         "vernal.engines.milp:Milp",
         "mixed-integer programs, monolithic or compositional; as exact as its solver",
-        ("encoding", "solver"),
+        ("encoding", "solver", "unroll", "tighten", "deepen"),
+    ),
+    Entry(
+        "smt",
+        "vernal.engines.smt:Smt",
+        "satisfiability modulo theories; a cross-check for small loops",
+        ("solver", "deepen"),
     ),
 )
 

@@ -68,14 +68,16 @@ class Levels:
     When the budget runs out nothing more is computed: what is not known then stays open, and `raise_if_stopped` tells.
     """
 
-    def __init__(self, system: System, boxes: Sequence[Box], budget: Budget, horizon: int) -> None:
+    def __init__(
+        self, system: System, boxes: Sequence[Box], budget: Budget, horizon: int, method: type[Linear] = Linear
+    ) -> None:
         self.system = system
         self.boxes = list(boxes)
         self.horizon = horizon
         self.exact = True  # whether every fact used so far is exact
         self._budget = budget
         self._unrolling = system.step.once(Unrolling) if horizon <= SHARED else Unrolling(system.step)
-        self._linear = Linear(abstract_box(self.boxes))
+        self._linear = method(abstract_box(self.boxes))
         self._facts: dict[Expr, Fact] = {}
         self._forms: dict[int, Forms] = {}
         self._stopped: Stopped | None = None

@@ -5,6 +5,10 @@ A claim is refuted by a path, and the paths of a piecewise-linear system are the
 is a program for each combination of them, in turn until one is feasible. Phases, winners and branches that linear
 bounds decide are not encoded at all.
 
+What is encoded is the unrolled loop: *recursively*, each step once (M. Hosseini et al., AAMAS 2025), or, to compare,
+with every recurrent policy unrolled anew at each step over its whole history, input on start or on demand
+(M. Akintunde et al., AAAI 2019). Without tightening, bounds are those of intervals alone.
+
 A solver works within tolerances, so neither of its answers is believed as it stands. A point is a candidate: its first
 state and decisions are replayed exactly, if need be after a linear program has moved it inside its cell. And a program
 is infeasible only if it stays so with every decision relaxed by a tolerance far beyond the solver's (milp_rows). What
@@ -20,6 +24,7 @@ from itertools import islice
 from typing import Literal, get_args
 
 from vernal.engines.base import Question, unknown
+from vernal.engines.deepen import deepened
 from vernal.engines.levels import Levels
 from vernal.engines.milp_cases import CaseWork, is_decided
 from vernal.engines.milp_paths import (
@@ -32,7 +37,7 @@ from vernal.engines.milp_paths import (
     refuting_condition,
     split_starts,
 )
-from vernal.engines.milp_program import Answer, End, Solving
+from vernal.engines.milp_program import Answer, Asking, End, Solving
 from vernal.engines.refute import refuting_trace
 from vernal.engines.single_path import OPEN_ACTION, is_only_position
 from vernal.errors import InputError, Stopped, UnsupportedFormula, nearest
@@ -41,52 +46,72 @@ from vernal.evidence.replay import first_range_exit
 from vernal.evidence.result import HOLDS, VIOLATED, Assurance, Evidence, Result, Verdict
 from vernal.evidence.trace import Trace
 from vernal.interpret import exact
-from vernal.logic.formula import Not, Quantifier
+from vernal.logic.formula import Formula, Not, Quantifier
 from vernal.logic.normal import horizon, quantifiers, strip_quantifiers
 from vernal.logic.progress import on_paths
 from vernal.model.build import TRUE
 from vernal.model.expr import Expr
 from vernal.model.graph import decisions
 from vernal.model.system import OneOf, System
+from vernal.reduce import history
 from vernal.reduce.initial import initial_boxes
+from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
 from vernal.run.executor import carry_out
 from vernal.solvers import registry
 from vernal.solvers.base import Capabilities, MilpSolver
 
 Encoding = Literal["monolithic", "compositional"]
+Unroll = Literal["recursive", "ios", "iod"]
+Answered = Literal["yes", "no"]
 
+WHOLE = "whole"  # one program, and never mind a doubt
 REFINED = 256  # cases into which a monolithic program in doubt is split
 UNSUPPORTED = "not supported by this engine"
 
 
-class Milp:
-    """The engine `milp`."""
+class Refuter:
+    """Bounded claims about paths, decided by asking for a path that refutes them; whom to ask, engines say."""
 
-    name = "milp"
+    name: str
+    encoding: str
+    deepen: bool = False
 
-    def __init__(self, encoding: str = "monolithic", solver: str | MilpSolver = registry.DEFAULT) -> None:
-        if encoding not in get_args(Encoding):
-            raise InputError(f"there is no encoding {encoding!r}{nearest(encoding, get_args(Encoding))}")
-        self.encoding = encoding
-        needed = Capabilities(integers=True, incremental=False)
-        self.solver = registry.find(solver, needed) if isinstance(solver, str) else solver
+    def asking(self, unrolling: Unrolling, system: System, goal: Formula, steps: int, budget: Budget) -> Asking:
+        """Whom the question is put to."""
+        raise NotImplementedError
+
+    def unrolling(self, system: System) -> Unrolling:
+        return Unrolling(system.step)
+
+    def refusal(self, question: Question) -> str | None:
+        """What keeps a question from being one about single paths."""
+        if len(quantifiers(question.formula)) > 1:
+            return "a formula that mixes claims of all paths and of some path"
+        if question.system.enabled is not TRUE and decisions([question.system.step.enabled]):
+            return "a guard that depends on a choice"
+        return None
 
     def check(self, question: Question, budget: Budget) -> Result:
-        """Violated with an exact trace, holds beyond the tolerance, or unknown with the reason."""
-        reach = horizon(question.formula)
-        if reach is None:
+        """Violated with an exact trace, holds where there is none, or unknown with the reason."""
+        if horizon(question.formula) is None:
             reason = "the formula has no bound, and this engine decides bounded formulas; bound it, as in G[0,20] p"
             return unknown(question, self.name, reason)
-        refusal = _refusal(question)
+        refusal = self.refusal(question)
         if refusal is not None:
             return unknown(question, self.name, f"{UNSUPPORTED}: {refusal}; try --engine auto")
+        return deepened(self._check, question, budget) if self.deepen else self._check(question, budget)
+
+    def _check(self, question: Question, budget: Budget) -> Result:
+        reach = horizon(question.formula)
+        assert reach is not None
         some = Quantifier.SOME in quantifiers(question.formula)
         path = strip_quantifiers(question.formula)
         goal = Not(path) if some else path
-        solving = Solving(question.system, goal, reach, self.solver, budget)
+        unrolling = self.unrolling(question.system)
+        solving = self.asking(unrolling, question.system, goal, reach, budget)
         try:
-            condition = refuting_condition(question.system, goal, budget.check)
+            condition = refuting_condition(question.system, goal, budget.check, unrolling)
             asked = _Asked(question, solving, condition, self.encoding)
             return asked.some() if some else asked.every()
         except UnsupportedFormula as error:
@@ -95,13 +120,45 @@ class Milp:
             return unknown(question, self.name, stop.reason, statistics=solving.tally.statistics())
 
 
-def _refusal(question: Question) -> str | None:
-    """What keeps a question from being one about single paths."""
-    if len(quantifiers(question.formula)) > 1:
-        return "a formula that mixes claims of all paths and of some path"
-    if question.system.enabled is not TRUE and decisions([question.system.step.enabled]):
-        return "a guard that depends on a choice"
-    return None
+class Milp(Refuter):
+    """The engine `milp`."""
+
+    name = "milp"
+
+    def __init__(
+        self,
+        encoding: str = "monolithic",
+        solver: str | MilpSolver = registry.DEFAULT,
+        unroll: str = "recursive",
+        tighten: str = "yes",
+        deepen: str = "no",
+    ) -> None:
+        self.encoding = listed("encoding", encoding, get_args(Encoding))
+        self.unroll = listed("unrolling", unroll, get_args(Unroll))
+        self.tighten = listed("tightening", tighten, get_args(Answered)) == "yes"
+        self.deepen = listed("deepening", deepen, get_args(Answered)) == "yes"
+        needed = Capabilities(integers=True, incremental=False)
+        self.solver = registry.find(solver, needed) if isinstance(solver, str) else solver
+
+    def asking(self, unrolling: Unrolling, system: System, goal: Formula, steps: int, budget: Budget) -> Asking:
+        twins = unrolling.twins if isinstance(unrolling, history.HistoryUnrolling) else {}
+        return Solving(self.name, system, goal, steps, budget, self.solver, tighten=self.tighten, twins=twins)
+
+    def unrolling(self, system: System) -> Unrolling:
+        if self.unroll == "recursive":
+            return Unrolling(system.step)
+        return history.HistoryUnrolling(system, "ios" if self.unroll == "ios" else "iod")
+
+    def refusal(self, question: Question) -> str | None:
+        own = None if self.unroll == "recursive" else history.refusal(question.system)
+        return super().refusal(question) or own
+
+
+def listed(what: str, name: str, names: tuple[str, ...]) -> str:
+    """An option's value, if it is one of those there are."""
+    if name not in names:
+        raise InputError(f"there is no {what} {name!r}{nearest(name, names)}")
+    return name
 
 
 @dataclass(frozen=True)
@@ -109,7 +166,7 @@ class _Asked:
     """A question, and the condition under which a path decides it."""
 
     question: Question
-    solving: Solving
+    solving: Asking
     condition: Expr
     encoding: str
 
@@ -184,16 +241,16 @@ class Summary:
         return answer.trace is not None or (answer.end is End.UNSUITABLE and answer.reason.startswith(UNSUPPORTED))
 
 
-def _search(solving: Solving, condition: Expr, encoding: str, starts: Starts) -> Summary:
+def _search(solving: Asking, condition: Expr, encoding: str, starts: Starts) -> Summary:
     """All programs of the encoding; a monolithic one that ends in doubt is split into a few cases."""
     if encoding == "compositional":
         return _each(solving, _all_cases(_spaces(solving, starts), condition))
-    space = Space(starts, solving.budget.check)
+    space = solving.space(starts)
     if not space.may_be(condition):
         return Summary()
     whole = Summary()
     whole.add(solving.answer(space, Case(condition)))
-    if whole.trace is not None or whole.doubt is None:
+    if whole.trace is not None or whole.doubt is None or encoding == WHOLE:
         return whole
     parts = list(islice(_all_cases(_spaces(solving, starts), condition), REFINED + 1))
     if len(parts) > REFINED:
@@ -201,15 +258,15 @@ def _search(solving: Solving, condition: Expr, encoding: str, starts: Starts) ->
     return _each(solving, iter(parts))
 
 
-def _spaces(solving: Solving, starts: Starts) -> list[Space]:
-    return [Space(one, solving.budget.check) for one in split_starts(starts)]
+def _spaces(solving: Asking, starts: Starts) -> list[Space]:
+    return [solving.space(one) for one in split_starts(starts)]
 
 
 def _all_cases(spaces: list[Space], condition: Expr) -> Iterator[tuple[Space, Case]]:
     return ((space, case) for space in spaces for case in cases(space, condition))
 
 
-def _each(solving: Solving, every: Iterator[tuple[Space, Case]]) -> Summary:
+def _each(solving: Asking, every: Iterator[tuple[Space, Case]]) -> Summary:
     """Program after program, or several at a time, until one is a path."""
     summary = Summary()
     work = CaseWork(solving)
@@ -229,7 +286,7 @@ class _Report:
     """The answer to a question, with what it rests on."""
 
     question: Question
-    solving: Solving
+    solving: Asking
 
     def found(self, verdict: Verdict, trace: Trace) -> Result:
         """A path that refutes the claim, or a witness that proves it: exact evidence, whoever found it."""
@@ -274,7 +331,7 @@ class _Report:
         )
 
     def unknown(self, reason: str) -> Result:
-        return unknown(self.question, Milp.name, reason, statistics=self.solving.tally.statistics())
+        return unknown(self.question, self.solving.engine, reason, statistics=self.solving.tally.statistics())
 
     def _has_no_start(self) -> bool:
         """Whether the constraints on the initial states leave none."""
@@ -286,10 +343,10 @@ class _Report:
     def _result(self, verdict: Verdict, notes: tuple[str, ...]) -> Result:
         asked = self.question
         statistics = self.solving.tally.statistics()
-        return Result(str(asked.formula), verdict, Milp.name, asked.name, notes=notes, statistics=statistics)
+        return Result(str(asked.formula), verdict, self.solving.engine, asked.name, notes=notes, statistics=statistics)
 
 
-def _range_notes(solving: Solving) -> list[str]:
+def _range_notes(solving: Asking) -> list[str]:
     """Which declared ranges may be left, and when."""
     levels = Levels(solving.system, list(initial_boxes(solving.system, 1).boxes), solving.budget, solving.steps)
     return [f"{name} may leave its range from step {step} on" for name, step in levels.range_exits().items()]

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from vernal.engines.milp_paths import Case, Space
-from vernal.engines.milp_program import Answer, End, Solving, Tally
+from vernal.engines.milp_program import Answer, Asking, End, Tally
 from vernal.engines.outcomes import reading, replayed
 from vernal.errors import FormatError
 from vernal.evidence import confirm
@@ -28,7 +28,7 @@ def is_decided(outcome: Outcome) -> bool:
 class CaseWork:
     """The cases of one search; what is found in this very process need not be brought back."""
 
-    solving: Solving
+    solving: Asking
     found: dict[str, Answer] = field(default_factory=dict)
 
     def job(self, space: Space, case: Case) -> Job:

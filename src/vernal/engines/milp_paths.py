@@ -16,10 +16,11 @@ from fractions import Fraction
 from functools import cached_property
 
 from vernal.engines.levels import abstract_box
-from vernal.interpret.abstract import Value
+from vernal.interpret.abstract import Finite, Range, Truth, Value, meet
 from vernal.interpret.affine import Forms
 from vernal.interpret.linear import Linear
 from vernal.interpret.milp import demanded
+from vernal.interpret.plain import Plain
 from vernal.logic.formula import (
     Always,
     And,
@@ -42,11 +43,13 @@ Starts = Mapping[Expr, tuple[Start, ...]]
 Tick = Callable[[], None]  # may stop the work by raising
 
 
-def refuting_condition(system: System, goal: Formula, tick: Tick = lambda: None) -> Expr:
+def refuting_condition(
+    system: System, goal: Formula, tick: Tick = lambda: None, unrolling: Unrolling | None = None
+) -> Expr:
     """A path makes this condition true iff the (bounded, quantifier-free) goal is false on it."""
     total = system.enabled is build.TRUE
     written = expand(nnf(Not(goal), total=total), total=total)
-    unrolling = Unrolling(system.step)
+    unrolling = unrolling or Unrolling(system.step)
     for t in range((horizon(goal) or 0) + 1):  # unrolling far is work, too
         tick()
         unrolling.position(t)
@@ -141,15 +144,34 @@ def _alternatives(start: Start) -> list[Start]:
 
 
 class _Ticking(Linear):
-    """Bounds that ask before every node whether there is time left."""
+    """Bounds that ask before every node whether there is time left, and are as tight as those of a node's twin."""
 
-    def __init__(self, box: Mapping[Expr, Value], tick: Tick) -> None:
-        self.tick = tick
+    def __init__(self, box: Mapping[Expr, Value], tick: Tick, twins: Mapping[Expr, Expr]) -> None:
+        self.tick, self.twins = tick, twins
         super().__init__(box)
 
     def _compute(self, node: Expr) -> None:
         self.tick()
         super()._compute(node)
+        twin = self.twins.get(node, node)
+        if twin is not node:
+            self._learn(node, twin)
+
+    def _learn(self, node: Expr, twin: Expr) -> None:
+        self.need(twin)
+        match self.values[node], self.values[twin]:
+            case (Range() as own, Range()):
+                self.tighten(twin)
+                x = meet(self.backend, own, self.number(twin))
+                self.values[node], self.sizes[node] = x, self.backend.size(x.lower, x.upper)
+            case (Truth() as own, Truth() as other):
+                self.values[node] = Truth(own.must | other.must, own.may & other.may)
+            case (Finite() as own, Finite() as other):
+                self.values[node] = Finite(own.mask & other.mask, own.values)
+
+
+class _TickingPlain(_Ticking, Plain):
+    """The same by intervals alone."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +180,8 @@ class Space:
 
     starts: Starts
     tick: Tick = lambda: None
+    tighten: bool = True  # by linear bounds; intervals alone otherwise
+    twins: Mapping[Expr, Expr] = field(default_factory=dict)  # nodes with the same value, of which more may be known
 
     @cached_property
     def box(self) -> Box:
@@ -165,7 +189,8 @@ class Space:
 
     @cached_property
     def linear(self) -> Linear:
-        return _Ticking(abstract_box([self.box]), self.tick)
+        method = _Ticking if self.tighten else _TickingPlain
+        return method(abstract_box([self.box]), self.tick, self.twins)
 
     @cached_property
     def exact(self) -> Forms:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
@@ -11,9 +12,9 @@ from fractions import Fraction
 import numpy as np
 
 from vernal.engines.initial import ties
-from vernal.engines.milp_paths import Case, Space
+from vernal.engines.milp_paths import Case, Space, Starts
 from vernal.evidence import confirm
-from vernal.evidence.replay import NotAPath, run
+from vernal.evidence.replay import Memory, NotAPath, Point, run
 from vernal.evidence.trace import Trace
 from vernal.interpret import exact
 from vernal.interpret.milp import Encoder, Values
@@ -65,10 +66,7 @@ class Tally:
     from_journal: int = 0  # cases that a journal answers
 
     def count(self, problem: Milp) -> None:
-        self.programs += 1
-        self.columns = max(self.columns, problem.columns)
-        self.rows = max(self.rows, problem.rows)
-        self.binaries = max(self.binaries, problem.binaries)
+        self.add(Tally(1, problem.columns, problem.rows, problem.binaries))
 
     def add(self, other: Tally) -> None:
         """What somebody else wrote and solved."""
@@ -113,15 +111,43 @@ def program(sheet: Sheet, *, fixed: Floats | None = None) -> Milp:
 
 
 @dataclass(frozen=True)
-class Solving:
-    """What all programs of a question share."""
+class Asking(ABC):
+    """What all programs of a question share, whoever solves them."""
 
+    engine: str
     system: System
     goal: Formula
     steps: int
-    solver: MilpSolver
     budget: Budget
-    tally: Tally = field(default_factory=Tally)
+    tally: Tally = field(default_factory=Tally, kw_only=True)
+    tighten: bool = field(default=True, kw_only=True)
+    twins: Mapping[Expr, Expr] = field(default_factory=dict, kw_only=True)
+
+    @abstractmethod
+    def answer(self, space: Space, case: Case) -> Answer:
+        """Whether there is a path of this case."""
+
+    def space(self, starts: Starts) -> Space:
+        """These starts, with the bounds asked for."""
+        return Space(starts, self.budget.check, self.tighten, self.twins)
+
+    def path(self, first: Point, memory: Memory, taken: Sequence[Taken]) -> Trace | None:
+        """The path of these decisions, as far as it refutes the goal; None where it does not, or is none."""
+        try:
+            trace = run(self.system, first, taken, self.steps, memory, tick=self.budget.check)
+            if confirm.truth(trace, self.goal) is False:
+                last = confirm.decided_at(trace, self.goal)
+                return run(self.system, first, taken, last, memory, tick=self.budget.check)
+        except NotAPath:
+            pass
+        return None
+
+
+@dataclass(frozen=True)
+class Solving(Asking):
+    """Mixed-integer programs, and the solver they go to."""
+
+    solver: MilpSolver
 
     def answer(self, space: Space, case: Case) -> Answer:
         """Write the program of a case, solve it, and check what comes out on the concrete system.
@@ -179,14 +205,9 @@ class Solving:
         for digits in DIGITS:
             self.budget.check()
             first, memory = found.first(point, digits)
-            taken = found.decisions(point, self.steps, digits)
-            try:
-                trace = run(self.system, first, taken, self.steps, memory, tick=self.budget.check)
-                if confirm.truth(trace, self.goal) is False:
-                    last = confirm.decided_at(trace, self.goal)
-                    return run(self.system, first, taken, last, memory, tick=self.budget.check)
-            except NotAPath:
-                continue
+            trace = self.path(first, memory, found.decisions(point, self.steps, digits))
+            if trace is not None:
+                return trace
         return None
 
 

@@ -162,7 +162,7 @@ def who_decides(formula: Formula) -> str:
     reach = horizon(formula)
     if reach is None:
         bounds = "bounds cannot decide it (it has no last step), but may say up to which step it holds"
-        return f"{bounds}; {_falsify(formula)}; paths and milp cannot decide it either"
+        return f"{bounds}; {_falsify(formula)}; paths, milp and smt cannot decide it either"
     within = f"within {reach} step{'' if reach == 1 else 's'}"
     return f"bounds may prove or refute it {within}; {_falsify(formula)}; {_paths(formula)}; {_milp(formula)}"
 
@@ -185,7 +185,7 @@ def _paths(formula: Formula) -> str:
 def _milp(formula: Formula) -> str:
     claims = quantifiers(formula)
     if len(claims) > 1:
-        return "milp does not take such claims either"
+        return "milp and smt do not take such claims either"
     if claims == {Quantifier.SOME}:
-        return "milp may prove it by witnesses, one for each of finitely many initial states, or refute it"
-    return "milp may prove or refute it" if on_paths(formula) is not None else "milp may refute it"
+        return "milp and smt may prove it by witnesses, one for each of finitely many initial states, or refute it"
+    return "milp and smt may prove or refute it" if on_paths(formula) is not None else "milp and smt may refute it"
