@@ -47,6 +47,12 @@ SETUPS: dict[str, tuple[str, dict[str, str]]] = {
     **MILP,
     "auto": ("auto", {}),
 }
+MORE: dict[str, tuple[str, dict[str, str]]] = {  # on request
+    "smt": ("smt", {}),
+    "deepened": ("milp", {"deepen": "yes"}),
+    "intervals": ("bounds", {"tighten": "no"}),
+    "untightened": ("milp", {"tighten": "no"}),
+}
 LIMIT = 20_000  # evaluations of brute force, for one question
 STARTS, WALKS = 12, 40  # tried for a question with intervals
 
@@ -204,7 +210,7 @@ class Run:
             self.left_open.append(f"{question}{note}\n      {auto.reason}")
 
     def _answer(self, name: str, question: Instance) -> Result:
-        engine, options = SETUPS[name]
+        engine, options = (SETUPS | MORE)[name]
         started = time.perf_counter()
         task, budget = Task(question.system), Budget(timeout=self.timeout)
         result = ask(task, question.formula, None, engine, budget, options)
@@ -230,7 +236,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="of the first instance; the others follow")
     parser.add_argument("--intervals", action="store_true", help="intervals to start from and to draw from")
     parser.add_argument("--timeout", type=float, default=10, help="seconds for each question to each engine")
-    parser.add_argument("--engines", nargs="+", default=list(SETUPS), choices=[*SETUPS, "milp"], metavar="NAME")
+    parser.add_argument("--engines", nargs="+", default=list(SETUPS), choices=[*SETUPS, *MORE, "milp"], metavar="NAME")
     options = parser.parse_args()
     names = [name for asked in options.engines for name in (MILP if asked == "milp" else [asked])]
     run, asked = Run(names, options.timeout), 0
