@@ -21,6 +21,7 @@ from vernal.interpret.affine import Forms
 from vernal.interpret.linear import Linear
 from vernal.interpret.milp import demanded
 from vernal.interpret.plain import Plain
+from vernal.interpret.rounding import Array
 from vernal.logic.formula import (
     Always,
     And,
@@ -156,6 +157,11 @@ class _Ticking(Linear):
         twin = self.twins.get(node, node)
         if twin is not node:
             self._learn(node, twin)
+
+    def tighten(self, node: Expr, open_components: Array | None = None) -> None:
+        """What has a twin has learnt all there is."""
+        if self.twins.get(node, node) is node:
+            super().tighten(node, open_components)
 
     def _learn(self, node: Expr, twin: Expr) -> None:
         self.need(twin)

@@ -180,7 +180,7 @@ class Encoder:
         """A layer that passes numbers on: columns of its own, as where every unit of a network is a variable."""
         made = []
         for i, form in enumerate(forms):
-            unit = form if form.is_constant else self.sheet.column(*self.ends(node, i))
+            unit = form if form.is_constant else self.sheet.column(*self.ends(node, i, tight=False))
             if unit is not form:
                 self.sheet.equal(unit, form)
             made.append(unit)
