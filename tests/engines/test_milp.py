@@ -122,7 +122,7 @@ def test_statistics_count_programs() -> None:
     assert whole.statistics["programs"] == 1
     assert int(whole.statistics["binaries"]) > int(parts.statistics["binaries"])
     for result in (whole, parts):
-        assert {"programs", "variables", "rows", "binaries"} <= set(result.statistics)
+        assert {"programs", "variables", "rows", "binaries", "solver_seconds"} <= set(result.statistics)
 
 
 @pytest.mark.data

@@ -7,7 +7,7 @@ What the paper asks in two programs a step is one here: a counterexample that is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -20,24 +20,26 @@ from vernal.run.budget import Budget
 
 Check = Callable[[Question, Budget], Result]
 Timed = Until | Eventually | Always | Release | Weak
+SPENT = ("programs", "solver_seconds")
 EASIER = (Until, Eventually)  # the longer the bound; the others are harder
 
 
 def deepened(check: Check, question: Question, budget: Budget) -> Result:
     """The answer to the first bound that decides the question; to the question itself if none does."""
-    programs = 0
+    spent = dict.fromkeys(SPENT, 0.0)
     proven: int | None = None
     own = replace(budget, journal=None)  # a journal knows the parts of the whole question
     for shorter in _shorter(question.formula):
         budget.check()
         result = check(replace(question, formula=shorter), own)
-        programs += _programs(result)
+        _add(spent, result)
         if _decides(result, shorter, question.formula):
-            return _of(question, result, programs, f"decided with the bound {shorter.bound}")
+            return _of(question, result, spent, f"decided with the bound {shorter.bound}")
         if isinstance(shorter, Always) and result.verdict is HOLDS:
             proven = steps(shorter.bound)[1]
     last = check(question, budget)
-    made = _of(question, last, programs + _programs(last))
+    _add(spent, last)
+    made = _of(question, last, spent)
     return replace(made, proven_steps=proven) if made.verdict is UNKNOWN else made
 
 
@@ -58,17 +60,19 @@ def _decides(result: Result, shorter: Timed, whole: Formula) -> bool:
     return confirm.truth(result.trace, strip_quantifiers(whole)) is False
 
 
-def _programs(result: Result) -> int:
-    return int(result.statistics.get("programs", 0))
+def _add(spent: dict[str, float], result: Result) -> None:
+    for name in SPENT:
+        spent[name] += float(result.statistics.get(name, 0))
 
 
-def _of(question: Question, result: Result, programs: int, *notes: str) -> Result:
+def _of(question: Question, result: Result, spent: Mapping[str, float], *notes: str) -> Result:
     """The result as one of the question, with all the programs it took."""
+    total = {"programs": int(spent["programs"]), "solver_seconds": round(spent["solver_seconds"], 3)}
     scope = f"up to step {horizon(question.formula)}" if result.verdict is HOLDS else result.scope
     return replace(
         result,
         formula=str(question.formula),
         scope=scope,
         notes=(*result.notes, *notes),
-        statistics={**result.statistics, "programs": programs},
+        statistics={**result.statistics, **total},
     )

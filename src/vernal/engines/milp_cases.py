@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -17,6 +18,8 @@ from vernal.run.budget import Budget
 from vernal.run.executor import Finished
 from vernal.run.journal import Outcome, digest
 from vernal.run.worker import Job
+
+COUNTED = ("programs", "columns", "rows", "binaries")
 
 
 def is_decided(outcome: Outcome) -> bool:
@@ -46,12 +49,12 @@ class CaseWork:
         if done.outcome is None:
             return Answer(End.DOUBT, reason=f"a program was lost: {done.lost}; try fewer workers or more memory")
         with reading(done.key):
-            self.solving.tally.add(Tally(**{name: int(n) for name, n in done.outcome["tally"].items()}))
+            self.solving.tally.add(_tally(done.outcome["tally"]))
             self.solving.tally.from_journal += done.recorded
             return self.found.pop(done.key, None) or self._read(done.outcome)
 
     def _data(self, answer: Answer, tally: Tally) -> dict[str, Any]:
-        numbers = {name: getattr(tally, name) for name in ("programs", "columns", "rows", "binaries")}
+        numbers = {name: getattr(tally, name) for name in (*COUNTED, "seconds")}
         trace = None if answer.trace is None else to_json(answer.trace, self.solving.system)
         return {"end": answer.end.name, "reason": answer.reason, "trace": trace, "tally": numbers}
 
@@ -72,6 +75,12 @@ class CaseWork:
     def _ranks(self) -> dict[int, int]:
         serials = sorted({node.occurrence.serial for node in self.solving.system.step.names})
         return {serial: rank for rank, serial in enumerate(serials)}
+
+
+def _tally(numbers: Mapping[str, Any]) -> Tally:
+    """What a worker counted; seconds are those of the run that solved the case."""
+    programs, columns, rows, binaries = (int(numbers[name]) for name in COUNTED)
+    return Tally(programs, columns, rows, binaries, seconds=float(numbers["seconds"]))
 
 
 def _starts_key(space: Space) -> str:

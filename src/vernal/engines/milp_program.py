@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
@@ -64,6 +66,7 @@ class Tally:
     rows: int = 0
     binaries: int = 0
     from_journal: int = 0  # cases that a journal answers
+    seconds: float = 0.0  # that solvers took
 
     def count(self, problem: Milp) -> None:
         self.add(Tally(1, problem.columns, problem.rows, problem.binaries))
@@ -74,6 +77,16 @@ class Tally:
         self.columns = max(self.columns, other.columns)
         self.rows = max(self.rows, other.rows)
         self.binaries = max(self.binaries, other.binaries)
+        self.seconds += other.seconds
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """What is done here is a solver's work."""
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds += time.monotonic() - started
 
     def statistics(self) -> dict[str, int | float | str]:
         resumed = {"from_journal": self.from_journal} if self.from_journal else {}
@@ -82,6 +95,7 @@ class Tally:
             "variables": self.columns,
             "rows": self.rows,
             "binaries": self.binaries,
+            "solver_seconds": round(self.seconds, 3),
             **resumed,
         }
 
@@ -188,7 +202,8 @@ class Solving(Asking):
     def _solve(self, problem: Milp) -> Outcome:
         self.budget.check()
         self.tally.count(problem)
-        return self.solver.solve(problem, self.budget.left, ENOUGH, self.budget.check)
+        with self.tally.timed():
+            return self.solver.solve(problem, self.budget.left, ENOUGH, self.budget.check)
 
     def _lift(self, found: Found, point: Floats) -> Answer:
         """The point as an exact path that refutes the goal; polished by a linear program if it is not one yet."""

@@ -68,7 +68,8 @@ class SmtAsking(Asking):
         self.budget.check()
         booleans = sum(sort == "Bool" for sort in script.unknowns.values())
         self.tally.add(Tally(1, len(script.unknowns), script.assertions, booleans))
-        outcome = self.solver.check(script.text, script.unknowns, self.budget.left, self.budget.check)
+        with self.tally.timed():
+            outcome = self.solver.check(script.text, script.unknowns, self.budget.left, self.budget.check)
         if outcome.status is Satisfiable.NO:
             return Answer(End.INFEASIBLE)
         if outcome.status is Satisfiable.UNKNOWN:
