@@ -301,7 +301,7 @@ remember = "m"
 x = "0.5 * x + agent"
 """
 
-GATED_MEMORY = SQUASHED.replace("squash", "gated")
+GATED = SQUASHED.replace("squash", "gated")
 DEEP = SQUASHED.replace("squash", "deep")
 
 
@@ -452,8 +452,8 @@ CASES = [
     Case(SQUASHED, "G[0,6] (abs(m[0]) <= 1)", HOLDS, "tanh", SMOOTH_BOUNDS),
     Case(SQUASHED, "G[0,6] (abs(x) <= 2.01)", HOLDS, "half of it and at most 1", SMOOTH_BOUNDS),
     Case(SQUASHED, "X (x < 0.9)", VIOLATED, "0.5 + 0.5 tanh(1.5) is 0.95", SMOOTH_FALSIFY),
-    Case(GATED_MEMORY, "X (abs(m[0]) <= 1.01)", HOLDS, "between tanh and the start", SMOOTH_BOUNDS),
-    Case(GATED_MEMORY, "X[2] (x < 0.2)", VIOLATED, "the candidate is positive there", SMOOTH_FALSIFY),
+    Case(GATED, "X (abs(m[0]) <= 1.01)", HOLDS, "between tanh and the start", SMOOTH_BOUNDS),
+    Case(GATED, "X[2] (x < 0.2)", VIOLATED, "the candidate is positive there", SMOOTH_FALSIFY),
     Case(DEEP, "G[0,2] (abs(m[0]) <= 1)", HOLDS, "tanh times a sigmoid", SMOOTH_BOUNDS),
     Case(DEEP, "X (x > -0.4)", VIOLATED, "from the lower end", SMOOTH_FALSIFY),
 ]

@@ -14,7 +14,7 @@ import pytest
 
 from tests.available import is_here
 from tests.brute import Brute
-from tests.cases import DEEP, GATED_MEMORY, LATE, NEVER, PAIR, SQUASHED, read
+from tests.cases import DEEP, GATED, LATE, NEVER, PAIR, SQUASHED, read
 from tests.engines.test_truth import check_evidence
 from tests.formats.samples import session
 from tests.recurrent import recurrent_formula, recurrent_loop, recurrent_networks
@@ -59,7 +59,7 @@ def test_intervals_alone_prove_two_steps_of_example_1_but_not_three() -> None:
     assert upper == pytest.approx({1: 1.0, 2: 2.0, 3: 3.0}, abs=1e-12)
 
 
-@pytest.mark.parametrize("model", [SQUASHED, GATED_MEMORY, DEEP], ids=["tanh", "gru", "lstm"])
+@pytest.mark.parametrize("model", [SQUASHED, GATED, DEEP], ids=["tanh", "gru", "lstm"])
 def test_what_is_said_about_gates_is_rigorous_at_most(model: str) -> None:
     task = read(model)
     for formula, expected in (("G[0,2] (abs(x) <= 3)", HOLDS), ("X (abs(x) < 0.1)", VIOLATED)):
