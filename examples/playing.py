@@ -110,7 +110,7 @@ class Original:
 
     name: str
     see: Callable[[Array], Array]  # from Gymnasium's observations, a row each
-    act: Callable[[Array], Sequence[Any]]
+    act: Callable[[Array], Sequence[Any] | Array]
     start: Mapping[str, tuple[float, float]] | None = None  # elsewhere than Gymnasium does
 
     def returns(self, step: Step, seeds: int = SEEDS) -> Array:
@@ -123,7 +123,7 @@ class Original:
         while on.any():
             outputs, memory = step(self.see(seen), memory)
             actions = self.act(outputs)
-            for i in np.flatnonzero(on):
+            for i in np.flatnonzero(on).tolist():
                 seen[i], reward, ended, cut, _ = places[i].step(actions[i])
                 returns[i], on[i] = returns[i] + float(reward), not (ended or cut)
         return returns

@@ -27,7 +27,7 @@ from torch import Tensor, nn
 from examples.playing import SEEDS, Array, Lesson, Original, Policy, at_random, play, sight
 
 
-class Pupil(nn.Module):
+class Pupil(nn.Module):  # type: ignore[misc]  # torch is not followed
     """Layers of recurrent ReLU units, h' = relu(W o + R h + b), and a linear layer on top of the last one."""
 
     def __init__(
@@ -39,7 +39,7 @@ class Pupil(nn.Module):
         self.register_buffer("scale", torch.tensor(scale, dtype=torch.float32))
         self._begin(width // 2, gain, lift)
 
-    @torch.no_grad()
+    @torch.no_grad()  # type: ignore[untyped-decorator]
     def _begin(self, half: int, gain: float, lift: float) -> None:
         """Half of the first units look at what is there, the others at how it changed: velocities are close at hand.
 
@@ -69,7 +69,7 @@ class Pupil(nn.Module):
         hidden, memory = self.rnn(seen * self.scale, memory)
         return self.head(hidden), memory
 
-    @torch.no_grad()
+    @torch.no_grad()  # type: ignore[untyped-decorator]
     def step(self, seen: Array, memory: Tensor | None) -> tuple[Array, Tensor]:
         """Outputs and next memory for one observation each."""
         outputs, memory = self(torch.tensor(seen, dtype=torch.float32)[None], memory)
@@ -189,11 +189,11 @@ def write(pupil: Pupil, path: Path) -> None:
     width = pupil.rnn.hidden_size
     given = {"seen": pupil.rnn.input_size, **{f"h{i}_in": width for i in layers}}
     made = {"out": pupil.head.out_features, **{f"h{i}_out": width for i in layers}}
-    ports = [
+    inputs, outputs = (
         [helper.make_tensor_value_info(n, TensorProto.FLOAT, ["N", s]) for n, s in p.items()] for p in (given, made)
-    ]
+    )
     tensors = [numpy_helper.from_array(array, name) for name, array in weights.items()]
-    graph = helper.make_graph(nodes, path.stem, *ports, tensors)
+    graph = helper.make_graph(nodes, path.stem, inputs, outputs, tensors)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7)
     onnx.checker.check_model(model, full_check=True)
     path.write_bytes(model.SerializeToString(deterministic=True))
