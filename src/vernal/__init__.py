@@ -155,10 +155,10 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-def _plot(trace: Trace, file: str | None = None) -> Any:
+def _plot(trace: Trace, *rest: Any) -> Any:
     from vernal.report.plots import plot_trace
 
-    return plot_trace(trace, file)
+    return plot_trace(trace, *rest)
 
 
 def _world(name: str) -> str:

@@ -109,6 +109,60 @@ def test_states_are_paired_by_shape_where_that_is_clear(tmp_path: Path) -> None:
     np.testing.assert_allclose(walk(network, xs), stepped(path, xs, {"b": "d"}, "a", "c"), rtol=1e-4, atol=1e-3)
 
 
+def bare(op: str, states: Sequence[str], given: bool) -> Any:
+    """One recurrent layer and a head, as torch exports them without names: every size is 1 or 3."""
+    gates = {"RNN": 1, "GRU": 3, "LSTM": 4}[op] * 3
+    tensors = {"W": f32(1, gates, 3), "R": f32(1, gates, 3), "B": f32(1, 2 * gates), "V": f32(3, 3)}
+    tensors["one"] = np.array([1], dtype=np.int64)
+    made = helper.make_node
+    starts = ["", *(f"in{name}" for name in states)] if given else []
+    nodes = [
+        made(op, ["7", "W", "R", "B", *starts], ["y", *states], hidden_size=3),
+        made("Squeeze", ["y", "one"], ["z"]),
+        made("MatMul", ["z", "V"], ["9"]),
+    ]
+    inputs = {"7": [1, 1, 3], **{f"in{name}": [1, 1, 3] for name in states if given}}
+    return graph(nodes, tensors, inputs, {**{name: [1, 1, 3] for name in states}, "9": [1, 1, 3]})
+
+
+@pytest.mark.parametrize(("op", "states"), [("RNN", ["11"]), ("GRU", ["11"]), ("LSTM", ["11", "12"])])
+def test_states_are_paired_by_the_operator_they_pass_through(op: str, states: list[str], tmp_path: Path) -> None:
+    path = save(bare(op, states, given=True), tmp_path)
+    network = read_network(path)
+    assert [var.name for var, _ in network.memory] == [f"in{name}" for name in states]
+    xs = sequence(3)
+    expected = stepped(path, xs, {f"in{name}": name for name in states}, "7", "9")
+    np.testing.assert_allclose(walk(network, xs), expected, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize(("op", "states"), [("RNN", ["11"]), ("GRU", ["11"]), ("LSTM", ["11", "12"])])
+def test_final_memories_beside_the_action_are_no_second_action(op: str, states: list[str], tmp_path: Path) -> None:
+    model = bare(op, states, given=False)
+    path = save(model, tmp_path)
+    found = walk(read_network(path), sequence(3))
+    for item in [item for item in model.graph.output if item.name in states]:
+        model.graph.output.remove(item)
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    np.testing.assert_array_equal(found, walk(read_network(save(model, alone)), sequence(3)))
+
+
+def test_final_memories_of_several_layers_may_be_joined(tmp_path: Path) -> None:
+    made = helper.make_node
+    tensors = {f"{name}{i}": f32(1, 3, 3) for name in "WR" for i in range(2)}
+    tensors["one"] = np.array([1], dtype=np.int64)
+    nodes = [
+        made("RNN", ["o", "W0", "R0"], ["y0", "h0"], hidden_size=3),
+        made("Squeeze", ["y0", "one"], ["z0"]),
+        made("RNN", ["z0", "W1", "R1"], ["y1", "h1"], hidden_size=3),
+        made("Squeeze", ["y1", "one"], ["a"]),
+        made("Concat", ["h0", "h1"], ["h"], axis=0),
+    ]
+    made_model = graph(nodes, tensors, {"o": [1, 1, 3]}, {"a": [1, 1, 3], "h": [2, 1, 3]})
+    network = read_network(save(made_model, tmp_path))
+    assert (network.output_size, network.memory_size) == (3, 6)
+
+
 def test_states_can_be_said(tmp_path: Path) -> None:
     path = save(elman({"a": 3, "b": 3}, {"c": 3, "d": 3}), tmp_path)
     with pytest.raises(FormatError, match=r"not clear which are its memory.*carry = "):

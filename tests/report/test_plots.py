@@ -35,6 +35,17 @@ def test_one_panel_per_quantity_numbers_first() -> None:
     assert len(curve.get_ydata()) == 26
 
 
+def test_limits_are_lines_across_their_panel() -> None:
+    figure = plot_trace(samples.trace(), limits={"T": [17, 21], "hour": 3})
+    heights = [[float(line.get_ydata()[0]) for line in panel.lines[2:]] for panel in figure.axes[:2]]
+    assert heights == [[17, 21], [3]]
+
+
+def test_a_limit_of_what_is_no_curve_is_refused() -> None:
+    with pytest.raises(InputError, match=r"no curve is called 'mode' here; limits go with T, hour, draught, sun$"):
+        plot_trace(samples.trace(), limits={"mode": 1})
+
+
 def test_labels_that_find_no_room_go_to_a_legend() -> None:
     mode = plot_trace(samples.trace()).axes[4]
     legend = mode.get_legend()

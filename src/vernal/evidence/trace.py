@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, ClassVar
 
 
@@ -57,11 +58,11 @@ class Trace:
 
     plotter: ClassVar[Callable[..., Any] | None] = None  # drawing lives downstream; the package plugs it in
 
-    def plot(self, file: str | None = None) -> Any:
-        """Draw the trace; to a file if one is named."""
+    def plot(self, file: str | Path | None = None, limits: Mapping[str, float | Iterable[float]] | None = None) -> Any:
+        """Draw the trace; to a file if one is named, with lines at limits: `{"theta": [-0.05, 0.05]}`."""
         if Trace.plotter is None:
             raise RuntimeError("import vernal to plot traces")
-        return Trace.plotter(self, file)
+        return Trace.plotter(self, file, limits)
 
     def __len__(self) -> int:
         return len(self.steps)

@@ -17,7 +17,7 @@ from vernal.formats.layers import Array, check_finite, check_width
 from vernal.formats.onnx_call import Allowance, Call, Tensor, Value
 from vernal.formats.onnx_ops import OPERATORS, REFUSED
 from vernal.formats.onnx_recurrent import RECURRENT
-from vernal.formats.onnx_states import check_batch, join_states
+from vernal.formats.onnx_states import check_batch, final_memories, join_states, through_operators
 from vernal.formats.recurrent import Slots
 from vernal.model.network import Network, memory_var, network_input
 
@@ -46,14 +46,20 @@ def parse_onnx(data: bytes, name: str, carry: Mapping[str, str] | None = None) -
     entries = [item for item in graph.input if item.name not in values]
     results = [item.name for item in graph.output]
     if not carry and (len(entries) == 1 or len(results) == 1):
-        return _plain(graph, opset, values, _single(entries, "input"), _single(list(graph.output), "output").name, name)
+        return _plain(graph, opset, values, _single(entries, "input"), _single(_acting(graph), "output").name, name)
     if len(entries) > MAX_STATES or len(results) > MAX_STATES:
         raise FormatError(f"it has {len(entries)} inputs and {len(results)} outputs; at most {MAX_STATES} are read")
     given = {entry.name: _given(entry) for entry in entries}
     values.update(given)
     dropped = _run(graph, opset, values, results, None)
     made = {result: _output(values, result) for result in results}
-    return join_states(name, given, made, carry or {}, dropped)
+    return join_states(name, given, made, carry or {}, dropped, through_operators(graph.node, given, made))
+
+
+def _acting(graph: GraphProto) -> list[ValueInfoProto]:
+    """The outputs but for final memories beside them, which operators that remember by themselves also tell."""
+    remembered = final_memories(graph.node)
+    return [item for item in graph.output if item.name not in remembered] or list(graph.output)
 
 
 def _plain(

@@ -2,23 +2,28 @@
 
 A graph from (o, h) to (a, h') is one step of a recurrent network. Pairs are found by name: an input `h`, `h_in`, `h0`,
 `h_0`, `h_prev` or `prev_h` goes with an output `h_out`, `hn`, `h_n`, `h1`, `h_1`, `h_next`, `h_new`, `next_h` or
-`new_h`, and an input that is marked as the old one also with a plain `h`. What names leave open is decided by shape,
-if there is only one way to do so. One input is left over, what the agent sees, and one output, how it acts; all else
-is an error.
+`new_h`, and an input that is marked as the old one also with a plain `h`. What names leave open a recurrent operator
+decides that starts from the input and ends with the output, then shape, if there is only one way to do so. One input is
+left over, what the agent sees, and one output, how it acts; all else is an error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
 from math import prod
+from typing import TYPE_CHECKING
 
 from vernal.errors import FormatError, UnsupportedOperator, nearest
 from vernal.formats.onnx_call import Tensor
+from vernal.formats.onnx_recurrent import RECURRENT
 from vernal.model.expr import Expr
 from vernal.model.graph import substitute
 from vernal.model.network import Network, memory_var, network_input
+
+if TYPE_CHECKING:
+    from onnx import NodeProto
 
 OLD_ENDINGS, OLD_BEGINNINGS = ("_in", "_prev", "_old", "_0", "0"), ("prev_", "old_", "in_")
 NEW_ENDINGS, NEW_BEGINNINGS = ("_out", "_next", "_new", "_n", "n", "_1", "1"), ("next_", "new_", "out_")
@@ -32,9 +37,16 @@ def join_states(
     made: Mapping[str, Tensor],
     carry: Mapping[str, str],
     dropped: Mapping[str, str],
+    passed: Mapping[str, str],
 ) -> Network:
-    """The network whose memory goes round from outputs to the inputs they are paired with."""
+    """The network whose memory goes round from outputs to the inputs they are paired with.
+
+    `passed` are the pairs that recurrent operators show (`through_operators`).
+    """
     pairs = _explicit(given, made, carry) if carry else _named(given, made)
+    if not carry:
+        known = {**{old: new for old, new in passed.items() if new not in pairs.values()}, **pairs}
+        pairs = {old: known[old] for old in given if old in known}
     rest = [entry for entry in given if entry not in pairs]
     left = [result for result in made if result not in pairs.values()]
     if not carry and not len(rest) == len(left) == 1:
@@ -52,6 +64,27 @@ def join_states(
         if new in dropped:
             raise UnsupportedOperator(f"{dropped[new]} is read only before an argmax, not in the memory {new!r}")
     return replace(_network(name, given, made, pairs, seen, acts), dropped=dropped.get(acts))
+
+
+def through_operators(nodes: Iterable[NodeProto], given: Collection[str], made: Collection[str]) -> dict[str, str]:
+    """Inputs that a recurrent operator starts from, each with the output that it ends with."""
+    pairs: dict[str, str] = {}
+    for node in nodes:
+        if node.op_type in RECURRENT:
+            ends = zip(node.input[5:7], node.output[1:3], strict=False)  # initial_h, initial_c: Y_h, Y_c
+            pairs |= {old: new for old, new in ends if old in given and new in made}
+    return pairs
+
+
+def final_memories(nodes: Iterable[NodeProto]) -> set[str]:
+    """What recurrent operators remember at the end, layer by layer or joined: `y, h = rnn(x)` exports both."""
+    found: set[str] = set()
+    for node in nodes:
+        if node.op_type in RECURRENT:
+            found |= {name for name in node.output[1:3] if name}
+        elif node.op_type == "Concat" and found.issuperset(node.input):
+            found |= set(node.output)
+    return found
 
 
 def check_batch(name: str, shape: Sequence[int]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from io import StringIO
 from itertools import groupby
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 INK = "#1f4e79"
 SOFT = "#5b6770"
+LIMIT = "#b3372f"
 # Soft tones that differ in lightness too, so that they survive a grey print.
 TONES = ("#cfe0ee", "#f6d7b0", "#cfe5c5", "#efc9c9", "#ddd2ea", "#f3ecb5", "#c8e4e2", "#e6d3c3", "#d9d9d9")
 STYLE: Any = {
@@ -37,6 +38,7 @@ STYLE: Any = {
     "svg.hashsalt": "vernal",  # the same trace gives the same file
     "pdf.fonttype": 42,
 }
+Limits = Mapping[str, float | Iterable[float]]
 WIDTH = 5.2  # inches: the text width of a two-column paper's figure*
 CURVES = ("state", "action", "memory")  # drawn as large as each other
 CURVE, DRAW, BAND = 1.0, 0.6, 0.34  # heights of the panels, in inches
@@ -47,10 +49,14 @@ SMALLEST = 6.0  # points: below that a label goes to the legend
 MAX_PANELS = 16
 
 
-def plot_trace(trace: Trace, file: str | Path | None = None) -> Any:
-    """Draw a trace; to a file by its suffix (pdf, svg, png) if one is named. A notebook shows the figure returned."""
+def plot_trace(trace: Trace, file: str | Path | None = None, limits: Limits | None = None) -> Any:
+    """Draw a trace; to a file by its suffix (pdf, svg, png) if one is named. A notebook shows the figure returned.
+
+    `limits` are values of quantities that a property speaks of, drawn across their panels: `{"theta": [-0.05, 0.05]}`.
+    """
     with _style():
         figure = _draw(trace)
+        _rule(figure, limits or {})
         if file is not None:
             _save(figure, file)
     return figure
@@ -108,6 +114,16 @@ def _draw(trace: Trace) -> Figure:
     panels[-1].set_xlim(-0.02 * span, (len(trace) - 1 or 1) + 0.02 * span)
     figure.align_ylabels(panels)
     return figure
+
+
+def _rule(figure: Figure, limits: Limits) -> None:
+    """Dashed lines at the limits of what is drawn as a curve."""
+    curves = {panel.get_ylabel(): panel for panel in figure.axes if panel.lines and panel.get_yticks().size}
+    for name, values in limits.items():
+        if name not in curves:
+            raise InputError(f"no curve is called {name!r} here; limits go with {', '.join(curves) or 'numbers only'}")
+        for value in values if isinstance(values, Iterable) else (values,):
+            curves[name].axhline(float(value), color=LIMIT, linewidth=1, linestyle=(0, (5, 3)))
 
 
 def _label(panel: Axes, title: str) -> None:
