@@ -1,7 +1,8 @@
 """The documentation is executed: every command shown with its output, every Python example.
 
 In a `console` block a line that starts with `$` is run in the repository's root, and what follows is what it prints;
-a line of three dots stands for any lines. Seconds differ from run to run and count as equal. A `python` block is run.
+a line of three dots stands for any lines. Seconds differ from run to run and count as equal. A `python` block is run;
+one that imports torch is skipped, visibly, where there is none.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").glob("*/README.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TORCH = re.compile(r"^(import|from) torch\b", re.MULTILINE)
 SECONDS = re.compile(r"\b\d+(\.\d+)? s\b")
 
 
@@ -77,7 +80,15 @@ def test_commands_print_what_the_page_shows(place: str, text: str, folder: Path)
         )
 
 
-@pytest.mark.parametrize(("place", "text"), blocks("python"), ids=lambda value: str(value).split("\n")[0][:40])
+def examples() -> list[Any]:
+    """The python blocks, those that import torch with the marker that skips them where torch does not import."""
+    return [
+        pytest.param(place, text, id=place, marks=[pytest.mark.torch] if TORCH.search(text) else [])
+        for place, text in blocks("python")
+    ]
+
+
+@pytest.mark.parametrize(("place", "text"), examples())
 def test_python_examples_run(place: str, text: str, folder: Path) -> None:
     done = subprocess.run([sys.executable, "-c", text], cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, f"{place}:\n{done.stderr}"

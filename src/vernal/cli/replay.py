@@ -126,14 +126,15 @@ def shows(file: TraceFile, formula: Formula, trace: Trace) -> str:
     One path refutes a claim of all paths and proves a claim of some path. Claims of states (`AX p | AX q`, failed `E`
     claims, alternations) are shown by the state at which they fail: no path shows that there is no other.
     """
-    from vernal.evidence.confirm import truth
-    from vernal.evidence.result import VIOLATED
+    from vernal.evidence.confirm import assurance, truth
+    from vernal.evidence.result import VIOLATED, Assurance
     from vernal.logic.formula import Not, Quantifier
     from vernal.logic.normal import quantifiers
     from vernal.logic.progress import on_paths
 
     violated = file.verdict is VIOLATED
-    path = f"a path of {len(trace)} positions, recomputed exactly"
+    how = "exactly" if assurance(trace, formula) is Assurance.EXACT else "in enclosures"
+    path = f"a path of {len(trace)} positions, recomputed {how}"
     beyond = Quantifier.SOME if violated else Quantifier.ALL
     if beyond not in quantifiers(formula):
         if truth(trace, formula) is (not violated):
