@@ -134,7 +134,7 @@ def _decode(content: bytes, name: str) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        message = f"{name}: not a TOML file: byte {error.start} is not UTF-8 text"
+        message = f"{name}: not a TOML file: byte {error.start} is not UTF-8 text; a task file names its networks"
         raise FormatError(message) from None
 
 
