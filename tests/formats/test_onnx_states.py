@@ -135,6 +135,14 @@ def test_states_are_paired_by_the_operator_they_pass_through(op: str, states: li
     np.testing.assert_allclose(walk(network, xs), expected, rtol=2e-5, atol=2e-5)
 
 
+def test_states_that_are_cut_into_layers_and_joined_again_are_paired(tmp_path: Path) -> None:
+    path = save(paired(("5", "6"), ("17", "18")), tmp_path)
+    assert [var.name for var, _ in read_network(path).memory] == ["5", "6"]
+    xs = sequence(3)
+    expected = stepped(path, xs, {"5": "17", "6": "18"})
+    np.testing.assert_allclose(walk(read_network(path), xs), expected, rtol=2e-5, atol=2e-5)
+
+
 @pytest.mark.parametrize(("op", "states"), [("RNN", ["11"]), ("GRU", ["11"]), ("LSTM", ["11", "12"])])
 def test_final_memories_beside_the_action_are_no_second_action(op: str, states: list[str], tmp_path: Path) -> None:
     model = bare(op, states, given=False)

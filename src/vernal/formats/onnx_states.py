@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 OLD_ENDINGS, OLD_BEGINNINGS = ("_in", "_prev", "_old", "_0", "0"), ("prev_", "old_", "in_")
 NEW_ENDINGS, NEW_BEGINNINGS = ("_out", "_next", "_new", "_n", "n", "_1", "1"), ("next_", "new_", "out_")
+CUTS = ("Gather", "Identity", "Slice", "Split", "Squeeze", "Unsqueeze")  # what makes layers of a memory
 MOST_BY_SHAPE = 5  # inputs; beyond, nobody could follow
 ADVICE = 'name them h_in and h_out, or say carry = { h = "hn" } in the agent\'s table'
 
@@ -66,25 +67,30 @@ def join_states(
     return replace(_network(name, given, made, pairs, seen, acts), dropped=dropped.get(acts))
 
 
+def final_memories(nodes: Iterable[NodeProto], given: Iterable[str] = ()) -> dict[str, str]:
+    """What recurrent operators remember at the end, alone or joined, each with the input it began as, or an empty name.
+
+    torch cuts the memory of several layers into one for each operator, and joins what they remember at the end.
+    """
+    begun = {name: name for name in given}
+    ended: dict[str, str] = {}
+    for node in nodes:
+        if node.op_type in RECURRENT:
+            starts = [*node.input[5:7], "", ""]  # initial_h, initial_c; what they end as is Y_h, Y_c
+            ended |= {end: begun.get(start, "") for end, start in zip(node.output[1:3], starts, strict=False) if end}
+        elif node.op_type in CUTS and node.input and node.input[0] in begun:
+            begun |= dict.fromkeys(node.output, begun[node.input[0]])
+        elif node.op_type == "Concat" and ended.keys() >= set(node.input):
+            origins = {ended[part] for part in node.input}
+            ended |= dict.fromkeys(node.output, origins.pop() if len(origins) == 1 else "")
+    return ended
+
+
 def through_operators(nodes: Iterable[NodeProto], given: Collection[str], made: Collection[str]) -> dict[str, str]:
-    """Inputs that a recurrent operator starts from, each with the output that it ends with."""
-    pairs: dict[str, str] = {}
-    for node in nodes:
-        if node.op_type in RECURRENT:
-            ends = zip(node.input[5:7], node.output[1:3], strict=False)  # initial_h, initial_c: Y_h, Y_c
-            pairs |= {old: new for old, new in ends if old in given and new in made}
-    return pairs
-
-
-def final_memories(nodes: Iterable[NodeProto]) -> set[str]:
-    """What recurrent operators remember at the end, layer by layer or joined: `y, h = rnn(x)` exports both."""
-    found: set[str] = set()
-    for node in nodes:
-        if node.op_type in RECURRENT:
-            found |= {name for name in node.output[1:3] if name}
-        elif node.op_type == "Concat" and found.issuperset(node.input):
-            found |= set(node.output)
-    return found
+    """Inputs that recurrent operators start from, each with the one output that they end with."""
+    ends = [(start, end) for end, start in final_memories(nodes, given).items() if start and end in made]
+    starts = [start for start, _ in ends]
+    return {start: end for start, end in ends if starts.count(start) == 1}
 
 
 def check_batch(name: str, shape: Sequence[int]) -> None:
