@@ -136,7 +136,7 @@ def test_explain_one_formula(tmp_path: Path, capsys: Said) -> None:
         ("EF[0,3] (T > 30)", "within 3 steps; falsify may prove it by a witness"),
         ("AG[0,3] EF[0,2] (T > 30)", "falsify does not take"),
         ("X (T > 30)", "within 1 step; falsify may refute it"),
-        ("X (T > 30)", "paths decides it path by path, where everything is piecewise linear; milp and smt may prove"),
+        ("X (T > 30)", "path by path where everything is piecewise linear, and may elsewhere; milp and smt may"),
         ("AX (T > 30) | AX (T < 3)", "state by state, where everything is piecewise linear; milp and smt may"),
         ("AX (T > 30) | AX (T < 3)", "milp and smt may refute it"),
         ("AG[0,3] EF[0,2] (T > 30)", "milp and smt do not take"),

@@ -177,9 +177,10 @@ def _falsify(formula: Formula) -> str:
 
 
 def _paths(formula: Formula) -> str:
-    """Batches of paths are fast, states one by one are not."""
-    how = "path by path" if on_paths(formula) is not None else "state by state"
-    return f"paths decides it {how}, where everything is piecewise linear"
+    """Batches of paths are fast, states one by one are not; only the former take what is nonlinear."""
+    if on_paths(formula) is None:
+        return "paths decides it state by state, where everything is piecewise linear"
+    return "paths decides it path by path where everything is piecewise linear, and may elsewhere"
 
 
 def _milp(formula: Formula) -> str:
