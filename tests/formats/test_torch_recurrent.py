@@ -184,6 +184,19 @@ def test_an_export_with_its_memory_as_input_and_output(kind: str, tmp_path: Path
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("kind", "states"), [*((kind, 0) for kind in KINDS), *((kind, 1) for kind in KINDS[:3])])
+def test_an_export_without_names(kind: str, states: int, tmp_path: Path) -> None:
+    """As most people export: torch numbers the outputs, and the last memory is one of them."""
+    import torch
+
+    module = policy(kind)
+    example = (torch.zeros(1, 1, 2), *[torch.zeros(2, 1, 5)] * states)
+    network = read_network(export(module, example, tmp_path / "a.onnx"))
+    xs = sequence()[:, :2]
+    np.testing.assert_allclose(walk(network, xs), walk(from_torch(module), xs), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
 def test_an_exported_cell(kind: str, tmp_path: Path) -> None:
     import torch
