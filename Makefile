@@ -71,7 +71,7 @@ $(DEV): pyproject.toml | $(BIN)/python
 	@touch $(CORE) $@
 
 # The benchmarks of closed loops need the published networks (VERNAL_DATA).
-.PHONY: bench-vcas bench-frozenlake bench-guarding bench-worlds
+.PHONY: bench-vcas bench-frozenlake bench-guarding bench-worlds bench-pendulum-rnn bench-lander bench-spread
 
 bench-vcas: $(DEV)  ## VerticalCAS by every method, the whole encounter, the map (ARGS="--quick": the table only)
 	$(BIN)/python -m benchmarks.vcas $(ARGS)
@@ -81,6 +81,16 @@ bench-frozenlake: $(DEV)  ## the frozen lake, whose ground is a network
 
 bench-worlds: $(DEV)  ## how faithful the worlds are (the lander needs Box2D: pip install 'gymnasium[box2d]')
 	$(BIN)/python -m benchmarks.worlds
+
+# Agents with memory: our own policies. Under an hour for all three (ARGS="--cap 10": minutes; "--full": 600 s a cell).
+bench-pendulum-rnn: $(DEV)  ## a recurrent policy balances a pendulum, by every unrolling
+	$(BIN)/python -m benchmarks.pendulum_rnn $(ARGS)
+
+bench-lander: $(DEV)  ## a recurrent policy of two layers lands in the wind, by every unrolling
+	$(BIN)/python -m benchmarks.lander $(ARGS)
+
+bench-spread: $(DEV)  ## two and four recurrent agents look for landmarks
+	$(BIN)/python -m benchmarks.spread $(ARGS)
 
 bench-guarding: $(DEV)  ## the guarding game of two, three and four agents
 	$(BIN)/vernal sweep benchmarks/guarding/guarding.toml --set n=2 --over start=3,4 --over k=1..6 $(ARGS)

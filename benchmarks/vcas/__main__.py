@@ -11,8 +11,8 @@ import os
 import sys
 from pathlib import Path
 
+from benchmarks.measure import setting
 from benchmarks.vcas import atlas, cells, encounter
-from benchmarks.vcas.measure import setting
 from benchmarks.vcas.published import RELEASED
 
 PARTS = ("cells", "encounter", "interval", "two", "map")

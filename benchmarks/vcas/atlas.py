@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.vcas.measure import AUTO, Measured, measure, table
+from benchmarks.measure import AUTO, Measured, measure, table
+from benchmarks.vcas.methods import FOLDER
 
 ALTITUDES = range(-500, 451, 50)
 RATES = range(-30, 26, 5)
@@ -16,7 +17,7 @@ Atlas = dict[tuple[int, int], Measured]  # by h0 and v0
 def run_map(cap: float) -> Atlas:
     """`AG[1,5] safe` from every cell [h0, h0 + 50] x [v0, v0 + 5], scaling 200."""
     cells = [(h0, v0) for v0 in RATES for h0 in ALTITUDES]
-    return {(h0, v0): measure("vcas_map.toml", AUTO, cap, h0=h0, v0=v0) for h0, v0 in cells}
+    return {(h0, v0): measure(FOLDER / "vcas_map.toml", AUTO, cap, h0=h0, v0=v0) for h0, v0 in cells}
 
 
 def map_text(atlas: Atlas) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from itertools import product
 
+from benchmarks.measure import Measured, Method, measure, table
 from benchmarks.vcas import published
-from benchmarks.vcas.measure import METHODS, Measured, Method, measure, table
+from benchmarks.vcas.methods import FOLDER, METHODS
 
 HEADER = ("scaling", "v0", "k", "right", *(m.name for m in METHODS), "paper par", "paper seq", "paper mono")
 
@@ -26,7 +27,7 @@ def run_cells(cap: float) -> dict[Cell, Row]:
 
 
 def _cell(method: Method, cap: float, scaling: int, rate: float, k: int) -> Measured:
-    return measure("vcas.toml", method, cap, range_v=scaling, v0=rate, k=k)
+    return measure(FOLDER / "vcas.toml", method, cap, range_v=scaling, v0=rate, k=k)
 
 
 def cells_table(rows: dict[Cell, Row]) -> str:

@@ -6,20 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.vcas.measure import (
-    AUTO,
-    COMPOSITIONAL,
-    FOLDER,
-    MONOLITHIC,
-    PATHS,
-    Measured,
-    measure,
-    measure_apart,
-    table,
-)
+from benchmarks.measure import AUTO, Measured, measure, measure_apart, table
+from benchmarks.vcas.methods import COMPOSITIONAL, FOLDER, MONOLITHIC, PATHS
 from benchmarks.vcas.published import RATES
 
-FILE = "vcas_encounter.toml"
+FILE = FOLDER / "vcas_encounter.toml"
 QUESTIONS = (  # all hold
     {"range_v": 5000, "v0": -19.5, "first": 1},
     {"range_v": 5000, "v0": -22.5, "first": 4},
@@ -85,7 +76,7 @@ def interval_table(cap: float) -> str:
     rows = []
     for scaling in (5000, 200):
         for k in range(1, 11):
-            done = [measure("vcas_interval.toml", AUTO, cap, range_v=scaling, v0=rate, k=k) for rate in RATES]
+            done = [measure(FOLDER / "vcas_interval.toml", AUTO, cap, range_v=scaling, v0=rate, k=k) for rate in RATES]
             cells = [f"{one} {'' if one.margin is None else f'({one.margin:.3f})'}" for one in done]
             rows.append([str(scaling), str(k), *cells])
     return table(("scaling", "k", *map(str, RATES)), rows)
@@ -96,7 +87,9 @@ def two_aircraft_table(cap: float, runs: int = RUNS) -> str:
     unsafe = simulated(runs)
     rows = []
     for k in (1, 2, 3, 4):
-        done = [measure("two_aircraft.toml", method, cap, k=k) for method in (PATHS, MONOLITHIC, COMPOSITIONAL)]
+        done = [
+            measure(FOLDER / "two_aircraft.toml", method, cap, k=k) for method in (PATHS, MONOLITHIC, COMPOSITIONAL)
+        ]
         rows.append([str(k), *map(str, done), f"{unsafe[k - 1]:,} of {runs:,}"])
     return table(("k", "paths", "milp mono", "milp comp", "random runs that come closer"), rows)
 

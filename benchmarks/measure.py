@@ -14,10 +14,11 @@ from pathlib import Path
 
 from vernal.engines.check import ask
 from vernal.evidence.result import Result
+from vernal.evidence.trace import Trace
 from vernal.formats.task import load
+from vernal.logic.task import Task
 from vernal.run.budget import Budget
 
-FOLDER = Path(__file__).parent
 MARKS = {"holds": "T", "violated": "F", "unknown": "?"}
 
 
@@ -31,15 +32,7 @@ class Method:
     workers: int = 1
 
 
-METHODS = (
-    Method("auto", "auto"),
-    Method("paths", "paths"),
-    Method("milp mono", "milp", {"encoding": "monolithic"}),
-    Method("milp comp", "milp", {"encoding": "compositional"}),
-    Method("comp par", "milp", {"encoding": "compositional"}, workers=max(2, os.cpu_count() or 1)),
-    Method("bounds", "bounds"),
-)
-AUTO, PATHS, MONOLITHIC, COMPOSITIONAL, PARALLEL, BOUNDS = METHODS
+AUTO = Method("auto", "auto")
 
 
 @dataclass(frozen=True)
@@ -54,6 +47,8 @@ class Measured:
     processor: float = 0.0  # seconds of all threads; on a shared machine the better measure
     peak: float | None = None  # GiB
     reason: str | None = None
+    statistics: Mapping[str, int | float | str] = field(default_factory=dict)
+    trace: Trace | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         return f"{MARKS[self.verdict]} {self.seconds:.2f}"
@@ -63,19 +58,25 @@ class Measured:
         return "timeout" in (self.reason or "")
 
 
-def measure(file: str, method: Method, cap: float, **parameters: float) -> Measured:
-    """The only property of a task file of this folder, by one method; reading the file is not counted."""
-    task = load(FOLDER / file, **parameters)
-    ((name, formula),) = task.properties.items()
+def measure(file: Path, method: Method, cap: float, **parameters: float) -> Measured:
+    """The only property of a task file, by one method; reading the file is not counted."""
+    task = load(file, **parameters)
+    (name,) = task.properties
+    return measure_task(task, name, method, cap)
+
+
+def measure_task(task: Task, name: str, method: Method, cap: float) -> Measured:
+    """A property of a task, by one method."""
     started = _processor()
     budget = Budget(timeout=cap, workers=method.workers)
-    result = ask(task, formula, name, method.engine, budget, method.options)
+    result = ask(task, task.properties[name], name, method.engine, budget, method.options)
     return _measured(result, _processor() - started)
 
 
 def _processor() -> float:
     """Seconds of processor time of this process and the workers it has waited for."""
-    return sum(os.times()[:4])
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def _measured(result: Result, processor: float) -> Measured:
@@ -88,18 +89,20 @@ def _measured(result: Result, processor: float) -> Measured:
         pieces if isinstance(pieces, int) else None,
         processor,
         reason=result.reason,
+        statistics=result.statistics,
+        trace=result.trace,
     )
 
 
-def measure_apart(file: str, method: Method, cap: float, **parameters: float) -> Measured:
+def measure_apart(file: Path, method: Method, cap: float, **parameters: float) -> Measured:
     """The same in a fresh process, with its peak memory."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(_with_peak, file, method, cap, parameters).result()
 
 
-def _with_peak(file: str, method: Method, cap: float, parameters: Mapping[str, float]) -> Measured:
+def _with_peak(file: Path, method: Method, cap: float, parameters: Mapping[str, float]) -> Measured:
     done = measure(file, method, cap, **parameters)
-    return replace(done, peak=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
+    return replace(done, trace=None, peak=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
