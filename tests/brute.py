@@ -66,6 +66,7 @@ class Brute:
         self.successors = cache(self._successors)
         self.satisfies = cache(self._satisfies)
         self.positions = cache(self._positions)
+        self.truth = cache(self._truth)
 
     def starts(self) -> list[State]:
         options = []
@@ -92,7 +93,7 @@ class Brute:
             raise ValueUndefined
         return value
 
-    def truth(self, atom: Expr, state: State) -> bool:
+    def _truth(self, atom: Expr, state: State) -> bool:
         return self.is_true(self.resolved(atom), state)
 
     def _positions(self, state: State) -> tuple[State, ...]:
@@ -107,10 +108,14 @@ class Brute:
 
     def _combinations(self, nodes: list[Decided]) -> Iterator[dict[Expr, Fraction]]:
         for indices in itertools.product(*(range(_options(node)) for node in nodes)):
-            self.limit -= 1
-            if self.limit < 0:
-                raise TooLarge
+            self._charge()
             yield dict(zip(nodes, map(Fraction, indices), strict=True))
+
+    def _charge(self) -> None:
+        """One more evaluation, or one more path: few states can still have very many paths."""
+        self.limit -= 1
+        if self.limit < 0:
+            raise TooLarge
 
     def _successors(self, state: State) -> tuple[State, ...]:
         if not self.is_true(self.step.enabled, state):
@@ -137,6 +142,7 @@ class Brute:
     def _paths(self, start: State, length: int) -> Iterator[tuple[State, ...]]:
         after = self.successors(start) if length else ()
         if not after:
+            self._charge()
             yield (start,)
         for state in after:
             for rest in self._paths(state, length - 1):
