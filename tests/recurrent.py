@@ -51,22 +51,24 @@ def recurrent_networks() -> dict[str, Network]:
 # Random loops ---------------------------------------------------------------------------------------------------------
 
 
-def random_network(rng: random.Random, inputs: int, outputs: int, smooth: bool, name: str) -> Network:
-    """One or two recurrent layers of one to three units, and a readout."""
+def random_network(
+    rng: random.Random, inputs: int, outputs: int, smooth: bool, name: str, sizes: Sequence[float] = ()
+) -> Network:
+    """One or two recurrent layers of one to three units, and a readout; weights are scaled by one of the sizes each."""
     slots, variable = Slots(), network_input(inputs)
     x: Expr = variable
     for _ in range(rng.randint(1, 2)):
-        x = _random_layer(
-            rng, slots, x, rng.choice(["gru", "lstm", "tanh"]) if smooth else rng.choice(["relu", "linear"])
-        )
-    return slots.network(name, variable, dense(x, _weights(rng, outputs, x.size), _weights(rng, 1, outputs)[0]))
+        kind = rng.choice(["gru", "lstm", "tanh"]) if smooth else rng.choice(["relu", "linear"])
+        x = _random_layer(rng, slots, x, kind, sizes)
+    readout = dense(x, _weights(rng, outputs, x.size, sizes), _weights(rng, 1, outputs)[0])
+    return slots.network(name, variable, readout)
 
 
-def _random_layer(rng: random.Random, slots: Slots, x: Expr, kind: str) -> Expr:
+def _random_layer(rng: random.Random, slots: Slots, x: Expr, kind: str, sizes: Sequence[float]) -> Expr:
     units = rng.randint(1, 3)
 
     def gate() -> Gate:
-        return Gate(_weights(rng, units, x.size), _weights(rng, units, units), _weights(rng, 1, units)[0])
+        return Gate(_weights(rng, units, x.size, sizes), _weights(rng, units, units, sizes), _weights(rng, 1, units)[0])
 
     if kind == "gru":
         return slots.gru(x, GruGates(gate(), gate(), gate(), reset_after=rng.random() < 0.5))
@@ -75,14 +77,21 @@ def _random_layer(rng: random.Random, slots: Slots, x: Expr, kind: str) -> Expr:
     return slots.rnn(x, gate(), ACTIVATIONS[kind])
 
 
-def _weights(rng: random.Random, rows: int, columns: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    return np.array([[rng.randint(-4, 4) / 4 for _ in range(columns)] for _ in range(rows)])
+def _weights(
+    rng: random.Random, rows: int, columns: int, sizes: Sequence[float] = ()
+) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    made = np.array([[rng.randint(-4, 4) / 4 for _ in range(columns)] for _ in range(rows)])
+    if not sizes:
+        return made
+    return made * np.array([[rng.choice(sizes) for _ in range(columns)] for _ in range(rows)])
 
 
-def recurrent_loop(rng: random.Random, *, spans: bool, smooth: bool) -> System:
+def recurrent_loop(rng: random.Random, *, spans: bool, smooth: bool, sizes: Sequence[float] = ()) -> System:
     """Two state variables, one or two agents that see one of them each, all memories with names."""
     state = tuple(Variable(name, REAL) for name in "xy")
-    agents = tuple(_agent(rng, name, variable.var, spans, smooth) for name, variable in zip("ab", state, strict=True))
+    agents = tuple(
+        _agent(rng, name, variable.var, spans, smooth, sizes) for name, variable in zip("ab", state, strict=True)
+    )
     agents = agents[: rng.randint(1, 2)]
     seen: list[Expr] = [*(variable.var for variable in state), *(agent.var for agent in agents)]
     following = {variable.name: _following(rng, seen, smooth) for variable in state}
@@ -98,9 +107,9 @@ def _following(rng: random.Random, seen: list[Expr], smooth: bool) -> Expr:
     return rng.choice(bent)
 
 
-def _agent(rng: random.Random, name: str, sees: Expr, spans: bool, smooth: bool) -> Agent:
+def _agent(rng: random.Random, name: str, sees: Expr, spans: bool, smooth: bool, sizes: Sequence[float]) -> Agent:
     act = rng.choice(["raw", "argmax"])
-    network = random_network(rng, 1, 1 if act == "raw" else 2, smooth, f"net{name}")
+    network = random_network(rng, 1, 1 if act == "raw" else 2, smooth, f"net{name}", sizes)
     memory = [_start(rng, spans) for _ in range(network.memory_size)]
     return make_agent(name, [network], [sees], act, memory=memory, remember=f"m{name}")
 

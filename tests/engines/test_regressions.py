@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.never_wrong import SETUPS, Run, instance
+from benchmarks.never_wrong import SETUPS, Run
+from tests.judge import instance
 from tests.systems import make
 from vernal.engines.check import ask, parse_formula
 from vernal.evidence.replay import verify
@@ -112,11 +113,11 @@ def test_nothing_is_claimed_from_an_undefined_value(
 # Random loops ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("intervals", "instances"), [(False, 30), (True, 12)])
-def test_hard_loops(intervals: bool, instances: int, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("family", "instances"), [("finite", 30), ("intervals", 12)])
+def test_hard_loops(family: str, instances: int, capsys: pytest.CaptureFixture[str]) -> None:
     """No answer is wrong, and `auto` decides all that it has to (these loops are small enough for any machine)."""
     run = Run(NAMES[2:], timeout=60)
     for seed in range(instances):
-        run.ask(instance(seed, intervals))
+        run.ask(instance(seed, family))
     assert not any(column.wrong for column in run.columns.values()), capsys.readouterr().out
     assert not run.left_open

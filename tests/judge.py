@@ -1,0 +1,151 @@
+"""Is an answer wrong? Each family of random questions has its own way to know."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from tests.brute import Brute, TooLarge, ValueUndefined
+from tests.hard_loops import any_start, gridded, hard_formula, hard_loop, walk
+from tests.sampling import Oracle
+from tests.wild_loops import close_formula, curved_loop, memory_loop
+from vernal.evidence import confirm
+from vernal.evidence.replay import verify
+from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result
+from vernal.logic.formula import Formula, Not, Quantifier
+from vernal.logic.normal import horizon, is_ctl, quantifiers
+from vernal.logic.progress import on_paths
+from vernal.model.expr import Between
+from vernal.model.system import Init, OneOf, System
+
+LIMIT = 20_000  # evaluations and paths of brute force, for one question
+STARTS, WALKS = 12, 40  # tried for a question with intervals
+
+Make = tuple[Callable[[random.Random], System], Callable[[random.Random, System], Formula]]
+FAMILIES: dict[str, Make] = {
+    "finite": (lambda rng: hard_loop(rng, intervals=False), hard_formula),
+    "intervals": (lambda rng: hard_loop(rng, intervals=True), hard_formula),
+    "recurrent": (memory_loop, close_formula),
+    "nonlinear": (curved_loop, close_formula),
+}
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A system, a formula, and the seed that makes both again."""
+
+    seed: int
+    system: System
+    formula: Formula
+    family: str
+
+    def __str__(self) -> str:
+        return f"seed {self.seed} ({self.family}): {self.formula}"
+
+
+def instance(seed: int, family: str) -> Instance:
+    """The same for the same seed."""
+    rng = random.Random(seed)
+    loop, claim = FAMILIES[family]
+    system = loop(rng)
+    return Instance(seed, system, claim(rng, system), family)
+
+
+class Judge:
+    """What is wrong with the answers to one question."""
+
+    def __init__(self, question: Instance) -> None:
+        self.question = question
+        self.skipped = False  # whether some answer was too large to be judged
+        self.oracle = Oracle(question.system, question.formula, question.seed)
+        self.known: dict[object, str | None] = {}
+
+    def problems(self, results: dict[str, Result]) -> Iterator[tuple[str, str]]:
+        """(engine, what is wrong with its answer)."""
+        for name, result in results.items():
+            yield from ((name, why) for why in evidence_problems(self.question, result))
+        decided = {name: result for name, result in results.items() if result.verdict is not UNKNOWN}
+        if len({result.verdict for result in decided.values()}) > 1:
+            said = ", ".join(f"{name} {result.verdict.value}" for name, result in decided.items())
+            yield from ((name, f"contradiction: {said}") for name in decided)
+        for name, result in decided.items():
+            why = self._problem(result)
+            if why is not None:
+                yield name, why
+
+    def _problem(self, result: Result) -> str | None:
+        if self.question.family in ("recurrent", "nonlinear"):
+            return self.oracle.problem(result)
+        first = result.trace.steps[0] if result.trace is not None and result.verdict is VIOLATED else None
+        key = result.verdict, str(first)
+        if key not in self.known:
+            check = self._interval_problem if self.question.family == "intervals" else self._finite_problem
+            self.known[key] = check(result)
+        return self.known[key]
+
+    def _finite_problem(self, result: Result) -> str | None:
+        """Brute force knows."""
+        truth = self._brute(self.question.system, LIMIT)
+        if truth is None:
+            return None
+        return None if truth is (result.verdict is HOLDS) else f"{result.verdict.value}, but it is {truth}"
+
+    def _brute(self, system: System, limit: int) -> bool | None:
+        try:
+            return Brute(system, self.question.formula, limit).holds(self.question.formula)
+        except ValueUndefined:
+            return None
+        except TooLarge:
+            self.skipped = True
+            return None
+
+    def _interval_problem(self, result: Result) -> str | None:
+        """Starts one by one; with disturbances only some paths, which can refute claims of all of them."""
+        system, formula = self.question.system, self.question.formula
+        rng = random.Random(self.question.seed)
+        if result.verdict is VIOLATED:
+            assert result.trace is not None
+            first = {name: v for name, v in result.trace.steps[0].state.items() if isinstance(v, Fraction)}
+            return "it holds at the state shown" if self._truth_at(first, LIMIT) is True else None
+        for first in [any_start(rng, system) for _ in range(STARTS)]:
+            if self._truth_at(first, LIMIT // STARTS) is False:
+                return f"holds, but not from {', '.join(f'{n} = {v}' for n, v in first.items())}"
+        if Quantifier.SOME in quantifiers(formula):
+            return None
+        paths = (walk(rng, system, horizon(formula) or 0) for _ in range(WALKS))
+        false = any(path is not None and confirm.truth(path, formula) is False for path in paths)
+        return "holds, but not on a random path" if false else None
+
+    def _truth_at(self, first: dict[str, Fraction], limit: int) -> bool | None:
+        """The exact truth at one start; with disturbances only what some of the paths can show."""
+        system, kinds = self.question.system, quantifiers(self.question.formula)
+        starts = {name: OneOf((value,)) for name, value in first.items()}
+        alone = replace(system, init=Init(starts, system.init.where))
+        exact = not has_disturbances(system)
+        truth = self._brute(alone if exact else gridded(alone), limit)
+        shows_false = exact or Quantifier.SOME not in kinds
+        shows_true = exact or (is_ctl(self.question.formula) and kinds == {Quantifier.SOME})
+        return truth if (shows_true if truth else shows_false) else None
+
+
+def evidence_problems(question: Instance, result: Result) -> Iterator[str]:
+    """A violation has a trace, and a trace replays and shows what it is said to show."""
+    asked, trace = question.formula, result.trace
+    if trace is None:
+        if result.verdict is VIOLATED:
+            yield "violated without a trace"
+        return
+    if not verify(question.system, trace).accepted:
+        yield "the trace does not replay"
+    shown = confirm.truth(trace, asked, question.system)
+    if result.verdict is VIOLATED and on_paths(asked) is not None and shown is not False:
+        yield "the trace does not violate the formula"
+    if result.verdict is HOLDS and on_paths(Not(asked)) is not None and shown is not True:
+        yield "the trace is no witness"
+
+
+def has_disturbances(system: System) -> bool:
+    """Whether there is a draw from an interval."""
+    return any(isinstance(node, Between) for node in system.step.names)
