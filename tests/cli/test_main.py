@@ -67,6 +67,35 @@ def test_the_package_runs_as_a_module() -> None:
     assert ran.stdout.startswith("vernal ")
 
 
+SOLVING = """
+import random, sys, threading, time
+import highspy
+from vernal.cli.main import main
+
+random.seed(0)
+highs = highspy.Highs()
+highs.setOptionValue("output_flag", False)
+highs.setOptionValue("time_limit", 60.0)
+chosen = [highs.addBinary() for _ in range(50)]
+for _ in range(8):  # split eight markets evenly: nobody does that in a minute
+    weights = [random.randint(0, 99) for _ in chosen]
+    highs.addConstr(sum(w * x for w, x in zip(weights, chosen)) == sum(weights) // 2)
+solving = threading.Thread(target=highs.run, daemon=True)
+solving.start()
+time.sleep(0.2)
+assert solving.is_alive()
+sys.argv = ["vernal", "--version"]
+sys.exit(main())
+"""
+
+
+def test_a_solver_that_does_not_stop_changes_no_exit_code() -> None:
+    """It would take the process down with SIGABRT when the interpreter ends."""
+    ran = subprocess.run([sys.executable, "-c", SOLVING], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.startswith("vernal ")
+
+
 @pytest.mark.parametrize(
     ("error", "code", "words"),
     [

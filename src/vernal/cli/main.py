@@ -16,7 +16,7 @@ import typer
 
 from vernal.cli import check, convert, exits, explain, replay, schema, simulate, solvers, supports, sweep, verify
 from vernal.cli.clock import invoked, process_start
-from vernal.cli.interrupt import exit_code, watching
+from vernal.cli.interrupt import exit_code, leave, watching
 from vernal.cli.stream import drop_output, say
 from vernal.errors import VernalError
 
@@ -69,6 +69,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     invoked.set(process_start() if argv is None else time.monotonic())
     with watching():
         code = _guarded(lambda: _run(arguments))
+    if argv is None:
+        leave(code)
     return code
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import math
 import threading
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from vernal.solvers.base import idle
 PATIENCE = 0.5  # seconds a library may run beyond its own time limit before it is told to stop
 TURN = 0.1  # seconds between two looks at what the solve uses
 FAREWELL = 0.7  # seconds it then has to come back
+LAST_WAIT = 20.0  # seconds a program waits at its end: a library that is taken down with its thread aborts the process
 
 
 def watched(
@@ -35,15 +37,21 @@ def watched(
     try:
         _wait(thread, time_limit + PATIENCE, tick)
         if thread.is_alive():
-            stop()
-            thread.join(FAREWELL)
+            _told(thread, stop)
     except BaseException:
-        stop()
-        thread.join(FAREWELL)
+        _told(thread, stop)
         raise
     if failure:
         raise failure[0]
     return not thread.is_alive()
+
+
+def _told(thread: threading.Thread, stop: Callable[[], object]) -> None:
+    """Tell the library to stop, and wait a little; the rest of the wait is for the end of the program."""
+    stop()
+    thread.join(FAREWELL)
+    if thread.is_alive():
+        atexit.register(thread.join, LAST_WAIT)
 
 
 def _wait(thread: threading.Thread, seconds: float, tick: Callable[[], object]) -> None:
