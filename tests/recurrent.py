@@ -31,6 +31,9 @@ def gated(name: str, layer: Callable[[Slots, Expr], Expr]) -> Network:
     return slots.network(name, inputs, dense(layer(slots, inputs), np.array([[0.5]])))
 
 
+HELD = GruGates(update=gate(0, 0, 500), reset=gate(0, 0), new=gate(1, 0))
+
+
 @cache
 def recurrent_networks() -> dict[str, Network]:
     """By name: what they count, sum up or squash is said beside them."""
@@ -44,6 +47,10 @@ def recurrent_networks() -> dict[str, Network]:
         "late": rnn([([[1]], [[1]], [0])], [([[0], [1]], [3.5, 0])]),  # GO once the sum of what it saw is 3.5
         "squash": rnn([([[1]], [[1]], [0])], [([[0.5]], [0])], activation="tanh"),
         "gated": gated("gated", lambda slots, x: slots.gru(x, gru)),
+        "wild": rnn([([[1], [-1]], [[1.5, 0], [0, 1.5]], [0, 0])], [([[1, -1]], [0])]),  # grows half as much again
+        "apart": rnn([([[1e6]], [[1e-6]], [0])], [([[1e-6]], [0])]),  # what it sees, and a millionth of the last
+        "hard": rnn([([[1e4]], [[0]], [0])], [one], activation="tanh"),  # the sign, but for less than any float
+        "held": gated("held", lambda slots, x: slots.gru(x, HELD)),  # what it remembered at first, nearly
         "deep": gated("deep", lambda slots, x: slots.lstm(x, lstm)),
     }
 
