@@ -88,9 +88,9 @@ def _weights(
     rng: random.Random, rows: int, columns: int, sizes: Sequence[float] = ()
 ) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     made = np.array([[rng.randint(-4, 4) / 4 for _ in range(columns)] for _ in range(rows)])
-    if not sizes:
-        return made
-    return made * np.array([[rng.choice(sizes) for _ in range(columns)] for _ in range(rows)])
+    if sizes:
+        made *= np.array([[rng.choice(sizes) for _ in range(columns)] for _ in range(rows)])
+    return made
 
 
 def recurrent_loop(rng: random.Random, *, spans: bool, smooth: bool, sizes: Sequence[float] = ()) -> System:

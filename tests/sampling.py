@@ -63,7 +63,7 @@ class Sample:
     @cached_property
     def slack(self) -> float:
         """What rounding can do to a margin, generously."""
-        sizes = [np.abs(v[np.isfinite(v)]).max(initial=0.0) for runs, _ in self.batches for v in _numbers(runs)]
+        sizes = [float(np.abs(v[np.isfinite(v)]).max(initial=0.0)) for runs, _ in self.batches for v in _numbers(runs)]
         return SLACK * (1 + max(sizes))
 
     @cached_property

@@ -131,7 +131,8 @@ def _atoms(system: System, rng: random.Random) -> Callable[[], Expr]:
             runs = simulate(system, RUNS, HORIZON, np.random.default_rng(rng.randrange(10**6)), corners=True)
     except NoInitialState:
         runs = None
-    numbers: list[Expr] = [variable.var for variable in system.state if variable.sort.is_number] * 2
+    numbers: list[Expr] = [variable.var for variable in system.state if variable.sort.is_number]
+    numbers += numbers
     numbers += [agent.var for agent in system.agents if agent.var.sort.is_number and not agent.var.shape]
     numbers += [body[i] for body in system.lets.values() if body.shape for i in range(body.size)]
 

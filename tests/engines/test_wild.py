@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from benchmarks.never_wrong import Run
 from tests.cases import FALSIFY, SMOOTH_BOUNDS, SMOOTH_FALSIFY, Case
 from tests.engines.test_truth import check_evidence
-from tests.judge import instance
+from tests.judge import Judge, instance
 from vernal.engines.check import ENGINES, ask, parse_formula
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED
+from vernal.logic.formula import Quantifier
+from vernal.logic.normal import quantifiers
+from vernal.logic.task import Task
 from vernal.run.budget import Budget
 
 WILD = """
@@ -98,3 +103,18 @@ def test_no_answer_about_a_random_loop_is_refuted_by_samples(family: str, capsys
     answers = run.columns["auto"].verdicts
     assert answers[HOLDS.value] > 3, "who proves nothing is tested for nothing"
     assert answers[VIOLATED.value] > 10, "who refutes nothing is tested for nothing"
+
+
+def test_the_judge_notices_what_is_wrong() -> None:
+    """Violations called proofs, and margins a little too large: samples find nearly all of them."""
+    caught = []
+    for seed in range(30):
+        question = instance(seed, "recurrent")
+        told = ask(Task(question.system), question.formula, None, "auto", Budget(timeout=0.3))
+        judge = Judge(question)
+        if told.verdict is VIOLATED and Quantifier.SOME not in quantifiers(question.formula):
+            wrong = replace(told, verdict=HOLDS, trace=None, margin=None)
+            caught.append(any(judge.problems({"auto": wrong})))
+            assert told.margin is None or any(judge.problems({"auto": replace(told, margin=1.01 * told.margin - 1e-3)}))
+    assert len(caught) > 5
+    assert sum(caught) >= 0.9 * len(caught)
