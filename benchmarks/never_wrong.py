@@ -45,6 +45,8 @@ SETUPS: dict[str, tuple[str, dict[str, str]]] = {
 }
 MORE: dict[str, tuple[str, dict[str, str]]] = {  # on request
     "smt": ("smt", {}),
+    "input on start": ("milp", {"unroll": "ios"}),
+    "input on demand": ("milp", {"unroll": "iod"}),
     "deepened": ("milp", {"deepen": "yes"}),
     "intervals": ("bounds", {"tighten": "no"}),
     "untightened": ("milp", {"tighten": "no"}),
