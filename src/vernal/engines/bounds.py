@@ -41,17 +41,25 @@ class Effort:
     rounds: int = 8
     most: int = 512  # boxes looked at together; beyond, bounds alone will not do
     patience: int = 3  # rounds in which cutting settles no box, before giving up
+    trial: int = 4  # rounds after which some of the initial set should be settled
+
+    def is_vain(self, number: int, first: int, count: int) -> bool:
+        """Whether so many open boxes after so many rounds show that others had better try."""
+        return number >= self.trial and 4 * count > 3 * (first << number)
 
 
-SMOOTH = Effort(rounds=24, most=4096, patience=9)  # without decisions, narrower boxes are all that anyone can do better
+BENT = Effort(rounds=16, most=2048, patience=5)
+SMOOTH = Effort(rounds=24, most=4096, patience=9, trial=24)  # without decisions, narrower boxes are all there is
 
 
 def effort(system: System) -> Effort:
     """A loop that bends but never branches is for this engine: its bounds see correlations through all steps."""
     step = system.step
     moves = [*step.next_state, *step.next_memory]
+    if bent_node(moves) is None:
+        return Effort()
     branches = any(isinstance(node, Argmax | If | Switch | Floor | Sign) for node in order(moves))
-    return Effort() if branches or bent_node(moves) is None else SMOOTH
+    return BENT if branches else SMOOTH
 
 
 @dataclass
@@ -61,6 +69,7 @@ class Tally:
     proven: int = 0
     empty: int = 0
     open: list[Box] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)  # of the levels that leave them open
     margin: float = np.inf
     exact: bool = True
     left_ranges: dict[str, int] = field(default_factory=dict)
@@ -105,8 +114,12 @@ class Bounds:
                 if not tally.open:
                     return self._holds(question, tally, reach)
                 idle = idle + 1 if len(tally.open) == len(levels.boxes) else 0
-                halves = [] if idle == limits.patience else [half for box in tally.open for half in cut.halves(box)]
-                if len(halves) == len(tally.open) or not halves or len(halves) > limits.most:
+                vain = idle == limits.patience or limits.is_vain(number, cut.first, len(tally.open))
+                if vain or 2 * len(tally.open) > limits.most:
+                    break
+                weighed = zip(tally.open, levels.weights(tally.rows), strict=True)
+                halves = [half for box, weights in weighed for half in cut.halves(box, weights)]
+                if len(halves) == len(tally.open):
                     break
                 tally.open = halves
         except Stopped as stop:
@@ -122,7 +135,7 @@ class Bounds:
 
     def _round(self, question: Question, levels: Levels, tally: Tally) -> Result | None:
         """Sort the boxes into proven, empty and open; a refuted one with its evidence ends the search."""
-        still_open: list[Box] = []
+        still_open: list[int] = []
         for index, box in enumerate(levels.boxes):
             answer = levels.evaluate(question.formula, index)
             if levels.is_empty(index):
@@ -133,10 +146,10 @@ class Bounds:
             elif answer is False and (refuted := self._refuted(question, box)) is not None:
                 return refuted
             else:
-                still_open.append(box)
+                still_open.append(index)
         levels.raise_if_stopped()
         tally.note(levels)
-        tally.open = still_open
+        tally.open, tally.rows = [levels.boxes[index] for index in still_open], still_open
         return None
 
     def _refuted(self, question: Question, box: Box) -> Result | None:

@@ -7,7 +7,7 @@ and nothing but narrower starts makes them sharper: there halving is the way, an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from vernal.model.expr import Argmax, Between, Choose, Div, Expr, Mul, Nonlinear, Pow, Var
@@ -55,12 +55,17 @@ def describe(node: Expr) -> str:
     return "a product"
 
 
+Place = tuple[Expr, int]  # a component of a variable
+Weights = Mapping[Place, float]  # how much each has to do with what is open
+NO_WEIGHTS: Weights = {}
+
+
 class Halving:
-    """Which starts are cut between rounds: real components, the widest in proportion first."""
+    """Which starts are cut between rounds: real components, those first that have most to do with what is open."""
 
     def __init__(self, boxes: Sequence[Box], *, bent: bool = False) -> None:
         self.bent, self.first = bent, len(boxes)
-        self.widths: dict[tuple[Expr, int], Fraction] = {}
+        self.widths: dict[Place, Fraction] = {}
         for box in boxes:
             for var, entry in box.ends.items():
                 for component, (low, high) in enumerate(entry):
@@ -90,16 +95,15 @@ class Halving:
         """Whether there are too many boxes to go on, or one so narrow that only a margin of zero keeps it open."""
         if len(boxes) > (MAX_BENT_HALVES if self.bent else MAX_HALVES):
             return True
-        return self.bent and any(max(self._relative(box).values()) < NARROWEST for box in boxes)
+        return self.bent and any(0 < width < NARROWEST for box in boxes for width in self._relative(box).values())
 
-    def _relative(self, box: Box) -> dict[tuple[Expr, int], Fraction]:
+    def _relative(self, box: Box) -> dict[Place, Fraction]:
         """How wide the components still are, as shares of the first widths."""
         return {(v, i): (box.ends[v][i][1] - box.ends[v][i][0]) / width for (v, i), width in self.widths.items()}
 
-    def halves(self, box: Box) -> tuple[Box, ...]:
-        """The box in two, or as it is where nothing is left to cut."""
-        if not self.widths:
+    def halves(self, box: Box, weights: Weights = NO_WEIGHTS) -> tuple[Box, ...]:
+        """The box in two, or as it is where nothing is left to cut; without weights, across the widest in proportion."""
+        relative = {place: width for place, width in self._relative(box).items() if width}
+        if not relative:
             return (box,)
-        relative = self._relative(box)
-        place = max(relative, key=relative.__getitem__)
-        return box.halves(*place) if relative[place] else (box,)
+        return box.halves(*max(relative, key=lambda place: (weights.get(place, 0.0), relative[place])))

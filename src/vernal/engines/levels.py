@@ -9,6 +9,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from vernal.engines.halving import Weights
+from vernal.engines.influence import open_shares
 from vernal.errors import Stopped
 from vernal.interpret.abstract import Finite, Range, Truth, Value
 from vernal.interpret.affine import Forms
@@ -168,6 +170,12 @@ class Levels:
         if isinstance(node, Const):
             return float_below(node.value)
         return float(np.asarray(self._linear.range(node).lower)[index])
+
+    def weights(self, indices: Sequence[int]) -> list[Weights]:
+        """How much the components of these boxes have to do with what is open, one table for each box."""
+        shares = open_shares(self._linear, np.array(indices, dtype=np.intp))
+        names = {place: column for column, place in enumerate(self._linear.inputs.names)}
+        return [{place: float(row[column]) for place, column in names.items()} for row in shares]
 
     def range_exits(self) -> Mapping[str, int]:
         """For each variable whose declared range may be left within the horizon: the first step at which it may."""

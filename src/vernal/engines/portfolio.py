@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import inf
 
 from vernal.engines.base import Engine, Question, unknown
-from vernal.engines.bounds import Bounds
+from vernal.engines.bounds import Bounds, Effort, effort
 from vernal.engines.falsify import Falsify
 from vernal.engines.paths import Paths
 from vernal.errors import Stopped
@@ -14,6 +14,7 @@ from vernal.evidence.result import UNKNOWN, Result
 from vernal.run.budget import Budget
 
 BRIEF = 2.0  # seconds for a proof by bounds before all paths are tried: over a long horizon bounds take long to fail
+BENT = 20.0  # the same for a nonlinear loop, where pieces are no more exact than boxes
 
 
 class Portfolio:
@@ -25,7 +26,7 @@ class Portfolio:
         answers: list[Result] = []
         stages: list[tuple[Engine, float, float]] = [
             (Falsify(generations=0), 0.2, inf),
-            (Bounds(), 0.4, BRIEF),
+            (Bounds(), 0.4, BRIEF if effort(question.system) == Effort() else BENT),
             (Paths(), 0.8, inf),
             (Bounds(), 0.5, inf),
             (Falsify(), 1.0, inf),

@@ -19,6 +19,7 @@ from vernal.engines.base import Question
 from vernal.engines.batches import Floats, Indices, Pairs, Pieces
 from vernal.engines.decide import Layout, Mask, mask_of
 from vernal.engines.explore import Branch, Explorer, Key, NotExplorable, Outcome
+from vernal.engines.influence import steepness
 from vernal.engines.moves import affine_map
 from vernal.engines.regions import (
     Regions,
@@ -38,7 +39,7 @@ from vernal.interpret.linear import Linear
 from vernal.interpret.rounding import float_above, float_below
 from vernal.logic.formula import Formula
 from vernal.model import build
-from vernal.model.expr import Argmax, Compare, Expr
+from vernal.model.expr import Compare, Expr
 from vernal.reduce.initial import Box
 from vernal.run.budget import Budget
 
@@ -247,7 +248,7 @@ class Tubes(Explorer):
         wide &= (self._resolution > 0) & (low < 0.5 * low + 0.5 * high) & (0.5 * low + 0.5 * high < high)
         if not wide.any():
             return np.zeros(len(work), dtype=np.intp), wide.any(axis=1)
-        influence = np.where(wide, (_steepness(decision, linear, mask, low.shape[1]) + 1e-300) * (high - low), 0.0)
+        influence = np.where(wide, (steepness(decision, linear, mask)[:, : low.shape[1]] + 1e-300) * (high - low), 0.0)
         return np.argmax(influence, axis=1), wide.any(axis=1)
 
     # What became of regions
@@ -304,24 +305,3 @@ class Tubes(Explorer):
         if self.spread is None and self.ends is not None:
             self.spread = self.ends[1] - self.ends[0]
         self.tube = {place: gathered(together(parts), self._resolution)[0] for place, parts in found.items()}
-
-
-def _steepness(decision: Expr, linear: Linear, mask: Mask, size: int) -> Floats:
-    """How fast what a decision compares changes with each component."""
-    match decision:
-        case Argmax(args=(scores,)):
-            A = _slopes(linear, scores, size, len(mask))
-            steep: Floats = np.ptp(
-                np.where(mask[..., None], A, A[np.arange(len(A)), mask.argmax(axis=1)][:, None]), axis=1
-            )
-            return steep
-        case Compare(args=(left, right)) if left.sort.is_number:
-            return np.abs(_slopes(linear, build.sub(left, right), size, len(mask)))[:, 0]
-    return np.ones((len(mask), size))
-
-
-def _slopes(linear: Linear, node: Expr, size: int, batch: int) -> Floats:
-    """The middle of the slopes of a number's linear bounds: (batch, components of it, components of the state)."""
-    form = linear.form(node)
-    A = 0.5 * form.lower_coefficients[..., :size] + 0.5 * form.upper_coefficients[..., :size]
-    return np.broadcast_to(A, (batch, *A.shape[1:]))

@@ -146,6 +146,17 @@ class Linear:
         names = tuple(self.inputs.names)
         return LinearBounds(names, A[:, :n], c[:, :n], -A[:, n:], -c[:, n:], own.lower, own.upper)
 
+    def slopes(self, node: Expr, index: Array | None = None) -> Array:
+        """The middle of the slopes of a number's linear bounds, for the boxes of the index or all of them."""
+        self.need(node)
+        with np.errstate(all="ignore"):
+            L, zero = self._seed_all(node)
+            if index is not None:
+                L, zero = L[index], zero[index]
+            done = self.substitute({node: L}, zero, index)
+            A = self._join([self._input_rows(rows) for rows, _ in done])
+        return 0.5 * (A[:, : node.size] - A[:, node.size :])
+
     def _usable(self, A: Array, c: Array) -> tuple[Array, Array]:
         """Rows without nan: where a bound is infinite its coefficients are 0."""
         good = self.backend.xp.isfinite(c) & self.backend.xp.isfinite(A).all(-1)
