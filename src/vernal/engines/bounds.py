@@ -41,11 +41,11 @@ class Effort:
     rounds: int = 8
     most: int = 512  # boxes looked at together; beyond, bounds alone will not do
     patience: int = 3  # rounds in which cutting settles no box, before giving up
-    trial: int = 4  # rounds after which some of the initial set should be settled
+    trial: int = 7  # rounds after which half of the initial set should be settled
 
     def is_vain(self, number: int, first: int, count: int) -> bool:
         """Whether so many open boxes after so many rounds show that others had better try."""
-        return number >= self.trial and 4 * count > 3 * (first << number)
+        return number >= self.trial and 2 * count > first << number
 
 
 BENT = Effort(rounds=16, most=2048, patience=5)
@@ -117,8 +117,7 @@ class Bounds:
                 vain = idle == limits.patience or limits.is_vain(number, cut.first, len(tally.open))
                 if vain or 2 * len(tally.open) > limits.most:
                     break
-                weighed = zip(tally.open, levels.weights(tally.rows), strict=True)
-                halves = [half for box, weights in weighed for half in cut.halves(box, weights)]
+                halves = cut.parts(tally.open, levels.weights(tally.rows))
                 if len(halves) == len(tally.open):
                     break
                 tally.open = halves

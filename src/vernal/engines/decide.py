@@ -188,6 +188,12 @@ def least(value: Expr, layout: Layout, pieces: Pieces, known: float, check: Chec
     return known
 
 
+def lowest(value: Expr, layout: Layout, pieces: Pieces) -> Floats:
+    """The lower bound of a number on each piece, with its correlations."""
+    low = layout.linear(pieces).range(value).lower
+    return np.broadcast_to(np.where(np.isnan(low), -np.inf, low), (len(pieces),))
+
+
 def highest(value: Expr, layout: Layout, pieces: Pieces) -> Floats:
     """The upper bound of a number on each piece."""
     linear = Linear(layout.box(*pieces.ranges()))
@@ -199,16 +205,18 @@ def highest(value: Expr, layout: Layout, pieces: Pieces) -> Floats:
 
 
 def decide(
-    decision: Expr, layout: Layout, pieces: Pieces, widths: Floats, most: int, check: Check
+    decision: Expr, layout: Layout, pieces: Pieces, widths: Floats, most: int, check: Check, few: int = FEW
 ) -> list[tuple[int, Pieces]]:
     """Which pieces can come out how: cut until each goes one way, or is too narrow to cut and goes several."""
-    if len(pieces) <= FEW:
+    if len(pieces) <= few:
         mask = mask_of(layout.linear(pieces), decision)
         code = np.where(mask.sum(axis=1) == 1, mask.argmax(axis=1), -1)
         mask = mask[code < 0]
     else:
         code, mask = possible(decision, layout, pieces, check)
-    cut, mask = _divided(decision, layout, pieces.rows(code < 0), mask, widths, most, check)
+    cut = pieces.rows(code < 0)
+    if most or len(pieces) > few:
+        cut, mask = _divided(decision, layout, cut, mask, widths, most, check)
     found = []
     for index in range(mask.shape[1]):
         single = code == index

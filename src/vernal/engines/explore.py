@@ -17,18 +17,19 @@ import numpy as np
 
 from vernal.engines.base import Question
 from vernal.engines.batches import Floats, Indices, Pieces, join, merge
-from vernal.engines.decide import MAX_PARTS, Layout, Mask, decide, highest, least, outcomes
+from vernal.engines.claims import claim_of
+from vernal.engines.decide import FEW, MAX_PARTS, Layout, Mask, decide, highest, least, lowest, outcomes
 from vernal.engines.halving import Halving, bent_node
 from vernal.engines.moves import affine_step, bounded_step
 from vernal.engines.record import SILENT, Recorder
+from vernal.engines.rounds import Round
 from vernal.engines.samples import Conditions, likely
 from vernal.engines.trails import Taken, Trails
 from vernal.errors import Stopped, VernalError
 from vernal.evidence.trace import Trace
 from vernal.interpret.rounding import float_above, float_below
-from vernal.logic.formula import Always, And, Atom, Formula, Implies, Next, Not, Or
-from vernal.logic.margin import atom_margin
-from vernal.logic.normal import Logic, atoms, classify, fold
+from vernal.logic.formula import Formula
+from vernal.logic.normal import atoms
 from vernal.logic.progress import FALSE, TRUE, Obligation, Obligations
 from vernal.model import build
 from vernal.model.expr import Argmax, Between, Choose, Const, Expr
@@ -38,6 +39,8 @@ from vernal.model.sorts import INT, REAL
 from vernal.reduce.initial import Box, Ends
 from vernal.run.budget import Budget
 
+MANY = 512  # pieces of a nonlinear loop that are not worth gathering: hulls of their memories decide nothing
+SCATTERED = 256  # pieces of one box: from here on it is better cut, twice as many in every round
 MAX_OPEN = 200  # sets left to exact arithmetic
 MAX_SAMPLED = 256  # suspicious pieces of a batch that are looked at by points
 MAX_TRIES = 3  # exact replays in one piece
@@ -84,6 +87,7 @@ class Explorer:
         self.specialise = self.step.once(specialiser)
         self.bent = bent_node([*self.step.next_state, *self.step.next_memory])
         self.draws = any(isinstance(node, Between) for node in self.step.names)
+        self.most = SCATTERED
         self.walks: int | None = None  # how many suspicions may still be replayed in this round
         self._begin(boxes, MAX_PARTS)
 
@@ -91,6 +95,7 @@ class Explorer:
         """Start, or start again, from these boxes; a piece may be cut into so many parts for a decision."""
         self.parts = parts
         self.trails = Trails(self.question, boxes)
+        self.round = Round(self.trails, len(boxes))
         self.frontier: dict[Key, list[Pieces]] = {}
         self.after: dict[Key, list[Pieces]] = {}
         self.widths = np.zeros(0)
@@ -144,10 +149,12 @@ class Explorer:
             for number in range(1, coarse.rounds + 1):
                 self.walks = coarse.walks
                 self._begin(boxes, 0)
+                self.most = SCATTERED << number
                 self._levels(horizon)
                 if self.outcome.trace is not None or not self.outcome.open:
                     return self.outcome
-                boxes = [half for box in self.outcome.open for half in coarse.halves(box)]
+                few = FEW if self.bent is not None else 1
+                boxes = coarse.parts(self.outcome.open, self.round.weights(), few)
                 self._count("refined", len(boxes))
                 if coarse.is_vain(number, len(boxes)):
                     boxes = self.boxes  # most likely all of it is open at margin zero
@@ -165,7 +172,7 @@ class Explorer:
             total = 0
             for key, batches in list(self.frontier.items()):
                 self.budget.check()
-                pieces = self._merged(batches)
+                pieces = self._pursued(self._merged(batches))
                 total += len(pieces)
                 self.record.position(t, key.discrete, pieces)
                 self.budget.progress(f"paths: step {t} of {horizon}, {total:,} pieces", t / (horizon + 1))
@@ -177,15 +184,25 @@ class Explorer:
             self.frontier = self.after
             if not self.outcome.open:  # boxes that an earlier round has closed are closed for good
                 self.outcome.passed = max(self.outcome.passed, t)
+        self.outcome.margin = min(self.outcome.margin, self.round.margin())
         return self.outcome
 
     def _merged(self, batches: Sequence[Pieces]) -> Pieces:
         pieces, pairs = merge(join(batches), unite=self.bent is None)
         if pairs is not None:
             self.trails.merged(pairs)
+            self.round.merged(pairs)
             self.record.merged(pairs)
         if len(pieces) > MAX_PIECES:
             raise Stopped(f"more than {MAX_PIECES:,} distinct sets at one step")
+        return pieces
+
+    def _pursued(self, pieces: Pieces) -> Pieces:
+        """Without the pieces of boxes that are looked at again anyway: no bound gets sharper on the way."""
+        if self.parts or self.bent is None:
+            return pieces
+        pieces = self.round.pursued(pieces, self.most)
+        self.outcome.open = self.round.open_boxes()
         return pieces
 
     def _count(self, name: str, number: int) -> None:
@@ -197,10 +214,15 @@ class Explorer:
             self.outcome.margin = -np.inf
             return
         margin, first, last = self.claim
-        if first <= t <= last and np.isfinite(self.outcome.margin) | (self.outcome.margin > 0):
-            (value,) = self.specialise([self.step.resolve(margin)], self._discrete(key.discrete))
-            layout = self._layout(key.discrete)
-            self.outcome.margin = least(value, layout, pieces, self.outcome.margin, self.budget.check)
+        if not first <= t <= last:
+            return
+        (value,) = self.specialise([self.step.resolve(margin)], self._discrete(key.discrete))
+        layout = self._layout(key.discrete)
+        if self.bent is not None or (len(self.trails.boxes) > 1 and len(pieces) <= MANY):
+            self.round.keeps(pieces, lowest(value, layout, pieces))
+        else:
+            known = float(self.round.margins.min())
+            self.round.margins[:] = least(value, layout, pieces, known, self.budget.check)
 
     # One position
 
@@ -279,7 +301,11 @@ class Explorer:
     def _decided(self, decision: Expr, layout: Layout, pieces: Pieces) -> Sequence[tuple[int, Pieces]]:
         """Which pieces can come out how, cut where they can come out in several ways."""
         self._count("decided", len(pieces))
-        return decide(decision, layout, pieces, self.widths, self.parts, self.budget.check)
+        few = MANY if self.bent is not None else FEW
+        found = decide(decision, layout, pieces, self.widths, self.parts, self.budget.check, few)
+        if not self.parts:
+            self.round.weigh(decision, layout, found, len(pieces))
+        return found
 
     def _discrete(self, state: State) -> dict[Expr, Expr]:
         pairs = zip(self.step.inputs, state, strict=True)
@@ -298,8 +324,7 @@ class Explorer:
             self.outcome.trace = self._walked(branch, row, points)
             if self.outcome.trace is not None:
                 return
-        for row in rows.tolist():
-            self._leave_open(int(pieces.trail[row]), pieces.lower[row], pieces.upper[row])
+        self._leave_open(pieces.rows(rows))
 
     def _walked(self, branch: Branch, row: int, points: Floats) -> Trace | None:
         """An exact path through one of the points of a piece on which the formula is false."""
@@ -313,14 +338,19 @@ class Explorer:
                 return trace
         return None
 
-    def _leave_open(self, trail: int, lower: Floats, upper: Floats) -> None:
-        for box in self.trails.box_of(trail, lower, upper):
-            ends = tuple(box.ends.values())
-            if ends not in self.left:
-                self.left.add(ends)
-                self.outcome.open.append(box)
-        if self.parts and len(self.outcome.open) > MAX_OPEN:
-            raise NotExplorable("too many sets are left open at margin zero")
+    def _leave_open(self, pieces: Pieces) -> None:
+        if not self.parts:
+            self.round.leave_open(pieces.trail)
+            self.outcome.open = self.round.open_boxes()
+            return
+        for trail, lower, upper in zip(pieces.trail.tolist(), pieces.lower, pieces.upper, strict=True):
+            for box in self.trails.box_of(trail, lower, upper):
+                ends = tuple(box.ends.values())
+                if ends not in self.left:
+                    self.left.add(ends)
+                    self.outcome.open.append(box)
+            if len(self.outcome.open) > MAX_OPEN:
+                raise NotExplorable("too many sets are left open at margin zero")
 
     def _worst_first(self, branch: Branch) -> Indices:
         """The rows of suspects, those first on which the claim fails by most."""
@@ -335,7 +365,8 @@ class Explorer:
         """Every decision is taken: the next state is affine, or bounded by forms, and its discrete part is constant."""
         rows = branch.pieces
         discrete, numbers = self._next_values(following)
-        moved = affine_step(layout, rows, numbers) or bounded_step(layout, rows, numbers)
+        moved = None if bent_node(numbers) is not None else affine_step(layout, rows, numbers)
+        moved = moved or bounded_step(layout, rows, numbers)
         finite = np.isfinite(moved.c + moved.error).all(axis=1) & np.isfinite(moved.A).all(axis=(1, 2))
         bounded: Mask = np.asarray(finite)
         if not bounded.all():
@@ -361,8 +392,7 @@ class Explorer:
         """Values without a bound, or undefined ones: perhaps not from narrower starts."""
         if self.parts or self.bent is None:
             raise NotExplorable("values without a bound, or undefined ones")
-        for trail, lower, upper in zip(pieces.trail.tolist(), pieces.lower, pieces.upper, strict=True):
-            self._leave_open(trail, lower, upper)
+        self._leave_open(pieces)
 
     def _remember_widths(self, pieces: Pieces) -> None:
         known = len(self.widths)
@@ -385,32 +415,6 @@ class Branch:
 
 class NotExplorable(VernalError):
     """This front end cannot go on; the message says why."""
-
-
-def claim_of(path: Formula) -> tuple[Expr, int, int] | None:
-    """A claim about single positions, as a margin and the first and last position it is made of; else None."""
-    match path:
-        case Always(arg=arg, bound=bound) if classify(arg) is Logic.STATE and bound.upper is not None:
-            return atom_margin(fold(arg, _expression)), int(bound.lower), int(bound.upper)
-        case Next(arg=arg, count=count) if classify(arg) is Logic.STATE:
-            return atom_margin(fold(arg, _expression)), count, count
-    return None
-
-
-def _expression(node: Formula, args: tuple[Expr, ...]) -> Expr:
-    """A Boolean formula as one expression."""
-    match node:
-        case Atom(expr):
-            return expr
-        case Not():
-            return build.negate(args[0])
-        case And():
-            return build.conj(*args)
-        case Or():
-            return build.disj(*args)
-        case Implies():
-            return build.implies(*args)
-    return build.compare("==", *args)
 
 
 def _truth(node: Expr) -> bool:

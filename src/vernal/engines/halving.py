@@ -101,9 +101,20 @@ class Halving:
         """How wide the components still are, as shares of the first widths."""
         return {(v, i): (box.ends[v][i][1] - box.ends[v][i][0]) / width for (v, i), width in self.widths.items()}
 
-    def halves(self, box: Box, weights: Weights = NO_WEIGHTS) -> tuple[Box, ...]:
-        """The box in two, or as it is where nothing is left to cut; without weights, across the widest in proportion."""
+    def parts(self, boxes: Sequence[Box], weights: Sequence[Weights], few: int = 1) -> list[Box]:
+        """Both halves of every box, and their halves as long as they are few: those cost hardly more to look at."""
+        work = list(zip(boxes, weights, strict=True))
+        while True:
+            cut = [half for box, known in work for half in self.halves(box, known)]
+            if len(cut) == len(work) or 2 * len(cut) > few:
+                return [box for box, _ in cut]
+            work = cut
+
+    def halves(self, box: Box, weights: Weights = NO_WEIGHTS) -> tuple[tuple[Box, Weights], ...]:
+        """The box in two, or as it is where nothing is left to cut; of equal weights the widest in proportion is."""
         relative = {place: width for place, width in self._relative(box).items() if width}
         if not relative:
-            return (box,)
-        return box.halves(*max(relative, key=lambda place: (weights.get(place, 0.0), relative[place])))
+            return ((box, weights),)
+        place = max(relative, key=lambda place: (weights.get(place, 0.0), relative[place]))
+        after = {**weights, place: 0.5 * weights.get(place, 0.0)}
+        return tuple((half, after) for half in box.halves(*place))

@@ -55,5 +55,6 @@ def steepness(decision: Expr, linear: Linear, mask: Mask, rows: Indices | None =
             steep: Floats = np.ptp(np.where(mask[..., None], A, first), axis=1)
             return steep
         case Compare(args=(left, right)) if left.sort.is_number:
-            return np.abs(linear.slopes(build.sub(left, right), rows))[:, 0]
+            slopes: Floats = linear.slopes(build.sub(left, right), rows)[:, 0]
+            return np.abs(slopes)
     return np.ones((len(mask), linear.inputs.count))

@@ -33,6 +33,7 @@ class Trails:
         self._chunks: list[tuple[Indices, Taken, tuple[str, ...]]] = []
         self._starts: list[int] = []
         self._size = 0
+        self._from = np.zeros(1024, dtype=np.intp)  # the initial box of each trail, with room for more
         self._pairs: list[Pairs] = []
         self._merged: dict[int, list[int]] = {}
         self._names = {node.occurrence.serial: name for node, name in question.system.step.names.items()}
@@ -46,12 +47,24 @@ class Trails:
         self._roots.append((box, components))
         return -len(self._roots)
 
+    def parameters(self, box: int) -> list[tuple[Expr, int]]:
+        """The components of a box that are parameters of its pieces, in order."""
+        return next((components for index, components in self._roots if index == box), [])
+
     def extend(self, parents: Indices, taken: Taken, draws: tuple[str, ...]) -> Indices:
         """Trails one step longer."""
         self._starts.append(self._size)
         self._chunks.append((parents, taken, draws))
         self._size += len(parents)
+        if self._size > len(self._from):
+            self._from = np.concatenate([self._from, np.zeros(self._size, dtype=np.intp)])
+        self._from[self._size - len(parents) : self._size] = self.origin(parents)
         return np.arange(self._size - len(parents), self._size)
+
+    def origin(self, trails: Indices) -> Indices:
+        """The numbers of the initial boxes that trails come from; of a merged one, of the trail that was kept."""
+        roots = np.array([box for box, _ in self._roots], dtype=np.intp)
+        return np.where(trails < 0, roots[np.where(trails < 0, -trails - 1, 0)], self._from[np.maximum(trails, 0)])
 
     def merged(self, pairs: Pairs) -> None:
         """Trails that were given up for others."""
