@@ -53,7 +53,7 @@ SMOOTH = Effort(rounds=24, most=4096, patience=9, trial=24)  # without decisions
 
 
 def effort(system: System) -> Effort:
-    """A loop that bends but never branches is for this engine: its bounds see correlations through all steps."""
+    """How long to try: a loop that bends but never branches is for this engine alone."""
     step = system.step
     moves = [*step.next_state, *step.next_memory]
     if bent_node(moves) is None:
@@ -85,10 +85,12 @@ class Bounds:
 
     name = "bounds"
 
-    def __init__(self, tighten: str = "yes") -> None:
+    def __init__(self, tighten: str = "yes", patience: int | None = None) -> None:
+        """Patience, if it is not what suits the system: rounds in which cutting may settle nothing."""
         if tighten not in ("yes", "no"):
             raise InputError(f"there is no tightening {tighten!r}: it is yes (linear bounds) or no (intervals)")
         self.method = Linear if tighten == "yes" else Plain
+        self.patience = patience
 
     def check(self, question: Question, budget: Budget) -> Result:
         classify(question.formula)
@@ -103,6 +105,7 @@ class Bounds:
         cut = Halving(tally.open)
         try:
             idle, limits = 0, effort(question.system)
+            patience = self.patience or limits.patience
             for number in range(limits.rounds):
                 budget.check()
                 budget.progress(f"bounds: {len(tally.open)} boxes, round {number + 1}", number / limits.rounds)
@@ -114,7 +117,7 @@ class Bounds:
                 if not tally.open:
                     return self._holds(question, tally, reach)
                 idle = idle + 1 if len(tally.open) == len(levels.boxes) else 0
-                vain = idle == limits.patience or limits.is_vain(number, cut.first, len(tally.open))
+                vain = idle == patience or limits.is_vain(number, cut.first, len(tally.open))
                 if vain or 2 * len(tally.open) > limits.most:
                     break
                 halves = cut.parts(tally.open, levels.weights(tally.rows))

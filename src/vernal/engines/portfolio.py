@@ -6,15 +6,16 @@ from dataclasses import replace
 from math import inf
 
 from vernal.engines.base import Engine, Question, unknown
-from vernal.engines.bounds import Bounds, Effort, effort
+from vernal.engines.bounds import SMOOTH, Bounds, Effort, effort
 from vernal.engines.falsify import Falsify
 from vernal.engines.paths import Paths
 from vernal.errors import Stopped
 from vernal.evidence.result import UNKNOWN, Result
+from vernal.model.system import System
 from vernal.run.budget import Budget
 
 BRIEF = 2.0  # seconds for a proof by bounds before all paths are tried: over a long horizon bounds take long to fail
-BENT = 20.0  # the same for a nonlinear loop, where pieces are no more exact than boxes
+LONGER = 20.0  # the same for a nonlinear loop, as long as every second round settles something
 
 
 class Portfolio:
@@ -24,15 +25,8 @@ class Portfolio:
 
     def check(self, question: Question, budget: Budget) -> Result:
         answers: list[Result] = []
-        stages: list[tuple[Engine, float, float]] = [
-            (Falsify(generations=0), 0.2, inf),
-            (Bounds(), 0.4, BRIEF if effort(question.system) == Effort() else BENT),
-            (Paths(), 0.8, inf),
-            (Bounds(), 0.5, inf),
-            (Falsify(), 1.0, inf),
-        ]
         ended = False  # whether bounds came to an end without an answer
-        for engine, share, most in stages:
+        for engine, share, most in stages(question.system):
             if budget.left <= 0:
                 break
             if ended and isinstance(engine, Bounds):
@@ -41,9 +35,25 @@ class Portfolio:
             result = _within(engine, question, part)
             if result.verdict is not UNKNOWN:
                 return result
-            ended |= isinstance(engine, Bounds) and part.left > 0
+            ended |= isinstance(engine, Bounds) and engine.patience is None and part.left > 0
             answers.append(result)
         return _combine(answers, question, None if budget.left > 0 else f"timeout after {budget.timeout:g} s")
+
+
+def stages(system: System) -> list[tuple[Engine, float, float]]:
+    """Engines in their order, each with its share of the time that is left and the most it may have.
+
+    Of a nonlinear loop neither boxes nor pieces are exact, and which of them closes it first is not known beforehand:
+    bounds go on as long as cutting helps, and have as much time again after all paths as those had.
+    """
+    limits = effort(system)
+    hurried = None if limits == SMOOTH else 2
+    middle: list[tuple[Engine, float, float]] = (
+        [(Bounds(), 0.4, BRIEF), (Paths(), 0.8, inf), (Bounds(), 0.5, inf)]
+        if limits == Effort()
+        else [(Bounds(patience=hurried), 0.4, LONGER), (Paths(), 0.5, inf), (Bounds(), 0.9, inf)]
+    )
+    return [(Falsify(generations=0), 0.2, inf), *middle, (Falsify(), 1.0, inf)]
 
 
 def _within(engine: Engine, question: Question, budget: Budget) -> Result:

@@ -61,7 +61,7 @@ class Round:
 
     def open_boxes(self) -> list[Box]:
         """The boxes that are to be looked at again."""
-        return [self.trails.boxes[number] for number in np.flatnonzero(self.open)]
+        return [self.trails.boxes[number] for number in np.flatnonzero(self.open).tolist()]
 
     def margin(self) -> float:
         """By how much all boxes that are closed keep the claim, at least."""
