@@ -26,5 +26,10 @@ class Plain(Linear):
         """No bound on sums: whoever asks keeps what intervals say."""
         return self.backend.xp.zeros_like(constants) - np.inf
 
+    def slopes(self, node: Expr, index: Array | None = None) -> Array:
+        """Intervals do not know what depends on what."""
+        groups = self.batch if index is None else len(index)
+        return self.backend.array(np.zeros((groups, node.size, self.inputs.count)))
+
     def _form(self, node: Expr, own: Range) -> Form | None:
         return None
