@@ -48,7 +48,7 @@ class Effort:
         return number >= self.trial and 2 * count > first << number
 
 
-BENT = Effort(rounds=16, most=2048, patience=5)
+BENT = Effort(rounds=40, most=4096, patience=9)
 SMOOTH = Effort(rounds=24, most=4096, patience=9, trial=24)  # without decisions, narrower boxes are all there is
 
 
