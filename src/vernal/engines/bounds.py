@@ -85,12 +85,12 @@ class Bounds:
 
     name = "bounds"
 
-    def __init__(self, tighten: str = "yes", patience: int | None = None) -> None:
-        """Patience, if it is not what suits the system: rounds in which cutting may settle nothing."""
+    def __init__(self, tighten: str = "yes", patience: int | None = None, most: int | None = None) -> None:
+        """Where others wait: rounds in which cutting may settle nothing, and boxes looked at together."""
         if tighten not in ("yes", "no"):
             raise InputError(f"there is no tightening {tighten!r}: it is yes (linear bounds) or no (intervals)")
         self.method = Linear if tighten == "yes" else Plain
-        self.patience = patience
+        self.patience, self.most = patience, most
 
     def check(self, question: Question, budget: Budget) -> Result:
         classify(question.formula)
@@ -105,7 +105,7 @@ class Bounds:
         cut = Halving(tally.open)
         try:
             idle, limits = 0, effort(question.system)
-            patience = self.patience or limits.patience
+            patience, most = self.patience or limits.patience, self.most or limits.most
             for number in range(limits.rounds):
                 budget.check()
                 budget.progress(f"bounds: {len(tally.open)} boxes, round {number + 1}", number / limits.rounds)
@@ -118,7 +118,7 @@ class Bounds:
                     return self._holds(question, tally, reach)
                 idle = idle + 1 if len(tally.open) == len(levels.boxes) else 0
                 vain = idle == patience or limits.is_vain(number, cut.first, len(tally.open))
-                if vain or 2 * len(tally.open) > limits.most:
+                if vain or 2 * len(tally.open) > most:
                     break
                 halves = cut.parts(tally.open, levels.weights(tally.rows))
                 if len(halves) == len(tally.open):

@@ -18,6 +18,9 @@ BRIEF = 2.0  # seconds for a proof by bounds before all paths are tried: over a 
 LONGER = 20.0  # the same for a nonlinear loop, as long as every second round settles something
 
 
+FEW = 128  # boxes of a nonlinear loop, before all paths are tried
+
+
 class Portfolio:
     """One batch of simulations, bounds in a hurry, all paths, bounds with patience, a search that breeds from runs."""
 
@@ -47,11 +50,11 @@ def stages(system: System) -> list[tuple[Engine, float, float]]:
     bounds go on as long as cutting helps, and have as much time again after all paths as those had.
     """
     limits = effort(system)
-    hurried = None if limits == SMOOTH else 2
+    hurried = Bounds() if limits == SMOOTH else Bounds(patience=2, most=FEW)
     middle: list[tuple[Engine, float, float]] = (
         [(Bounds(), 0.4, BRIEF), (Paths(), 0.8, inf), (Bounds(), 0.5, inf)]
         if limits == Effort()
-        else [(Bounds(patience=hurried), 0.4, LONGER), (Paths(), 0.5, inf), (Bounds(), 0.9, inf)]
+        else [(hurried, 0.4, LONGER), (Paths(), 0.5, inf), (Bounds(), 0.9, inf)]
     )
     return [(Falsify(generations=0), 0.2, inf), *middle, (Falsify(), 1.0, inf)]
 
