@@ -16,9 +16,8 @@ from vernal.run.budget import Budget
 
 BRIEF = 2.0  # seconds for a proof by bounds before all paths are tried: over a long horizon bounds take long to fail
 LONGER = 20.0  # the same for a nonlinear loop, as long as every second round settles something
-
-
 FEW = 128  # boxes of a nonlinear loop, before all paths are tried
+INTERVALS = Bounds(tighten="no", patience=1, most=1)  # one look at the whole
 
 
 class Portfolio:
@@ -46,7 +45,8 @@ class Portfolio:
 def stages(system: System) -> list[tuple[Engine, float, float]]:
     """Engines in their order, each with its share of the time that is left and the most it may have.
 
-    Of a nonlinear loop neither boxes nor pieces are exact, and which of them closes it first is not known beforehand:
+    Of a nonlinear loop neither boxes nor pieces are exact. Where a claim has room, plain intervals show it in no time;
+    which of the others closes it first is not known beforehand:
     bounds go on as long as cutting helps, and have as much time again after all paths as those had.
     """
     limits = effort(system)
@@ -54,7 +54,7 @@ def stages(system: System) -> list[tuple[Engine, float, float]]:
     middle: list[tuple[Engine, float, float]] = (
         [(Bounds(), 0.4, BRIEF), (Paths(), 0.8, inf), (Bounds(), 0.5, inf)]
         if limits == Effort()
-        else [(hurried, 0.4, LONGER), (Paths(), 0.5, inf), (Bounds(), 0.9, inf)]
+        else [(INTERVALS, 0.2, inf), (hurried, 0.4, LONGER), (Paths(), 0.5, inf), (Bounds(), 0.9, inf)]
     )
     return [(Falsify(generations=0), 0.2, inf), *middle, (Falsify(), 1.0, inf)]
 
