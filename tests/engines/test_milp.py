@@ -12,6 +12,7 @@ import pytest
 from tests.brute import Brute
 from tests.cases import HALF_OPEN, JUMP, LEAKY, LIGHT, LOGISTIC, PRODUCT, STILL, TWO_COINS, read
 from tests.engines.test_truth import check_evidence
+from tests.judge import instance
 from tests.loops import closed_loop, disturbed_loop, formula
 from tests.test_vcas import RATES, SAFE
 from tests.test_vcas import cell as vcas_cell
@@ -233,6 +234,28 @@ def test_only_infeasible_is_a_proof(status: Status) -> None:
     assert result.verdict is UNKNOWN
     assert result.reason is not None
     assert "so and so" in result.reason
+
+
+def test_infeasible_once_is_not_enough() -> None:
+    """Without an objective, and with room in every row, a solver has to say it again."""
+    fake = Fake([Outcome(Status.INFEASIBLE), Outcome(Status.LIMIT, said="so and so")] * 50)
+    result = asked(STEERED, CLAIM, solver=fake)
+    assert result.verdict is UNKNOWN
+    first, second = fake.asked[:2]
+    assert first.objective.any()
+    assert not second.objective.any()
+    assert (second.row_upper > first.row_upper).all()
+    assert (second.lower <= first.lower).all()
+    assert (second.upper >= first.upper).all()
+    assert (second.lower == first.lower)[first.integer].all()
+
+
+@pytest.mark.parametrize("solver", registry.installed())
+def test_a_program_that_a_solver_called_infeasible(solver: str) -> None:
+    """Thin enclosures of a tanh: SCIP 10 does not see the point that violates this claim by 1e-4."""
+    question = instance(892, "recurrent")
+    result = Milp(solver=solver).check(Question(question.system, question.formula), Budget(timeout=30))
+    assert result.verdict is not HOLDS
 
 
 def test_the_time_left_is_passed_on() -> None:

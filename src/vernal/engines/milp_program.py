@@ -124,6 +124,27 @@ def program(sheet: Sheet, *, fixed: Floats | None = None) -> Milp:
     )
 
 
+def eased(problem: Milp) -> Milp:
+    """The program with every row and bound wider by the scaled tolerance, and nothing to optimise.
+
+    A solver that stumbles over thin sets and large weights has been seen to call a program infeasible that has points.
+    """
+    size = np.ones(problem.rows)
+    np.maximum.at(size, np.repeat(np.arange(problem.rows), np.diff(problem.starts)), np.abs(problem.values))
+    size = TOLERANCE * np.maximum(size, np.abs(np.where(np.isfinite(problem.row_upper), problem.row_upper, 0.0)))
+    low, high = (
+        np.where(problem.integer | np.isinf(end), 0.0, TOLERANCE * np.maximum(1.0, np.abs(end)))
+        for end in (problem.lower, problem.upper)
+    )
+    return replace(
+        problem,
+        lower=problem.lower - low,
+        upper=problem.upper + high,
+        objective=np.zeros(problem.columns),
+        row_upper=problem.row_upper + size,
+    )
+
+
 @dataclass(frozen=True)
 class Asking(ABC):
     """What all programs of a question share, whoever solves them."""
@@ -191,17 +212,21 @@ class Solving(Asking):
             return Answer(End.UNSUITABLE, reason=refusal.reason), None
         if encoder.sheet.infeasible:
             return Answer(End.EXCLUDED), None
-        outcome = self._solve(program(encoder.sheet))
-        if outcome.status is Status.INFEASIBLE:
-            return Answer(End.INFEASIBLE), None
+        problem = program(encoder.sheet)
+        outcome = self._solve(problem)
+        if outcome.status is Status.INFEASIBLE:  # believed if it is so with room to spare, whatever is optimised
+            outcome = self._solve(eased(problem), again=True)
+            if outcome.status is Status.INFEASIBLE:
+                return Answer(End.INFEASIBLE), None
         if outcome.point is None:
             self.budget.check()
             return Answer(End.DOUBT, reason=f"the solver {self.solver.name} ended with: {outcome.said}"), None
         return self._lift(Found(self.system, encoder, case), outcome.point), outcome.point
 
-    def _solve(self, problem: Milp) -> Outcome:
+    def _solve(self, problem: Milp, *, again: bool = False) -> Outcome:
         self.budget.check()
-        self.tally.count(problem)
+        if not again:
+            self.tally.count(problem)
         with self.tally.timed():
             return self.solver.solve(problem, self.budget.left, ENOUGH, self.budget.check)
 

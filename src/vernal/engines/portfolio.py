@@ -50,13 +50,19 @@ def stages(system: System) -> list[tuple[Engine, float, float]]:
     bounds go on as long as cutting helps, and have as much time again after all paths as those had.
     """
     limits = effort(system)
+    glance: tuple[Engine, float, float] = (Falsify(generations=0), 0.2, inf)
+    last: tuple[Engine, float, float] = (Falsify(), 1.0, inf)
+    if limits == Effort():
+        return [glance, (Bounds(), 0.4, BRIEF), (Paths(), 0.8, inf), (Bounds(), 0.5, inf), last]
     hurried = Bounds() if limits == SMOOTH else Bounds(patience=2, most=FEW)
-    middle: list[tuple[Engine, float, float]] = (
-        [(Bounds(), 0.4, BRIEF), (Paths(), 0.8, inf), (Bounds(), 0.5, inf)]
-        if limits == Effort()
-        else [(INTERVALS, 0.2, inf), (hurried, 0.4, LONGER), (Paths(), 0.5, inf), (Bounds(), 0.9, inf)]
-    )
-    return [(Falsify(generations=0), 0.2, inf), *middle, (Falsify(), 1.0, inf)]
+    return [
+        (INTERVALS, 0.2, inf),
+        glance,
+        (hurried, 0.4, LONGER),
+        (Paths(), 0.5, inf),
+        (Bounds(), 0.9, inf),
+        last,
+    ]
 
 
 def _within(engine: Engine, question: Question, budget: Budget) -> Result:
