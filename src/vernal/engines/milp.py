@@ -17,6 +17,7 @@ is in between is asked case by case, with exact forms at margin zero; what is st
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -70,16 +71,16 @@ REFINED = 256  # cases into which a monolithic program in doubt is split
 UNSUPPORTED = "not supported by this engine"
 
 
-class Refuter:
+class Refuter(ABC):
     """Bounded claims about paths, decided by asking for a path that refutes them; whom to ask, engines say."""
 
     name: str
     encoding: str
     deepen: bool = False
 
+    @abstractmethod
     def asking(self, unrolling: Unrolling, system: System, goal: Formula, steps: int, budget: Budget) -> Asking:
         """Whom the question is put to."""
-        raise NotImplementedError
 
     def unrolling(self, system: System) -> Unrolling:
         return Unrolling(system.step)
