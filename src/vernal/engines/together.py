@@ -35,7 +35,7 @@ class Sieve(Explorer):
         self.suspicious: set[int] = set()
         self._begin(self.boxes, 0)
         self._levels(horizon)
-        return self.suspicious
+        return self.suspicious | set(np.flatnonzero(self.round.open).tolist())  # also those given up as too many pieces
 
     def _suspect(self, layout: Layout, branch: Branch) -> None:
         for trail in branch.pieces.trail.tolist():
