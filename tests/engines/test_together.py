@@ -11,7 +11,7 @@ from vernal.engines.base import Question
 from vernal.engines.paths import Paths
 from vernal.engines.together import check_together
 from vernal.errors import Stopped
-from vernal.evidence.result import HOLDS, VIOLATED
+from vernal.evidence.result import HOLDS, VIOLATED, Result
 from vernal.logic.formula import Always, Atom, Bound, Formula
 from vernal.model import build
 from vernal.model.system import Init, OneOf, Span, System
@@ -64,3 +64,28 @@ def test_nothing_is_lost_where_the_common_exploration_stops(monkeypatch: pytest.
     monkeypatch.setattr(together.Sieve, "sift", stopped)
     found = check_together(walker(), starts((0, 1), (9, 9)), below(10, 1), Paths(), Budget())
     assert [result.verdict for result in found] == [HOLDS, VIOLATED]
+
+
+def test_a_box_that_is_given_up_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A round may leave a box open without a suspicion, because it has too many pieces."""
+    from vernal.engines.rounds import Round
+    from vernal.engines.together import Sieve
+
+    seen = Sieve._levels
+
+    def gives_up(self: Sieve, horizon: int) -> object:
+        outcome = seen(self, horizon)
+        assert isinstance(self.round, Round)
+        self.round.open[:] = True
+        return outcome
+
+    monkeypatch.setattr(Sieve, "_levels", gives_up)
+    asked: list[Question] = []
+
+    class Asked(Paths):
+        def check(self, question: Question, budget: Budget) -> Result:
+            asked.append(question)
+            return super().check(question, budget)
+
+    check_together(walker(), starts((0, 1), (5, 6)), below(10, 3), Asked(), Budget())
+    assert len(asked) == 2
