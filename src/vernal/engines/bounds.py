@@ -41,15 +41,16 @@ class Effort:
     rounds: int = 8
     most: int = 512  # boxes looked at together; beyond, bounds alone will not do
     patience: int = 3  # rounds in which cutting settles no box, before giving up
-    trial: int = 7  # rounds after which half of the initial set should be settled
+    trial: int = 7  # cuts after which half of the initial set should be settled
+    few: int = 1  # boxes that cost hardly more to look at than one, so that they are cut at once
 
-    def is_vain(self, number: int, first: int, count: int) -> bool:
-        """Whether so many open boxes after so many rounds show that others had better try."""
-        return number >= self.trial and 2 * count > first << number
+    def is_vain(self, cuts: int, first: int, count: int) -> bool:
+        """Whether so many open boxes, each cut so many times, show that others had better try."""
+        return cuts >= self.trial and 2 * count > first << cuts
 
 
-BENT = Effort(rounds=40, most=4096, patience=9)
-SMOOTH = Effort(rounds=24, most=4096, patience=9, trial=24)  # without decisions, narrower boxes are all there is
+BENT = Effort(rounds=40, most=4096, patience=9, few=8)
+SMOOTH = Effort(rounds=24, most=4096, patience=9, trial=24, few=8)  # without decisions, narrower boxes are all there is
 
 
 def effort(system: System) -> Effort:
@@ -104,7 +105,7 @@ class Bounds:
         first: Levels | None = None
         cut = Halving(tally.open)
         try:
-            idle, limits = 0, effort(question.system)
+            idle, cuts, limits = 0, 0, effort(question.system)
             patience, most = self.patience or limits.patience, self.most or limits.most
             for number in range(limits.rounds):
                 budget.check()
@@ -117,12 +118,13 @@ class Bounds:
                 if not tally.open:
                     return self._holds(question, tally, reach)
                 idle = idle + 1 if len(tally.open) == len(levels.boxes) else 0
-                vain = idle == patience or limits.is_vain(number, cut.first, len(tally.open))
+                vain = idle == patience or limits.is_vain(cuts, cut.first, len(tally.open))
                 if vain or 2 * len(tally.open) > most:
                     break
-                halves = cut.parts(tally.open, levels.weights(tally.rows))
+                halves = cut.parts(tally.open, levels.weights(tally.rows), limits.few)
                 if len(halves) == len(tally.open):
                     break
+                cuts += (len(halves) // len(tally.open)).bit_length() - 1
                 tally.open = halves
         except Stopped as stop:
             reason = stop.reason

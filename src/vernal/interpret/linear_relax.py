@@ -9,7 +9,7 @@ u |row| |slope| max|argument|, so it is a widening of the offset per unit of the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -35,13 +35,17 @@ class Plane:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Relaxation:
-    """Planes below and above a node, over its arguments; `exact` if they differ by rounding only, in every box."""
+    """Planes below and above a node, over its arguments; `exact` if they differ by rounding only, in every box.
+
+    A multiple has one plane with the same `doubt` on both sides, which takes half the work.
+    """
 
     args: tuple[Expr, ...]
     lower: Plane
     upper: Plane
     exact: bool = False
     finite: bool = True
+    doubt: Array | None = None
 
 
 def relax(
@@ -170,7 +174,9 @@ def scaled(backend: Backend, node: Expr, own: Range, arg: Expr, x: Range, factor
     doubt = (factor.upper - factor.lower) * backend.magnitude(x.lower, x.upper) * (1.0 + 1e-12)
     doubt = backend.where(factor.upper == factor.lower, 0.0, doubt + TINY)
     slopes = (factor.lower,)
-    return relax(backend, node, own, [arg], [x], Plane(slopes, -doubt), Plane(slopes, doubt), exact=True)
+    both = relax(backend, node, own, [arg], [x], Plane(slopes, -doubt), Plane(slopes, doubt), exact=True)
+    settled = both.lower.slopes is slopes and both.upper.slopes is slopes  # nowhere the interval bound instead
+    return replace(both, doubt=both.upper.offset) if settled else both
 
 
 def planes(backend: Backend, x: Range, y: Range) -> tuple[Plane, Plane]:

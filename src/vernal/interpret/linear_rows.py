@@ -207,6 +207,10 @@ class Rows:
             for arg, slope in zip(rule.args, rule.lower.slopes, strict=True):
                 self.spread(arg, L * self.take(slope)[:, None, :])
             return
+        if rule.doubt is not None:
+            self.lose(self.backend.dot(abs(L), self.take(rule.doubt)[:, None, :]))
+            self.spread(rule.args[0], L * self.take(rule.lower.slopes[0])[:, None, :])
+            return
         above = self.backend.positive(L)
         below = L - above
         self._offset(rule.lower, above, rule.finite)

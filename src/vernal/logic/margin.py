@@ -29,6 +29,7 @@ from vernal.logic.formula import (
     Weak,
 )
 from vernal.logic.normal import classify, fold, horizon, steps, strip_quantifiers
+from vernal.logic.spans import Span, covers, spans
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr
@@ -89,20 +90,26 @@ def margins(formula: Formula, margin: Callable[[Expr, int], Margins], length: in
     path = strip_quantifiers(formula)
     reach = horizon(path)
     count = length if reach is None else min(length, reach + 1)
+    looks = spans(path)
 
     def rule(node: Formula, args: tuple[Margins, ...]) -> Margins:
-        rows = _atom_rows(node.expr, margin, count) if isinstance(node, Atom) else _quantity(node, args)
-        return np.broadcast_to(rows, (count, rows.shape[1]))
+        found = _atom_rows(node, margin, count, looks[id(node)]) if isinstance(node, Atom) else _quantity(node, args)
+        return np.broadcast_to(found, (count, found.shape[1]))
 
     result: Margins = fold(path, rule)[0]
     return result
 
 
-def _atom_rows(expr: Expr, margin: Callable[[Expr, int], Margins], count: int) -> Margins:
-    """A row for each position, a column for each run; a constant is as true or false as can be."""
+def _atom_rows(atom: Atom, margin: Callable[[Expr, int], Margins], count: int, span: Span) -> Margins:
+    """A row for each position, a column for each run; a constant is as true or false as can be.
+
+    Where nobody looks the margin is 0, and not asked for.
+    """
+    expr = atom.expr
     if isinstance(expr, e.Const):
         return np.full((count, 1), np.inf if expr.value else -np.inf)
-    rows = np.broadcast_arrays(*(np.atleast_1d(margin(expr, t)) for t in range(count)))
+    asked = {t for t in range(count) if covers(span, t)} or {0}  # somebody must say how many runs there are
+    rows = np.broadcast_arrays(*(np.atleast_1d(margin(expr, t) if t in asked else 0.0) for t in range(count)))
     return np.stack(rows).astype(np.float64, copy=False)
 
 

@@ -19,7 +19,7 @@ each operator, whatever its bounds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -44,6 +44,7 @@ from vernal.logic.formula import (
 )
 from vernal.logic.margin import atom_margin, margins
 from vernal.logic.normal import classify, fold, horizon, steps, strip_quantifiers
+from vernal.logic.spans import Span, covers, spans
 from vernal.model.expr import Const, Expr
 
 __all__ = ["atom_margin", "evaluate", "evaluate_levels", "margins"]
@@ -52,6 +53,7 @@ Rows = NDArray[np.bool_]
 Truth = Callable[[Expr, int], bool | None]
 
 FAR = 2**60  # a distance no path has
+EVERYWHERE: Mapping[int, Span] = {}
 
 
 def evaluate(
@@ -88,7 +90,8 @@ def evaluate_levels(formula: Formula, truth: Truth, enabled: Callable[[int], boo
 
     A *level* t is any set of states that contains those reachable in t steps (from the initial states, by any path).
     `truth(atom, t)` is True if the atom is true of all of level t, False if it is false of all, None if mixed or open;
-    `enabled(t)` says the same of "the system can move". Levels 0 .. horizon are known; later ones are open. The answer
+    `enabled(t)` says the same of "the system can move". Levels 0 .. horizon are known; later ones are open. An atom is
+    asked only where the formula looks. The answer
     True means that the formula holds at every initial state, False that it fails at every one, None that this
     much knowledge does not tell. It is sound for LTL (claimed of all paths) and for both quantifiers of CTL.
 
@@ -105,7 +108,8 @@ def evaluate_levels(formula: Formula, truth: Truth, enabled: Callable[[int], boo
     quantifiers play no role since the levels say the same of all paths; they only make mixed answers more frequent.
     """
     classify(formula)
-    return _value(strip_quantifiers(formula), truth, _open_track([*map(enabled, range(horizon)), None]), 0, 0)
+    path = strip_quantifiers(formula)
+    return _value(path, truth, _open_track([*map(enabled, range(horizon)), None]), 0, 0, spans(path))
 
 
 # Rows -----------------------------------------------------------------------------------------------------------------
@@ -164,21 +168,26 @@ def _open_track(go: Sequence[bool | None]) -> _Track:
     return _Track(len(go) + 1, len(go), *_fact([*go, None]), virtual=True)
 
 
-def _value(path: Formula, truth: Truth, track: _Track, offset: int, row: int) -> bool | None:
-    """The truth of a path formula at a row; row r is position r + offset."""
+def _value(
+    path: Formula, truth: Truth, track: _Track, offset: int, row: int, looks: Mapping[int, Span] = EVERYWHERE
+) -> bool | None:
+    """The truth of a path formula at a row; row r is position r + offset. Atoms are asked where the formula looks."""
 
     def rule(node: Formula, args: tuple[_Fact, ...]) -> _Fact:
-        return _atom(node.expr, truth, track, offset) if isinstance(node, Atom) else _meaning(node, args, track)
+        if not isinstance(node, Atom):
+            return _meaning(node, args, track)
+        return _atom(node.expr, truth, track, offset, looks.get(id(node), (0, None)))
 
     fact = fold(path, rule)
     return bool(fact.sure[row]) if fact.sure[row] == fact.maybe[row] else None
 
 
-def _atom(expr: Expr, truth: Truth, track: _Track, offset: int) -> _Fact:
+def _atom(expr: Expr, truth: Truth, track: _Track, offset: int, span: Span) -> _Fact:
     if isinstance(expr, Const):
         constant = np.full(track.size, bool(expr.value))
         return _Fact(constant, constant)
-    known = [truth(expr, offset + row) for row in range(track.size - track.virtual)]
+    rows = range(track.size - track.virtual)
+    known = [truth(expr, offset + row) if covers(span, row) else None for row in rows]
     return _fact([*known, *[None] * track.virtual])
 
 

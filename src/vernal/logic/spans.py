@@ -1,0 +1,61 @@
+"""Where a formula looks: the positions at which each of its parts can matter to the truth at the start.
+
+`X[10] p` looks at p after ten steps and nowhere else. Whoever has to work for the truth of an atom at a position, by
+bounds through ten steps, say, need not work for the others.
+"""
+
+from __future__ import annotations
+
+from vernal.logic.formula import (
+    Always,
+    Eventually,
+    Formula,
+    Next,
+    Release,
+    Until,
+    Weak,
+    operands,
+)
+from vernal.logic.normal import order, steps
+
+Span = tuple[int, int | None]  # the first and the last position; None is no last one
+
+
+def spans(formula: Formula) -> dict[int, Span]:
+    """For each sub-formula, by its `id`, a span of all positions at which the truth at position 0 may depend on it."""
+    found: dict[int, Span] = {id(formula): (0, 0)}
+    for node in reversed(order(formula)):  # whoever uses a formula comes before it
+        for arg, window in zip(operands(node), _windows(node), strict=True):
+            moved = _shift(found[id(node)], window)
+            found[id(arg)] = _hull(found.get(id(arg), moved), moved)
+    return found
+
+
+def _windows(node: Formula) -> list[Span]:
+    """How far from a position an operator looks at each operand."""
+    match node:
+        case Next(count=count):
+            return [(count, count)]
+        case Eventually(bound=bound) | Always(bound=bound):
+            return [steps(bound)]
+        case Until(bound=bound) | Release(bound=bound):
+            lower, upper = steps(bound)
+            return [(0, None if upper is None else max(upper - 1, 0)), (lower, upper)]
+        case Weak(bound=bound):
+            return [(0, steps(bound)[1]), steps(bound)]
+    return [(0, 0)] * len(operands(node))
+
+
+def _shift(span: Span, window: Span) -> Span:
+    (first, last), (lower, upper) = span, window
+    return first + lower, None if last is None or upper is None else last + upper
+
+
+def _hull(a: Span, b: Span) -> Span:
+    return min(a[0], b[0]), None if a[1] is None or b[1] is None else max(a[1], b[1])
+
+
+def covers(span: Span, position: int) -> bool:
+    """Whether a position is within a span."""
+    first, last = span
+    return first <= position and (last is None or position <= last)
