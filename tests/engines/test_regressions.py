@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -108,6 +110,16 @@ def test_nothing_is_claimed_from_an_undefined_value(
     name: str, system: System, claim: str, allowed: Verdict | None
 ) -> None:
     assert verdict(name, system, claim) in (allowed, UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("claim", "assurance"), [("X (x <= 1/3)", "exact"), ("X (if(x < 2, x, 5) <= 1/3)", "rigorous")]
+)
+def test_a_margin_of_zero_is_as_sure_as_the_branches_that_lead_to_it(claim: str, assurance: str) -> None:
+    """The margin is rational arithmetic; whether x < 2, bounds in floating point have said."""
+    task = Task(make({"x": (0, Fraction(1, 3))}, {"x": X}))
+    result = ask(task, parse_formula(task, claim), None, "bounds", Budget(timeout=60))
+    assert (result.verdict, str(result.assurance)) == (HOLDS, assurance)
 
 
 # Random loops ---------------------------------------------------------------------------------------------------------

@@ -146,7 +146,10 @@ class Levels:
             return None
         if index not in self._forms:
             self._forms[index] = Forms(self.boxes[index].ends, self._linear, index)
-        return self._forms[index].truth(node)
+        forms = self._forms[index]
+        known = forms.truth(node)
+        self.exact &= not forms.leans
+        return known
 
     def _is_close(self, node: Expr, index: int) -> bool:
         """Whether rounding may be all that keeps a comparison open."""

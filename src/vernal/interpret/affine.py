@@ -47,6 +47,7 @@ class Forms:
     def __init__(self, ends: Ends, decided: Linear | None = None, index: int = 0) -> None:
         """`decided` bounds the same graph; `index` is this box's place in its batch."""
         self.decided, self.index = decided, index
+        self.leans = False  # whether a decision was taken from bounds in floating point
         self.box: dict[Input, tuple[fmpq, fmpq]] = {}
         self.known: dict[Expr, Known] = {}
         for node, components in ends.items():
@@ -131,6 +132,7 @@ class Forms:
             return self._draw(node)
         bounded = self._from_bounds(node)
         if bounded is not None:
+            self.leans = True
             return bounded
         args = [self.known.get(arg, ()) for arg in node.args]
         match node:
