@@ -86,12 +86,14 @@ class Bounds:
 
     name = "bounds"
 
-    def __init__(self, tighten: str = "yes", patience: int | None = None, most: int | None = None) -> None:
-        """Where others wait: rounds in which cutting may settle nothing, and boxes looked at together."""
+    def __init__(
+        self, tighten: str = "yes", patience: int | None = None, most: int | None = None, share: float = 0.001
+    ) -> None:
+        """Where others wait: rounds in which cutting may settle less than a share, and boxes looked at together."""
         if tighten not in ("yes", "no"):
             raise InputError(f"there is no tightening {tighten!r}: it is yes (linear bounds) or no (intervals)")
         self.method = Linear if tighten == "yes" else Plain
-        self.patience, self.most = patience, most
+        self.patience, self.most, self.share = patience, most, share
 
     def check(self, question: Question, budget: Budget) -> Result:
         classify(question.formula)
@@ -117,7 +119,7 @@ class Bounds:
                     return refuted
                 if not tally.open:
                     return self._holds(question, tally, reach)
-                idle = idle + 1 if len(tally.open) == len(levels.boxes) else 0
+                idle = idle + 1 if len(tally.open) > (1 - self.share) * len(levels.boxes) else 0
                 vain = idle == patience or limits.is_vain(cuts, cut.first, len(tally.open))
                 if vain or 2 * len(tally.open) > most:
                     break
