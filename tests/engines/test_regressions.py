@@ -133,3 +133,18 @@ def test_hard_loops(family: str, instances: int, capsys: pytest.CaptureFixture[s
         run.ask(instance(seed, family))
     assert not any(column.wrong for column in run.columns.values()), capsys.readouterr().out
     assert not run.left_open
+
+
+@pytest.mark.parametrize(
+    ("seed", "family", "names"),
+    [
+        (51687, "recurrent", ["paths"]),  # a step at which every piece belongs to a box that is cut anyway
+        (70273, "recurrent", ["deepened"]),  # the margin of a claim is not that of the same claim with a smaller bound
+    ],
+)
+def test_loops_that_found_something(
+    seed: int, family: str, names: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Run(names, timeout=2)
+    run.ask(instance(seed, family))
+    assert not any(column.wrong for column in run.columns.values()), capsys.readouterr().out

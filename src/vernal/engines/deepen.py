@@ -34,7 +34,8 @@ def deepened(check: Check, question: Question, budget: Budget) -> Result:
         result = check(replace(question, formula=shorter), own)
         _add(spent, result)
         if _decides(result, shorter, question.formula):
-            return _of(question, result, spent, f"decided with the bound {shorter.bound}")
+            measured = replace(result, margin=_margin(result, question.formula))
+            return _of(question, measured, spent, f"decided with the bound {shorter.bound}")
         if isinstance(shorter, Always) and result.verdict is HOLDS:
             proven = steps(shorter.bound)[1]
     last = check(question, budget)
@@ -58,6 +59,13 @@ def _decides(result: Result, shorter: Timed, whole: Formula) -> bool:
     if result.verdict is not VIOLATED or result.trace is None:
         return False
     return confirm.truth(result.trace, strip_quantifiers(whole)) is False
+
+
+def _margin(result: Result, whole: Formula) -> float | None:
+    """That of the trace for the whole claim; a proof's is a lower bound for the longer bound as well."""
+    if result.verdict is HOLDS or result.margin is None or result.trace is None:
+        return result.margin
+    return confirm.margin(result.trace, strip_quantifiers(whole))
 
 
 def _add(spent: dict[str, float], result: Result) -> None:

@@ -173,6 +173,8 @@ class Explorer:
             for key, batches in list(self.frontier.items()):
                 self.budget.check()
                 pieces = self._pursued(self._merged(batches))
+                if not len(pieces):  # all are of boxes that are looked at again
+                    continue
                 total += len(pieces)
                 self.record.position(t, key.discrete, pieces)
                 self.budget.progress(f"paths: step {t} of {horizon}, {total:,} pieces", t / (horizon + 1))
