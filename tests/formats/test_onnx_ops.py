@@ -16,6 +16,7 @@ from tests.formats.samples import Array, compute, model, points, reference, save
 from vernal.errors import FormatError, TypeClash, UnsupportedOperator
 from vernal.formats.networks import read_network
 from vernal.formats.onnx_ops import OPERATORS
+from vernal.formats.onnx_windows import WINDOW_OPERATORS
 from vernal.model.agent import make_agent, output_var
 from vernal.model.expr import Add, Affine, Const, Gather, LeakyRelu, Mul
 from vernal.model.graph import order
@@ -122,6 +123,10 @@ CASES = [
     Case("Expand", 13, tensors={"s": i64(2, 3)}, more=("s",)),
     Case("Expand", 13, (1, 3, 1), tensors={"s": i64(1, 1, 2)}, more=("s",), rank=3),
     Case("Conv", 11, (1, 1, 1, 3), tensors={"W": f32(4, 1, 1, 3), "b": f32(4)}, more=("W", "b"), rank=4),
+    Case("Einsum", 12, tensors={"W": f32(4, 3)}, first=("W",), more=("x",), attributes={"equation": "ij,bj->bi"}),
+    Case("Einsum", 12, CUBE, tensors={"W": f32(3, 2)}, more=("W",), attributes={"equation": "bij, ji -> ib"}),
+    Case("Einsum", 20, CUBE, tensors={"W": f32(4)}, more=("W",), attributes={"equation": "bij,k->kb"}),
+    Case("Einsum", 20, ("N", 3, 3), tensors={"W": f32(3)}, more=("W",), attributes={"equation": "bii,i->bi"}),
 ]  # fmt: skip
 
 
@@ -140,7 +145,7 @@ def test_operator_agrees_with_onnxruntime(case: Case, tmp_path: Path) -> None:
 def test_every_operator_has_a_case() -> None:
     elsewhere = {"Constant", "Softmax", "LogSoftmax"}
     elsewhere |= {"ConstantOfShape", "GRU", "LSTM", "RNN", "Shape", "Split"}  # in test_recurrent.py
-    assert {case.op for case in CASES} | elsewhere == set(OPERATORS)
+    assert {case.op for case in CASES} | elsewhere | set(WINDOW_OPERATORS) == set(OPERATORS)  # test_onnx_windows.py
 
 
 def one(tmp_path: Path, op: str, *more: str, opset: int = 13, tensors: Mapping[str, Array] | None = None,
@@ -294,7 +299,13 @@ def test_argmax_is_refused_with_advice(tmp_path: Path) -> None:
 
 WRONG = [
     (Case("Sin"), UnsupportedOperator, r"'it' uses Sin.*supported: Abs, Add"),
-    (Case("Conv", 11, (1, 1, 5, 5), tensors={"W": f32(1, 1, 3, 3)}, more=("W",)), UnsupportedOperator, "kernel"),
+    (Case("Einsum", 12, more=("x",), attributes={"equation": "bi,bj->ij"}), UnsupportedOperator, "matrix product"),
+    (Case("Einsum", 12, tensors={"W": f32(3, 2)}, more=("W",), attributes={"equation": "bi,ij->b"}),
+     UnsupportedOperator, "sums weights"),
+    (Case("Einsum", 12, tensors={"W": f32(4)}, more=("W",), attributes={"equation": "bi,i->b"}), FormatError, "fit"),
+    (Case("Einsum", 12, tensors={"W": f32(3)}, more=("W",), attributes={"equation": "b...,i->b"}),
+     UnsupportedOperator, "matrix product"),
+    (Case("SplitToSequence", 12), UnsupportedOperator, "export one step"),
     (Case("Div", first=("c",), tensors={"c": f32(3)}, more=("x",)), UnsupportedOperator, "divides by data"),
     (Case("Div", tensors={"c": np.zeros(3, np.float32)}, more=("c",)), FormatError, "constant 0"),
     (Case("MatMul", more=("x",)), UnsupportedOperator, "one kind"),

@@ -98,6 +98,15 @@ def scale(x: Expr, factor: Array) -> Expr:
     return build.mul(x, constant(factor))
 
 
+def divide(x: Expr, divisor: Array) -> Expr:
+    """x / divisor; into the weights of an affine layer where that loses nothing."""
+    if divisor.dtype.kind == "f" and bool(
+        (np.abs(np.frexp(divisor)[0]) == 0.5).all() and (abs(divisor) > 1e-300).all()
+    ):
+        return scale(x, 1 / divisor)  # by powers of two: exact
+    return build.div(x, constant(divisor))
+
+
 def exact_sum(a: Array, b: Array) -> NDArray[np.float64] | None:
     """a + b if no entry is rounded, else None (Knuth's two-sum: the error of a sum is itself a double)."""
     if a.dtype.kind != "f" or b.dtype.kind != "f":

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 
 from vernal.errors import DataUnset, FileMissing, FormatError, InputError, nearest
+from vernal.formats.onnx_external import MARK, with_data
 from vernal.model.network import Network
 
 MAX_BYTES = 64 * 2**20  # sixteen million float32 weights; far more than anybody can verify
@@ -33,9 +35,9 @@ def read_network(path: str | Path, *, name: str | None = None, carry: Mapping[st
     parse = _parser(file)
     if carry:
         parse = _carrying(parse, file, carry)
-    content = read_bytes(file)
+    content, sha256 = read_whole(file)
     network = _guarded(parse, content, file, name or file.stem)
-    return replace(network, file=str(path), sha256=hashlib.sha256(content).hexdigest())
+    return replace(network, file=str(path), sha256=sha256)
 
 
 def locate(reference: str, base: Path) -> Path:
@@ -67,6 +69,21 @@ def read_bytes(file: Path) -> bytes:
     if content is None or len(content) > MAX_BYTES:
         raise FormatError(f"{file}: larger than {MAX_BYTES // 2**20} MiB, which is more than Vernal reads")
     return content
+
+
+def read_whole(file: Path) -> tuple[bytes, str]:
+    """The content of a network file, weights that lie beside it brought in, and the sha256 of all that was read.
+
+    With `policy.onnx.data` beside `policy.onnx` that is the sha256 of the one followed by the other.
+    """
+    content = read_bytes(file)
+    digest = hashlib.sha256(content)
+    if file.suffix.lower() == ".onnx" and MARK in content:
+        with _naming(file):
+            content, others = with_data(content, lambda location: read_bytes(file.parent / location), MAX_BYTES)
+        for other in others:
+            digest.update(other)
+    return content, digest.hexdigest()
 
 
 def _neighbours(file: Path) -> str:
@@ -107,9 +124,15 @@ def _carrying(
 
 
 def _guarded(parse: Callable[[bytes, str], Network], content: bytes, file: Path, name: str) -> Network:
+    with _naming(file):
+        return parse(content, name) if len(content) > MAX_REMEMBERED else _remembered(parse, content, name)
+
+
+@contextmanager
+def _naming(file: Path) -> Iterator[None]:
     """Whatever a hostile file provokes in a parser becomes one error that names the file."""
     try:
-        return parse(content, name) if len(content) > MAX_REMEMBERED else _remembered(parse, content, name)
+        yield
     except FormatError as error:
         raise type(error)(f"{file}: {_printable(error.message)}") from None
     except Exception as error:

@@ -8,6 +8,7 @@ root is irrational: see `layers.normalise`.
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,9 +21,12 @@ from vernal.formats.layers import Array
 from vernal.formats.onnx_call import Call, Tensor, Value
 from vernal.formats.onnx_recurrent import RECURRENT
 from vernal.formats.onnx_shapes import SHAPE_OPERATORS
+from vernal.formats.onnx_windows import WINDOW_OPERATORS
 from vernal.model import build
 from vernal.model.expr import Expr
 
+EQUATION = re.compile(r"([a-z]*),([a-z]*)->([a-z]*)")
+ZERO = np.zeros((), dtype=np.int64)
 MAX_BITS = 4096  # of a constant computed from constants
 LARGEST = float(np.finfo(np.float32).max)  # a Clip bound no float32 exceeds: no bound
 
@@ -107,15 +111,7 @@ def _div(call: Call) -> Value:
         raise call.wrong("divides by the constant 0")
     if divisor.dtype == np.int64:
         raise call.unsupported("divides integers, which rounds")
-    return _binary(call, build.div, _divide, lambda c, x: x, operator.truediv)
-
-
-def _divide(x: Expr, divisor: Array) -> Expr:
-    if divisor.dtype.kind == "f" and bool(
-        (np.abs(np.frexp(divisor)[0]) == 0.5).all() and (abs(divisor) > 1e-300).all()
-    ):
-        return layers.scale(x, 1 / divisor)  # by powers of two: exact
-    return build.div(x, layers.constant(divisor))
+    return _binary(call, build.div, layers.divide, lambda c, x: x, operator.truediv)
 
 
 def _neg(call: Call) -> Value:
@@ -174,6 +170,42 @@ def _linear(call: Call, x: Tensor, outputs: int, apply: Callable[[Array], Array]
     return Tensor(layers.dense(x.expr, images.reshape(size, -1).T), images.shape[1:])
 
 
+def _einsum(call: Call) -> Value:
+    """Sums of products of data and a constant whose axes have letters, "ij,bj->bi", as the matrix they are."""
+    x, weight, (mine, other, made) = _equation(call)
+    sizes = dict(zip(mine + other, x.shape + weight.shape, strict=True))
+    shape = tuple(sizes[letter] for letter in made)
+    layers.check_weights(prod(shape), prod(x.shape))
+    call.allowance.take(prod(shape) * prod(x.shape) + prod(sizes.values()) * (len(sizes) + 3))
+    letters = dict(zip(sizes, np.indices(tuple(sizes.values())), strict=True))
+
+    def place(word: str) -> Array:
+        """Where in the flat tensor each combination of letters is."""
+        return sum((letters[letter] * prod(sizes[k] for k in word[at + 1 :]) for at, letter in enumerate(word)), ZERO)
+
+    matrix = np.zeros((prod(shape), prod(x.shape)))
+    matrix[place(made), place(mine)] = weight.ravel()[place(other)]  # one weight for each entry
+    return Tensor(layers.dense(x.expr, matrix), shape)
+
+
+def _equation(call: Call) -> tuple[Tensor, Array, tuple[str, str, str]]:
+    """The data and the constant of an Einsum, and the letters of their axes and of those that come out."""
+    said = call.attributes.get("equation", b"")
+    found = EQUATION.fullmatch(said.decode("ascii", "replace").replace(" ", "") if isinstance(said, bytes) else "")
+    given = [call.value(position) for position in range(len(call.inputs))]
+    if found is None or len(given) != 2 or isinstance(given[0], Tensor) == isinstance(given[1], Tensor):
+        raise call.unsupported("is read for data and a constant, as in ij,bj->bi; write it as a matrix product")
+    first = 0 if isinstance(given[0], Tensor) else 1
+    x, weight = call.data(first), call.weights(1 - first)
+    mine, other, made = found[1 + first], found[2 - first], found[3]
+    sizes = dict(zip(mine + other, x.shape + weight.shape, strict=False))
+    if tuple(map(sizes.get, mine)) != x.shape or tuple(map(sizes.get, other)) != weight.shape:
+        raise call.wrong(f"combines shapes {x.shape} and {weight.shape}, which do not fit {found[0]}")
+    if len(set(made)) < len(made) or not set(other) - set(mine) <= set(made) <= set(mine + other):
+        raise call.unsupported(f"sums weights, or names axes of its own, in {found[0]}; write it as a matrix product")
+    return x, weight, (mine, other, made)
+
+
 def _gemm(call: Call) -> Value:
     """alpha A B + beta C; a file may also give A a rank above 2, if only its last dimension is not 1."""
     x, weight = call.data(0), call.weights(1)
@@ -201,30 +233,6 @@ def _plus(call: Call, product: Expr, addend: Value, shape: tuple[int, ...]) -> E
         return build.add(product, layers.scale(stretched.expr, beta))
     scaled = _fold(call, operator.mul, stretched, beta)
     return layers.shift(product, scaled.ravel())
-
-
-def _conv(call: Call) -> Value:
-    """A convolution whose kernel covers its whole input, which is a dense layer in disguise."""
-    x, weight = call.data(0), call.weights(1)
-    bias = call.weights(2).ravel() if call.input(2) is not None else None
-    plain = call.integer("group", 1) == 1 and call.attributes.get("auto_pad", b"NOTSET") in (b"NOTSET", b"VALID")
-    shifted = any(_listed(call, "pads")) or any(step != 1 for step in _listed(call, "dilations"))
-    if not plain or shifted or weight.ndim < 3 or x.shape != (1, *weight.shape[1:]):
-        raise call.unsupported("slides a kernel over its input; only kernels as large as the input are read")
-    if list(weight.shape[2:]) != (_listed(call, "kernel_shape") or list(weight.shape[2:])):
-        raise call.wrong("says another kernel_shape than its weights have")
-    call.allowance.take(weight.size)
-    return Tensor(
-        layers.dense(x.expr, weight.reshape(weight.shape[0], -1), bias),
-        (1, weight.shape[0], *(1 for _ in weight.shape[2:])),
-    )
-
-
-def _listed(call: Call, name: str) -> list[int]:
-    values = call.attributes.get(name, [])
-    if not isinstance(values, list) or not all(isinstance(value, int) for value in values):
-        raise call.wrong(f"wants integers as its attribute {name!r}")
-    return values
 
 
 def _batch_normalization(call: Call) -> Value:
@@ -316,6 +324,12 @@ def _argmax(call: Call) -> Value:
     raise call.unsupported('is not read: let the network end with the scores, and say act = "argmax" in the task')
 
 
+def _sequence(call: Call) -> Value:
+    raise call.unsupported(
+        "is not read: export one step, obs of shape (1, 1, n), without a dynamic sequence axis and with optimize=True"
+    )
+
+
 def _names(*names: str) -> frozenset[str]:
     return frozenset(names)
 
@@ -326,14 +340,15 @@ OLD = _names("consumed_inputs")
 OPERATORS: dict[str, Operator] = {
     **{name: Operator(read, frozenset(attributes)) for name, (read, attributes) in SHAPE_OPERATORS.items()},
     **{name: Operator(read, frozenset(attributes)) for name, (read, attributes) in RECURRENT.items()},
+    **{name: Operator(read, frozenset(attributes)) for name, (read, attributes) in WINDOW_OPERATORS.items()},
     "Abs": Operator(_elementwise(lambda call, x: build.absolute(x)), OLD),
     "Add": Operator(_add, BROADCAST),
     "BatchNormalization": Operator(
         _batch_normalization, _names("epsilon", "momentum", "is_test", "spatial", "training_mode")
     ),
     "Clip": Operator(_elementwise(_clip), _names("min", "max")),
-    "Conv": Operator(_conv, _names("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")),
     "Div": Operator(_div, BROADCAST),
+    "Einsum": Operator(_einsum, _names("equation")),
     "Gemm": Operator(_gemm, _names("alpha", "beta", "broadcast", "transA", "transB")),
     "HardSigmoid": Operator(
         _elementwise(lambda call, x: build.hard_sigmoid(x, call.rational("alpha", 0.2), call.rational("beta", 0.5))),
@@ -356,4 +371,4 @@ OPERATORS: dict[str, Operator] = {
     "Sub": Operator(_sub, BROADCAST),
     "Tanh": Operator(_elementwise(lambda call, x: layers.tanh(x)), OLD),
 }
-REFUSED: dict[str, Callable[[Call], Value]] = {"ArgMax": _argmax}  # with advice
+REFUSED: dict[str, Callable[[Call], Value]] = {"ArgMax": _argmax, "SplitToSequence": _sequence}  # with advice

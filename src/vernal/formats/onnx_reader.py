@@ -1,7 +1,8 @@
 """ONNX files as networks: a graph of operators becomes one expression.
 
 A file is data, and nobody has to trust it: sizes it claims are compared with the bytes it has before anything is
-allocated, tensors outside the file are not followed, and what is not understood is refused by name.
+allocated, tensors in other files are brought in before (`onnx_external`) or not at all, and what is not understood is
+refused by name.
 """
 
 from __future__ import annotations
@@ -17,7 +18,14 @@ from vernal.formats.layers import Array, check_finite, check_width
 from vernal.formats.onnx_call import Allowance, Call, Tensor, Value
 from vernal.formats.onnx_ops import OPERATORS, REFUSED
 from vernal.formats.onnx_recurrent import RECURRENT
-from vernal.formats.onnx_states import check_batch, final_memories, join_states, through_operators
+from vernal.formats.onnx_states import (
+    check_batch,
+    check_read,
+    check_remembers,
+    final_memories,
+    join_states,
+    through_operators,
+)
 from vernal.formats.recurrent import Slots
 from vernal.model.network import Network, memory_var, network_input
 
@@ -46,11 +54,12 @@ def parse_onnx(data: bytes, name: str, carry: Mapping[str, str] | None = None) -
     entries = [item for item in graph.input if item.name not in values]
     results = [item.name for item in graph.output]
     if not carry and (len(entries) == 1 or len(results) == 1):
-        return _plain(graph, opset, values, _single(entries, "input"), _single(_acting(graph), "output").name, name)
+        return _plain(graph, opset, values, _single(entries, "input"), name)
     if len(entries) > MAX_STATES or len(results) > MAX_STATES:
         raise FormatError(f"it has {len(entries)} inputs and {len(results)} outputs; at most {MAX_STATES} are read")
     given = {entry.name: _given(entry) for entry in entries}
     values.update(given)
+    check_read(graph.node, given, results)
     dropped = _run(graph, opset, values, results, None)
     made = {result: _output(values, result) for result in results}
     return join_states(name, given, made, carry or {}, dropped, through_operators(graph.node, given, made))
@@ -62,13 +71,14 @@ def _acting(graph: GraphProto) -> list[ValueInfoProto]:
     return [item for item in graph.output if item.name not in remembered] or list(graph.output)
 
 
-def _plain(
-    graph: GraphProto, opset: int, values: dict[str, Value], entry: ValueInfoProto, result: str, name: str
-) -> Network:
+def _plain(graph: GraphProto, opset: int, values: dict[str, Value], entry: ValueInfoProto, name: str) -> Network:
     """One input, one output; what is remembered, recurrent operators remember by themselves."""
     shape = _input_shape(entry, open_axes=any(node.op_type in RECURRENT for node in graph.node))
     inputs = network_input(prod(shape))
     check_batch(entry.name, shape)
+    if prod(shape) == shape[-1]:  # else it sees a window, and may well begin anew at every step
+        check_remembers(graph)
+    result = _single(_acting(graph), "output").name
     values[entry.name] = Tensor(inputs, shape)
     slots = Slots()
     dropped = _run(graph, opset, values, [result], slots)
@@ -146,7 +156,9 @@ def read_tensor(tensor: TensorProto) -> Array:
 
     dims, kind = list(tensor.dims), tensor.data_type
     if tensor.data_location == 1 or tensor.external_data:
-        raise FormatError(f"tensor {tensor.name!r} lies in another file; save the network as one file")
+        raise FormatError(
+            f"tensor {tensor.name!r} lies in another file, which was not read; save the network as one file"
+        )
     if kind not in BYTES or any(dim < 0 for dim in dims) or len(dims) > MAX_RANK:
         raise FormatError(f"tensor {tensor.name!r} has an element type or a shape that is not read")
     stored = len(tensor.raw_data) / BYTES[kind] if tensor.HasField("raw_data") else len(_listed(tensor))

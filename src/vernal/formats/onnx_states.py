@@ -9,6 +9,7 @@ left over, what the agent sees, and one output, how it acts; all else is an erro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
@@ -23,13 +24,15 @@ from vernal.model.graph import substitute
 from vernal.model.network import Network, memory_var, network_input
 
 if TYPE_CHECKING:
-    from onnx import NodeProto
+    from onnx import GraphProto, NodeProto
 
 OLD_ENDINGS, OLD_BEGINNINGS = ("_in", "_prev", "_old", "_0", "0"), ("prev_", "old_", "in_")
 NEW_ENDINGS, NEW_BEGINNINGS = ("_out", "_next", "_new", "_n", "n", "_1", "1"), ("next_", "new_", "out_")
 CUTS = ("Gather", "Identity", "Slice", "Split", "Squeeze", "Unsqueeze")  # what makes layers of a memory
 MOST_BY_SHAPE = 5  # inputs; beyond, nobody could follow
 ADVICE = 'name them h_in and h_out, or say carry = { h = "hn" } in the agent\'s table'
+TORCH_MODULE = re.compile(r"^(?:.*/)?([^/:]*): torch\.nn\.modules\.rnn\.(\w+)")  # in the notes torch leaves at nodes
+TORCH_WEIGHT = re.compile(r"(?:(.*)\.)?(?:weight|bias)_[ih]h(?:_l\d+)?")
 
 
 def join_states(
@@ -91,6 +94,44 @@ def through_operators(nodes: Iterable[NodeProto], given: Collection[str], made: 
     ends = [(start, end) for end, start in final_memories(nodes, given).items() if start and end in made]
     starts = [start for start, _ in ends]
     return {start: end for start, end in ends if starts.count(start) == 1}
+
+
+# What got lost on the way --------------------------------------------------------------------------------------------
+
+
+def check_read(nodes: Iterable[NodeProto], given: Collection[str], made: Collection[str]) -> None:
+    """Every input is read, or goes out again as it came in."""
+    read = {name for node in nodes for name in node.input}
+    for entry in given:
+        if entry not in read and entry not in made:
+            raise FormatError(
+                f"no node reads the input {entry!r}; torch writes such a file where one tensor is given for two inputs:"
+                " export with tensors of their own, (obs, h, h.clone())"
+            )
+
+
+def check_remembers(graph: GraphProto) -> None:
+    """A recurrent module of torch is still recurrent: not one whose memory became a constant when it was exported."""
+    modules = {found[0]: found for node in graph.node if (found := _module(node))}
+    remembering = {found[0] for node in graph.node if node.op_type in RECURRENT and (found := _module(node))}
+    forgetful = [found for scope, found in modules.items() if scope not in remembering]
+    if not any(node.op_type in RECURRENT for node in graph.node):
+        named = (TORCH_WEIGHT.fullmatch(tensor.name) for tensor in graph.initializer)
+        forgetful += [("", found[1] or "", "recurrent module") for found in named if found]
+    if forgetful:
+        _, name, kind = forgetful[0]
+        raise UnsupportedOperator(
+            f"it forgets: {name!r} is a {kind} of torch, but its memory was exported as a constant, and the file"
+            " starts anew at every step; let forward(obs, h) return (scores, h) and export it with both"
+        )
+
+
+def _module(node: NodeProto) -> tuple[str, str, str] | None:
+    """The recurrent module of torch that a node comes from: its place, name and class."""
+    for note in node.metadata_props:
+        if note.key == "namespace" and (found := TORCH_MODULE.match(note.value)):
+            return found[0], found[1], found[2]
+    return None
 
 
 def check_batch(name: str, shape: Sequence[int]) -> None:

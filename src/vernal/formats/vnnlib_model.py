@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vernal.errors import InputError
-from vernal.formats.networks import read_bytes, read_network
+from vernal.formats.networks import read_network, read_whole
 from vernal.formats.vnnlib_query import Query, Tensor
 from vernal.interpret.program import nearest
 from vernal.model.network import Network
@@ -57,7 +57,7 @@ def load_model(query: Query, path: str | Path) -> Model:
 def _onnx_model(query: Query, network: Network, path: Path) -> Model:
     import onnx
 
-    data = read_bytes(path)
+    data, _ = read_whole(path)
     model = onnx.ModelProto.FromString(data)
     weights = {tensor.name for tensor in model.graph.initializer}
     entry = next(item for item in model.graph.input if item.name not in weights)
