@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from onnx import helper
 
-from tests.formats.samples import Array, graph, save, sequence, stepped, walk
+from tests.formats.samples import Array, graph, model, save, sequence, stepped, walk
 from vernal.errors import FormatError, UnsupportedOperator
 from vernal.formats.networks import read_network
 
@@ -19,6 +19,10 @@ RANDOM = np.random.default_rng(11)
 
 def f32(*shape: int, scale: float = 0.6) -> Array:
     return (scale * RANDOM.normal(size=shape)).astype(np.float32)
+
+
+def i64(*values: int) -> Array:
+    return np.array(values, dtype=np.int64)
 
 
 # Memory as inputs and outputs -----------------------------------------------------------------------------------------
@@ -254,3 +258,110 @@ def test_a_hand_written_gated_cell(tmp_path: Path) -> None:
     xs = sequence(3)
     expected = stepped(path, xs, {"h": "h_out"}, "o", "a")
     np.testing.assert_allclose(walk(read_network(path), xs), expected, rtol=2e-5, atol=2e-5)
+
+
+# What torch's exporters make of recurrent modules ---------------------------------------------------------------------
+
+
+def unrolled(layers: int = 2) -> Any:
+    """nn.RNN(nonlinearity="relu", batch_first=True) and a head: torch's default exporter writes no RNN operator."""
+    tensors: dict[str, Array] = {"c0": i64(0), "c1": i64(1), "c2": i64(2), "last": np.array(-1), "V": f32(2, 4)}
+    made = helper.make_node
+    nodes, below = [made("Transpose", ["obs"], ["t"], perm=[1, 0, 2])], "t"
+    for i in range(layers):
+        tensors |= {f"W{i}": f32(3 if i == 0 else 4, 4), f"R{i}": f32(4, 4), f"b{i}": f32(4), f"d{i}": f32(4)}
+        nodes += [
+            made("Slice", ["h", f"c{i}", f"c{i + 1}", "c0"], [f"s{i}"]),
+            made("Squeeze", [f"s{i}", "c0"], [f"g{i}"]),
+            made("Unsqueeze", [f"g{i}", "c0"], [f"u{i}"]),
+            made("MatMul", [below, f"W{i}"], [f"w{i}"]),
+            made("Add", [f"w{i}", f"b{i}"], [f"x{i}"]),
+            made("Slice", [f"x{i}", "c0", "c1", "c0"], [f"y{i}"]),
+            made("Squeeze", [f"y{i}", "c0"], [f"z{i}"]),
+            made("MatMul", [f"u{i}", f"R{i}"], [f"r{i}"]),
+            made("Add", [f"r{i}", f"d{i}"], [f"q{i}"]),
+            made("Add", [f"q{i}", f"z{i}"], [f"a{i}"]),
+            made("Relu", [f"a{i}"], [f"relu{i}"]),
+        ]
+        below = f"relu{i}"
+    nodes += [
+        made("Concat", [f"relu{i}" for i in range(layers)], ["stack"], axis=0),
+        made("Transpose", [below], ["out"], perm=[1, 0, 2]),
+        made("Gather", ["out", "last"], ["select"], axis=1),
+        made("Gemm", ["select", "V"], ["linear"], transB=1, alpha=1.0, beta=1.0, transA=0),
+    ]
+    return graph(
+        nodes,
+        tensors,
+        {"obs": ["N", 1, 3], "h": [layers, "N", 4]},
+        {"linear": ["N", 2], "stack": [layers, "N", 4]},
+        opset=20,
+    )
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_a_recurrence_without_its_operator(layers: int, tmp_path: Path) -> None:
+    path = save(unrolled(layers), tmp_path)
+    network, xs = read_network(path), sequence(3)
+    assert network.memory_size == 4 * layers
+    expected = stepped(path, xs, {"h": "stack"}, acts="linear")
+    np.testing.assert_allclose(walk(network, xs), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_an_input_that_nobody_reads_is_refused(tmp_path: Path) -> None:
+    """What torch writes for cell(obs, h, c) if the example gives one tensor as both h and c."""
+    nodes = [
+        helper.make_node("MatMul", ["c", "R"], ["c_out"]),
+        helper.make_node("Relu", ["c_out"], ["h_out"]),
+        helper.make_node("Gemm", ["obs", "W", "h_out"], ["a"]),
+    ]
+    tensors = {"R": f32(4, 4), "W": f32(3, 4)}
+    outputs = {"a": [1, 4], "h_out": [1, 4], "c_out": [1, 4]}
+    made = graph(nodes, tensors, {"obs": [1, 3], "h": [1, 4], "c": [1, 4]}, outputs)
+    with pytest.raises(FormatError, match=r"no node reads the input 'h'.*h\.clone\(\)"):
+        read_network(save(made, tmp_path))
+
+
+def forgetful(name: str, note: str = "", shape: Sequence[int | str] = (1, 1, 3)) -> Any:
+    """A recurrent module whose memory became a constant."""
+    nodes = [
+        helper.make_node("MatMul", ["x", "W"], ["w"]),
+        helper.make_node("Add", ["w", name], ["a"]),
+        helper.make_node("Relu", ["a"], ["y"]),
+    ]
+    made = model(nodes, {"W": f32(3, 4), name: f32(4)}, opset=20, shape=shape, rank=len(shape))
+    if note:
+        for node in made.graph.node:
+            node.metadata_props.add(key="namespace", value=note)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("name", "note", "words"),
+    [
+        ("b", ": policies.Policy/rnn: torch.nn.modules.rnn.RNN/add: aten.add.Tensor", "'rnn' is a RNN of torch"),
+        (
+            "b",
+            ": Policy/core: Core/core.cell: torch.nn.modules.rnn.LSTMCell/add: aten.add",
+            "'core.cell' is a LSTMCell",
+        ),
+        ("policy.rnn.bias_ih_l0", "", "'policy.rnn' is a recurrent module"),
+        ("cell.bias_hh", "", "'cell' is a recurrent module"),
+        ("weight_ih_l1", "", "it is a recurrent module"),
+    ],
+)
+def test_a_module_that_forgot_its_memory_is_refused(name: str, note: str, words: str, tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedOperator, match=rf"it forgets: {words}.*let forward\(obs, h\) return"):
+        read_network(save(forgetful(name, note), tmp_path))
+
+
+def test_a_window_may_begin_anew(tmp_path: Path) -> None:
+    note = ": policies.Policy/rnn: torch.nn.modules.rnn.RNN/add: aten.add.Tensor"
+    assert read_network(save(forgetful("rnn.bias_ih_l0", note, (1, 4, 3)), tmp_path)).input_size == 12
+
+
+def test_operators_that_remember_are_no_modules_that_forgot(tmp_path: Path) -> None:
+    made = bare("GRU", ["h"], given=False)
+    for node in made.graph.node:
+        node.metadata_props.add(key="namespace", value=": Policy/gru: torch.nn.modules.rnn.GRU/gru: aten.gru.input")
+    assert read_network(save(made, tmp_path)).memory_size == 3

@@ -120,9 +120,10 @@ def check_remembers(graph: GraphProto) -> None:
         forgetful += [("", found[1] or "", "recurrent module") for found in named if found]
     if forgetful:
         _, name, kind = forgetful[0]
+        who = repr(name) if name else "it"
         raise UnsupportedOperator(
-            f"it forgets: {name!r} is a {kind} of torch, but its memory was exported as a constant, and the file"
-            " starts anew at every step; let forward(obs, h) return (scores, h) and export it with both"
+            f"it forgets: {who} is a {kind} of torch, but its memory was exported as a constant, and the file starts"
+            " anew at every step; let forward(obs, h) return (scores, h) and export it with both"
         )
 
 
