@@ -2,7 +2,7 @@
 
 In a `console` block a line that starts with `$` is run in the repository's root, and what follows is what it prints;
 a line of three dots stands for any lines. Seconds differ from run to run and count as equal. A `python` block is run;
-one that imports torch is skipped, visibly, where there is none.
+one that imports torch is skipped, visibly, where there is none, and so is one that exports where torch cannot.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,13 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").glob("*/README.md"))]
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-TORCH = re.compile(r"^(import|from) torch\b", re.MULTILINE)
+NEEDS = [
+    (re.compile(r"^(import|from) torch\b", re.MULTILINE), pytest.mark.torch),
+    (
+        re.compile(r"^torch\.onnx\.export", re.MULTILINE),
+        pytest.mark.skipif(find_spec("onnxscript") is None, reason="needs onnxscript, which torch's exporter wants"),
+    ),
+]
 SECONDS = re.compile(r"\b\d+(\.\d+)? s\b")
 
 
@@ -81,9 +88,9 @@ def test_commands_print_what_the_page_shows(place: str, text: str, folder: Path)
 
 
 def examples() -> list[Any]:
-    """The python blocks, those that import torch with the marker that skips them where torch does not import."""
+    """The python blocks, with the markers that skip them where torch does not import, or does not export."""
     return [
-        pytest.param(place, text, id=place, marks=[pytest.mark.torch] if TORCH.search(text) else [])
+        pytest.param(place, text, id=place, marks=[mark for pattern, mark in NEEDS if pattern.search(text)])
         for place, text in blocks("python")
     ]
 
