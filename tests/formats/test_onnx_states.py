@@ -199,6 +199,7 @@ def test_states_can_be_said(tmp_path: Path) -> None:
         ({"o": 3, "h": 5}, {"a": 2, "hn": 4}, "different shapes"),
         ({"o": 3, "p": 5}, {"a": 2, "q": 4}, "no inputs and outputs have equal shapes"),
         ({"o": 3, "h": 5}, {"h_out": 5, "hn": 5}, "several outputs"),
+        ({"o": 3, "h": 5}, {"y": 3, "z": 5}, "not clear which are its memory.*name them obs"),
         ({"h": 5, "g": 5}, {"h_out": 5, "g_out": 5}, "inputs none and outputs none"),
     ],
 )
@@ -258,6 +259,19 @@ def test_a_hand_written_gated_cell(tmp_path: Path) -> None:
     xs = sequence(3)
     expected = stepped(path, xs, {"h": "h_out"}, "o", "a")
     np.testing.assert_allclose(walk(read_network(path), xs), expected, rtol=2e-5, atol=2e-5)
+
+
+def test_an_observation_by_its_name_is_no_memory(tmp_path: Path) -> None:
+    """As many scores as observations, and outputs whose names say nothing: as torch exports without names."""
+    nodes = [
+        helper.make_node("Gemm", ["h", "R"], ["add_3"]),
+        helper.make_node("Gemm", ["obs", "W"], ["linear_2"]),
+    ]
+    tensors = {"R": f32(4, 4), "W": f32(3, 3)}
+    outputs = {"linear_2": [1, 3], "add_3": [1, 4]}
+    made = graph(nodes, tensors, {"obs": [1, 3], "h": [1, 4]}, outputs)
+    network = read_network(save(made, tmp_path))
+    assert (network.input_size, network.memory_size) == (3, 4)
 
 
 # What torch's exporters make of recurrent modules ---------------------------------------------------------------------

@@ -125,6 +125,18 @@ def test_a_world_is_the_same_in_python_and_in_a_task(folder: Path) -> None:
     assert task.system.lets == loop.lets
 
 
+def test_a_policy_for_other_observations_is_shown_in_the_task(folder: Path) -> None:
+    """Not in the world, whose list of observations is as its author wants it."""
+    text = 'vernal = 1\nworld = "cartpole"\n[agents.push]\npolicy = "thermostat.onnx"\n'
+    shown = (
+        r"task\.toml:4:10: .*takes 2 inputs, but the agent observes 4, what its world shows: x, v, theta, omega; say"
+    )
+    with pytest.raises((TypeClash, Problems), match=shown):
+        vn.load(written(folder, text))
+    with pytest.raises((TypeClash, Problems), match=r"task\.toml:5:11: .*takes 2 inputs, but the agent observes 1\n"):
+        vn.load(written(folder, text + 'observe = ["x"]\n'))
+
+
 def test_a_world_of_one_s_own(folder: Path) -> None:
     written(folder, 'vernal = 1\nworld = "pendulum_bangbang"\n[constants]\ngravity = 5\n', "moon.toml")
     task = vn.load(written(folder, TASK.replace("pendulum_bangbang", "moon.toml")))

@@ -3,8 +3,8 @@
 A graph from (o, h) to (a, h') is one step of a recurrent network. Pairs are found by name: an input `h`, `h_in`, `h0`,
 `h_0`, `h_prev` or `prev_h` goes with an output `h_out`, `hn`, `h_n`, `h1`, `h_1`, `h_next`, `h_new`, `next_h` or
 `new_h`, and an input that is marked as the old one also with a plain `h`. What names leave open a recurrent operator
-decides that starts from the input and ends with the output, then shape, if there is only one way to do so. One input is
-left over, what the agent sees, and one output, how it acts; all else is an error.
+decides that starts from the input and ends with the output, then shape, if there is only one way to do so; an input
+`obs` is no memory. One input is left over, what the agent sees, and one output, how it acts; all else is an error.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
 OLD_ENDINGS, OLD_BEGINNINGS = ("_in", "_prev", "_old", "_0", "0"), ("prev_", "old_", "in_")
 NEW_ENDINGS, NEW_BEGINNINGS = ("_out", "_next", "_new", "_n", "n", "_1", "1"), ("next_", "new_", "out_")
+SEEN = ("obs", "observation", "observations")  # never a memory
 CUTS = ("Gather", "Identity", "Slice", "Split", "Squeeze", "Unsqueeze")  # what makes layers of a memory
 MOST_BY_SHAPE = 5  # inputs; beyond, nobody could follow
-ADVICE = 'name them h_in and h_out, or say carry = { h = "hn" } in the agent\'s table'
+ADVICE = 'name them obs, h_in and h_out, or say carry = { h = "hn" } in the agent\'s table'
 TORCH_MODULE = re.compile(r"^(?:.*/)?([^/:]*): torch\.nn\.modules\.rnn\.(\w+)")  # in the notes torch leaves at nodes
 TORCH_WEIGHT = re.compile(r"(?:(.*)\.)?(?:weight|bias)_[ih]h(?:_l\d+)?")
 
@@ -208,7 +209,7 @@ def _by_shape(given: Mapping[str, tuple[int, ...]], made: Mapping[str, tuple[int
 
 
 def _ways(given: Mapping[str, tuple[int, ...]], made: Mapping[str, tuple[int, ...]]) -> Iterator[dict[str, str]]:
-    for seen in given:
+    for seen in [entry for entry in given if entry.lower() in SEEN] or given:
         states = [entry for entry in given if entry != seen]
         for chosen in permutations(made, len(states)):
             if all(given[old] == made[new] for old, new in zip(states, chosen, strict=True)):

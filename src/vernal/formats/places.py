@@ -85,7 +85,7 @@ class Places:
     def key_place(self, path: Path) -> Place:
         """The key as a Place, for an error message."""
         layer = self._layer(path)
-        last = path[-1] if path and layer._has(path) else ""
+        last = path[-1] if path and layer.has(path) else ""
         return layer._place(layer._find(path).key, len(last) if isinstance(last, str) else 1)
 
     def value_place(self, path: Path) -> Place:
@@ -99,23 +99,24 @@ class Places:
     def source(self, path: Path) -> Source:
         """The value's text for the parser: the contents of a string, or a number as it was written."""
         layer = self._layer(path)
-        scalar = layer._find(path).scalar if layer._has(path) else None
+        scalar = layer._find(path).scalar if layer.has(path) else None
         if scalar is None:
             raise KeyError(path)
         locate = scalar.locate
         return Source(scalar.text, layer.file, lambda offset: layer._place(locate(offset)))
 
     def __contains__(self, path: object) -> bool:
-        return isinstance(path, tuple) and self._layer(path)._has(path)
+        return isinstance(path, tuple) and self._layer(path).has(path)
 
     def _layer(self, path: Path) -> Places:
         """The topmost text that has the path; where none has it, this one."""
         layer: Places | None = self
-        while layer and not layer._has(path):
+        while layer and not layer.has(path):
             layer = layer.below
         return layer or self
 
-    def _has(self, path: Path) -> bool:
+    def has(self, path: Path) -> bool:
+        """Whether this text itself says something there, rather than a world's below it."""
         return len(list(self._walk(path))) == len(path) + 1
 
     def _find(self, path: Path) -> Node:

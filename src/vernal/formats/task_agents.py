@@ -232,7 +232,7 @@ def finish(reader: Reader, draft: Draft, lets: Mapping[str, Expr]) -> Agent:
         raise Skip
     if draft.table.remember in reader.broken:
         raise Skip
-    _check_sizes(reader, path, draft.networks, seen)
+    _check_sizes(reader, path, draft.table, draft.networks, seen)
     return make_agent(
         draft.name,
         draft.networks,
@@ -295,13 +295,25 @@ def _select(reader: Reader, path: Path, draft: Draft, lets: Mapping[str, Expr]) 
     return select
 
 
-def _check_sizes(reader: Reader, path: Path, networks: tuple[Network, ...], seen: list[Expr]) -> None:
+def _check_sizes(
+    reader: Reader, path: Path, table: AgentTable, networks: tuple[Network, ...], seen: list[Expr]
+) -> None:
     given = sum(node.size for node in seen)
     for network in networks:
         if network.input_size != given:
             message = f"network {network.name!r} takes {network.input_size} inputs, but the agent observes {given}"
-            raise TypeClash(message, place=reader.places.value_place((*path, "observe")))
+            raise _observed(reader, path, table, message)
         if network.output_size != networks[0].output_size:
             message = f"networks {networks[0].name!r} and {network.name!r} have {networks[0].output_size} and"
             message = f"{message} {network.output_size} outputs; one agent needs the same number from all"
             raise TypeClash(message, place=reader.places.value_place((*path, "policy", "networks")))
+
+
+def _observed(reader: Reader, path: Path, table: AgentTable, message: str) -> TypeClash:
+    """Where the task itself does not say what is observed but its world does, the task's policy is what to look at."""
+    own, policy = (*path, "observe"), (*path, "policy")
+    if reader.places.has(own) or not reader.places.has(policy):
+        return TypeClash(message, place=reader.places.value_place(own))
+    listed = ", ".join(str(entry) for entry in table.observe[:8]) + (", ..." if len(table.observe) > 8 else "")
+    message = f"{message}, what its world shows: {listed}; say observe = [...] beside the policy"
+    return TypeClash(message, place=reader.places.value_place(policy))
