@@ -349,11 +349,13 @@ OPERATORS: dict[str, Operator] = {
     "Clip": Operator(_elementwise(_clip), _names("min", "max")),
     "Div": Operator(_div, BROADCAST),
     "Einsum": Operator(_einsum, _names("equation")),
+    "Elu": Operator(_elementwise(lambda call, x: layers.elu(x, call.rational("alpha", 1.0))), _names("alpha")),
     "Gemm": Operator(_gemm, _names("alpha", "beta", "broadcast", "transA", "transB")),
     "HardSigmoid": Operator(
         _elementwise(lambda call, x: build.hard_sigmoid(x, call.rational("alpha", 0.2), call.rational("beta", 0.5))),
         _names("alpha", "beta"),
     ),
+    "HardSwish": Operator(_elementwise(lambda call, x: build.mul(x, build.hard_sigmoid(x, Fraction(1, 6))))),
     "LeakyRelu": Operator(
         _elementwise(lambda call, x: build.leaky_relu(x, (call.rational("alpha", 0.01),))), _names("alpha")
     ),
@@ -368,6 +370,7 @@ OPERATORS: dict[str, Operator] = {
     "Shrink": Operator(_elementwise(_shrink), _names("bias", "lambd")),
     "Sigmoid": Operator(_elementwise(lambda call, x: layers.sigmoid(x)), OLD),
     "Softmax": Operator(_softmax, _names("axis")),
+    "Softplus": Operator(_elementwise(lambda call, x: layers.softplus(x))),
     "Sub": Operator(_sub, BROADCAST),
     "Tanh": Operator(_elementwise(lambda call, x: layers.tanh(x)), OLD),
 }
