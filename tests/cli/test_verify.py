@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import onnx
 import pytest
 
 from vernal.cli.main import main
@@ -39,6 +40,15 @@ def test_sat_is_followed_by_pairs(tmp_path: Path, capsys: pytest.CaptureFixture[
     given = "".join(f"(assert (= {name} {value}))" for name, value in pairs)
     point = [-assertion.term.constant for assertion in parse_query(DECLARED + given).assertions]  # type: ignore[union-attr]
     assert parse_query(text).satisfied(point)
+
+
+def test_weights_beside_the_network_are_run_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    network = tmp_path / "n.onnx"
+    onnx.save_model(onnx.load(str(NETWORK)), str(network), save_as_external_data=True, location="d", size_threshold=0)
+    (tmp_path / "q.vnnlib").write_text(f"{DECLARED}{BOX}(assert (>= Y_0 Y_1))", encoding="utf-8")
+    assert main(["verify", str(tmp_path / "q.vnnlib"), "--network", f"N={network}"]) == 0
+    shown = capsys.readouterr()
+    assert (shown.out.splitlines()[0], shown.err) == ("sat", "")
 
 
 def test_version_2_prints_tensors(capsys: pytest.CaptureFixture[str]) -> None:
