@@ -118,6 +118,7 @@ WRONG = [
         "too large",
     ),
     (pool("MaxPool", 12, dilations=[1, 3], auto_pad="SAME_UPPER"), UnsupportedOperator, "export with pads"),
+    (pool("AveragePool", 12, strides=[1, 3], auto_pad="SAME_UPPER"), UnsupportedOperator, "export with pads"),
     (pool("MaxPool", 12, ceil_mode=1), UnsupportedOperator, "ceil_mode=False"),
     (pool("MaxPool", 12, pads=[3, 0, 3, 0]), FormatError, "nothing but padding"),
     (Case("MaxPool", 12, IMAGE), FormatError, "kernel_shape"),

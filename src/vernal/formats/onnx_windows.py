@@ -63,10 +63,10 @@ def _padding(call: Call, sizes: list[int], spans: list[int], strides: list[int])
     if call.integer("ceil_mode", 0):
         raise call.unsupported("lets windows stick out (ceil_mode); export with ceil_mode=False")
     if kind in (b"SAME_UPPER", b"SAME_LOWER"):
-        if any(step != 1 for step in _listed(call, "dilations", [1] * rank)):  # runtimes differ in what they add
-            raise call.unsupported("leaves its padding open (auto_pad) beside dilations; export with pads")
         triples = zip(sizes, spans, strides, strict=True)
-        total = [max((-(-size // step) - 1) * step + span - size, 0) for size, span, step in triples]
+        total = [(-(-size // step) - 1) * step + span - size for size, span, step in triples]
+        if min(total) < 0 or any(step != 1 for step in _listed(call, "dilations", [1] * rank)):  # runtimes differ there
+            raise call.unsupported("leaves its padding open (auto_pad) beside wide strides; export with pads")
         small, large = [n // 2 for n in total], [n - n // 2 for n in total]
         return (small, large) if kind == b"SAME_UPPER" else (large, small)
     pads = _listed(call, "pads", [0] * 2 * rank) if kind == b"NOTSET" else [0] * 2 * rank
