@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from vernal.interpret.abstract import Range
+from vernal.interpret import interval
+from vernal.interpret.abstract import Value, as_range, meet
 from vernal.interpret.linear import Linear, Seeds
 from vernal.interpret.linear_forms import Form
 from vernal.interpret.rounding import Array
@@ -31,5 +32,11 @@ class Plain(Linear):
         groups = self.batch if index is None else len(index)
         return self.backend.array(np.zeros((groups, node.size, self.inputs.count)))
 
-    def _form(self, node: Expr, own: Range) -> Form | None:
-        return None
+    def _number(self, node: Expr) -> None:
+        value = interval.apply(self.backend, node, [self.values.get(arg) for arg in node.args])
+        if node in self.rewritten:
+            value = meet(self.backend, as_range(self.backend, value), self.number(self.rewritten[node]))
+        self._store(node, value)
+
+    def _store(self, node: Expr, value: Value, form: Form | None = None) -> None:
+        self.values[node] = value

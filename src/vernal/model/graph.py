@@ -59,13 +59,16 @@ def decisions(roots: Iterable[Expr]) -> list[Choose | Between | Argmax]:
     return [node for node in order(roots) if isinstance(node, Choose | Between | Argmax)]
 
 
-def fresh(roots: Sequence[Expr], step: int) -> list[Expr]:
-    """The roots with every draw and argmax as a new occurrence, the one taken at this step."""
+NO_VALUES: Mapping[Expr, Expr] = {}
+
+
+def fresh(roots: Sequence[Expr], step: int, values: Mapping[Expr, Expr] = NO_VALUES) -> list[Expr]:
+    """The roots with every draw and argmax as a new occurrence, the one taken at this step, and variables replaced."""
 
     def renew(node: Expr) -> Expr | None:
         if isinstance(node, Choose | Between | Argmax):
             return replace(node, occurrence=replace(node.occurrence, step=step))
-        return None
+        return values.get(node)
 
     return rewrite(roots, renew)
 

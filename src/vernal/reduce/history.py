@@ -85,7 +85,7 @@ class HistoryUnrolling(Unrolling):
         values = dict(self.position(t))
         needed = set(variables(cut))
         values.update((p.stand_in, self._run(p, t)[0]) for p in self._policies if p.stand_in in needed)
-        return substitute(fresh(cut, t), values)
+        return fresh(cut, t, values)
 
     def _run(self, policy: _Policy, t: int) -> tuple[Expr, tuple[Expr, ...]]:
         """Output and next memory of a policy at position t, from the start and all observations up to then."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vernal.model.expr import Expr
-from vernal.model.graph import fresh, substitute
+from vernal.model.graph import fresh
 from vernal.model.system import Step
 from vernal.reduce.base import Direction
 
@@ -34,7 +34,7 @@ class Unrolling:
         self._positions.append(dict(zip(self.step.inputs, after, strict=True)))
 
     def _place(self, expressions: Sequence[Expr], t: int) -> list[Expr]:
-        return substitute(fresh(expressions, t), self.position(t))
+        return fresh(expressions, t, self.position(t))
 
     def at(self, expression: Expr, t: int) -> Expr:
         """An expression over state variables, actions and lets, read at position t."""
