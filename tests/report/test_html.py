@@ -33,12 +33,17 @@ class Balance(HTMLParser):
         assert self.open.pop() == tag
 
 
+def picture(result: Result) -> str:
+    assert result.trace is not None
+    return trace_svg(result.trace)
+
+
 def words(result: Result) -> str | None:
     return "it is always at most twenty degrees" if result.property == "safe" else None
 
 
 def test_the_page_is_well_formed_and_says_everything() -> None:
-    text = page(samples.task(), [samples.violated(4), samples.holds(), samples.unknown()], words, trace_svg)
+    text = page(samples.task(), [samples.violated(4), samples.holds(), samples.unknown()], words, picture)
     balance = Balance()
     balance.feed(text)
     assert balance.open == []
@@ -54,15 +59,20 @@ def test_the_page_is_well_formed_and_says_everything() -> None:
         assert said in text
 
 
+def test_statistics_are_words_and_short_numbers() -> None:
+    told = replace(samples.violated(4), statistics={"runs": 2000, "best_margin": -0.01895493181351532})
+    assert '<p class="note">runs 2000, best margin -0.0189549</p>' in page(samples.task(), [told], words, picture)
+
+
 def test_the_page_loads_nothing() -> None:
-    text = page(samples.task(), [samples.violated(4)], words, trace_svg)
+    text = page(samples.task(), [samples.violated(4)], words, picture)
     assert not {"script", "link", "img", "iframe"} & tags(text)
     assert 'src="' not in text
 
 
 def test_markup_in_names_stays_text() -> None:
     evil = replace(samples.unknown(), property="<script>alert(1)</script>", notes=("<b>",))
-    text = page(samples.task(), [evil], words, trace_svg)
+    text = page(samples.task(), [evil], words, picture)
     assert "script" not in tags(text)
     assert "b" not in tags(text)
 

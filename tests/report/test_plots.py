@@ -10,7 +10,7 @@ import pytest
 
 from tests.report import samples
 from vernal.errors import InputError
-from vernal.report.plots import plot_trace, trace_svg
+from vernal.report.plots import LIMIT, plot_trace, trace_svg
 
 MAGIC = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}
 
@@ -44,6 +44,19 @@ def test_limits_are_lines_across_their_panel() -> None:
 def test_a_limit_of_what_is_no_curve_is_refused() -> None:
     with pytest.raises(InputError, match=r"no curve is called 'mode' here; limits go with T, hour, draught, sun$"):
         plot_trace(samples.trace(), limits={"mode": 1})
+
+
+def lines(text: str) -> int:
+    """How many limits are drawn."""
+    return text.count(f"stroke: {LIMIT}")
+
+
+def test_a_page_has_the_limits_that_do_not_flatten_a_curve() -> None:
+    trace = samples.trace()
+    assert lines(trace_svg(trace)) == 0
+    assert lines(trace_svg(trace, {"T": [17, 21], "hour": [3]})) == 3
+    assert lines(trace_svg(trace, {"T": [21, 1000, -1000]})) == 1
+    assert lines(trace_svg(trace, {"mode": [1], "nobody": [0]})) == 0
 
 
 def test_labels_that_find_no_room_go_to_a_legend() -> None:

@@ -224,7 +224,13 @@ def report_page(task: Task, results: Sequence[Result], asked: Sequence[Asked]) -
     """The report, with every formula in words and every trace drawn."""
     from vernal.logic.words import words
     from vernal.report.html import page
+    from vernal.report.limits import limits
     from vernal.report.plots import trace_svg
 
-    said = {id(result): words(question.formula, task.system) for result, question in zip(results, asked, strict=True)}
-    return page(task, results, lambda result: said[id(result)], trace_svg)
+    formulas = {id(result): question.formula for result, question in zip(results, asked, strict=True)}
+
+    def picture(result: Result) -> str:
+        assert result.trace is not None
+        return trace_svg(result.trace, limits(formulas[id(result)]))
+
+    return page(task, results, lambda result: words(formulas[id(result)], task.system), picture)

@@ -7,7 +7,6 @@ from html import escape
 from string import Template
 
 from vernal.evidence.result import Result
-from vernal.evidence.trace import Trace
 from vernal.logic.task import Task
 from vernal.report.document import exact_number, version
 from vernal.report.tables import reach, seconds, trace_columns
@@ -23,7 +22,7 @@ PAGE = Template("""<!doctype html>
 <style>
 body { font: 15px/1.5 system-ui, sans-serif; color: #1c2733; max-width: 64rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; margin-bottom: .2rem; } h2 { font-size: 1.15rem; margin-top: 2.5rem; }
-table { border-collapse: collapse; font-size: .9rem; } .scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: .9rem; margin: .8rem 0; } .scroll { overflow-x: auto; }
 th, td { padding: .25rem .7rem; text-align: left; border-bottom: 1px solid #dde3e8; vertical-align: top; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 code { font-family: ui-monospace, monospace; font-size: .88em; } .hash { color: #66737f; word-break: break-all; }
@@ -42,7 +41,7 @@ $body
 """)
 
 Words = Callable[[Result], str | None]  # a formula in words, where somebody can say it
-Picture = Callable[[Trace], str]  # a trace as SVG
+Picture = Callable[[Result], str]  # the trace of a result as SVG
 
 
 def page(task: Task, results: Sequence[Result], words: Words, picture: Picture) -> str:
@@ -92,7 +91,7 @@ def _section(result: Result, words: Words, picture: Picture) -> str:
     if result.trace is not None:
         columns = trace_columns(result.trace)
         rows = [[escape(cell) for cell in row] for row in zip(*(c.cells for c in columns), strict=True)]
-        parts.append(f"<figure>{picture(result.trace)}</figure>")
+        parts.append(f"<figure>{picture(result)}</figure>")
         parts.append(_table([c.title for c in columns], rows, [not c.left for c in columns]))
     return "\n".join(parts)
 
@@ -104,8 +103,13 @@ def _remarks(result: Result) -> list[str]:
     if result.vacuous and not any(note.startswith("vacuous") for note in result.notes):
         remarks.append(f"Vacuous: {VACUOUS}")
     remarks += [f"Note: {note}" for note in result.notes]
-    figures = ", ".join(f"{name} {value}" for name, value in result.statistics.items())
+    figures = ", ".join(f"{name.replace('_', ' ')} {_figure(value)}" for name, value in result.statistics.items())
     return [*remarks, figures] if figures else remarks
+
+
+def _figure(value: object) -> str:
+    """A number of a statistic, without the digits that nobody reads."""
+    return number(value) if isinstance(value, float) else str(value)
 
 
 def _inputs(task: Task) -> str:

@@ -47,6 +47,7 @@ QUANTILES = (0, 0.05, 0.5, 0.95, 1)
 SINGLE_RUNS = 8  # drawn one by one, to show how they move
 SMALLEST = 6.0  # points: below that a label goes to the legend
 MAX_PANELS = 16
+FAR = 4  # times the extent of a curve: a limit further away would only flatten it
 
 
 def plot_trace(trace: Trace, file: str | Path | None = None, limits: Limits | None = None) -> Any:
@@ -62,11 +63,13 @@ def plot_trace(trace: Trace, file: str | Path | None = None, limits: Limits | No
     return figure
 
 
-def trace_svg(trace: Trace) -> str:
-    """A trace as an SVG element to embed in a page."""
+def trace_svg(trace: Trace, limits: Mapping[str, Sequence[float]] | None = None) -> str:
+    """A trace as an SVG element to embed in a page; limits so far off that they would flatten a curve are left out."""
     text = StringIO()
     with _style():
-        _draw(trace).savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None})
+        figure = _draw(trace)
+        _rule(figure, _near(figure, limits or {}))
+        figure.savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None})
     return text.getvalue()[text.getvalue().index("<svg") :]
 
 
@@ -116,9 +119,23 @@ def _draw(trace: Trace) -> Figure:
     return figure
 
 
+def _curves(figure: Figure) -> dict[str, Axes]:
+    return {panel.get_ylabel(): panel for panel in figure.axes if panel.lines and panel.get_yticks().size}
+
+
+def _near(figure: Figure, limits: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
+    """The limits of what is drawn as a curve, but for those that lie several times its extent away from it."""
+    near: dict[str, list[float]] = {}
+    for name, panel in _curves(figure).items():
+        low, high = panel.dataLim.intervaly.tolist()
+        room = FAR * max(high - low, 0.1 * max(abs(low), abs(high)))
+        near[name] = [value for value in limits.get(name, ()) if low - room <= value <= high + room]
+    return near
+
+
 def _rule(figure: Figure, limits: Limits) -> None:
     """Dashed lines at the limits of what is drawn as a curve."""
-    curves = {panel.get_ylabel(): panel for panel in figure.axes if panel.lines and panel.get_yticks().size}
+    curves = _curves(figure)
     for name, values in limits.items():
         if name not in curves:
             raise InputError(f"no curve is called {name!r} here; limits go with {', '.join(curves) or 'numbers only'}")

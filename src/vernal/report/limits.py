@@ -1,0 +1,74 @@
+"""Where the claims of a formula end: the values at which one quantity turns one of its comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from vernal.interpret.concrete import evaluate
+from vernal.logic.formula import Formula
+from vernal.logic.normal import atoms
+from vernal.model import expr as e
+from vernal.model.expr import Expr
+from vernal.model.graph import order
+
+
+def limits(formula: Formula) -> dict[str, list[float]]:
+    """`abs(theta) < 0.05 & x > 1` makes theta: -0.05 and 0.05, x: 1. What compares several quantities has no limit."""
+    found: dict[str, set[float]] = {}
+    for node in order(atoms(formula)):
+        if isinstance(node, e.Compare) and all(arg.sort.is_number for arg in node.args):
+            name, values = _edge(*node.args)
+            found.setdefault(name, set()).update(values)
+    return {name: sorted(values) for name, values in found.items() if name and values}
+
+
+def _edge(left: Expr, right: Expr) -> tuple[str, set[float]]:
+    """The quantity that is compared with a number, and where; an empty name if it is not as simple as that."""
+    node, number = (left, _number(right)) if _is_constant(right) else (right, _number(left))
+    values = set() if number is None else {number}
+    while values and not (name := _name(node)):
+        node, values = _inside(node, values)
+    return (name, values) if values else ("", values)
+
+
+def _name(node: Expr) -> str:
+    """How a trace calls a quantity: `x`, `motor`, `motor[1]`."""
+    match node:
+        case e.Var(name=name, shape=()):
+            return name
+        case e.Gather(args=(e.Var(name=name),), indices=(index,)):
+            return f"{name}[{index}]"
+    return ""
+
+
+def _inside(node: Expr, values: Iterable[float]) -> tuple[Expr, set[float]]:
+    """One layer less: the part of a node that varies, and its values where the node has the given ones."""
+    moving = [arg for arg in node.args if not _is_constant(arg)]
+    fixed = [_number(arg) or 0.0 for arg in node.args if _is_constant(arg)]
+    match node, moving:
+        case e.Neg(), [part]:
+            return part, {-value for value in values}
+        case e.Abs(), [part]:
+            return part, {side * value for value in values if value >= 0 for side in (-1, 1)}
+        case e.Add(), [part]:
+            return part, {value - sum(fixed) for value in values}
+        case e.Mul(), [part] if np.prod(fixed):
+            return part, {value / float(np.prod(fixed)) for value in values}
+        case e.Div(args=(part, _)), [_] if part in moving:
+            return part, {value * fixed[0] for value in values}
+    return node, set()
+
+
+def _is_constant(node: Expr) -> bool:
+    return not any(isinstance(part, (e.Var, e.Choose, e.Between, e.Argmax)) for part in order([node]))
+
+
+def _number(node: Expr) -> float | None:
+    """A constant as a float; None where it varies or is undefined."""
+    if not _is_constant(node):
+        return None
+    with np.errstate(all="ignore"):
+        (value,) = evaluate([node], {})
+    return float(value.ravel()[0]) if np.isfinite(value).all() else None
