@@ -153,18 +153,19 @@ def test_a_memory_of_two_units_starts_where_it_is_told() -> None:
         assert verify(system, result.trace).accepted
 
 
-def test_a_network_that_is_not_in_charge_remembers() -> None:
-    """Two counters take turns: each counts its own steps only."""
+@pytest.mark.parametrize("names", [("even", "odd"), ("same", "same")])
+def test_a_network_that_is_not_in_charge_remembers(names: tuple[str, str]) -> None:
+    """Two counters take turns: each counts its own steps only, even if they are one network."""
     counter = recurrent_networks()["sum"]
     x, turn = build.var("x"), build.var("turn", BOOL)
-    networks = [replace(counter, name="even"), replace(counter, name="odd")]
+    networks = [replace(counter, name=name) for name in names]
     agent = make_agent("agent", networks, [build.const(1)], "raw", select=turn, remember="m")
     state = (Variable("x", REAL), Variable("turn", BOOL))
     starts: dict[str, Start] = {"x": Span(Fraction(0), Fraction(1)), "turn": OneOf((Fraction(0),))}
     following = {"x": x + agent.var, "turn": build.negate(turn)}
     system = System("turns", state, Init(starts), following, (agent,), remembered([agent]))
     for engine in ("auto", "bounds", "paths", "milp"):
-        assert verdict(system, "X[5] (m[0] == 3 & m[1] == 2)", engine).verdict is HOLDS
+        assert verdict(system, "X (m[0] == 1 & m[1] == 0) & X[5] (m[0] == 3 & m[1] == 2)", engine).verdict is HOLDS
     for engine in ("auto", "falsify", "paths", "milp"):
         assert verdict(system, "X[5] (m[0] < 3)", engine).verdict is VIOLATED
 

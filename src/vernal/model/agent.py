@@ -39,7 +39,7 @@ def make_agent(
     say. Properties speak of it by the name `remember`.
     """
     seen = tuple(build.const(item) for item in observe)
-    slots = [_slot_var(name, network, index) for network in networks for index in range(len(network.memory))]
+    slots = [_slot_var(name, place, slot) for place, network in enumerate(networks) for slot, _ in network.memory]
     output, updates = _run(networks, seen, select, slots)
     dropped = [network for network in networks if network.softmax_dropped]
     if dropped and act != "argmax":
@@ -89,9 +89,9 @@ def remembered(agents: Iterable[Agent]) -> dict[str, Expr]:
     }
 
 
-def _slot_var(agent: str, network: Network, index: int) -> Var:
-    slot = network.memory[index][0]
-    return build.var(f"{agent}.{network.name}.{slot.name}", shape=slot.shape, role=Role.MEMORY)
+def _slot_var(agent: str, place: int, slot: Var) -> Var:
+    """By the network's place, not by its name: one network may serve twice, and each time has a memory of its own."""
+    return build.var(f"{agent}.{place}.{slot.name}", shape=slot.shape, role=Role.MEMORY)
 
 
 def _run(
