@@ -165,6 +165,47 @@ def test_layers_and_the_plumbing_around_them(tmp_path: Path) -> None:
     np.testing.assert_allclose(walk(network, xs), expected[0], rtol=2e-5, atol=2e-5)
 
 
+def around(before: Sequence[onnx.NodeProto] = (), after: Sequence[onnx.NodeProto] = (), rank: int = 4) -> Any:
+    """A layer over a sequence of any length, with something done to the sequence before (`x` to `z`) or after it."""
+    cell = helper.make_node("RNN", ["z" if before else "x", "W", "R", "B"], ["w" if after else "y"], hidden_size=4)
+    numbers = {"zero": 0, "one": 1, "last": -1, "low": -(2**40)}
+    tensors = Case("RNN").tensors()
+    tensors |= {name: np.array([value], dtype=np.int64) for name, value in numbers.items()}
+    return graph([*before, cell, *after], tensors, {"x": ["T", 1, 3]}, {"y": [None] * rank})
+
+
+MADE = helper.make_node
+ACROSS = {
+    "the first output": ([], [MADE("Gather", ["w", "zero"], ["y"], axis=0)]),
+    "backwards": ([MADE("Slice", ["x", "last", "low", "zero", "last"], ["z"])], []),
+    "without the first": ([MADE("Slice", ["x", "zero", "one", "zero"], ["u"]), MADE("Sub", ["x", "u"], ["z"])], []),
+    "by its length": (
+        [
+            MADE("Shape", ["x"], ["s"], end=1),
+            MADE("Cast", ["s"], ["t"], to=1),
+            MADE("Div", ["x", "t"], ["z"]),
+        ],
+        [],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ACROSS)
+def test_a_graph_that_looks_across_a_sequence_is_refused(case: str, tmp_path: Path) -> None:
+    """Fed one step at a time it would be another network."""
+    made = around(*ACROSS[case])
+    with pytest.raises(UnsupportedOperator, match=r"'x' is a sequence.*does not follow step by step.*h_in and h_out"):
+        read_network(save(made, tmp_path))
+
+
+def test_the_last_output_of_a_sequence_is_that_of_a_step(tmp_path: Path) -> None:
+    path = save(around([], [MADE("Gather", ["w", "last"], ["y"], axis=0)]), tmp_path)
+    network, xs = read_network(path), sequence(3, 6)
+    for length in range(1, 7):
+        (expected,) = session(path).run(None, {"x": xs[:length, None, :].astype(np.float32)})
+        np.testing.assert_allclose(walk(network, xs[:length])[-1], expected.ravel(), rtol=1e-5, atol=1e-5)
+
+
 # What is refused ------------------------------------------------------------------------------------------------------
 
 

@@ -26,6 +26,7 @@ from vernal.formats.onnx_states import (
     join_states,
     through_operators,
 )
+from vernal.formats.onnx_steps import check_steps
 from vernal.formats.recurrent import Slots
 from vernal.model.network import Network, memory_var, network_input
 
@@ -74,15 +75,26 @@ def _acting(graph: GraphProto) -> list[ValueInfoProto]:
 def _plain(graph: GraphProto, opset: int, values: dict[str, Value], entry: ValueInfoProto, name: str) -> Network:
     """One input, one output; what is remembered, recurrent operators remember by themselves."""
     shape = _input_shape(entry, open_axes=any(node.op_type in RECURRENT for node in graph.node))
-    inputs = network_input(prod(shape))
     check_batch(entry.name, shape)
     if prod(shape) == shape[-1]:  # else it sees a window, and may well begin anew at every step
         check_remembers(graph)
     result = _single(_acting(graph), "output").name
-    values[entry.name] = Tensor(inputs, shape)
-    slots = Slots()
-    dropped = _run(graph, opset, values, [result], slots)
-    return slots.network(name, inputs, _output(values, result).expr, dropped.get(result))
+
+    def read(seen: tuple[int, ...], slots: Slots) -> Network:
+        inputs = network_input(prod(seen))
+        own = {**values, entry.name: Tensor(inputs, seen)}
+        dropped = _run(graph, opset, own, [result], slots)
+        return slots.network(name, inputs, _output(own, result).expr, dropped.get(result))
+
+    made = read(shape, Slots())
+    if made.memory:
+        check_steps(made, entry.name, shape, _open_axes(entry), read)
+    return made
+
+
+def _open_axes(entry: ValueInfoProto) -> list[int]:
+    """The axes whose length is not said, but for the last."""
+    return [axis for axis, dim in enumerate(entry.type.tensor_type.shape.dim[:-1]) if dim.dim_value < 1]
 
 
 def _given(entry: ValueInfoProto) -> Tensor:

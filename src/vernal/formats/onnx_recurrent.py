@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vernal.formats.layers import Array, rationals, sigmoid, single, tanh
+from vernal.formats.layers import Array, pick, rationals, sigmoid, single, tanh
 from vernal.formats.onnx_call import Call, Tensor, Value
 from vernal.formats.recurrent import (
     Activation,
@@ -32,9 +32,9 @@ H, C = 5, 6  # the inputs initial_h and initial_c
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """A checked recurrent node: what it sees at this step, its gates in the order of ONNX, its activations."""
+    """A checked recurrent node: what it sees step by step, its gates in the order of ONNX, its activations."""
 
-    x: Expr
+    xs: list[Expr]
     gates: list[Gate]
     activations: list[Activation]
 
@@ -51,15 +51,20 @@ def _layer(call: Call, gates: int, defaults: tuple[str, ...]) -> Layer:
         raise call.wrong(f"says hidden_size {call.attributes['hidden_size']}, but its weights have {hidden}")
     if len(x.shape) != 3 or w.shape != (1, gates * hidden, x.shape[-1]) or r.shape != (1, gates * hidden, hidden):
         raise call.wrong(f"has weights {w.shape} and {r.shape}, which do not fit data of shape {x.shape}")
-    if x.shape[:2] != (1, 1):
-        steps, batch = x.shape[:2] if call.integer("layout", 0) == 0 else x.shape[1::-1]
+    steps, batch = x.shape[:2] if call.integer("layout", 0) == 0 else x.shape[1::-1]
+    if (steps, batch) != (_steps(call), 1):
         what = f"a sequence of {steps} steps" if batch == 1 else f"a batch of {batch}"
         raise call.unsupported(
             f"takes {what} at once; export with an open sequence axis, or one of 1, and a batch of 1"
         )
     call.allowance.take(w.size + r.size)
     biases = (None, None) if call.input(3) is None else _biases(call, gates * hidden)
-    return Layer(x.expr, split_gates(w[0], r[0], *biases), list(_activations(call, defaults)))
+    xs = [x.expr] if steps == 1 else [pick(x.expr, one) for one in np.arange(steps * x.shape[-1]).reshape(steps, -1)]
+    return Layer(xs, split_gates(w[0], r[0], *biases), list(_activations(call, defaults)))
+
+
+def _steps(call: Call) -> int:
+    return 1 if call.slots is None else call.slots.steps
 
 
 def _biases(call: Call, size: int) -> tuple[Array, Array]:
@@ -86,7 +91,7 @@ def _refuse(call: Call) -> None:
     if call.integer("layout", 0) not in (0, 1):
         raise call.wrong(f"has the layout {call.attributes['layout']}, which is neither 0 nor 1")
     lengths = call.input(4)
-    if lengths is not None and (isinstance(lengths, Tensor) or lengths.tolist() != [1]):
+    if lengths is not None and (isinstance(lengths, Tensor) or lengths.tolist() != [_steps(call)]):
         raise call.unsupported("reads sequences of given lengths (input 4); export without sequence_lens")
 
 
@@ -101,10 +106,11 @@ def _activations(call: Call, defaults: tuple[str, ...]) -> Iterator[Activation]:
     alphas, betas = (_numbers(call, name) for name in ("activation_alpha", "activation_beta"))
     for name in named:
         word = name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name)
-        if word.lower() not in FUNCTIONS:
-            known = ", ".join(sorted(name.title().replace("_", "") for name in FUNCTIONS))
-            raise call.unsupported(f"has the activation {word!r}, which Vernal does not read; supported: {known}")
-        make, defaulted = FUNCTIONS[word.lower()]
+        known = {name.lower(): name for name in FUNCTIONS}  # in any case, says ONNX
+        if word.lower() not in known:
+            named = ", ".join(FUNCTIONS)
+            raise call.unsupported(f"has the activation {word!r}, which Vernal does not read; supported: {named}")
+        make, defaulted = FUNCTIONS[known[word.lower()]]
         yield make(*(next(values, default) for values, default in zip((alphas, betas), defaulted, strict=False)))
     if next(alphas, None) is not None or next(betas, None) is not None:
         raise call.wrong("has more parameters than its activations take")
@@ -126,11 +132,11 @@ def _hard_sigmoid(alpha: float, beta: float) -> Activation:
 
 
 FUNCTIONS: dict[str, tuple[Callable[..., Activation], tuple[float, ...]]] = {
-    "hardsigmoid": (_hard_sigmoid, (0.2, 0.5)),
-    "leakyrelu": (_leaky, (0.01,)),
-    "relu": (lambda: build.relu, ()),
-    "sigmoid": (lambda: sigmoid, ()),
-    "tanh": (lambda: tanh, ()),
+    "HardSigmoid": (_hard_sigmoid, (0.2, 0.5)),
+    "LeakyRelu": (_leaky, (0.01,)),
+    "Relu": (lambda: build.relu, ()),
+    "Sigmoid": (lambda: sigmoid, ()),
+    "Tanh": (lambda: tanh, ()),
 }
 
 
@@ -155,36 +161,43 @@ def _start(call: Call, position: int, size: int) -> Expr:
     return call.slots.fresh(size, "h" if position == H else "c", start)
 
 
-def _finish(call: Call, befores: list[Expr], afters: list[Expr]) -> tuple[Value, ...]:
-    """The outputs Y, Y_h (and Y_c); what the network itself remembers is noted."""
+Cell = Callable[..., tuple[Expr, ...]]  # from what is seen and remembered to what is remembered next
+
+
+def _walk(call: Call, layer: Layer, befores: list[Expr], cell: Cell) -> tuple[Value, ...]:
+    """The outputs Y, Y_h (and Y_c) after all steps; what the network itself remembers is noted."""
+    afters, seen = tuple(befores), []
+    for x in layer.xs:
+        afters = cell(x, *afters)
+        seen.append(afters[0])
     if call.slots is not None:
         for before, after in zip(befores, afters, strict=True):
             assert isinstance(before, Var)
             call.slots.updates[before] = after
-    size = afters[0].size
-    return (Tensor(afters[0], (1, 1, 1, size)), *(Tensor(after, (1, 1, size)) for after in afters))
+    size, steps = layer.size, len(seen)
+    shape = (steps, 1, 1, size) if call.integer("layout", 0) == 0 else (1, steps, 1, size)
+    return (Tensor(build.concat(*seen), shape), *(Tensor(after, (1, 1, size)) for after in afters))
 
 
 def _rnn(call: Call) -> tuple[Value, ...]:
     layer = _layer(call, 1, ("Tanh",))
-    h = _start(call, H, layer.size)
-    return _finish(call, [h], [rnn_cell(layer.x, h, layer.gates[0], layer.activations[0])])
+    (gate,), (f,) = layer.gates, layer.activations
+    return _walk(call, layer, [_start(call, H, layer.size)], lambda x, h: (rnn_cell(x, h, gate, f),))
 
 
 def _gru(call: Call) -> tuple[Value, ...]:
     layer = _layer(call, 3, ("Sigmoid", "Tanh"))
-    h = _start(call, H, layer.size)
-    update, reset, new = layer.gates
-    f, g = layer.activations
-    after = bool(call.integer("linear_before_reset", 0))
-    return _finish(call, [h], [gru_cell(layer.x, h, GruGates(update, reset, new, f, g, after))])
+    (update, reset, new), (f, g) = layer.gates, layer.activations
+    gates = GruGates(update, reset, new, f, g, bool(call.integer("linear_before_reset", 0)))
+    return _walk(call, layer, [_start(call, H, layer.size)], lambda x, h: (gru_cell(x, h, gates),))
 
 
 def _lstm(call: Call) -> tuple[Value, ...]:
     layer = _layer(call, 4, ("Sigmoid", "Tanh", "Tanh"))
-    h, c = _start(call, H, layer.size), _start(call, C, layer.size)
     i, o, f, g = layer.gates
-    return _finish(call, [h, c], list(lstm_cell(layer.x, h, c, LstmGates(i, f, g, o, *layer.activations))))
+    gates = LstmGates(i, f, g, o, *layer.activations)
+    starts = [_start(call, H, layer.size), _start(call, C, layer.size)]
+    return _walk(call, layer, starts, lambda x, h, c: lstm_cell(x, h, c, gates))
 
 
 COMMON = (

@@ -127,8 +127,12 @@ def lstm_cell(x: Expr, h: Expr, c: Expr, gates: LstmGates) -> tuple[Expr, Expr]:
 
 @dataclass(slots=True)
 class Slots:
-    """The memory of a network under construction: vectors, each with its start and, later, its next value."""
+    """The memory of a network under construction: vectors, each with its start and, later, its next value.
 
+    Layers see one step of a sequence; where somebody wants to compare, `steps` of them.
+    """
+
+    steps: int = 1
     starts: dict[Var, tuple[Fraction, ...]] = field(default_factory=dict)
     updates: dict[Var, Expr] = field(default_factory=dict)
 
