@@ -92,4 +92,5 @@ def _property(task: Task, question: Asked) -> str:
         "in words": words(question.formula, task.system),
         "engines": who_decides(question.formula),
     }
-    return "\n".join([head, *(f"  {name:10} {content}" for name, content in rows.items())])
+    below = "\n" + " " * 13  # what follows on a line of its own stands below what it belongs to
+    return "\n".join([head, *(f"  {name:10} {below.join(rows[name].splitlines())}" for name in rows)])

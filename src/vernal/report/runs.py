@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
@@ -17,6 +17,7 @@ from vernal.report.tables import WIDTH, Column, aligned
 
 Array = NDArray[np.float64]
 ROWS = 11  # about so many steps are shown
+FIGURES: dict[str, Callable[[Array], float]] = {"min": np.min, "mean": np.mean, "max": np.max}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +90,29 @@ def present(values: Array) -> Array:
 def _columns(quantity: Quantity, samples: Sequence[Array]) -> list[Column]:
     title = quantity.title
     if quantity.is_text:
-        return [Column(title, [_most_frequent(quantity, sample) for sample in samples], left=True)]
-    figures = [(sample.min(), sample.mean(), sample.max()) if sample.size else () for sample in samples]
-    rows = [[f"{figure:.4g}" for figure in entry] or ["", "", ""] for entry in figures]
-    names = (f"{title} min", f"{title} mean", f"{title} max")
-    return [Column(name, cells) for name, cells in zip(names, zip(*rows, strict=True), strict=True)]
+        return [Column(title, [most_frequent(quantity, sample) for sample in samples], left=True)]
+    present = [sample for sample in samples if sample.size]
+    found = {name: iter(decimals([pick(sample) for sample in present])) for name, pick in FIGURES.items()}
+    cells = {name: [next(texts) if sample.size else "" for sample in samples] for name, texts in found.items()}
+    return [Column(f"{title} {name}", column) for name, column in cells.items()]
 
 
-def _most_frequent(quantity: Quantity, sample: Array) -> str:
+def decimals(figures: Sequence[float]) -> list[str]:
+    """Four digits of the largest, and for the others as many decimals, so that the points stand below each other."""
+    shortest = [f"{figure:.4g}" for figure in figures]
+    if any("e" in text or "n" in text for text in shortest):
+        return shortest
+    largest = f"{max(map(abs, figures), default=0.0):#.4g}"
+    places = min(len(largest.partition(".")[2]), max((len(text.partition(".")[2]) for text in shortest), default=0))
+    return [f"{figure + 0.0:.{places}f}" for figure in figures]
+
+
+def most_frequent(quantity: Quantity, sample: Array) -> str:
     if not sample.size:
         return ""
     value, count = Counter(sample.tolist()).most_common(1)[0]
     label = quantity.label(value)
-    return label if count == sample.size else f"{label} {count / sample.size:.0%}"
+    return label if count == sample.size else f"{label} {100 * count // sample.size}%"
 
 
 def rows(runs: Runs) -> Iterator[list[str]]:
