@@ -23,7 +23,8 @@ PAGE = Template("""<!doctype html>
 body { font: 15px/1.5 system-ui, sans-serif; color: #1c2733; max-width: 64rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; margin-bottom: .2rem; } h2 { font-size: 1.15rem; margin-top: 2.5rem; }
 table { border-collapse: collapse; font-size: .9rem; margin: .8rem 0; } .scroll { overflow-x: auto; }
-th, td { padding: .25rem .7rem; text-align: left; border-bottom: 1px solid #dde3e8; vertical-align: top; }
+th, td { padding: .25rem .7rem; text-align: left; border-bottom: 1px solid #dde3e8; vertical-align: top;
+  white-space: nowrap; } td code { white-space: normal; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 code { font-family: ui-monospace, monospace; font-size: .88em; } .hash { color: #66737f; word-break: break-all; }
 .holds { color: #1a7f37; } .violated { color: #c3272b; } .unknown { color: #9a6700; }
