@@ -222,6 +222,12 @@ def test_explain_says_what_is_remembered(tmp_path: Path, capsys: Said) -> None:
     assert "remembers  2 numbers from step to step, at first 0\n" in capsys.readouterr().out
 
 
+def test_explain_says_which_number_is_which(tmp_path: Path, capsys: Said) -> None:
+    file = task(tmp_path, 'remember = "m"', recurrent_networks()["deep"])
+    assert main(["explain", str(file)]) == 0
+    assert "properties call them m[0] to m[1], in the order h1 (1), c1 (1)\n" in capsys.readouterr().out
+
+
 def test_runs_as_csv_have_memories(tmp_path: Path, capsys: Said) -> None:
     file = tmp_path / "runs.csv"
     assert main(["simulate", str(task(tmp_path)), "--runs", "3", "--steps", "2", "--csv", str(file)]) == 0

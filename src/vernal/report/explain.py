@@ -92,7 +92,7 @@ def _agent(agent: Agent) -> str:
 
 
 def _memory(agent: Agent) -> str:
-    """`16 numbers from step to step, at first 0; properties call them m[0] to m[15]`"""
+    """`4 numbers from step to step, at first 0; properties call them m[0] to m[3], in the order h1 (2), c1 (2)`"""
     count = len(agent.starts)
     starts = [start_text(start, REAL) for start in agent.starts]
     starts = starts[:1] if len(set(starts)) == 1 else starts
@@ -101,7 +101,9 @@ def _memory(agent: Agent) -> str:
     if agent.remember is None:
         return text
     last = f" to {agent.remember}[{count - 1}]" if count > 1 else ""
-    return f"{text}; properties call {'them' if count > 1 else 'it'} {agent.remember}[0]{last}"
+    parts = [f"{var.name} ({var.size})" for network in agent.networks for var, _ in network.memory]
+    named = f", in the order {', '.join(parts)}" if len(parts) > 1 else ""
+    return f"{text}; properties call {'them' if count > 1 else 'it'} {agent.remember}[0]{last}{named}"
 
 
 def _distinct(agent: Agent) -> list[Network]:
