@@ -161,6 +161,12 @@ def test_undefined_behaviour_is_no_violation() -> None:
     assert result.verdict is UNKNOWN
 
 
+def test_undefined_behaviour_is_said() -> None:
+    system = make({"x": (-1, 1)}, {"x": build.apply(Function.SQRT, X)})
+    assert "of them a state is not defined" in str(ask(system, Next(Atom(X < 3))).reason)
+    assert "not defined" not in str(ask(make({"x": (0, 1)}, {"x": X}), Next(Atom(X < 3))).reason)
+
+
 @pytest.mark.parametrize("size", [10**20, 10**400], ids=["20 digits", "400 digits"])
 def test_numbers_beyond_all_floats(size: int) -> None:
     """What no float reaches is left to exact arithmetic, without a crash."""

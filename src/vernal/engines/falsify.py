@@ -39,6 +39,7 @@ PATIENCE = 8  # generations without progress
 TOLERANCE = 1e-9  # relative; a margin this close to zero is decided by exact replay
 TRIES = 4  # exact replays per batch, of clear violations and of those at zero each
 LONGEST = 50_000  # steps
+UNDEFINED = "a quotient by 0, or log, sqrt or tan outside its domain; begin elsewhere, or say what is meant there"
 
 Statistics = dict[str, int | float]
 
@@ -100,6 +101,8 @@ def _search(question: Question, goal: Formula, verdict: Verdict, budget: Budget,
         return _decided(question, goal, window, verdict, trace, hunt.statistics())
     what = "violation" if verdict is VIOLATED else "witness"
     reason = f"no {what} found in {hunt.simulated:,} runs of {hunt.length} steps"
+    if hunt.undefined:
+        reason += f"; in {hunt.undefined:,} of them a state is not defined: {UNDEFINED}"
     return unknown(question, Falsify.name, reason, statistics=hunt.statistics())
 
 
@@ -217,6 +220,7 @@ class Hunt:
     simulated: int = 0
     replayed: int = 0
     at_zero: int = 0
+    undefined: int = 0
     best: float = float("inf")
 
     def __post_init__(self) -> None:
@@ -258,6 +262,7 @@ class Hunt:
         runs = self.simulator.run(plan, self.budget.check)
         margins = self.target.margins(runs)
         self.simulated += plan.runs
+        self.undefined += int(runs.undefined.sum())
         self.best = min(self.best, float(margins.min(initial=np.inf)))
         return self.confirm(runs, margins), margins
 

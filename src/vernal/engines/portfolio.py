@@ -50,7 +50,7 @@ def stages(system: System) -> list[tuple[Engine, float, float]]:
     bounds go on as long as cutting helps, and have as much time again after all paths as those had.
     """
     limits = effort(system)
-    glance: tuple[Engine, float, float] = (Falsify(generations=0), 0.2, inf)
+    glance: tuple[Engine, float, float] = (Falsify(generations=0), 0.5, inf)  # it ends by itself, and soon
     last: tuple[Engine, float, float] = (Falsify(), 1.0, inf)
     if limits == Effort():
         return [glance, (Bounds(), 0.4, BRIEF), (Paths(), 0.8, inf), (Bounds(), 0.5, inf), last]

@@ -67,6 +67,15 @@ class Runs:
         given.update({node: array[:, position] for node, array in self.plan.decisions.items()})
         return given
 
+    @property
+    def undefined(self) -> NDArray[np.bool_]:
+        """Which runs lead to a state that is not defined: a quotient by 0, a logarithm of a negative number."""
+        within = np.arange(self.steps + 1) < self.lengths[:, None]
+        found = np.zeros(len(self.lengths), bool)
+        for values in self.state.values():
+            found |= (np.isnan(values) & within).any(axis=1)
+        return found
+
 
 def simulate(system: System, runs: int, steps: int, rng: np.random.Generator, *, corners: bool = False) -> Runs:
     """Random runs: uniform initial states, draws and ties; centre and corners of the initial set first if asked."""
