@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -15,12 +16,13 @@ from tests.strategies import expressions, operators
 from vernal.errors import TypeClash
 from vernal.interpret import interval
 from vernal.interpret.abstract import Finite, Range, Truth, Value
-from vernal.interpret.rounding import float_above, float_below
+from vernal.interpret.rounding import Backend, float_above, float_below
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function
 from vernal.model.sorts import BOOL, INT, enum
 
+Operation = Callable[[Backend, Range, Range], Range]
 X, Y = build.var("x"), build.var("y")
 V = build.var("v", shape=(3,), role=e.Role.INPUT)
 TENTH = Fraction(1, 10)
@@ -222,3 +224,22 @@ def test_draws_are_hulls() -> None:
 def test_wrong_shapes_are_refused() -> None:
     with pytest.raises(TypeClash, match="shape"):
         interval.evaluate([X], {X: Range(np.zeros((2, 3)), np.ones((2, 3)))})
+
+
+ENDS = st.sampled_from([-np.inf, -1e300, -3.0, -0.1, -0.0, 0.0, 1e-300, 0.1, 0.3, 2.0, 1e300, np.inf])
+PAIRS = st.tuples(ENDS, ENDS).map(sorted)
+
+
+@given(PAIRS, PAIRS)
+@pytest.mark.parametrize("operation", [interval.multiply, interval.divide])
+def test_small_and_large_batches_agree(operation: Operation, x: list[float], y: list[float]) -> None:
+    """Corners of small arrays are taken in one go; what comes out is the same to the last bit, signs of 0 aside."""
+
+    def result(size: int) -> Range:
+        made = [Range(*(np.full((size, 1), end) for end in ends)) for ends in (x, y)]
+        with np.errstate(all="ignore"):
+            return operation(Backend(), *made)
+
+    small, large = result(1), result(interval.SMALL + 1)
+    for one, many in ((small.lower, large.lower), (small.upper, large.upper)):
+        assert (many == one).all()

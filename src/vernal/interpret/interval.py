@@ -35,6 +35,8 @@ from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.sorts import INT
 
+Rounded = Callable[[Array, Array], tuple[Array, Array]]  # an operation as floats below and above
+SMALL = 256  # components of an array that is small
 MANY = 16  # sums of more terms are bounded as one dot product
 
 
@@ -127,19 +129,31 @@ def negate(x: Range) -> Range:
 
 def multiply(backend: Backend, x: Range, y: Range) -> Range:
     """x * y, from the four corners."""
-    corners = [backend.products(a, b) for a in _corners(x) for b in _corners(y)]
-    return _hull(backend, corners)
+    return _at_corners(backend, backend.products, x, y)
 
 
 def divide(backend: Backend, x: Range, y: Range) -> Range:
     """x / y; anything where y may be 0."""
-    corners = [backend.quotients(a, b) for a in _corners(x) for b in _corners(y)]
-    return whole(backend, _hull(backend, corners), (y.lower <= 0) & (y.upper >= 0))
+    return whole(backend, _at_corners(backend, backend.quotients, x, y), (y.lower <= 0) & (y.upper >= 0))
+
+
+def _at_corners(backend: Backend, rounded: Rounded, x: Range, y: Range) -> Range:
+    """The hull of an operation on the ends of both; of small arrays in one go, since there each operation costs."""
+    a, b = _corners(x), _corners(y)
+    if backend.native and len(a) == len(b) == 2 and _stacks(a) and _stacks(b) and a[0].ndim == b[0].ndim:
+        low, high = rounded(np.array(a)[:, None], np.array(b)[None])
+        return Range(*backend.known(low.min((0, 1)), high.max((0, 1))))  # a nan stays a nan until then
+    return _hull(backend, [rounded(p, q) for p in a for q in b])
 
 
 def _corners(x: Range) -> tuple[Array, ...]:
     """Both ends, or the one point where they are one array."""
     return (x.lower,) if x.lower is x.upper else (x.lower, x.upper)
+
+
+def _stacks(ends: Sequence[Array]) -> bool:
+    low, high = ends
+    return bool(low.shape == high.shape and low.size <= SMALL)
 
 
 def _hull(backend: Backend, corners: Sequence[tuple[Array, Array]]) -> Range:
