@@ -19,6 +19,8 @@ from pathlib import Path
 from benchmarks.measure import AUTO, MARKS, Measured, Method, measure_task, setting, table
 from benchmarks.witnesses import Witnessed, summary, witness
 from vernal.formats.task import load
+from vernal.solvers.base import Milp, Outcome, Status, idle
+from vernal.solvers.highs import Highs
 
 FULL = 600.0
 LEGEND = (
@@ -27,10 +29,34 @@ LEGEND = (
 )
 
 
+class AskedOnce(Highs):
+    """HiGHS as the papers use their solver: what it calls infeasible is believed at once.
+
+    Vernal asks a second time, with room in every row and nothing to optimise. That is no part of these methods, and
+    may take longer than the first time; so here the second question has the first one's answer.
+    """
+
+    believed = False
+
+    def solve(
+        self,
+        problem: Milp,
+        time_limit: float = float("inf"),
+        target: float | None = None,
+        tick: Callable[[], object] = idle,
+    ) -> Outcome:
+        if self.believed and not problem.objective.any():
+            self.believed = False
+            return Outcome(Status.INFEASIBLE, said="asked once")
+        outcome = super().solve(problem, time_limit, target, tick)
+        self.believed = outcome.status is Status.INFEASIBLE
+        return outcome
+
+
 def milp(unroll: str, tighten: bool = True) -> Method:
     """A baseline: one mixed-integer program, written from this unrolling, with our bounds or with intervals only."""
     name = f"milp {unroll}" + ("" if tighten else ", loose")
-    return Method(name, "milp", {"unroll": unroll, "tighten": "yes" if tighten else "no"})
+    return Method(name, "milp", {"unroll": unroll, "tighten": "yes" if tighten else "no", "solver": AskedOnce()})
 
 
 OURS = AUTO

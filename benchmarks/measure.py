@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 from vernal.engines.check import ask
 from vernal.evidence.result import Result
@@ -28,7 +29,7 @@ class Method:
 
     name: str
     engine: str
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
     workers: int = 1
 
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from benchmarks import ladder, witnesses
@@ -17,9 +18,12 @@ from benchmarks.pendulum_rnn import __main__ as pendulum
 from benchmarks.spread import __main__ as spread
 from benchmarks.witnesses import Witnessed, witness
 from examples.playing import Policy
+from tests.solvers.programs import milp
+from vernal.engines.milp_program import eased
 from vernal.evidence.trace import Trace
 from vernal.formats.task import load
 from vernal.logic.task import Task
+from vernal.solvers.base import Status
 
 pytest.importorskip("onnxruntime", reason="traces are compared with onnxruntime (extra onnxruntime)")
 
@@ -155,3 +159,14 @@ def test_scores_that_differ_are_noticed(leaning: tuple[Task, Trace], monkeypatch
     assert found.replayed
     assert found.same_actions
     assert not found.agrees
+
+
+def test_a_baseline_believes_its_solver_at_once() -> None:
+    """Of an infeasible program the second question, with room, is not solved again; the next program is."""
+    solver = ladder.AskedOnce()
+    impossible, possible = (milp([1.0], [([1.0], -np.inf, limit)], lower=0.0, upper=1.0) for limit in (-1.0, 1.0))
+    assert solver.solve(impossible).said != "asked once"
+    assert solver.solve(eased(impossible)).said == "asked once"
+    assert solver.solve(eased(impossible)).said != "asked once"
+    assert solver.solve(possible).status is Status.OPTIMAL
+    assert solver.solve(eased(possible)).status is Status.OPTIMAL
