@@ -83,6 +83,7 @@ class Linear:
         self.inputs = Inputs(self.backend)
         self.sizes: dict[Expr, Array] = {}
         self.pending: set[Expr] = set()  # branchings without a relaxation yet: few are ever passed through
+        self.tight: set[Expr] = set()  # whose range substitution has cut already: a second time would cut nothing more
         self.rewritten: dict[Expr, Expr] = {}
         self.graph = Graph(self.backend, self.inputs, {}, self.forms, {}, self.rewritten, self.sizes, {})
         self.batch = 1
@@ -261,7 +262,7 @@ class Linear:
     # Tightening -------------------------------------------------------------------------------------------------------
 
     def _tighten_arguments(self, node: Expr) -> None:
-        """Bound what a nonlinear operator bends, where it does bend; and what a network sees."""
+        """Bound what a nonlinear operator bends, where it does bend; and what a network sees, if that is little."""
         if isinstance(node, ACTIONS_AT_ZERO):
             x = self.number(node.args[0])
             self.tighten(node.args[0], (x.lower < 0) & (x.upper > 0))
@@ -272,13 +273,13 @@ class Linear:
             if not any(isinstance(arg, e.Const) for arg in node.args):
                 for arg in node.args:
                     self.tighten(arg)
-        elif isinstance(node, e.Affine) and not isinstance(node.args[0], SQUASHED):
+        elif isinstance(node, e.Affine) and node.args[0].size < node.size and not isinstance(node.args[0], SQUASHED):
             self.tighten(node.args[0])
 
     def tighten(self, node: Expr, open_components: Array | None = None) -> None:
         """Cut the range of a node by backward substitution, for the given components or all."""
         x = self.values[node]
-        if not isinstance(x, Range) or (node in self.forms and self.constraints is None):
+        if not isinstance(x, Range) or node in self.tight or (node in self.forms and self.constraints is None):
             return  # the range of a form over a box is already the best there is
         share = 1.0 if open_components is None else float(open_components.sum()) / (self.batch * node.size)
         if share == 0.0:
@@ -287,6 +288,7 @@ class Linear:
             L, c = self._seed_all(node)
             low = self.lower({node: L}, c, None)
             x = tighter(self.backend, x, low[:, : node.size], -low[:, node.size :])
+            self.tight.add(node)
         else:
             x = self._tighten_some(node, x, open_components)
         self.values[node] = integral(self.backend, x) if node.sort == INT else x
