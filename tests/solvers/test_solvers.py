@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -101,6 +102,19 @@ def test_a_target_is_enough(solver: MilpSolver) -> None:
     assert outcome.status in (Status.OPTIMAL, Status.LIMIT)
     assert outcome.objective is not None
     assert outcome.objective >= 100.0
+
+
+@pytest.mark.skipif("scip" not in SOLVERS, reason="pip install 'vernal[scip]'")
+def test_what_scip_gives_up_on_is_an_error_and_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    from vernal.solvers import scip
+
+    def fail() -> None:
+        raise Exception("SCIP: error in LP solver!")
+
+    unstable = SimpleNamespace(setParam=lambda *given: None, interruptSolve=lambda: None, optimizeNogil=fail)
+    monkeypatch.setattr(scip, "_model", lambda problem: (unstable, []))
+    outcome = scip.Scip().solve(milp([1]))
+    assert (outcome.status, outcome.said) == (Status.ERROR, "SCIP: error in LP solver!")
 
 
 def test_misses_are_measured() -> None:

@@ -57,8 +57,11 @@ class Scip:
             model.setParam("limits/time", max(time_limit, 0.0))
         if target is not None:
             model.setParam("limits/primal", target)
-        if not watched(model.optimizeNogil, model.interruptSolve, time_limit, tick):
+        errors: list[str] = []
+        if not watched(lambda: _optimise(model, errors), model.interruptSolve, time_limit, tick):
             return Outcome(Status.LIMIT, said="did not stop in time")
+        if errors:
+            return Outcome(Status.ERROR, said=errors[0])
         said = model.getStatus()
         status = STATUS.get(said, Status.UNKNOWN)
         if model.getNSols() == 0 or status is Status.INFEASIBLE:  # then there is no point to look at
@@ -66,6 +69,14 @@ class Scip:
         best = model.getBestSol()
         point: Floats = np.array([model.getSolVal(best, column) for column in columns], dtype=np.float64)
         return Outcome(status, point, float(model.getSolObjVal(best)), said)
+
+
+def _optimise(model: Model, errors: list[str]) -> None:
+    """Solve; what SCIP itself gives up on, an unstable linear program say, it raises as a bare Exception."""
+    try:
+        model.optimizeNogil()
+    except Exception as error:
+        errors.append(str(error))
 
 
 def _model(problem: Milp) -> tuple[Model, list[Variable]]:
