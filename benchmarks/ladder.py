@@ -15,11 +15,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, zip_longest
 from pathlib import Path
+from typing import Any
 
 from benchmarks.measure import AUTO, MARKS, Measured, Method, measure_task, setting, table
 from benchmarks.witnesses import Witnessed, summary, witness
 from vernal.formats.task import load
-from vernal.solvers.base import Milp, Outcome, Status, idle
+from vernal.solvers.base import Milp, Outcome, Status
 from vernal.solvers.highs import Highs
 
 FULL = 600.0
@@ -38,17 +39,11 @@ class AskedOnce(Highs):
 
     believed = False
 
-    def solve(
-        self,
-        problem: Milp,
-        time_limit: float = float("inf"),
-        target: float | None = None,
-        tick: Callable[[], object] = idle,
-    ) -> Outcome:
+    def solve(self, problem: Milp, *limits: Any, **named: Any) -> Outcome:
         if self.believed and not problem.objective.any():
             self.believed = False
             return Outcome(Status.INFEASIBLE, said="asked once")
-        outcome = super().solve(problem, time_limit, target, tick)
+        outcome = super().solve(problem, *limits, **named)
         self.believed = outcome.status is Status.INFEASIBLE
         return outcome
 

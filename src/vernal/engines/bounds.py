@@ -14,11 +14,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from vernal.engines.base import Question, unknown
+from vernal.engines.base import Question, answered, unknown
 from vernal.engines.halving import Halving, bent_node
 from vernal.engines.levels import Levels
 from vernal.engines.refute import refuting_trace
-from vernal.errors import InputError, Stopped
+from vernal.errors import Stopped
 from vernal.evidence.result import HOLDS, VIOLATED, Assurance, Evidence, Result
 from vernal.interpret.linear import Linear
 from vernal.interpret.plain import Plain
@@ -87,12 +87,12 @@ class Bounds:
     name = "bounds"
 
     def __init__(
-        self, tighten: str = "yes", patience: int | None = None, most: int | None = None, share: float = 0.001
+        self, tighten: str = "yes", patience: int | None = None, most: int | None = None, share: float = 0.0
     ) -> None:
-        """Where others wait: rounds in which cutting may settle less than a share, and boxes looked at together."""
-        if tighten not in ("yes", "no"):
-            raise InputError(f"there is no tightening {tighten!r}: it is yes (linear bounds) or no (intervals)")
-        self.method = Linear if tighten == "yes" else Plain
+        """Linear bounds, or intervals. Where others wait: in how many rounds cutting may settle nothing, or less than
+        a share of the boxes, and how many boxes are looked at together.
+        """
+        self.method = Linear if answered("tightening", tighten) else Plain
         self.patience, self.most, self.share = patience, most, share
 
     def check(self, question: Question, budget: Budget) -> Result:
@@ -119,7 +119,8 @@ class Bounds:
                     return refuted
                 if not tally.open:
                     return self._holds(question, tally, reach)
-                idle = idle + 1 if len(tally.open) > (1 - self.share) * len(levels.boxes) else 0
+                settled = len(levels.boxes) - len(tally.open)
+                idle = idle + 1 if settled < max(1, self.share * len(levels.boxes)) else 0
                 vain = idle == patience or limits.is_vain(cuts, cut.first, len(tally.open))
                 if vain or 2 * len(tally.open) > most:
                     break

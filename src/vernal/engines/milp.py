@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Literal, get_args
 
-from vernal.engines.base import Question, unknown
+from vernal.engines.base import Question, answered, listed, unknown
 from vernal.engines.deepen import deepened
 from vernal.engines.levels import Levels
 from vernal.engines.milp_cases import CaseWork, is_decided
@@ -41,7 +41,7 @@ from vernal.engines.milp_paths import (
 from vernal.engines.milp_program import Answer, Asking, End, Solving
 from vernal.engines.refute import refuting_trace
 from vernal.engines.single_path import OPEN_ACTION, is_only_position
-from vernal.errors import InputError, Stopped, UnsupportedFormula, nearest
+from vernal.errors import Stopped, UnsupportedFormula
 from vernal.evidence import confirm
 from vernal.evidence.replay import first_range_exit
 from vernal.evidence.result import HOLDS, VIOLATED, Assurance, Evidence, Result, Verdict
@@ -64,7 +64,6 @@ from vernal.solvers.base import Capabilities, MilpSolver
 
 Encoding = Literal["monolithic", "compositional"]
 Unroll = Literal["recursive", "ios", "iod"]
-Answered = Literal["yes", "no"]
 
 WHOLE = "whole"  # one program, and never mind a doubt
 REFINED = 256  # cases into which a monolithic program in doubt is split
@@ -136,8 +135,7 @@ class Milp(Refuter):
     ) -> None:
         self.encoding = listed("encoding", encoding, get_args(Encoding))
         self.unroll = listed("unrolling", unroll, get_args(Unroll))
-        self.tighten = listed("tightening", tighten, get_args(Answered)) == "yes"
-        self.deepen = listed("deepening", deepen, get_args(Answered)) == "yes"
+        self.tighten, self.deepen = answered("tightening", tighten), answered("deepening", deepen)
         needed = Capabilities(integers=True, incremental=False)
         self.solver = registry.find(solver, needed) if isinstance(solver, str) else solver
 
@@ -153,13 +151,6 @@ class Milp(Refuter):
     def refusal(self, question: Question) -> str | None:
         own = None if self.unroll == "recursive" else history.refusal(question.system)
         return super().refusal(question) or own
-
-
-def listed(what: str, name: str, names: tuple[str, ...]) -> str:
-    """An option's value, if it is one of those there are."""
-    if name not in names:
-        raise InputError(f"there is no {what} {name!r}{nearest(name, names)}")
-    return name
 
 
 @dataclass(frozen=True)

@@ -46,8 +46,8 @@ def stages(system: System) -> list[tuple[Engine, float, float]]:
     """Engines in their order, each with its share of the time that is left and the most it may have.
 
     Of a nonlinear loop neither boxes nor pieces are exact. Where a claim has room, plain intervals show it in no time;
-    which of the others closes it first is not known beforehand:
-    bounds go on as long as cutting helps, and have as much time again after all paths as those had.
+    which of the others closes it first is not known beforehand: bounds go on as long as cutting helps, and after all
+    paths have most of the time that is left.
     """
     limits = effort(system)
     glance: tuple[Engine, float, float] = (Falsify(generations=0), 0.5, inf)  # it ends by itself, and soon

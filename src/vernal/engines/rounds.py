@@ -86,5 +86,5 @@ class Round:
 
     def weights(self) -> list[Weights]:
         """How much the components of every open box have to do with what its pieces left open."""
-        boxes = np.flatnonzero(self.open).tolist()
-        return [dict(zip(self.trails.parameters(b), self._doubts[b].tolist(), strict=False)) for b in boxes]
+        boxes, places = np.flatnonzero(self.open).tolist(), self.trails.parameters()
+        return [dict(zip(places.get(box, []), self._doubts[box].tolist(), strict=False)) for box in boxes]

@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from vernal.engines.milp import UNSUPPORTED, WHOLE, Refuter, listed
+from vernal.engines.base import answered
+from vernal.engines.milp import UNSUPPORTED, WHOLE, Refuter
 from vernal.engines.milp_paths import Case, Space, Starts
 from vernal.engines.milp_program import Answer, Asking, End, Taken, Tally
 from vernal.interpret.smt import NoTerm, Script
@@ -36,7 +37,7 @@ class Smt(Refuter):
 
     def __init__(self, solver: str | SmtSolver | None = None, deepen: str = "no") -> None:
         self.solver = registry.find_smt(solver) if isinstance(solver, str | None) else solver
-        self.deepen = listed("deepening", deepen, ("yes", "no")) == "yes"
+        self.deepen = answered("deepening", deepen)
 
     def asking(self, unrolling: Unrolling, system: System, goal: Formula, steps: int, budget: Budget) -> Asking:
         return SmtAsking(self.name, system, goal, steps, budget, self.solver)

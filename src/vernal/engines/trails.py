@@ -47,9 +47,9 @@ class Trails:
         self._roots.append((box, components))
         return -len(self._roots)
 
-    def parameters(self, box: int) -> list[tuple[Expr, int]]:
-        """The components of a box that are parameters of its pieces, in order."""
-        return next((components for index, components in self._roots if index == box), [])
+    def parameters(self) -> dict[int, list[tuple[Expr, int]]]:
+        """For each box the components that are parameters of its pieces, in order."""
+        return dict(reversed(self._roots))  # of several roots of a box the first
 
     def extend(self, parents: Indices, taken: Taken, draws: tuple[str, ...]) -> Indices:
         """Trails one step longer."""

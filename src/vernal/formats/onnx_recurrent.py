@@ -104,13 +104,13 @@ def _activations(call: Call, defaults: tuple[str, ...]) -> Iterator[Activation]:
     if not isinstance(named, list) or len(named) != len(defaults):
         raise call.wrong(f"wants {len(defaults)} activations, one for each of its functions")
     alphas, betas = (_numbers(call, name) for name in ("activation_alpha", "activation_beta"))
+    known = {name.lower(): made for name, made in FUNCTIONS.items()}  # in any case, says ONNX
     for name in named:
         word = name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name)
-        known = {name.lower(): name for name in FUNCTIONS}  # in any case, says ONNX
         if word.lower() not in known:
-            named = ", ".join(FUNCTIONS)
-            raise call.unsupported(f"has the activation {word!r}, which Vernal does not read; supported: {named}")
-        make, defaulted = FUNCTIONS[known[word.lower()]]
+            supported = ", ".join(FUNCTIONS)
+            raise call.unsupported(f"has the activation {word!r}, which Vernal does not read; supported: {supported}")
+        make, defaulted = known[word.lower()]
         yield make(*(next(values, default) for values, default in zip((alphas, betas), defaulted, strict=False)))
     if next(alphas, None) is not None or next(betas, None) is not None:
         raise call.wrong("has more parameters than its activations take")

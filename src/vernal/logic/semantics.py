@@ -90,10 +90,10 @@ def evaluate_levels(formula: Formula, truth: Truth, enabled: Callable[[int], boo
 
     A *level* t is any set of states that contains those reachable in t steps (from the initial states, by any path).
     `truth(atom, t)` is True if the atom is true of all of level t, False if it is false of all, None if mixed or open;
-    `enabled(t)` says the same of "the system can move". Levels 0 .. horizon are known; later ones are open. An atom is
-    asked only where the formula looks. The answer
-    True means that the formula holds at every initial state, False that it fails at every one, None that this
-    much knowledge does not tell. It is sound for LTL (claimed of all paths) and for both quantifiers of CTL.
+    `enabled(t)` says the same of "the system can move". Levels 0 .. horizon are known; later ones are open. Atoms are
+    asked only where the formula looks. The answer True means that the formula holds at every initial state, False that
+    it fails at every one, None that this much knowledge does not tell. It is sound for LTL (claimed of all paths) and
+    for both quantifiers of CTL.
 
     Why: show by induction that a sub-formula that is *sure* at t is true of every path (LTL) or state (CTL) at level t,
     and one that is not *possible* at t of none. Atoms, by assumption; Boolean operators, by Kleene's tables; negation

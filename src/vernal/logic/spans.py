@@ -6,16 +6,7 @@ bounds through ten steps, say, need not work for the others.
 
 from __future__ import annotations
 
-from vernal.logic.formula import (
-    Always,
-    Eventually,
-    Formula,
-    Next,
-    Release,
-    Until,
-    Weak,
-    operands,
-)
+from vernal.logic.formula import Always, Eventually, Formula, Next, Release, Until, Weak, operands
 from vernal.logic.normal import order, steps
 
 Span = tuple[int, int | None]  # the first and the last position; None is no last one

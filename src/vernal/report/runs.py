@@ -91,8 +91,8 @@ def _columns(quantity: Quantity, samples: Sequence[Array]) -> list[Column]:
     title = quantity.title
     if quantity.is_text:
         return [Column(title, [most_frequent(quantity, sample) for sample in samples], left=True)]
-    present = [sample for sample in samples if sample.size]
-    found = {name: iter(decimals([pick(sample) for sample in present])) for name, pick in FIGURES.items()}
+    going = [sample for sample in samples if sample.size]
+    found = {name: iter(decimals([pick(sample) for sample in going])) for name, pick in FIGURES.items()}
     cells = {name: [next(texts) if sample.size else "" for sample in samples] for name, texts in found.items()}
     return [Column(f"{title} {name}", column) for name, column in cells.items()]
 
