@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks.measure import AUTO, MARKS, Measured, Method, measure_task, setting, table
 from benchmarks.witnesses import Witnessed, summary, witness
-from vernal.formats.task import load
+from vernal.formats.task.blueprint import load
 from vernal.solvers.base import Milp, Outcome, Status
 from vernal.solvers.highs import Highs
 

@@ -16,7 +16,7 @@ from typing import Any
 from vernal.engines.check import ask
 from vernal.evidence.result import Result
 from vernal.evidence.trace import Trace
-from vernal.formats.task import load
+from vernal.formats.task.blueprint import load
 from vernal.logic.task import Task
 from vernal.run.budget import Budget
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray  # noqa: E402
 
 from vernal.engines.base import Question  # noqa: E402
 from vernal.engines.check import find_engine  # noqa: E402
-from vernal.engines.together import check_together  # noqa: E402
+from vernal.engines.paths.together import check_together  # noqa: E402
 from vernal.evidence.result import HOLDS, VIOLATED  # noqa: E402
 from vernal.formats.networks import read_network  # noqa: E402
 from vernal.logic.formula import Atom, Formula, Not  # noqa: E402

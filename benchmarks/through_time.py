@@ -22,9 +22,9 @@ from numpy.typing import NDArray  # noqa: E402
 
 import vernal as vn  # noqa: E402
 from benchmarks.bounds import Place  # noqa: E402
-from vernal.engines.levels import abstract_box  # noqa: E402
+from vernal.engines.bounds.levels import abstract_box  # noqa: E402
 from vernal.interpret.abstract import Range, Value  # noqa: E402
-from vernal.interpret.linear import Linear, Mode  # noqa: E402
+from vernal.interpret.linear.bounds import Linear, Mode  # noqa: E402
 from vernal.model.expr import Expr  # noqa: E402
 from vernal.reduce.initial import initial_boxes  # noqa: E402
 from vernal.reduce.unroll import Unrolling  # noqa: E402

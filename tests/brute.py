@@ -13,7 +13,7 @@ from functools import cache
 
 from vernal.interpret import exact
 from vernal.interpret.exact import Given
-from vernal.interpret.reals import Undefined
+from vernal.interpret.numbers.reals import Undefined
 from vernal.logic.formula import (
     Always,
     And,

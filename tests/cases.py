@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 
 from tests.recurrent import recurrent_networks
 from vernal.evidence.result import HOLDS, VIOLATED, Verdict
-from vernal.formats.onnx_writer import write_onnx
-from vernal.formats.task import load
+from vernal.formats.onnx.writer import write_onnx
+from vernal.formats.task.blueprint import load
 from vernal.logic.task import Task
 
 HEAD = 'vernal = 1\nname = "case"\n'

@@ -13,16 +13,16 @@ from functools import cached_property
 
 import numpy as np
 
-from vernal.engines.initial import NoInitialState
-from vernal.engines.lift import violation
-from vernal.engines.search import Population, Target, children, first_plan
-from vernal.engines.simulation import Runs, Simulator
+from vernal.engines.falsify.lift import violation
+from vernal.engines.falsify.search import Population, Target, children, first_plan
 from vernal.evidence import confirm
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result
 from vernal.evidence.trace import Trace
 from vernal.logic.formula import Formula, Not, Quantifier
 from vernal.logic.normal import horizon, quantifiers, strip_quantifiers
 from vernal.model.system import Init, OneOf, System
+from vernal.simulate.runs import Runs, Simulator
+from vernal.simulate.starts import NoInitialState
 
 RUNS = 3000
 GENERATIONS = 4

@@ -11,7 +11,7 @@ import pytest
 from tests.bad_tasks import CASES, Case, write_task, wrong_agent
 from vernal.cli.main import main
 from vernal.errors import VernalError
-from vernal.formats.task import load
+from vernal.formats.task.blueprint import load
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from vernal.evidence import confirm
 from vernal.evidence.replay import verify
 from vernal.evidence.result import HOLDS, VIOLATED, Result
 from vernal.evidence.trace import Trace
-from vernal.formats.task import load
+from vernal.formats.task.blueprint import load
 from vernal.logic.normal import strip_quantifiers
 from vernal.logic.task import Task
 from vernal.run.budget import Budget

@@ -19,9 +19,9 @@ from benchmarks.spread import __main__ as spread
 from benchmarks.witnesses import Witnessed, witness
 from examples.playing import Policy
 from tests.solvers.programs import milp
-from vernal.engines.milp_program import eased
+from vernal.engines.programs.program import eased
 from vernal.evidence.trace import Trace
-from vernal.formats.task import load
+from vernal.formats.task.blueprint import load
 from vernal.logic.task import Task
 from vernal.solvers.base import Status
 

@@ -12,7 +12,7 @@ from vernal.cli.main import main
 from vernal.engines.check import ask, check
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result
 from vernal.evidence.trace import Trace
-from vernal.formats.task import load
+from vernal.formats.task.blueprint import load
 from vernal.model.system import System
 from vernal.run.budget import Budget
 

@@ -14,8 +14,6 @@ import numpy as np
 
 from tests.loops import SMOOTH, nonlinear_loop
 from tests.recurrent import recurrent_loop
-from vernal.engines.initial import NoInitialState
-from vernal.engines.simulation import Runs, simulate
 from vernal.interpret import concrete
 from vernal.logic.formula import (
     Always,
@@ -36,6 +34,8 @@ from vernal.logic.formula import (
 from vernal.model import build as b
 from vernal.model.expr import Expr
 from vernal.model.system import Span, System
+from vernal.simulate.runs import Runs, simulate
+from vernal.simulate.starts import NoInitialState
 
 HORIZON = 4
 RUNS = 300

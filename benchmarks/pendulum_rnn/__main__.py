@@ -15,9 +15,9 @@ from pathlib import Path
 from benchmarks.ladder import ALL, UNROLLINGS, Ladder, Limits, options, run
 from benchmarks.measure import table
 from vernal.engines.base import Question
-from vernal.engines.milp import Milp
+from vernal.engines.programs.milp import Milp
 from vernal.evidence.result import UNKNOWN
-from vernal.formats.task import load
+from vernal.formats.task.blueprint import load
 from vernal.run.budget import Budget
 from vernal.solvers.base import Outcome, Status
 from vernal.solvers.fake import Fake

@@ -96,8 +96,8 @@ def two_aircraft_table(cap: float, runs: int = RUNS) -> str:
 
 def simulated(runs: int, batch: int = 50_000) -> list[int]:
     """How many of the random runs have come within 20 ft by step 1, 2, 3, 4."""
-    from vernal.engines.simulation import simulate
-    from vernal.formats.task import load
+    from vernal.formats.task.blueprint import load
+    from vernal.simulate.runs import simulate
 
     system = load(FOLDER / "two_aircraft.toml").system
     rng = np.random.default_rng(0)

@@ -18,7 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from vernal.evidence.trace import Trace
-from vernal.formats.shelf import Shelf
+from vernal.formats.task.shelf import Shelf
 
 if TYPE_CHECKING:
     from vernal import worlds
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from vernal.formats.convert import write_network
     from vernal.formats.networks import read_network
     from vernal.formats.recurrent import rnn
-    from vernal.formats.task import load
-    from vernal.formats.torch_module import from_torch
+    from vernal.formats.task.blueprint import load
+    from vernal.formats.torch.module import from_torch
     from vernal.logic.task import Task
     from vernal.model.build import (
         absolute,
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
         relu,
         sign,
     )
-    from vernal.model.builder import agent, boolean, enum, equals, integer, interval, match, real
-    from vernal.model.builder import system as System  # noqa: N812 - it reads like the class it makes
+    from vernal.model.declare import agent, boolean, enum, equals, integer, interval, match, real
+    from vernal.model.declare import system as System  # noqa: N812 - it reads like the class it makes
     from vernal.model.functions import cos, exp, log, sigmoid, sin, sqrt, tan, tanh
     from vernal.model.network import Network
 
@@ -58,8 +58,8 @@ _HOMES = {
     "vernal.formats.convert": ["write_network"],
     "vernal.formats.networks": ["read_network"],
     "vernal.formats.recurrent": ["rnn"],
-    "vernal.formats.task": ["load"],
-    "vernal.formats.torch_module": ["from_torch"],
+    "vernal.formats.task.blueprint": ["load"],
+    "vernal.formats.torch.module": ["from_torch"],
     "vernal.logic.task": ["Task"],
     "vernal.model.build": [
         "absolute",
@@ -74,7 +74,7 @@ _HOMES = {
         "relu",
         "sign",
     ],
-    "vernal.model.builder": [
+    "vernal.model.declare": [
         "agent",
         "boolean",
         "enum",
@@ -88,7 +88,7 @@ _HOMES = {
     "vernal.model.network": ["Network"],
 }
 _HOME = {name: (module, name) for module, names in _HOMES.items() for name in names}
-_HOME["System"] = ("vernal.model.builder", "system")
+_HOME["System"] = ("vernal.model.declare", "system")
 
 __all__ = [
     "HOLDS",

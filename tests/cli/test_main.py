@@ -119,7 +119,7 @@ def test_every_error_ends_in_one_message(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(import_module("vernal.formats.task"), "load", fail)
+    monkeypatch.setattr(import_module("vernal.formats.task.blueprint"), "load", fail)
     assert main(["explain", room(tmp_path)]) == code
     said = capsys.readouterr()
     assert words in said.err
@@ -132,7 +132,7 @@ def test_a_traceback_for_those_who_ask(
     def fail(*_: object) -> None:
         raise ZeroDivisionError("deep inside")
 
-    monkeypatch.setattr(import_module("vernal.formats.task"), "load", fail)
+    monkeypatch.setattr(import_module("vernal.formats.task.blueprint"), "load", fail)
     monkeypatch.setenv("VERNAL_DEBUG", "1")
     assert main(["explain", room(tmp_path)]) == exits.INTERNAL
     assert "Traceback" in capsys.readouterr().err

@@ -16,7 +16,7 @@ from vernal.cli.main import main
 from vernal.evidence import trace_file
 from vernal.evidence.replay import run
 from vernal.evidence.result import HOLDS, VIOLATED, Result, Verdict
-from vernal.formats.task import load
+from vernal.formats.task.blueprint import load
 
 Said = pytest.CaptureFixture[str]
 FIRST = {"T": Fraction(19), "mode": Fraction(1)}

@@ -9,7 +9,7 @@ import pytest
 
 from vernal.cli.main import main
 from vernal.cli.supports import capabilities
-from vernal.formats.vnnlib import parse_query
+from vernal.formats.vnnlib.reader import parse_query
 
 ROOT = Path(__file__).resolve().parents[2]
 NETWORK = ROOT / "examples" / "thermostat" / "thermostat.onnx"

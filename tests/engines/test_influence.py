@@ -9,22 +9,22 @@ import numpy as np
 from tests.engines.test_nonlinear import pendulum
 from tests.systems import make
 from vernal.engines.base import Question
-from vernal.engines.batches import Pieces
-from vernal.engines.explore import Explorer
 from vernal.engines.halving import Halving
 from vernal.engines.influence import open_shares, shares
-from vernal.engines.rounds import Round
-from vernal.engines.simulation import simulate
-from vernal.engines.trails import Trails
+from vernal.engines.paths.batches import Pieces
+from vernal.engines.paths.explore import Explorer
+from vernal.engines.paths.rounds import Round
+from vernal.engines.paths.trails import Trails
 from vernal.interpret.abstract import Range
-from vernal.interpret.linear import Linear
-from vernal.interpret.plain import Plain
+from vernal.interpret.linear.bounds import Linear
+from vernal.interpret.linear.plain import Plain
 from vernal.logic.formula import Atom, Formula, Next
 from vernal.logic.progress import on_paths
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.reduce.initial import Box, initial_boxes
 from vernal.run.budget import Budget
+from vernal.simulate.runs import simulate
 
 X, Y = build.var("x"), build.var("y")
 WIDE = (Fraction(0), Fraction(1))

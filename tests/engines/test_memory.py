@@ -19,12 +19,12 @@ from tests.engines.test_truth import check_evidence
 from tests.formats.samples import session
 from tests.recurrent import recurrent_formula, recurrent_loop, recurrent_networks
 from vernal.engines.base import Question
+from vernal.engines.bounds.levels import abstract_box
 from vernal.engines.check import ENGINES, ask, find_engine, parse_formula
-from vernal.engines.levels import abstract_box
 from vernal.evidence.replay import verify
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance
 from vernal.evidence.trace import Enclosure, Trace, Value
-from vernal.formats.onnx_writer import write_onnx
+from vernal.formats.onnx.writer import write_onnx
 from vernal.formats.recurrent import rnn
 from vernal.interpret import interval
 from vernal.interpret.abstract import Range

@@ -13,9 +13,8 @@ from tests.loops import nonlinear_loop
 from tests.systems import make
 from vernal.engines.base import Question
 from vernal.engines.check import find_engine
+from vernal.engines.falsify.search import Target
 from vernal.engines.halving import bent_node
-from vernal.engines.search import Target
-from vernal.engines.simulation import simulate
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result, Verdict
 from vernal.logic.formula import Always, Atom, Bound, Eventually, Formula, Next
 from vernal.model import build
@@ -24,6 +23,7 @@ from vernal.model.expr import Function, Matrix
 from vernal.model.network import Network, network_input
 from vernal.model.system import System
 from vernal.run.budget import Budget
+from vernal.simulate.runs import simulate
 
 LOOPS = 40
 RUNS = 4000

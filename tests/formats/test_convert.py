@@ -14,7 +14,7 @@ from tests.formats.samples import compute, model, points, reference, relu_stack,
 from vernal.errors import FileMissing, FormatError
 from vernal.formats.convert import compare, convert, write_network
 from vernal.formats.networks import read_network
-from vernal.formats.onnx_writer import to_model, write_onnx
+from vernal.formats.onnx.writer import to_model, write_onnx
 from vernal.model import build
 from vernal.model.expr import Expr, Function, Matrix
 from vernal.model.network import Network, network_input

@@ -14,7 +14,7 @@ from tests.recurrent import recurrent_networks
 from vernal.errors import FormatError
 from vernal.formats.convert import compare, convert
 from vernal.formats.networks import read_network
-from vernal.formats.onnx_writer import write_onnx
+from vernal.formats.onnx.writer import write_onnx
 from vernal.formats.recurrent import rnn
 
 

@@ -12,9 +12,10 @@ from flint import arb
 from hypothesis import strategies as st
 
 from tests.strategies import VARIABLES, numbers
-from vernal.interpret import exact, reals
+from vernal.interpret import exact
 from vernal.interpret.abstract import Finite, Range, Truth, Value
-from vernal.interpret.rounding import float_above, float_below
+from vernal.interpret.numbers import reals
+from vernal.interpret.numbers.rounding import float_above, float_below
 from vernal.model import expr as e
 from vernal.model import graph
 from vernal.model.expr import Expr

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import decisions, expressions, networks, operators, points
-from vernal.interpret import concrete, exact, reals
+from vernal.interpret import concrete, exact
 from vernal.interpret.exact import Result
-from vernal.interpret.reals import Undefined
+from vernal.interpret.numbers import reals
+from vernal.interpret.numbers.reals import Undefined
 from vernal.model import build, graph
 from vernal.model import expr as e
 from vernal.model.expr import Between, Expr, Function

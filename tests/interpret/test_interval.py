@@ -16,7 +16,7 @@ from tests.strategies import expressions, operators
 from vernal.errors import TypeClash
 from vernal.interpret import interval
 from vernal.interpret.abstract import Finite, Range, Truth, Value
-from vernal.interpret.rounding import Backend, float_above, float_below
+from vernal.interpret.numbers.rounding import Backend, float_above, float_below
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.interpret.milp.test_encode import best, encoder_of, pin
 from tests.interpret.sets import Ends, abstract, contains, items
-from tests.interpret.test_affine import value_of
-from tests.interpret.test_milp import best, encoder_of, pin
-from tests.interpret.test_symbolic import agrees, lies_on, pieces
+from tests.interpret.symbolic.test_affine import value_of
+from tests.interpret.symbolic.test_execute import agrees, lies_on, pieces
 from tests.recurrent import random_network
 from vernal.interpret import concrete, exact, interval
-from vernal.interpret.affine import Forms
-from vernal.interpret.affine_form import AffineForm
-from vernal.interpret.linear import Linear
+from vernal.interpret.geometry.affine_form import AffineForm
+from vernal.interpret.linear.bounds import Linear
+from vernal.interpret.symbolic.affine import Forms
 from vernal.model import build
 from vernal.model.expr import Expr, Var
 from vernal.model.network import Network

@@ -9,7 +9,7 @@ import pytest
 
 from vernal.errors import TypeClash
 from vernal.model import build as b
-from vernal.model import builder
+from vernal.model import declare as builder
 from vernal.model.agent import make_agent, output_var
 from vernal.model.expr import Expr, Matrix, Role
 from vernal.model.graph import draws, order, variables

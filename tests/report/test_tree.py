@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests import systems
-from vernal.engines import record
-from vernal.engines.record import Fate, Tree
+from vernal.engines.paths import record
+from vernal.engines.paths.record import Fate, Tree
 from vernal.errors import InputError
-from vernal.formats.task import load
+from vernal.formats.task.blueprint import load
 from vernal.logic.formula import ALL_TIME, Always, And, Atom, Bound, Formula, Next, Not, Or, Quantifier
 from vernal.model import build
 from vernal.model.sorts import REAL

@@ -17,7 +17,7 @@ from vernal.engines.base import Question, unknown
 from vernal.engines.check import ask, find_engine, parse_formula
 from vernal.engines.outcomes import combined, result_data, result_of
 from vernal.engines.parts import PARTS, check_parts, divided, slices
-from vernal.engines.paths import Paths
+from vernal.engines.paths.engine import Paths
 from vernal.errors import Stopped
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result
 from vernal.logic.task import Task
@@ -121,7 +121,7 @@ def test_stopped_in_exact_arithmetic_it_says_what_the_batches_have_proven(
     def full(question: Question, budget: Budget, engine: str) -> Result:
         raise Stopped("memory beyond 1 GiB")
 
-    monkeypatch.setattr("vernal.engines.exact_paths.decide", full)
+    monkeypatch.setattr("vernal.engines.paths.exact_search.decide", full)
     asked = parse_formula(task, "AG[0,5] x <= 0.4")
     result = ask(task, asked, None, "paths", Budget(timeout=60, workers=workers))
     assert (result.verdict, result.reason, result.proven_steps) == (UNKNOWN, "memory beyond 1 GiB", 2)

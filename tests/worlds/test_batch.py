@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import vernal as vn
-from vernal.engines.simulation import Plan, Simulator
 from vernal.errors import NameUnknown, TypeClash
 from vernal.interpret import concrete
 from vernal.model.build import vector
 from vernal.model.network import Network, network_input
 from vernal.model.system import System
+from vernal.simulate.runs import Plan, Simulator
 
 THERMOSTAT = Path(__file__).parents[2] / "examples" / "thermostat" / "thermostat.toml"
 EYE = Network("eye", network_input(1), network_input(1))

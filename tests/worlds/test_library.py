@@ -11,7 +11,7 @@ import pytest
 
 import vernal as vn
 from vernal.errors import FileMissing, NameUnknown, ParseError, Problems, TypeClash
-from vernal.formats.task import open_task
+from vernal.formats.task.blueprint import open_task
 from vernal.model.expr import Const, Var
 from vernal.model.system import OneOf, Span
 

@@ -80,7 +80,7 @@ def check(
     Without --property and --spec every property of the task is checked, in order.
     """
     from vernal.engines.journals import refuse_journal
-    from vernal.formats.task import load
+    from vernal.formats.task.blueprint import load
 
     if limits.journal is not None:
         refuse_journal(limits.engine, limits.options)

@@ -49,7 +49,7 @@ def explain(
     With --tree, draw the sets of states that the engine paths explores in the first steps, and the decisions between.
     """
     from vernal.engines.check import engines, parse_formula
-    from vernal.formats.task import load
+    from vernal.formats.task.blueprint import load
     from vernal.report.explain import explain_system
 
     loaded = load(task, overrides(set))

@@ -69,7 +69,7 @@ def judge(file: TraceFile, evidence: Path) -> str:
     """What was confirmed; Rejected where something does not agree."""
     from vernal.evidence import trace_file
     from vernal.evidence.replay import verify
-    from vernal.formats.task import load
+    from vernal.formats.task.blueprint import load
 
     task = load(find_task(file, evidence), trace_file.parameters(file))
     compare_networks(file, task)

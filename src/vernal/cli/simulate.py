@@ -47,10 +47,10 @@ def simulate(
 
     from vernal.cli.check import page_width
     from vernal.cli.stream import writable
-    from vernal.engines.simulation import simulate as run
-    from vernal.formats.task import load
+    from vernal.formats.task.blueprint import load
     from vernal.report.runs import quantities, summary_table
     from vernal.run.threads import one_blas_thread
+    from vernal.simulate.runs import simulate as run
 
     check_sizes(runs, steps, seed)
     writable(csv, plot)

@@ -62,9 +62,9 @@ def capabilities() -> dict[str, list[str]]:
     """What the reader and the engines support, by the standard's names."""
     from onnx.defs import onnx_opset_version
 
-    from vernal.formats.onnx_ops import OPERATORS
-    from vernal.formats.onnx_reader import OLDEST_OPSET
-    from vernal.formats.vnnlib import VERSIONS
+    from vernal.formats.onnx.ops import OPERATORS
+    from vernal.formats.onnx.reader import OLDEST_OPSET
+    from vernal.formats.vnnlib.reader import VERSIONS
 
     unread = {"Softmax", "LogSoftmax"}  # read before an argmax only, which a query has not
     return {

@@ -36,7 +36,7 @@ from vernal.errors import InputError, VernalError
 if TYPE_CHECKING:
     from vernal.engines.journals import Recall
     from vernal.evidence.result import Result
-    from vernal.formats.task import Blueprint
+    from vernal.formats.task.blueprint import Blueprint
     from vernal.logic.task import Task
     from vernal.report.document import Row
     from vernal.report.tables import Cell
@@ -76,7 +76,7 @@ def sweep(
     quiet: Quiet = False,
 ) -> None:
     """Check every combination of parameter values and print the table."""
-    from vernal.formats.task import open_task
+    from vernal.formats.task.blueprint import open_task
 
     writable(json, csv)
     grid = Grid([parse_over(text) for text in over])

@@ -15,8 +15,8 @@ from vernal.cli.stream import say
 from vernal.errors import InputError
 
 if TYPE_CHECKING:
-    from vernal.formats.vnnlib_query import Query
-    from vernal.formats.vnnlib_verify import Answer
+    from vernal.formats.vnnlib.query import Query
+    from vernal.queries.verify import Answer
 
 EXAMPLES = """\b
 Examples:
@@ -51,9 +51,9 @@ def verify(
 
     Reasoning is over the reals. A sat is checked in exact arithmetic, and by onnxruntime where that is installed.
     """
-    from vernal.formats.vnnlib import read_query
-    from vernal.formats.vnnlib_model import load_model
-    from vernal.formats.vnnlib_verify import verify as answer_query
+    from vernal.formats.vnnlib.reader import read_query
+    from vernal.queries.model import load_model
+    from vernal.queries.verify import verify as answer_query
 
     limits = Limits(engine, timeout=timeout, memory=memory, workers=workers, seed=seed)
     limits.check()
@@ -82,7 +82,7 @@ def network_file(query: Query, given: Sequence[str]) -> str:
 
 def assignment(query: Query, answer: Answer) -> list[str]:
     """The values found: a list of pairs for VNN-LIB 1, tensor by tensor for VNN-LIB 2."""
-    from vernal.formats.vnnlib_verify import decimal
+    from vernal.queries.verify import decimal
 
     if answer.values is None:
         return []

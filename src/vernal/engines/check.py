@@ -48,23 +48,29 @@ class Entry:
 
 ENGINES = (
     Entry("auto", "vernal.engines.portfolio:Portfolio", "what fits, cheapest first; stops at the first sound answer"),
-    Entry("falsify", "vernal.engines.falsify:Falsify", "batched simulation and local search for a counterexample"),
+    Entry(
+        "falsify", "vernal.engines.falsify.engine:Falsify", "batched simulation and local search for a counterexample"
+    ),
     Entry(
         "bounds",
-        "vernal.engines.bounds:Bounds",
+        "vernal.engines.bounds.engine:Bounds",
         "linear bounds propagated through time; instant, incomplete",
         ("tighten",),
     ),
-    Entry("paths", "vernal.engines.paths:Paths", "all paths by sets of states; exact, complete where piecewise linear"),
+    Entry(
+        "paths",
+        "vernal.engines.paths.engine:Paths",
+        "all paths by sets of states; exact, complete where piecewise linear",
+    ),
     Entry(
         "milp",
-        "vernal.engines.milp:Milp",
+        "vernal.engines.programs.milp:Milp",
         "mixed-integer programs, monolithic or compositional; as exact as its solver",
         ("encoding", "solver", "unroll", "tighten", "deepen"),
     ),
     Entry(
         "smt",
-        "vernal.engines.smt:Smt",
+        "vernal.engines.programs.smt:Smt",
         "satisfiability modulo theories; a cross-check for small loops",
         ("solver", "deepen"),
     ),

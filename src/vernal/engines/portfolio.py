@@ -6,9 +6,9 @@ from dataclasses import replace
 from math import inf
 
 from vernal.engines.base import Engine, Question, unknown
-from vernal.engines.bounds import SMOOTH, Bounds, Effort, effort
-from vernal.engines.falsify import Falsify
-from vernal.engines.paths import Paths
+from vernal.engines.bounds.engine import SMOOTH, Bounds, Effort, effort
+from vernal.engines.falsify.engine import Falsify
+from vernal.engines.paths.engine import Paths
 from vernal.errors import Stopped
 from vernal.evidence.result import UNKNOWN, Result
 from vernal.model.system import System

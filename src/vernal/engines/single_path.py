@@ -7,20 +7,21 @@ from fractions import Fraction
 
 from flint import arb, ctx, fmpq
 
-from vernal.engines.initial import starts
-from vernal.engines.lift import FAR, Taken
-from vernal.engines.search import uncertain
+from vernal.engines.falsify.lift import FAR, Taken
+from vernal.engines.falsify.search import uncertain
 from vernal.evidence import replay
 from vernal.evidence.confirm import Facts
 from vernal.evidence.replay import PRECISIONS, NotAPath
 from vernal.evidence.trace import Trace
-from vernal.interpret import exact, reals
+from vernal.interpret import exact
 from vernal.interpret.exact import Result
+from vernal.interpret.numbers import reals
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
 from vernal.model.expr import Argmax, Between, Choose
 from vernal.model.graph import decisions
 from vernal.model.system import OneOf, Start, System
+from vernal.simulate.starts import starts
 
 OPEN_ACTION = (
     "not supported by this engine: the claim asks about actions that a tie or a draw leaves open at the start, "

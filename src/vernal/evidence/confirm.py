@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from vernal.evidence.replay import PRECISIONS
 from vernal.evidence.result import Assurance
 from vernal.evidence.trace import Enclosure, Number, Trace, Value
-from vernal.interpret import exact, reals
+from vernal.interpret import exact
 from vernal.interpret.exact import Given, Result
+from vernal.interpret.numbers import reals
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
 from vernal.logic.semantics import atom_margin, evaluate, margins

@@ -18,9 +18,10 @@ from vernal.errors import VernalError
 from vernal.evidence.trace import Choice, Enclosure, Number, Trace, TraceStep, Value
 from vernal.evidence.trace_file import step_json
 from vernal.evidence.trace_values import settled
-from vernal.interpret import exact, reals
+from vernal.interpret import exact
 from vernal.interpret.exact import Given, Outcome
-from vernal.interpret.reals import Undefined
+from vernal.interpret.numbers import reals
+from vernal.interpret.numbers.reals import Undefined
 from vernal.model.expr import Argmax, Between, Choose, Expr
 from vernal.model.sorts import Kind, Sort
 from vernal.model.system import OneOf, Start, System

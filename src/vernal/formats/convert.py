@@ -95,7 +95,7 @@ def write_network(network: Network, path: str | Path) -> None:
     file = Path(path)
     suffix = file.suffix.lower()
     if suffix == ".onnx":
-        from vernal.formats.onnx_writer import write_onnx
+        from vernal.formats.onnx.writer import write_onnx
 
         write_onnx(network, file)
     elif suffix == ".nnet":

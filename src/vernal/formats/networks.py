@@ -17,7 +17,7 @@ from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 
 from vernal.errors import DataUnset, FileMissing, FormatError, InputError, nearest
-from vernal.formats.onnx_external import MARK, with_data
+from vernal.formats.onnx.external import MARK, with_data
 from vernal.model.network import Network
 
 MAX_BYTES = 64 * 2**20  # sixteen million float32 weights; far more than anybody can verify
@@ -98,7 +98,7 @@ def _parser(file: Path) -> Callable[[bytes, str], Network]:
     """The reader for a suffix; each is imported only when it is needed."""
     suffix = file.suffix.lower()
     if suffix == ".onnx":
-        from vernal.formats.onnx_reader import parse_onnx
+        from vernal.formats.onnx.reader import parse_onnx
 
         return parse_onnx
     if suffix == ".nnet":
@@ -106,7 +106,7 @@ def _parser(file: Path) -> Callable[[bytes, str], Network]:
 
         return parse_nnet
     if suffix in (".h5", ".hdf5", ".keras"):
-        from vernal.formats.keras_h5 import parse_h5
+        from vernal.formats.keras.h5 import parse_h5
 
         return parse_h5
     what = repr(suffix) if suffix else "a folder" if file.is_dir() else "a file without an ending"
@@ -116,7 +116,7 @@ def _parser(file: Path) -> Callable[[bytes, str], Network]:
 def _carrying(
     parse: Callable[[bytes, str], Network], file: Path, carry: Mapping[str, str]
 ) -> Callable[[bytes, str], Network]:
-    from vernal.formats.onnx_reader import parse_onnx
+    from vernal.formats.onnx.reader import parse_onnx
 
     if parse is not parse_onnx:
         raise FormatError(f"{file}: carry pairs inputs and outputs of ONNX graphs; other formats have no use for it")

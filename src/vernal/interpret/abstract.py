@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from vernal.errors import TypeClash
-from vernal.interpret.rounding import Array, Backend, float_above, float_below
+from vernal.interpret.numbers.rounding import Array, Backend, float_above, float_below
 from vernal.model.expr import Expr
 from vernal.model.sorts import Kind
 

@@ -9,7 +9,7 @@ from functools import reduce
 import numpy as np
 
 from vernal.interpret.abstract import Finite, Range, Truth, Value, as_range
-from vernal.interpret.rounding import Array, Backend, float_above, float_below
+from vernal.interpret.numbers.rounding import Array, Backend, float_above, float_below
 from vernal.model.expr import Expr, If, Switch
 
 

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 from flint import arb, fmpq
 
-from vernal.interpret import reals
-from vernal.interpret.reals import Number, Scalar, Undefined
+from vernal.interpret.numbers import reals
+from vernal.interpret.numbers.reals import Number, Scalar, Undefined
 from vernal.model import expr as e
 from vernal.model.expr import Choose, Expr
 from vernal.model.sorts import BOOL, Sort

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from flint import arb, ctx, fmpq, fmpq_mat, fmpz, fmpz_mat
 
-from vernal.interpret import reals
 from vernal.interpret.demand import (
     MEANINGS as MEANINGS,
 )
@@ -34,7 +33,8 @@ from vernal.interpret.demand import (
     strict,
     taken,
 )
-from vernal.interpret.reals import Number, Scalar, Undefined
+from vernal.interpret.numbers import reals
+from vernal.interpret.numbers.reals import Number, Scalar, Undefined
 from vernal.model import expr as e
 from vernal.model.expr import Argmax, Between, Choose, Expr
 

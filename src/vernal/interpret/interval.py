@@ -14,7 +14,6 @@ from functools import reduce
 import numpy as np
 
 from vernal.errors import TypeClash
-from vernal.interpret import enclose
 from vernal.interpret.abstract import (
     Finite,
     Range,
@@ -30,7 +29,8 @@ from vernal.interpret.abstract import (
     whole,
 )
 from vernal.interpret.choice import merge, possibilities
-from vernal.interpret.rounding import PI, TINY, Array, Backend, float_above, float_below, gamma
+from vernal.interpret.numbers import enclose
+from vernal.interpret.numbers.rounding import PI, TINY, Array, Backend, float_above, float_below, gamma
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.sorts import INT

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 from vernal.errors import VernalError
-from vernal.interpret.rounding import PI
+from vernal.interpret.numbers.rounding import PI
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function, Occurrence
 from vernal.model.graph import order

@@ -136,7 +136,7 @@ def schema(name: str) -> dict[str, Any]:
 def _task_schema() -> dict[str, Any]:
     import msgspec
 
-    from vernal.formats.task_schema import TaskTable
+    from vernal.formats.task.schema import TaskTable
 
     title = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A Vernal task file (TOML)"}
     made = msgspec.json.schema(TaskTable)

@@ -11,9 +11,9 @@ from typing import TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.engines.simulation import Runs
 from vernal.model.sorts import REAL, Kind, Sort
 from vernal.report.tables import WIDTH, Column, aligned
+from vernal.simulate.runs import Runs
 
 Array = NDArray[np.float64]
 ROWS = 11  # about so many steps are shown

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vernal.engines.base import Question
-from vernal.engines.decide import Layout
-from vernal.engines.explore import Branch, Explorer, NotExplorable
-from vernal.engines.record import Edge, Fate, Node, Tree
-from vernal.engines.samples import likely
+from vernal.engines.paths.decide import Layout
+from vernal.engines.paths.explore import Branch, Explorer, NotExplorable
+from vernal.engines.paths.record import Edge, Fate, Node, Tree
+from vernal.engines.paths.samples import likely
 from vernal.errors import InputError
 from vernal.logic.formula import Formula, Not
 from vernal.logic.normal import classify, horizon

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.engines.initial import initial_points, typed
 from vernal.errors import InputError, NameUnknown, nearest
 from vernal.interpret import concrete
 from vernal.model.expr import Between, Choose, Expr, Var
 from vernal.model.graph import decisions
 from vernal.model.system import Agent, System
+from vernal.simulate.starts import initial_points, typed
 from vernal.worlds.outside import hand
 from vernal.worlds.scope import Term, observed, of_state, of_step
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TypeAlias
 
 from vernal.errors import NameUnknown, TypeClash, nearest
-from vernal.formats.task import Override, read_tables, read_task
-from vernal.formats.task_world import world_text
+from vernal.formats.task.blueprint import Override, read_tables, read_task
+from vernal.formats.task.world import world_text
 from vernal.logic.task import Input
 from vernal.model import build
-from vernal.model.builder import Initial, Policy, restart, seat
+from vernal.model.declare import Initial, Policy, restart, seat
 from vernal.model.expr import Role
 from vernal.model.network import Network, network_input
 from vernal.model.system import System

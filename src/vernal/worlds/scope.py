@@ -8,7 +8,7 @@ from typing import TypeAlias
 from vernal.errors import TypeClash
 from vernal.logic.elaborate import Scope, expression
 from vernal.model import build
-from vernal.model.builder import Names, let_var
+from vernal.model.declare import Names, let_var
 from vernal.model.expr import Expr, Operand, Role
 from vernal.model.graph import draws, substitute, variables
 from vernal.model.sorts import BOOL

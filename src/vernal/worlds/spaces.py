@@ -10,7 +10,7 @@ from gymnasium import spaces
 
 from vernal.interpret import interval
 from vernal.interpret.abstract import Finite, Range, Truth, Value, as_range
-from vernal.interpret.rounding import Backend
+from vernal.interpret.numbers.rounding import Backend
 from vernal.model.expr import Expr, Var
 from vernal.model.graph import variables
 from vernal.model.sorts import REAL, Kind

@@ -1,0 +1,1 @@
+"""The engine `bounds`: linear bounds propagated through time."""

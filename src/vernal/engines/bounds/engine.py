@@ -1,0 +1,223 @@
+"""Linear bounds propagated through time: instant, incomplete, and sound for every bounded formula.
+
+The initial set is covered by boxes and the loop unrolled. At every position each atom is true of all states that can be
+there, false of all, or mixed; the formula is evaluated over these levels in three values. Boxes that stay open are cut
+a few times. What bounds in floating point cannot settle because the margin is zero is asked of exact affine forms.
+Without tightening the bounds are those of intervals, to compare.
+"""
+
+from __future__ import annotations
+
+import bisect
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+import numpy as np
+
+from vernal.engines.base import Question, answered, unknown
+from vernal.engines.bounds.levels import Levels
+from vernal.engines.halving import Halving, bent_node
+from vernal.engines.refute import refuting_trace
+from vernal.errors import Stopped
+from vernal.evidence.result import HOLDS, VIOLATED, Assurance, Evidence, Result
+from vernal.interpret.linear.bounds import Linear
+from vernal.interpret.linear.plain import Plain
+from vernal.logic.formula import Always, Bound, Formula
+from vernal.logic.normal import classify, horizon, steps
+from vernal.model.expr import Argmax, Floor, If, Sign, Switch
+from vernal.model.graph import order
+from vernal.model.system import System
+from vernal.reduce.initial import Box, initial_boxes
+from vernal.run.budget import Budget
+
+FURTHEST = 50_000  # steps; nobody unrolls further
+LOOK_AHEAD = 20  # steps looked at for a formula without a bound, to say what is proven
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How long boxes are cut before other engines have their turn."""
+
+    rounds: int = 8
+    most: int = 512  # boxes looked at together; beyond, bounds alone will not do
+    patience: int = 3  # rounds in which cutting settles no box, before giving up
+    trial: int = 7  # cuts after which half of the initial set should be settled
+    few: int = 1  # boxes that cost hardly more to look at than one, so that they are cut at once
+
+    def is_vain(self, cuts: int, first: int, count: int) -> bool:
+        """Whether so many open boxes, each cut so many times, show that others had better try."""
+        return cuts >= self.trial and 2 * count > first << cuts
+
+
+BENT = Effort(rounds=40, most=4096, patience=9, few=8)
+SMOOTH = Effort(rounds=24, most=4096, patience=9, trial=24, few=8)  # without decisions, narrower boxes are all there is
+
+
+def effort(system: System) -> Effort:
+    """How long to try: a loop that bends but never branches is for this engine alone."""
+    step = system.step
+    moves = [*step.next_state, *step.next_memory]
+    if bent_node(moves) is None:
+        return Effort()
+    branches = any(isinstance(node, Argmax | If | Switch | Floor | Sign) for node in order(moves))
+    return BENT if branches else SMOOTH
+
+
+@dataclass
+class Tally:
+    """What has become of the boxes so far."""
+
+    proven: int = 0
+    empty: int = 0
+    open: list[Box] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)  # of the levels that leave them open
+    margin: float = np.inf
+    exact: bool = True
+    left_ranges: dict[str, int] = field(default_factory=dict)
+
+    def note(self, levels: Levels) -> None:
+        self.exact &= levels.exact
+        for name, step in levels.range_exits().items():
+            self.left_ranges[name] = min(step, self.left_ranges.get(name, step))
+
+
+class Bounds:
+    """The engine `bounds`."""
+
+    name = "bounds"
+
+    def __init__(
+        self, tighten: str = "yes", patience: int | None = None, most: int | None = None, share: float = 0.0
+    ) -> None:
+        """Linear bounds, or intervals. Where others wait: in how many rounds cutting may settle nothing, or less than
+        a share of the boxes, and how many boxes are looked at together.
+        """
+        self.method = Linear if answered("tightening", tighten) else Plain
+        self.patience, self.most, self.share = patience, most, share
+
+    def check(self, question: Question, budget: Budget) -> Result:
+        classify(question.formula)
+        reach = horizon(question.formula)
+        if reach is None:
+            return self._unbounded(question, budget)
+        if reach > FURTHEST:
+            return unknown(question, self.name, f"a horizon of {reach:,} steps is too long; at most {FURTHEST:,} are")
+        tally = Tally(open=list(initial_boxes(question.system).boxes))
+        reason = "the bounds are too loose to decide"
+        first: Levels | None = None
+        cut = Halving(tally.open)
+        try:
+            idle, cuts, limits = 0, 0, effort(question.system)
+            patience, most = self.patience or limits.patience, self.most or limits.most
+            for number in range(limits.rounds):
+                budget.check()
+                budget.progress(f"bounds: {len(tally.open)} boxes, round {number + 1}", number / limits.rounds)
+                levels = Levels(question.system, tally.open, budget, reach, self.method)
+                first = first or levels
+                refuted = self._round(question, levels, tally)
+                if refuted is not None:
+                    return refuted
+                if not tally.open:
+                    return self._holds(question, tally, reach)
+                settled = len(levels.boxes) - len(tally.open)
+                idle = idle + 1 if settled < max(1, self.share * len(levels.boxes)) else 0
+                vain = idle == patience or limits.is_vain(cuts, cut.first, len(tally.open))
+                if vain or 2 * len(tally.open) > most:
+                    break
+                halves = cut.parts(tally.open, levels.weights(tally.rows), limits.few)
+                if len(halves) == len(tally.open):
+                    break
+                cuts += (len(halves) // len(tally.open)).bit_length() - 1
+                tally.open = halves
+        except Stopped as stop:
+            reason = stop.reason
+        proven = None if first is None else proven_steps(question.formula, first)
+        return unknown(
+            question,
+            self.name,
+            f"{reason}; try a smaller initial set, a shorter bound or another engine",
+            proven_steps=proven,
+            statistics={"boxes proven": tally.proven, "boxes open": len(tally.open)},
+        )
+
+    def _round(self, question: Question, levels: Levels, tally: Tally) -> Result | None:
+        """Sort the boxes into proven, empty and open; a refuted one with its evidence ends the search."""
+        still_open: list[int] = []
+        for index, box in enumerate(levels.boxes):
+            answer = levels.evaluate(question.formula, index)
+            if levels.is_empty(index):
+                tally.empty += 1
+            elif answer is True:
+                tally.proven += 1
+                tally.margin = min(tally.margin, levels.margin(question.formula, index))
+            elif answer is False and (refuted := self._refuted(question, box)) is not None:
+                return refuted
+            else:
+                still_open.append(index)
+        levels.raise_if_stopped()
+        tally.note(levels)
+        tally.open, tally.rows = [levels.boxes[index] for index in still_open], still_open
+        return None
+
+    def _refuted(self, question: Question, box: Box) -> Result | None:
+        """A box in which every state fails, as a verdict; None where no concrete state of it could be shown."""
+        found = refuting_trace(question, box)
+        if found is None:
+            return None
+        return Result(
+            str(question.formula),
+            VIOLATED,
+            self.name,
+            question.name,
+            assurance=found.assurance,
+            margin=found.margin,
+            evidence=Evidence.TRACE,
+            trace=found.trace,
+            step=found.step,
+            notes=found.notes,
+        )
+
+    def _holds(self, question: Question, tally: Tally, reach: int) -> Result:
+        vacuous = tally.proven == 0
+        notes = ["vacuous: there is no initial state"] if vacuous else []
+        notes += [f"{name} may leave its range from step {step} on" for name, step in tally.left_ranges.items()]
+        return Result(
+            str(question.formula),
+            HOLDS,
+            self.name,
+            question.name,
+            scope=f"up to step {reach}",
+            assurance=Assurance.EXACT if tally.exact else Assurance.RIGOROUS,
+            margin=max(tally.margin, 0.0) if np.isfinite(tally.margin) else None,  # it holds, so it is not less than 0
+            vacuous=vacuous,
+            notes=tuple(notes),
+            statistics={"boxes": tally.proven + tally.empty},
+        )
+
+    def _unbounded(self, question: Question, budget: Budget) -> Result:
+        """An unbounded formula is not for this engine, but what holds for the first steps is worth saying."""
+        proven = None
+        if isinstance(question.formula, Always) and horizon(question.formula.arg) is not None:
+            lower = int(question.formula.bound.lower)
+            cut = replace(question.formula, bound=Bound(Fraction(lower), Fraction(lower + LOOK_AHEAD)))
+            reach = horizon(cut)
+            assert reach is not None
+            levels = Levels(question.system, list(initial_boxes(question.system).boxes), budget, reach, self.method)
+            proven = proven_steps(cut, levels)
+        reason = "the formula has no bound and this engine decides bounded formulas only; bound it, as in G[0,20] p"
+        return unknown(question, self.name, reason, proven_steps=proven)
+
+
+def proven_steps(formula: Formula, levels: Levels) -> int | None:
+    """For `G` and `AG`: the last step up to which the claim is proven of all boxes."""
+    if not isinstance(formula, Always):
+        return None
+    lower, upper = steps(formula.bound)
+    assert upper is not None
+
+    def holds_to(last: int) -> bool:
+        cut = replace(formula, bound=Bound(Fraction(lower), Fraction(last)))
+        return all(levels.evaluate(cut, index) is True for index in range(len(levels.boxes)))
+
+    first = bisect.bisect_left(range(lower, upper + 1), True, key=lambda last: not holds_to(last))
+    return lower + first - 1 if first else None

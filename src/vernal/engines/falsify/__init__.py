@@ -1,0 +1,1 @@
+"""The engine `falsify`: batched simulation and local search for a counterexample."""

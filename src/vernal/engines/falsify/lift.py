@@ -1,0 +1,152 @@
+"""From a float run to an exact path: the lift that turns a candidate into evidence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+
+from vernal.evidence import confirm, replay
+from vernal.evidence.replay import PRECISIONS, NotAPath
+from vernal.evidence.trace import Trace
+from vernal.interpret import concrete, exact
+from vernal.interpret.program import Program, nearest
+from vernal.logic.formula import Formula
+from vernal.model.expr import Argmax, Between, Choose, Expr
+from vernal.model.sorts import REAL
+from vernal.model.system import OneOf, Start, Step, System
+from vernal.simulate.runs import Plan, Runs
+from vernal.simulate.starts import ties
+
+FAR = Fraction(10**400)  # beyond every interval: replay moves it to the exact end
+
+Taken = dict[Expr, int | Fraction | Sequence[Fraction]]
+
+
+def violation(
+    runs: Runs, row: int, formula: Formula, tick: Callable[[], None] = lambda: None, *, short: bool = False
+) -> Trace | None:
+    """The run as an exact path on which the formula is false, cut where that is decided; None if it is no such path.
+
+    With `short`, starts and disturbances are rounded to a few digits: where the violation survives that, the trace is
+    one that people can read.
+    """
+    system = runs.system
+    one = runs.plan.rows(np.array([row]))
+    first, memory = first_values(system, one, short)
+    taken = decisions_taken(runs, row, short)
+    for precision in PRECISIONS[:4]:
+        walk = partial(replay.run, system, first, taken, memory=memory, least_precision=precision, tick=tick)
+        try:
+            for steps in _lengths(int(runs.lengths[row]) - 1):
+                trace = walk(steps=steps)
+                answer = confirm.truth(trace, formula)
+                if answer is not None:
+                    last = None if answer else confirm.decided_at(trace, formula)
+                    return None if last is None else trace if last == steps else walk(steps=last)
+        except NotAPath:
+            return None
+    return None
+
+
+def _lengths(most: int) -> list[int]:
+    """Longer and longer prefixes: exact numbers may grow with every step, and the first few may decide."""
+    lengths = [most]
+    while lengths[-1] > 4:
+        lengths.append(lengths[-1] // 2)
+    return lengths[::-1]
+
+
+# Floats as exact values -----------------------------------------------------------------------------------------------
+
+
+def first_values(
+    system: System, plan: Plan, short: bool = False
+) -> tuple[dict[str, Fraction], dict[str, tuple[Fraction, ...]]]:
+    """The first state and memory of a single run, exactly inside the initial box."""
+    state: dict[str, Fraction] = {}
+    for variable in system.state:
+        number = float(plan.first[variable.var][0])
+        exact = _inside(number, system.init.starts[variable.name], short)
+        state[variable.name] = exact if variable.sort == REAL else Fraction(round(exact))
+    for var, value in ties(system)[0].items():
+        state[var.name] = _tied(system, value, state)
+    memory: dict[str, tuple[Fraction, ...]] = {}
+    for agent in system.agents:
+        values = [
+            _inside(float(plan.first[slot.var][0, index]), start, short)
+            for slot in agent.slots
+            for index, start in enumerate(slot.starts)
+        ]
+        if values:
+            memory[agent.name] = tuple(values)
+    return state, memory
+
+
+def _tied(system: System, value: Expr, state: Mapping[str, Fraction]) -> Fraction:
+    """What an equation among the constraints makes of the others, if that is a rational."""
+    (found,) = exact.evaluate([value], {variable.var: state[variable.name] for variable in system.state})
+    return found if isinstance(found, Fraction) else Fraction(0)  # then the first state is refused
+
+
+def _inside(number: float, start: Start, short: bool) -> Fraction:
+    """The decimal the float prints as, or the end or element it stands for."""
+    if isinstance(start, OneOf):
+        return min(start.values, key=lambda value: abs(nearest(value) - number))
+    for end in (start.lower, start.upper):
+        if nearest(end) == number:
+            return end
+    width = nearest(start.upper - start.lower)
+    if not math.isfinite(number):  # the interval is beyond all floats
+        return start.lower
+    if short and math.isfinite(width):  # to a thousandth of the interval, as a decimal
+        number = round(number, 3 - math.floor(math.log10(width)))
+    return min(max(Fraction(repr(number)), start.lower), start.upper)
+
+
+def decisions_taken(runs: Runs, row: int, short: bool = False) -> list[Taken]:
+    """Every decision of one run, by node: options, disturbances as decimals, and the winners of argmax."""
+    nodes = list(runs.plan.decisions)
+    computed = _computed(runs.system.step)
+    program = runs.system.step.once(_decisions)
+    made: list[Taken] = []
+    for t in range(int(runs.lengths[row])):
+        inputs = {node: array[row : row + 1] for node, array in runs.inputs(t).items()}
+        values = dict(zip(computed, program(inputs, 1), strict=True))
+        taken: Taken = {}
+        for node in nodes:
+            position = runs.plan.decisions[node][row, t]
+            if isinstance(node, Choose):
+                taken[node] = int(position)
+            elif isinstance(node, Between):
+                taken[node] = _disturbance(position, values[node][0], short)
+            elif not np.isnan(values[node][0]):
+                taken[node] = int(values[node][0])
+        made.append(taken)
+    return made
+
+
+def _computed(step: Step) -> list[Expr]:
+    return [node for node in step.names if isinstance(node, Between | Argmax)]
+
+
+def _decisions(step: Step) -> Program:
+    return concrete.compile(_computed(step))
+
+
+def _disturbance(position: concrete.Array, value: concrete.Array, short: bool) -> Fraction | Sequence[Fraction]:
+    if np.ndim(value):
+        return tuple(_scalar_disturbance(float(p), float(v), short) for p, v in zip(position, value, strict=True))
+    return _scalar_disturbance(float(position), float(value), short)
+
+
+def _scalar_disturbance(position: float, value: float, short: bool) -> Fraction:
+    """The decimal of the float; at the ends of the interval, whatever the exact end is."""
+    if position in (0.0, 1.0):
+        return FAR if position else -FAR
+    if not np.isfinite(value):
+        return Fraction(0)
+    return Fraction(f"{value:.4g}" if short else repr(value))

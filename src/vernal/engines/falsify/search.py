@@ -1,0 +1,187 @@
+"""Local search: populations of runs that move towards a smaller margin.
+
+A candidate is a plan: where a run starts and every decision on its way. Children mix two good plans and change a few
+coordinates: resampled, nudged, or moved to an end. Everything is done for the whole population at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vernal.evidence.confirm import close_atom
+from vernal.interpret import concrete
+from vernal.logic.formula import Formula
+from vernal.logic.normal import atoms
+from vernal.logic.semantics import atom_margin, margins
+from vernal.model import build
+from vernal.model.expr import Argmax, Between, Choose, Const, Expr, Role
+from vernal.model.system import OneOf, System
+from vernal.simulate.runs import Plan, Runs, random_plan
+from vernal.simulate.starts import Array, place, satisfied, starts, tie
+
+ELITE = 40
+
+
+class Target:
+    """The margin of a formula on runs, computed in floats.
+
+    `window` is what a run of full length is judged by: the formula, or what of it a prefix can refute. A path that
+    ends earlier is judged by the formula itself.
+    """
+
+    def __init__(self, system: System, formula: Formula, window: Formula) -> None:
+        self.system, self.formula, self.window = system, formula, window
+        self.atoms = list(dict.fromkeys([*atoms(formula), *atoms(window)]))
+        self.program = concrete.compile([atom_margin(close_atom(system, atom)) for atom in self.atoms])
+
+    def margins(self, runs: Runs) -> Array:
+        """One number for each run; not finite numbers count as far from any violation."""
+        table = [self._position(runs, t) for t in range(runs.steps + 1)]
+        result = np.full(runs.plan.runs, np.inf)
+        for length in np.unique(runs.lengths):
+            rows = runs.lengths == length
+            formula = self.window if length == runs.steps + 1 else self.formula
+            found = margins(formula, self._reader(table, rows), int(length))
+            result[rows] = np.broadcast_to(found, int(rows.sum()))
+        result[np.isnan(result) | ~satisfied(self.system, runs.plan.first)] = np.inf
+        return result
+
+    def _reader(self, table: list[dict[Expr, Array]], rows: NDArray[np.bool_]) -> Callable[[Expr, int], Array]:
+        return lambda atom, t: table[t][atom][rows]
+
+    def _position(self, runs: Runs, t: int) -> dict[Expr, Array]:
+        inputs = runs.inputs(t)
+        for name, action in self.system.step.actions.items():
+            inputs[build.var(name, action.sort, action.shape, Role.ACTION)] = runs.actions[name][:, t]
+        values = self.program(inputs, runs.plan.runs)
+        return dict(zip(self.atoms, values, strict=True))
+
+
+def freedom(system: System) -> int:
+    """How many coordinates of a plan can really vary at the start and in one step."""
+    free = sum(len(s.values) > 1 if isinstance(s, OneOf) else s.lower < s.upper for _, _, s, _ in starts(system))
+    return free + len(uncertain(system))
+
+
+def uncertain(system: System) -> list[Choose | Between | Argmax]:
+    """The decisions of a step that may go more than one way."""
+    return [n for n in system.step.names if not (isinstance(n, Choose) and len(n.args) == 1) and not _is_fixed(n)]
+
+
+def _is_fixed(node: Choose | Between | Argmax) -> bool:
+    if isinstance(node, Between):
+        low, high = node.args
+        return isinstance(low, Const) and isinstance(high, Const) and low.values == high.values
+    return isinstance(node, Argmax) and node.args[0].size == 1
+
+
+@dataclass
+class Population:
+    """The best plans so far, with their margins."""
+
+    plan: Plan
+    margins: Array
+
+    def merge(self, plan: Plan, found: Array) -> Population:
+        """The best of both, equal margins only a few times: copies teach nothing."""
+        together = np.concatenate([self.margins, found])
+        ranks = np.argsort(together, kind="stable")
+        copies = _occurrence(together[ranks])
+        chosen = ranks[copies < 4][:ELITE]
+        joined = Plan(
+            {var: np.concatenate([array, plan.first[var]]) for var, array in self.plan.first.items()},
+            {node: np.concatenate([array, plan.decisions[node]]) for node, array in self.plan.decisions.items()},
+        )
+        return Population(joined.rows(chosen), together[chosen])
+
+
+def _occurrence(ordered: Array) -> NDArray[np.intp]:
+    """How many equal numbers stand before each number of an ordered array."""
+    index = np.arange(len(ordered))
+    fresh = np.concatenate([[True], ordered[1:] != ordered[:-1]]) if len(ordered) else np.zeros(0, bool)
+    return index - np.maximum.accumulate(np.where(fresh, index, 0))
+
+
+def first_plan(system: System, count: int, steps: int, rng: np.random.Generator) -> Plan:
+    """Random plans to begin with; some keep each decision for the whole run, some draw only the ends of intervals."""
+    plan = random_plan(system, count, steps, rng, corners=True)
+    kind = rng.integers(0, 4, count)
+    decided: dict[Choose | Between | Argmax, Array] = {}
+    for node, drawn in plan.decisions.items():
+        constant = np.broadcast_to(drawn[:, :1], drawn.shape)
+        made = np.where(_column(kind, drawn) % 2 == 1, constant, drawn)
+        decided[node] = np.where(_column(kind, drawn) >= 2, np.round(made), made) if isinstance(node, Between) else made
+    return Plan(plan.first, decided)
+
+
+def children(system: System, parents: Plan, count: int, steps: int, rng: np.random.Generator) -> Plan:
+    """New plans from good ones."""
+    mother, father = rng.integers(0, parents.runs, (2, count))
+    # Some children differ from their mother in a coordinate or two, others in many.
+    rate = rng.choice([0.5 / (steps + 1), 2.0 / (steps + 1), 0.1, 0.4], count)
+    cross = np.where(rng.random(count) < 0.3, 0.5, 0.0)
+    breed = _Breeder(mother, father, np.minimum(rate, 0.5), cross, rng)
+    fresh = random_plan_unconstrained(system, count, steps, rng)
+    limits = _limits(system)
+    first = {var: breed(a, fresh.first[var], limits.get(var)) for var, a in parents.first.items()}
+    decided = {
+        node: breed(a, fresh.decisions[node], (0.0, 1.0) if isinstance(node, Between) else None)
+        for node, a in parents.decisions.items()
+    }
+    return Plan(tie(system, first), decided)
+
+
+def random_plan_unconstrained(system: System, runs: int, steps: int, rng: np.random.Generator) -> Plan:
+    """A random plan that need not satisfy the constraints on initial states."""
+    return random_plan(system.starting(replace(system.init, where=())), runs, steps, rng)
+
+
+def _limits(system: System) -> dict[Expr, tuple[Array, Array] | tuple[float, float]]:
+    """The ends of every real initial interval."""
+    limits: dict[Expr, tuple[Array, Array] | tuple[float, float]] = {}
+    for var, index, start, real in starts(system):
+        if isinstance(start, OneOf) or not real:
+            continue
+        lower, upper = (float(place(start, np.array([p]))[0]) for p in (0.0, 1.0))
+        if index is None:
+            limits[var] = (lower, upper)
+    return limits
+
+
+@dataclass
+class _Breeder:
+    """One way of mixing and changing, for arrays of any shape."""
+
+    mother: NDArray[np.intp]
+    father: NDArray[np.intp]
+    rate: Array
+    cross: Array
+    rng: np.random.Generator
+
+    def __call__(self, parents: Array, fresh: Array, limits: tuple[Array, Array] | tuple[float, float] | None) -> Array:
+        child = np.where(self._hit(parents, self.cross), parents[self.father], parents[self.mother])
+        changed = np.where(self._hit(parents, self.rate), fresh, child)
+        if limits is None:
+            return changed
+        lower, upper = limits
+        scale = 10.0 ** -self.rng.uniform(0.5, 5, len(child))
+        nudge = self.rng.normal(size=child.shape) * _column(scale, child) * (upper - lower)
+        changed = np.where(self._hit(parents, self.rate), np.clip(child + nudge, lower, upper), changed)
+        end = np.where(self.rng.random(child.shape) < 0.5, lower, upper)
+        return np.where(self._hit(parents, self.rate / 2), end, changed)
+
+    def _hit(self, parents: Array, probability: Array) -> NDArray[np.bool_]:
+        shape = (len(self.mother), *parents.shape[1:])
+        if len(shape) == 1:  # an initial value: one coordinate, so it is changed more often
+            probability = np.maximum(probability, np.where(probability > 0, 0.25, 0.0))
+        hit: NDArray[np.bool_] = self.rng.random(shape) < _column(probability, np.empty(shape))
+        return hit
+
+
+def _column(values: NDArray[Any], like: Array) -> NDArray[Any]:
+    return values.reshape(-1, *([1] * (like.ndim - 1)))

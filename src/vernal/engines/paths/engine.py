@@ -1,0 +1,163 @@
+"""The engine `paths`: every path of the system, by sets of states that made the same decisions.
+
+A fast front explores batches of sets in floating point with its rounding accounted for (explore); it proves claims of
+all paths, and finds candidates that are replayed exactly. What it leaves open at margin zero, and claims about states
+rather than paths (`AX p | EX q`), go to symbolic execution in exact arithmetic (exact_search).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+
+import numpy as np
+
+from vernal.engines.base import Question, unknown
+from vernal.engines.bounds.engine import FURTHEST
+from vernal.engines.halving import describe
+from vernal.engines.parts import check_parts, each_part, restricted
+from vernal.engines.paths import exact_search
+from vernal.engines.paths.explore import Explorer, NotExplorable, Outcome
+from vernal.engines.paths.tubes import Tubes
+from vernal.errors import Stopped, UnsupportedFormula
+from vernal.evidence import confirm
+from vernal.evidence.result import HOLDS, VIOLATED, Assurance, Evidence, Result
+from vernal.evidence.trace import Trace
+from vernal.logic.formula import Always, Formula
+from vernal.logic.normal import classify, horizon
+from vernal.logic.progress import on_paths
+from vernal.model.expr import Between, Expr
+from vernal.reduce.base import Direction
+from vernal.reduce.initial import Box, initial_boxes
+from vernal.run.budget import Budget
+
+TUBES = 0.6  # the share of the time in which regions of the state space are tried first
+
+
+class Paths:
+    """Explore, then settle exactly what is left."""
+
+    name = "paths"
+
+    def check(self, question: Question, budget: Budget) -> Result:
+        classify(question.formula)
+        reach = horizon(question.formula)
+        if reach is None:
+            return unknown(question, self.name, exact_search.UNBOUNDED)
+        if reach > FURTHEST:
+            return unknown(question, self.name, f"a horizon of {reach:,} steps is too long; at most {FURTHEST:,} are")
+        if budget.journal is not None:
+            return check_parts(question, budget, self.name, self._whole)
+        return self._whole(question, budget)
+
+    def _whole(self, question: Question, budget: Budget) -> Result:
+        """All initial states at once; the formula is bounded."""
+        reach = horizon(question.formula) or 0
+        path = on_paths(question.formula)
+        boxes = initial_boxes(question.system)
+        if path is None or (boxes.direction is Direction.OVER and not question.system.init.where):
+            return self._exact(question, budget)
+        try:
+            proof = self._tubes(question, path, boxes.boxes, reach, budget)
+            explorer = Explorer(question, path, boxes.boxes, budget)
+        except UnsupportedFormula as error:
+            return unknown(question, self.name, error.message)
+        except NotExplorable:
+            return self._exact(question, budget)
+        if proof is not None:
+            return self._answer(question, path, proof, reach, budget)
+        try:
+            outcome = explorer.run(reach)
+        except NotExplorable:
+            return self._exact(question, budget)
+        except Stopped as stop:
+            return self._stopped(question, explorer.outcome, stop.reason)
+        if outcome.open and outcome.trace is None and explorer.bent is not None:
+            return self._bent(question, outcome, explorer.bent)
+        return self._answer(question, path, outcome, reach, budget)
+
+    def _tubes(
+        self, question: Question, path: Formula, boxes: Sequence[Box], reach: int, budget: Budget
+    ) -> Outcome | None:
+        """A proof by regions of the state space, which is small where the space of all draws is large."""
+        if reach < 2 or not any(isinstance(node, Between) for node in question.system.step.names):
+            return None
+        try:
+            outcome = Tubes(question, path, boxes, budget.part(TUBES)).run(reach)
+        except (NotExplorable, Stopped):
+            return None
+        return None if outcome.open else outcome
+
+    def _bent(self, question: Question, outcome: Outcome, node: Expr) -> Result:
+        """What halving leaves open of a nonlinear loop: there is no exact arithmetic that could settle it."""
+        reason = (
+            f"{len(outcome.open):,} small sets of initial states stay open: the margin is zero or too small for the "
+            f"bounds of {describe(node)}; try a claim with a little more room, or a smaller initial set"
+        )
+        return unknown(question, self.name, reason, statistics=outcome.statistics)
+
+    def _answer(self, question: Question, path: Formula, outcome: Outcome, reach: int, budget: Budget) -> Result:
+        if outcome.trace is not None:
+            return self._violated(question, outcome.trace, outcome)
+        if outcome.open:
+            try:
+                settled = self._settle(question, outcome.open, budget)
+            except Stopped as stop:
+                return self._stopped(question, outcome, stop.reason)
+            if settled is not None:
+                return replace(settled, statistics={**outcome.statistics, **settled.statistics})
+        margin = max(outcome.margin, 0.0) if not outcome.open and np.isfinite(outcome.margin) else None
+        return Result(
+            str(question.formula),
+            HOLDS,
+            self.name,
+            question.name,
+            scope=f"up to step {reach}",
+            assurance=Assurance.RIGOROUS,
+            margin=margin,
+            statistics=outcome.statistics,
+        )
+
+    def _settle(self, question: Question, boxes: Sequence[Box], budget: Budget) -> Result | None:
+        """Exact answers for what is left open; None if all of it holds."""
+        systems = {f"set {number}": restricted(question.system, box) for number, box in enumerate(boxes)}
+        with closing(each_part(question, systems, budget, self.name, self._decide)) as answers:
+            for number, result in enumerate(answers, start=1):
+                left = len(boxes) - number
+                budget.progress(f"paths: exact arithmetic for {left} more small sets", number / len(boxes))
+                if result.verdict is not HOLDS:
+                    return result
+        return None
+
+    def _exact(self, question: Question, budget: Budget) -> Result:
+        """Exact arithmetic from the start; the initial boxes in parallel where several workers are allowed."""
+        if budget.workers > 1:
+            return check_parts(question, budget, self.name, self._decide, cuts=1)
+        return self._decide(question, budget)
+
+    def _decide(self, question: Question, budget: Budget) -> Result:
+        return exact_search.decide(question, budget, engine=self.name)
+
+    def _violated(self, question: Question, trace: Trace, outcome: Outcome) -> Result:
+        formula = question.formula
+        return Result(
+            str(formula),
+            VIOLATED,
+            self.name,
+            question.name,
+            assurance=confirm.assurance(trace, formula),
+            margin=confirm.margin(trace, formula),
+            evidence=Evidence.TRACE,
+            trace=trace,
+            step=confirm.decided_at(trace, formula),
+            statistics=outcome.statistics,
+        )
+
+    def _stopped(self, question: Question, outcome: Outcome, reason: str) -> Result:
+        """What was proven before a limit: of a claim about every step, the steps up to which no path is in doubt."""
+        proven = None
+        if isinstance(question.formula, Always):
+            steps = outcome.passed - (horizon(question.formula.arg) or 0)
+            proven = steps if steps >= question.formula.bound.lower else None
+        return unknown(question, self.name, reason, proven_steps=proven, statistics=outcome.statistics)

@@ -1,0 +1,207 @@
+"""The closed loop over exact pieces: initial sets, single steps, and the way back to a concrete path."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from flint import fmpq
+
+from vernal.evidence.replay import NotAPath, run
+from vernal.evidence.trace import Trace
+from vernal.interpret.geometry.affine_form import ONE, ZERO, AffineForm, Input, fraction
+from vernal.interpret.geometry.polyhedra import Point, from_box
+from vernal.interpret.symbolic.cases import Known, Scalar, constant
+from vernal.interpret.symbolic.execute import Piece, Taken, execute
+from vernal.model import build
+from vernal.model import expr as e
+from vernal.model.expr import Expr, Var
+from vernal.model.graph import decisions, order, variables
+from vernal.model.sorts import INT
+from vernal.model.system import OneOf, Span, Start, System
+from vernal.run.budget import Budget
+
+PACE = 32  # ticks between two looks at the clock
+
+
+class Pace:
+    """A budget asked often is looked at now and then."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget, self.ticks = budget, 0
+
+    def __call__(self) -> None:
+        self.ticks += 1
+        if self.ticks % PACE == 1:
+            self.budget.check()
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A system as far as some atoms see it: variables that none of them depends on are not followed."""
+
+    system: System
+    atoms: tuple[Expr, ...]  # resolved: over state, memory and draws
+    tick: Callable[[], None]
+    drawing: dict[Expr, bool] = field(default_factory=dict)  # conditions that take a draw or a winner to decide
+
+    @cached_property
+    def followed(self) -> tuple[Var, ...]:
+        """The variables the atoms and the guard depend on, and those whose next value might not be defined."""
+        step = self.system.step
+        following = dict(zip(step.inputs, (*step.next_state, *step.next_memory), strict=True))
+        needed = set(variables([*self.atoms, step.enabled]))
+        needed |= {var for var, after in following.items() if any(map(_may_be_undefined, order([after])))}
+        while True:
+            more = needed | set(variables([following[var] for var in step.inputs if var in needed]))
+            if more == needed:
+                return tuple(var for var in step.inputs if var in needed)
+            needed = more
+
+    @cached_property
+    def following(self) -> dict[Var, Expr]:
+        step = self.system.step
+        after = dict(zip(step.inputs, (*step.next_state, *step.next_memory), strict=True))
+        return {var: after[var] for var in self.followed}
+
+    @property
+    def is_total(self) -> bool:
+        """Whether no path ends."""
+        return self.system.step.enabled is build.TRUE
+
+    @cached_property
+    def uncertain(self) -> tuple[Expr, ...]:
+        """Actions that the state does not determine and that atoms or the guard ask about; then those conditions."""
+        asked = [condition for condition in (*self.atoms, self.system.step.enabled) if self._draws(condition)]
+        inside = set(order(asked))
+        actions = [action for action in self.system.step.actions.values() if action in inside and decisions([action])]
+        return (*actions, *asked)
+
+    def starts(self) -> Iterator[Piece]:
+        """The initial set in pieces: one for each combination of values, cut by the constraints."""
+        system = self.system
+        starts: list[tuple[Var, int, Start]] = []
+        starts += [(variable.var, 0, system.init.starts[variable.name]) for variable in system.state]
+        starts += [(slot.var, i, start) for slot in system.slots for i, start in enumerate(slot.starts)]
+        for combination in itertools.product(*(_alternatives(var, start) for var, _, start in starts)):
+            self.tick()
+            pairs = [((var, i), ends) for (var, i, _), ends in zip(starts, combination, strict=True)]
+            wide: dict[Input, tuple[Fraction, Fraction]] = {name: ends for name, ends in pairs if ends[0] != ends[1]}
+            known: dict[Expr, Known] = {}
+            for name, (low, high) in pairs:
+                value = constant(low, name[0]) if low == high else AffineForm(ZERO, {name: ONE})
+                known[name[0]] = (*known.get(name[0], ()), value)
+            yield from self._constrained(Piece(from_box(wide, self.tick), known))
+
+    def _constrained(self, piece: Piece) -> Iterator[Piece]:
+        for part, truth in self.truths(piece, build.conj(*self.system.init.where), 0):
+            if truth:
+                yield Piece(part.polyhedron, piece.known)
+
+    def truths(self, piece: Piece, condition: Expr, t: int) -> list[tuple[Piece, bool]]:
+        """The piece divided by the truth of a condition; undivided where that is the same everywhere.
+
+        Finding out may divide it (`abs(x) <= 1` is true in both phases); where no draw was taken, nobody need remember.
+        """
+        parts = [(part, part.truth(condition)) for part in execute(piece, [condition], t, self.tick)]
+        same = len({truth for _, truth in parts}) == 1 and not self._draws(condition)
+        return [(piece, parts[0][1])] if same else parts
+
+    def _draws(self, condition: Expr) -> bool:
+        if condition not in self.drawing:
+            self.drawing[condition] = bool(decisions([condition]))
+        return self.drawing[condition]
+
+    def moves(self, piece: Piece, t: int) -> Iterator[Piece]:
+        """The outcomes of a step, with the next values known but still at position t."""
+        for part, enabled in self.truths(piece, self.system.step.enabled, t):
+            if enabled:
+                yield from execute(part, list(self.following.values()), t, self.tick)
+
+    def arrive(self, moved: Piece) -> Piece:
+        """The next position of an outcome."""
+        known = {var: moved.known[after] for var, after in self.following.items()}
+        return Piece(moved.polyhedron, {var: _of_sort(var, values) for var, values in known.items()})
+
+    def key(self, piece: Piece) -> tuple[object, ...]:
+        """Equal for pieces with the same states, whatever else their inputs were good for."""
+        values = [value for var in self.followed for value in piece.known[var]]
+        forms = [value for value in values if isinstance(value, AffineForm)]
+        inputs = {name for form in forms for name in form.coefficients}
+        return tuple(_key(value) for value in values), piece.polyhedron.key(inputs)
+
+
+def _may_be_undefined(node: Expr) -> bool:
+    match node:
+        case e.Div(args=(_, divisor)):
+            return not isinstance(divisor, e.Const)
+        case e.Pow(exponent=p):
+            return p < 0 or p.denominator != 1
+        case e.Between(args=args):
+            return not all(isinstance(arg, e.Const) for arg in args)
+        case e.Nonlinear(function=function):
+            return function in (e.Function.LOG, e.Function.SQRT, e.Function.TAN)
+    return False
+
+
+def _alternatives(var: Var, start: Start) -> Sequence[tuple[Fraction, Fraction]]:
+    if isinstance(start, OneOf):
+        return [(value, value) for value in dict.fromkeys(start.values)]
+    if var.sort == INT:
+        whole = range(math.ceil(start.lower), math.floor(start.upper) + 1)
+        return [(Fraction(value), Fraction(value)) for value in whole]
+    assert isinstance(start, Span)
+    return [(start.lower, start.upper)]
+
+
+def _of_sort(var: Var, values: Known) -> Known:
+    """Numbers as forms, whichever operator made them."""
+    if not var.sort.is_number:
+        return values
+    return tuple(value if isinstance(value, AffineForm) else AffineForm(fmpq(value)) for value in values)  # type: ignore[arg-type]
+
+
+def _key(value: Scalar) -> object:
+    return value.key if isinstance(value, AffineForm) else value
+
+
+# Back to the concrete system ------------------------------------------------------------------------------------------
+
+
+def concrete_path(system: System, start: Piece, taken: Sequence[Mapping[Expr, Taken]], point: Point) -> Trace | None:
+    """The path from a point of an initial piece under these decisions, recomputed; None if it turns out to be none.
+
+    Decisions that nothing depended on take their first option.
+    """
+    values = {var: [_at(value, point) for value in start.known[var]] for var in system.step.inputs}
+    first = {variable.name: values[variable.var][0] for variable in system.state}
+    memory = {
+        agent.name: [value for slot in agent.slots for value in values[slot.var]]
+        for agent in system.agents
+        if agent.slots
+    }
+    idle: dict[Expr, Any] = {node: 0 for node in system.step.names if not isinstance(node, e.Argmax)}
+    made = [{**idle, **{node: _decided(node, what, point) for node, what in one.items()}} for one in taken]
+    try:
+        return run(system, first, made, len(taken) - 1, memory)
+    except NotAPath:
+        return None
+
+
+def _at(value: Scalar, point: Point) -> Fraction:
+    if isinstance(value, AffineForm):
+        return fraction(value.at(point))
+    assert value is not None
+    return Fraction(value) if isinstance(value, bool) else fraction(value)
+
+
+def _decided(node: Expr, what: Taken, point: Point) -> int | Fraction | tuple[Fraction, ...]:
+    if isinstance(what, int):
+        return what
+    values = tuple(fraction(form.at(point)) for form in what)
+    return values if node.shape else values[0]

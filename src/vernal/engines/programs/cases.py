@@ -1,0 +1,87 @@
+"""The cases of a compositional encoding as sub-problems: named, answered anywhere, and brought back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from vernal.engines.outcomes import reading, replayed
+from vernal.engines.programs.conditions import Case, Space
+from vernal.engines.programs.program import Answer, Asking, End, Tally
+from vernal.errors import FormatError
+from vernal.evidence import confirm
+from vernal.evidence.trace_file import to_json
+from vernal.model.expr import Occurrence
+from vernal.run.budget import Budget
+from vernal.run.executor import Finished
+from vernal.run.journal import Outcome, digest
+from vernal.run.worker import Job
+
+COUNTED = ("programs", "columns", "rows", "binaries")
+
+
+def is_decided(outcome: Outcome) -> bool:
+    """Whether a case is settled for good; behind a doubt may stand a limit."""
+    return outcome["end"] in (End.EXCLUDED.name, End.INFEASIBLE.name, End.FOUND.name)
+
+
+@dataclass(frozen=True)
+class CaseWork:
+    """The cases of one search; what is found in this very process need not be brought back."""
+
+    solving: Asking
+    found: dict[str, Answer] = field(default_factory=dict)
+
+    def job(self, space: Space, case: Case) -> Job:
+        key = f"{_starts_key(space)} {case.key(self._rank)}"
+
+        def work(budget: Budget) -> Outcome:
+            own = replace(self.solving, budget=budget, tally=Tally())
+            answer = self.found[key] = own.answer(space, case)
+            return self._data(answer, own.tally)
+
+        return Job(key, work)
+
+    def answer(self, done: Finished) -> Answer:
+        """The answer to a case, with a path that was recomputed if it comes from elsewhere."""
+        if done.outcome is None:
+            return Answer(End.DOUBT, reason=f"a program was lost: {done.lost}; try fewer workers or more memory")
+        with reading(done.key):
+            self.solving.tally.add(_tally(done.outcome["tally"]))
+            self.solving.tally.from_journal += done.recorded
+            return self.found.pop(done.key, None) or self._read(done.outcome)
+
+    def _data(self, answer: Answer, tally: Tally) -> dict[str, Any]:
+        numbers = {name: getattr(tally, name) for name in (*COUNTED, "seconds")}
+        trace = None if answer.trace is None else to_json(answer.trace, self.solving.system)
+        return {"end": answer.end.name, "reason": answer.reason, "trace": trace, "tally": numbers}
+
+    def _read(self, data: Outcome) -> Answer:
+        end = End[data["end"]]
+        if end is not End.FOUND:
+            return Answer(end, reason=str(data["reason"]))
+        trace = replayed(data["trace"], self.solving.system)
+        if confirm.truth(trace, self.solving.goal) is not False:
+            raise FormatError("its path is no counterexample")
+        return Answer(end, trace)
+
+    def _rank(self, occurrence: Occurrence) -> str:
+        """A draw by its place among those of the system: serial numbers are those of a process."""
+        return f"c{self._ranks[occurrence.serial]}" if occurrence.serial in self._ranks else f"s{occurrence.serial}"
+
+    @cached_property
+    def _ranks(self) -> dict[int, int]:
+        serials = sorted({node.occurrence.serial for node in self.solving.system.step.names})
+        return {serial: rank for rank, serial in enumerate(serials)}
+
+
+def _tally(numbers: Mapping[str, Any]) -> Tally:
+    """What a worker counted; seconds are those of the run that solved the case."""
+    programs, columns, rows, binaries = (int(numbers[name]) for name in COUNTED)
+    return Tally(programs, columns, rows, binaries, seconds=float(numbers["seconds"]))
+
+
+def _starts_key(space: Space) -> str:
+    return digest([[str(var), [repr(start) for start in entry]] for var, entry in space.starts.items()])[:16]

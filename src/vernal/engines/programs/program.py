@@ -1,0 +1,329 @@
+"""One program: written, solved, and its point brought back as an exact path, or the reason why that failed."""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from fractions import Fraction
+
+import numpy as np
+
+from vernal.engines.programs.conditions import Case, Space, Starts
+from vernal.evidence import confirm
+from vernal.evidence.replay import Memory, NotAPath, Point, run
+from vernal.evidence.trace import Trace
+from vernal.interpret import exact
+from vernal.interpret.milp.curves import Place, next_cut
+from vernal.interpret.milp.encode import Encoder, Values
+from vernal.interpret.milp.rows import TOLERANCE, Form, Sheet, Unsuitable
+from vernal.logic.formula import Formula
+from vernal.model import expr as e
+from vernal.model.expr import Expr, Occurrence
+from vernal.model.system import OneOf, Start, System
+from vernal.run.budget import Budget
+from vernal.simulate.starts import ties
+from vernal.solvers.base import Floats, Milp, MilpSolver, Outcome, Status
+
+MARGIN_WEIGHT, EQUALITY_WEIGHT = 1e4, 1e5  # in the objective: a clear margin, and equations met well
+ENOUGH = MARGIN_WEIGHT * 10 * TOLERANCE  # a margin that no rounding eats up
+REFINEMENTS = 40  # of one program's envelopes
+TRY_OTHERS = "try --engine auto, which halves the initial set instead"
+DIGITS = (3, 6, None)  # of an interval's width, to which a start or disturbance is rounded: short ones first
+
+Taken = dict[Expr, int | Fraction | tuple[Fraction, ...]]
+
+
+class End(Enum):
+    """What became of a program."""
+
+    EXCLUDED = "excluded by bounds"
+    INFEASIBLE = "infeasible beyond the tolerance"
+    FOUND = "a path"
+    DOUBT = "neither"
+    UNSUITABLE = "no program"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The end of one program, with the path or the reason."""
+
+    end: End
+    trace: Trace | None = None
+    reason: str = ""
+
+
+@dataclass
+class Tally:
+    """What was written and solved so far: the largest program, and how many."""
+
+    programs: int = 0
+    columns: int = 0
+    rows: int = 0
+    binaries: int = 0
+    from_journal: int = 0  # cases that a journal answers
+    seconds: float = 0.0  # that solvers took
+
+    def count(self, problem: Milp) -> None:
+        self.add(Tally(1, problem.columns, problem.rows, problem.binaries))
+
+    def add(self, other: Tally) -> None:
+        """What somebody else wrote and solved."""
+        self.programs += other.programs
+        self.columns = max(self.columns, other.columns)
+        self.rows = max(self.rows, other.rows)
+        self.binaries = max(self.binaries, other.binaries)
+        self.seconds += other.seconds
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """What is done here is a solver's work."""
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds += time.monotonic() - started
+
+    def statistics(self) -> dict[str, int | float | str]:
+        resumed = {"from_journal": self.from_journal} if self.from_journal else {}
+        return {
+            "programs": self.programs,
+            "variables": self.columns,
+            "rows": self.rows,
+            "binaries": self.binaries,
+            "solver_seconds": round(self.seconds, 3),
+            **resumed,
+        }
+
+
+def program(sheet: Sheet, *, fixed: Floats | None = None) -> Milp:
+    """The sheet as data: maximise the margin. With a point, its integers are fixed and the margin is at least zero."""
+    lower, upper, integer = np.array(sheet.lower), np.array(sheet.upper), np.array(sheet.integer)
+    objective = np.zeros(len(lower))
+    objective[sheet.margin], objective[sheet.equality] = MARGIN_WEIGHT, -EQUALITY_WEIGHT
+    if fixed is not None:
+        whole = np.clip(np.round(fixed[integer]), lower[integer], upper[integer])
+        lower[integer] = upper[integer] = whole
+        lower[sheet.margin] = upper[sheet.equality] = 0.0
+        integer = np.zeros_like(integer)
+    counts = [len(terms) for terms, _ in sheet.rows]
+    return Milp(
+        lower,
+        upper,
+        integer,
+        objective,
+        np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64),
+        np.fromiter((column for terms, _ in sheet.rows for column in terms), np.int64),
+        np.fromiter((value for terms, _ in sheet.rows for value in terms.values()), np.float64),
+        np.full(len(counts), -np.inf),
+        np.array([bound for _, bound in sheet.rows], dtype=np.float64),
+    )
+
+
+def eased(problem: Milp) -> Milp:
+    """The program with every row and bound wider by the scaled tolerance, and nothing to optimise.
+
+    A solver that stumbles over thin sets and large weights has been seen to call a program infeasible that has points.
+    """
+    size = np.ones(problem.rows)
+    np.maximum.at(size, np.repeat(np.arange(problem.rows), np.diff(problem.starts)), np.abs(problem.values))
+    size = TOLERANCE * np.maximum(size, np.abs(np.where(np.isfinite(problem.row_upper), problem.row_upper, 0.0)))
+    low, high = (
+        np.where(problem.integer | np.isinf(end), 0.0, TOLERANCE * np.maximum(1.0, np.abs(end)))
+        for end in (problem.lower, problem.upper)
+    )
+    return replace(
+        problem,
+        lower=problem.lower - low,
+        upper=problem.upper + high,
+        objective=np.zeros(problem.columns),
+        row_upper=problem.row_upper + size,
+    )
+
+
+@dataclass(frozen=True)
+class Asking(ABC):
+    """What all programs of a question share, whoever solves them."""
+
+    engine: str
+    system: System
+    goal: Formula
+    steps: int
+    budget: Budget
+    tally: Tally = field(default_factory=Tally, kw_only=True)
+    tighten: bool = field(default=True, kw_only=True)
+    twins: Mapping[Expr, Expr] = field(default_factory=dict, kw_only=True)
+
+    @abstractmethod
+    def answer(self, space: Space, case: Case) -> Answer:
+        """Whether there is a path of this case."""
+
+    def space(self, starts: Starts) -> Space:
+        """These starts, with the bounds asked for."""
+        return Space(starts, self.budget.check, self.tighten, self.twins)
+
+    def path(self, first: Point, memory: Memory, taken: Sequence[Taken]) -> Trace | None:
+        """The path of these decisions, as far as it refutes the goal; None where it does not, or is none."""
+        try:
+            trace = run(self.system, first, taken, self.steps, memory, tick=self.budget.check)
+            if confirm.truth(trace, self.goal) is False:
+                last = confirm.decided_at(trace, self.goal)
+                return run(self.system, first, taken, last, memory, tick=self.budget.check)
+        except NotAPath:
+            pass
+        return None
+
+
+@dataclass(frozen=True)
+class Solving(Asking):
+    """Mixed-integer programs, and the solver they go to."""
+
+    solver: MilpSolver
+
+    def answer(self, space: Space, case: Case) -> Answer:
+        """Write the program of a case, solve it, and check what comes out on the concrete system.
+
+        Nonlinear operators are only enclosed. A point that is no path shows where an envelope is too wide: there its
+        range is cut, and the program is written again.
+        """
+        cuts: dict[Place, list[float]] = {}
+        for number in range(REFINEMENTS + 1):
+            encoder = Encoder(space.starts, space.linear, space.exact, self.budget.check, cuts)
+            answer, point = self._once(encoder, case)
+            if answer.end is not End.DOUBT or point is None or not encoder.bent:
+                return answer
+            found = next_cut(encoder.bent, point.tolist(), cuts)
+            if found is None:
+                return answer
+            self.budget.progress(f"milp: {self.tally.programs} programs, {number + 1} refinements", None)
+            cuts.setdefault(found[0], []).append(found[1])
+        return Answer(End.DOUBT, reason=f"spurious after {REFINEMENTS} refinements; {TRY_OTHERS}")
+
+    def _once(self, encoder: Encoder, case: Case) -> tuple[Answer, Floats | None]:
+        """One program, and the point that is no path if that is how it ends."""
+        try:
+            for condition in (*self.system.init.where, case.condition):
+                encoder.require(condition)
+        except Unsuitable as refusal:
+            return Answer(End.UNSUITABLE, reason=refusal.reason), None
+        if encoder.sheet.infeasible:
+            return Answer(End.EXCLUDED), None
+        problem = program(encoder.sheet)
+        outcome = self._solve(problem)
+        if outcome.status is Status.INFEASIBLE:  # believed if it is so with room to spare, whatever is optimised
+            outcome = self._solve(eased(problem), again=True)
+            if outcome.status is Status.INFEASIBLE:
+                return Answer(End.INFEASIBLE), None
+        if outcome.point is None:
+            self.budget.check()
+            return Answer(End.DOUBT, reason=f"the solver {self.solver.name} ended with: {outcome.said}"), None
+        return self._lift(Found(self.system, encoder, case), outcome.point), outcome.point
+
+    def _solve(self, problem: Milp, *, again: bool = False) -> Outcome:
+        self.budget.check()
+        if not again:
+            self.tally.count(problem)
+        with self.tally.timed():
+            return self.solver.solve(problem, self.budget.left, ENOUGH, self.budget.check)
+
+    def _lift(self, found: Found, point: Floats) -> Answer:
+        """The point as an exact path that refutes the goal; polished by a linear program if it is not one yet."""
+        trace = self._replay(found, point)
+        if trace is None:
+            polished = self._solve(program(found.encoder.sheet, fixed=point)).point
+            trace = None if polished is None else self._replay(found, polished)
+        if trace is not None:
+            return Answer(End.FOUND, trace)
+        reason = "numerics: a point within the solver's tolerance that is no counterexample in exact arithmetic"
+        return Answer(End.DOUBT, reason=reason)
+
+    def _replay(self, found: Found, point: Floats) -> Trace | None:
+        for digits in DIGITS:
+            self.budget.check()
+            first, memory = found.first(point, digits)
+            trace = self.path(first, memory, found.decisions(point, self.steps, digits))
+            if trace is not None:
+                return trace
+        return None
+
+
+@dataclass(frozen=True)
+class Found:
+    """A point of a program, read as a first state and decisions."""
+
+    system: System
+    encoder: Encoder
+    case: Case
+
+    def first(self, point: Floats, digits: int | None) -> tuple[dict[str, Fraction], dict[str, tuple[Fraction, ...]]]:
+        """The first state and memory, exactly inside the starts."""
+        state = {v.name: self._start(v.var, point, digits)[0] for v in self.system.state}
+        for var, value in ties(self.system)[0].items():
+            (tied,) = exact.evaluate([value], {v.var: state[v.name] for v in self.system.state})
+            state[var.name] = tied if isinstance(tied, Fraction) else state[var.name]
+        memory = {
+            agent.name: tuple(x for slot in agent.slots for x in self._start(slot.var, point, digits))
+            for agent in self.system.agents
+            if agent.slots
+        }
+        return state, memory
+
+    def _start(self, var: Expr, point: Floats, digits: int | None) -> list[Fraction]:
+        starts = self.encoder.starts[var]
+        values = self.encoder.values.get(var)
+        if values is None:  # nothing depends on it
+            return [start.values[0] if isinstance(start, OneOf) else start.lower for start in starts]
+        if not var.sort.is_number and len(values) > 1:  # one form for each label
+            return [Fraction(int(np.argmax([_at(form, point) for form in values])))]
+        numbers = [_at(form, point) for form in values]
+        return [_inside(number, start, digits) for number, start in zip(numbers, starts, strict=True)]
+
+    def decisions(self, point: Floats, steps: int, digits: int | None) -> list[Taken]:
+        """What is taken at each position; where the program does not say, anything goes."""
+        return [
+            {node: self._decision(node, replace(node.occurrence, step=t), point, digits) for node in self.nodes}
+            for t in range(steps + 1)
+        ]
+
+    @property
+    def nodes(self) -> Sequence[e.Choose | e.Between | e.Argmax]:
+        return list(self.system.step.names)
+
+    def _decision(
+        self, node: e.Choose | e.Between | e.Argmax, occurrence: Occurrence, point: Floats, digits: int | None
+    ) -> int | Fraction | tuple[Fraction, ...]:
+        if isinstance(node, e.Between):
+            drawn = [_rounded(x, digits) for x in _values(self.encoder.disturbances.get(occurrence), point)]
+            return tuple(drawn or [Fraction(0)] * node.size) if node.shape else (drawn or [Fraction(0)])[0]
+        if occurrence in self.case.taken:
+            return self.case.taken[occurrence]
+        return int(np.argmax([*_values(self.encoder.picks.get(occurrence), point)] or [1.0]))
+
+
+def _values(forms: Values | None, point: Floats) -> Iterator[float]:
+    return (_at(form, point) for form in forms or ())
+
+
+def _at(form: Form, point: Floats) -> float:
+    return float(form.constant + sum(value * point[column] for column, value in form.terms.items()))
+
+
+def _inside(number: float, start: Start, digits: int | None) -> Fraction:
+    """The nearest value a start allows; near an end, the end."""
+    if isinstance(start, OneOf):
+        return min(start.values, key=lambda value: abs(value - Fraction(number)))
+    width = float(start.upper - start.lower)
+    for end in (start.lower, start.upper):
+        if abs(Fraction(number) - end) <= Fraction(1e-9 * width):
+            return end
+    if digits is not None and width > 0:
+        number = round(number, digits - math.floor(math.log10(width)))
+    return min(max(Fraction(repr(number)), start.lower), start.upper)
+
+
+def _rounded(number: float, digits: int | None) -> Fraction:
+    return Fraction(repr(number)) if digits is None else Fraction(f"{number:.{digits + 1}g}")

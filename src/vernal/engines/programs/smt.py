@@ -1,0 +1,136 @@
+"""Satisfiability modulo theories for bounded claims of small loops: a cross-check that shares no bounds with others.
+
+The condition under which a path refutes the claim (see milp_paths) is handed to a solver that computes with rationals
+and polynomials, term by term as the graph says it: no bounds, no big-M, no tolerance. A model is a path and is replayed
+like every candidate; that there is none proves the claim. It is exact arithmetic, but the word of a solver all the
+same, without a certificate anybody checked: the assurance says `solver`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from vernal.engines.base import answered
+from vernal.engines.programs.conditions import Case, Space, Starts
+from vernal.engines.programs.milp import UNSUPPORTED, WHOLE, Refuter
+from vernal.engines.programs.program import Answer, Asking, End, Taken, Tally
+from vernal.interpret.smt import NoTerm, Script
+from vernal.logic.formula import Formula
+from vernal.model import expr as e
+from vernal.model.expr import Expr, Occurrence
+from vernal.model.system import OneOf, Start, System
+from vernal.reduce.unroll import Unrolling
+from vernal.run.budget import Budget
+from vernal.solvers import registry
+from vernal.solvers.base import Satisfiable, SmtSolver
+
+Values = Mapping[str, Fraction]
+
+
+class Smt(Refuter):
+    """The engine `smt`."""
+
+    name = "smt"
+    encoding = WHOLE
+
+    def __init__(self, solver: str | SmtSolver | None = None, deepen: str = "no") -> None:
+        self.solver = registry.find_smt(solver) if isinstance(solver, str | None) else solver
+        self.deepen = answered("deepening", deepen)
+
+    def asking(self, unrolling: Unrolling, system: System, goal: Formula, steps: int, budget: Budget) -> Asking:
+        return SmtAsking(self.name, system, goal, steps, budget, self.solver)
+
+
+class Unbounded(Space):
+    """Starts of which no bounds are known: what is asked is for the solver alone to decide."""
+
+    def may_be(self, condition: Expr) -> bool:
+        return bool(condition.value) if isinstance(condition, e.Const) else True
+
+
+@dataclass(frozen=True)
+class SmtAsking(Asking):
+    """One script for each question, and the solver it goes to."""
+
+    solver: SmtSolver
+
+    def space(self, starts: Starts) -> Space:
+        return Unbounded(starts, self.budget.check)
+
+    def answer(self, space: Space, case: Case) -> Answer:
+        script = Script(space.starts, self.budget.check)
+        try:
+            for condition in (*self.system.init.where, case.condition):
+                script.require(condition)
+        except NoTerm as refusal:
+            return Answer(End.UNSUITABLE, reason=f"{UNSUPPORTED}: {refusal}; try --engine auto")
+        self.budget.check()
+        booleans = sum(sort == "Bool" for sort in script.unknowns.values())
+        self.tally.add(Tally(1, len(script.unknowns), script.assertions, booleans))
+        with self.tally.timed():
+            outcome = self.solver.check(script.text, script.unknowns, self.budget.left, self.budget.check)
+        if outcome.status is Satisfiable.NO:
+            return Answer(End.INFEASIBLE)
+        if outcome.status is Satisfiable.UNKNOWN:
+            self.budget.check()
+            return Answer(End.DOUBT, reason=f"the solver {self.solver.name} ended with: {outcome.said}")
+        return self._lift(Model(self.system, script, outcome.values))
+
+    def _lift(self, model: Model) -> Answer:
+        """The model as an exact path; a model with irrational numbers, or of undefined values, may be none."""
+        trace = self.path(*model.first(), model.decisions(self.steps))
+        if trace is not None:
+            return Answer(End.FOUND, trace)
+        return Answer(End.DOUBT, reason="a model that is no counterexample in exact arithmetic; try --engine auto")
+
+
+@dataclass(frozen=True)
+class Model:
+    """Values of the unknowns, read as a first state and decisions."""
+
+    system: System
+    script: Script
+    values: Values
+
+    def first(self) -> tuple[dict[str, Fraction], dict[str, tuple[Fraction, ...]]]:
+        """The first state and memory."""
+        state = {v.name: self._start(v.var)[0] for v in self.system.state}
+        memory = {
+            agent.name: tuple(x for slot in agent.slots for x in self._start(slot.var))
+            for agent in self.system.agents
+            if agent.slots
+        }
+        return state, memory
+
+    def _start(self, var: Expr) -> Sequence[Fraction]:
+        """A value for each component, inside its start: irrational ones were rounded."""
+        starts = self.script.starts[var]
+        names = self.script.values.get(var)
+        if names is None:  # nothing depends on it
+            return [start.values[0] if isinstance(start, OneOf) else start.lower for start in starts]
+        return [_inside(self.values[name], start) for name, start in zip(names, starts, strict=True)]
+
+    def decisions(self, steps: int) -> list[Taken]:
+        """What is taken at each position; where the script does not say, anything goes."""
+        nodes = self.system.step.names
+        return [
+            {node: self._decision(node, replace(node.occurrence, step=t)) for node in nodes} for t in range(steps + 1)
+        ]
+
+    def _decision(self, node: Expr, occurrence: Occurrence) -> int | Fraction | tuple[Fraction, ...]:
+        if isinstance(node, e.Between):
+            names = self.script.disturbances.get(occurrence)
+            drawn = [self.values[name] for name in names] if names else [Fraction(0)] * node.size
+            return tuple(drawn) if node.shape else drawn[0]
+        if isinstance(node, e.Argmax):
+            return int(self.values[self.script.winners[occurrence]]) if occurrence in self.script.winners else 0
+        options = self.script.options.get(occurrence, ())
+        return next((index for index, name in enumerate(options) if self.values[name]), len(options))
+
+
+def _inside(value: Fraction, start: Start) -> Fraction:
+    if isinstance(start, OneOf):
+        return min(start.values, key=lambda option: abs(option - value))
+    return min(max(value, start.lower), start.upper)

@@ -1,0 +1,1 @@
+"""Keras .h5 files as networks."""

@@ -1,0 +1,212 @@
+"""ONNX operators that look at windows or along axes: convolutions, pooling, sums and means.
+
+All but the maximum are linear. A convolution becomes the matrix it is, each weight copied to its places, so nothing is
+rounded; a mean is a sum of components divided by their number, since 1/9 is no double.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+import numpy as np
+
+from vernal.formats import layers
+from vernal.formats.layers import Array
+from vernal.formats.onnx.call import Call, Tensor, Value
+from vernal.model import build
+
+MAX_KERNEL = 4096  # entries of a window
+
+
+def _listed(call: Call, name: str, default: list[int]) -> list[int]:
+    """As many integers as there are by default."""
+    values = call.attributes.get(name, default)
+    if not isinstance(values, list) or len(values) != len(default) or not all(isinstance(v, int) for v in values):
+        raise call.wrong(f"wants {len(default)} integers as its attribute {name!r}")
+    return values
+
+
+def _places(call: Call, shape: tuple[int, ...], kernel: list[int]) -> Array:
+    """Which components of its data, of shape (channels, ...), each window covers: [kernel entry, channel, window].
+
+    The axes of the windows are kept; -1 stands for padding.
+    """
+    rank = len(kernel)
+    strides, dilations = (_listed(call, name, [1] * rank) for name in ("strides", "dilations"))
+    if rank != len(shape) - 1 or min([*kernel, *strides, *dilations]) < 1 or prod(kernel) > MAX_KERNEL:
+        raise call.wrong(f"has a window of {kernel} that does not fit data of shape {shape}")
+    spans = [(size - 1) * step + 1 for size, step in zip(kernel, dilations, strict=True)]
+    before, after = _padding(call, list(shape[1:]), spans, strides)
+    layers.check_width([shape[0], *(size + b + a for size, b, a in zip(shape[1:], before, after, strict=True))])
+    room = [size + b + a - span for size, b, a, span in zip(shape[1:], before, after, spans, strict=True)]
+    if min(room) < 0:
+        raise call.wrong(f"has a window of {kernel} that is larger than its data of shape {shape}")
+    counts = [free // step + 1 for free, step in zip(room, strides, strict=True)]
+    call.allowance.take(prod(kernel) * shape[0] * prod(counts))
+    index = np.pad(
+        np.arange(prod(shape)).reshape(shape), [(0, 0), *zip(before, after, strict=True)], constant_values=-1
+    )
+
+    def covered(entry: tuple[int, ...]) -> Array:
+        starts = [at * step for at, step in zip(entry, dilations, strict=True)]
+        cuts = zip(starts, counts, strides, strict=True)
+        return index[:, *(slice(start, start + (n - 1) * step + 1, step) for start, n, step in cuts)]
+
+    return np.array([covered(entry) for entry in np.ndindex(*kernel)])
+
+
+def _padding(call: Call, sizes: list[int], spans: list[int], strides: list[int]) -> tuple[list[int], list[int]]:
+    """How much is added before and after each axis; `SAME` adds what makes windows for every stride."""
+    rank = len(sizes)
+    kind = call.attributes.get("auto_pad", b"NOTSET")
+    if call.integer("ceil_mode", 0):
+        raise call.unsupported("lets windows stick out (ceil_mode); export with ceil_mode=False")
+    if kind in (b"SAME_UPPER", b"SAME_LOWER"):
+        triples = zip(sizes, spans, strides, strict=True)
+        total = [(-(-size // step) - 1) * step + span - size for size, span, step in triples]
+        if min(total) < 0 or any(step != 1 for step in _listed(call, "dilations", [1] * rank)):  # runtimes differ there
+            raise call.unsupported("leaves its padding open (auto_pad) beside wide strides; export with pads")
+        small, large = [n // 2 for n in total], [n - n // 2 for n in total]
+        return (small, large) if kind == b"SAME_UPPER" else (large, small)
+    pads = _listed(call, "pads", [0] * 2 * rank) if kind == b"NOTSET" else [0] * 2 * rank
+    if kind not in (b"NOTSET", b"VALID") or min(pads) < 0:
+        raise call.wrong("has a padding that is not read")
+    return pads[:rank], pads[rank:]
+
+
+def _conv(call: Call) -> Value:
+    x, weight = call.data(0), call.weights(1)
+    group = call.integer("group", 1)
+    outputs, channels = weight.shape[0], x.shape[1] if len(x.shape) > 1 else 0
+    fits = group > 0 and outputs % group == 0 and weight.ndim == len(x.shape) > 2
+    if not fits or x.shape[0] != 1 or channels != weight.shape[1] * group:
+        raise call.wrong(f"has a kernel of shape {weight.shape} that does not fit data of shape {x.shape}")
+    kernel = _listed(call, "kernel_shape", list(weight.shape[2:]))
+    if kernel != list(weight.shape[2:]):
+        raise call.wrong("says another kernel_shape than its weights have")
+    places = _places(call, x.shape[1:], kernel)
+    windows = prod(places.shape[2:])
+    layers.check_weights(outputs * windows, x.expr.size)
+    call.allowance.take(outputs * windows * (x.expr.size + 1))
+    matrix = _spread(weight.reshape(group, outputs // group, weight.shape[1], -1), places, x.expr.size)
+    bias = None if call.input(2) is None else np.repeat(_bias(call, outputs), windows)
+    return Tensor(layers.dense(x.expr, matrix, bias), (1, outputs, *places.shape[2:]))
+
+
+def _bias(call: Call, outputs: int) -> Array:
+    bias = call.weights(2)
+    if bias.shape != (outputs,):
+        raise call.wrong(f"has biases of shape {bias.shape}, not {(outputs,)}")
+    return bias
+
+
+def _spread(weight: Array, places: Array, size: int) -> Array:
+    """The matrix of a convolution; weights are [group, output, channel, kernel entry]."""
+    group, outputs, channels, entries = weight.shape
+    cover = places.reshape(entries, group, channels, -1)
+    windows = cover.shape[-1]
+    matrix = np.zeros((group, outputs, windows, size + 1))  # padding is written to the last column, which is dropped
+    for own, (block, kernels) in enumerate(zip(matrix, weight, strict=True)):
+        block[:, np.arange(windows), cover[:, own]] = np.swapaxes(kernels, 1, 2)[..., None]
+    return matrix.reshape(-1, size + 1)[:, :-1]
+
+
+# Pooling --------------------------------------------------------------------------------------------------------------
+
+
+def _pooled(call: Call) -> tuple[Tensor, Array]:
+    """The data and what each window covers."""
+    x = call.data()
+    kernel = call.attributes.get("kernel_shape")
+    if len(x.shape) < 3 or x.shape[0] != 1 or call.outputs > 1:
+        raise call.wrong(f"pools data of shape {x.shape}, or tells where maxima are; wants a batch of 1")
+    if not isinstance(kernel, list) or not kernel or not all(isinstance(size, int) for size in kernel):
+        raise call.wrong("does not say its kernel_shape")
+    places = _places(call, x.shape[1:], kernel)
+    if (places.max(axis=0) < 0).any():
+        raise call.wrong("has windows that cover nothing but padding")
+    return x, places
+
+
+def _max_pool(call: Call) -> Value:
+    """The largest component of each window; what stands in padding is one of the others once more."""
+    x, places = _pooled(call)
+    filled = np.where(places < 0, places.max(axis=0), places)
+    largest = build.maximum(*(layers.pick(x.expr, part) for part in filled))
+    return Tensor(build.concat(largest), (1, *places.shape[1:]))
+
+
+def _average_pool(call: Call) -> Value:
+    x, places = _pooled(call)
+    flat = places.reshape(len(places), -1)
+    windows = flat.shape[1]
+    matrix = _ones(call, windows, np.arange(windows), flat, x.expr.size + 1)  # the last column takes the padding
+    sums = layers.dense(x.expr, matrix[:, :-1])
+    padded = bool(call.integer("count_include_pad", 0))
+    counts = np.full(windows, float(len(flat))) if padded else (flat >= 0).sum(axis=0).astype(np.float64)
+    return Tensor(layers.divide(sums, counts), (1, *places.shape[1:]))
+
+
+# Along axes -----------------------------------------------------------------------------------------------------------
+
+
+def _sum(call: Call, axes: tuple[int, ...], keep: bool) -> tuple[Tensor, int]:
+    """The sums over axes, and of how many components each is."""
+    x = call.data()
+    kept = tuple(1 if axis in axes else size for axis, size in enumerate(x.shape))
+    shape = kept if keep else tuple(size for axis, size in enumerate(x.shape) if axis not in axes)
+    goes = np.broadcast_to(np.arange(prod(kept)).reshape(kept), x.shape).ravel()
+    matrix = _ones(call, prod(kept), goes, np.arange(goes.size), goes.size)
+    return Tensor(layers.dense(x.expr, matrix), shape), goes.size // prod(kept)
+
+
+def _ones(call: Call, rows: int, row: Array, column: Array, columns: int) -> Array:
+    """A matrix that sums: ones at these places, zeros elsewhere."""
+    layers.check_weights(rows, columns)
+    call.allowance.take(rows * columns)
+    matrix = np.zeros((rows, columns))
+    matrix[row, column] = 1
+    return matrix
+
+
+def _axes(call: Call, since: int) -> tuple[int, ...]:
+    rank = len(call.value().shape)
+    axes = call.integers("axes", 1, since)
+    if not axes:
+        if call.integer("noop_with_empty_axes", 0):
+            raise call.unsupported("reduces no axis (noop_with_empty_axes); export without it")
+        return tuple(range(rank))
+    return tuple(sorted({call.axis(axis, rank) for axis in axes}))
+
+
+def _reduce_sum(call: Call) -> Value:
+    return _sum(call, _axes(call, since=13), bool(call.integer("keepdims", 1)))[0]
+
+
+def _reduce_mean(call: Call) -> Value:
+    total, count = _sum(call, _axes(call, since=18), bool(call.integer("keepdims", 1)))
+    return _mean(total, count)
+
+
+def _global_average(call: Call) -> Value:
+    rank = len(call.value().shape)
+    if rank < 3:
+        raise call.wrong("wants data with axes behind its channels")
+    return _mean(*_sum(call, tuple(range(2, rank)), keep=True))
+
+
+def _mean(total: Tensor, count: int) -> Tensor:
+    return Tensor(layers.divide(total.expr, np.array([float(count)])), total.shape)
+
+
+WINDOW = ("auto_pad", "dilations", "kernel_shape", "pads", "strides")
+AXES = ("axes", "keepdims", "noop_with_empty_axes")
+WINDOW_OPERATORS: dict[str, tuple[Callable[[Call], Value], tuple[str, ...]]] = {
+    "AveragePool": (_average_pool, (*WINDOW, "ceil_mode", "count_include_pad")),
+    "Conv": (_conv, (*WINDOW, "group")),
+    "GlobalAveragePool": (_global_average, ()),
+    "MaxPool": (_max_pool, (*WINDOW, "ceil_mode", "storage_order")),
+    "ReduceMean": (_reduce_mean, AXES),
+    "ReduceSum": (_reduce_sum, AXES),
+}

@@ -1,0 +1,190 @@
+"""Task files: TOML that says what is verified and what is asked of it. Reading one never runs code.
+
+    task = load("vcas.toml", {"v0": "-22.5"})
+
+A task may be built on a world (`task_world`). The tables are laid against their declared shape (`task_schema`), names
+are given to their owners (`task_names`), and the texts are understood table by table (`task_build`). All problems of a
+file are reported at once, each at its line and column.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vernal.errors import FileMissing, FormatError, InputError, NameUnknown, ParseError, nearest
+from vernal.formats.task.places import Path as KeyPath
+from vernal.formats.task.places import Places, scan, toml_error
+from vernal.formats.task.schema import TaskTable, fit
+from vernal.formats.task.world import give, on_worlds
+from vernal.logic.syntax import Source, Syntax
+from vernal.logic.task import Input, Task
+from vernal.model.network import Network
+
+if TYPE_CHECKING:
+    from vernal.formats.task.agents import Library
+    from vernal.formats.task.expressions import Reader
+
+MAX_BYTES = 4 * 2**20
+VERSION = 1
+LATER = {"flow": "continuous time ([flow])", "abstraction": "neural abstraction ([abstraction])"}
+
+Override = str | int | float | Fraction
+
+
+def load(path: str | Path, overrides: Mapping[str, Override] | None = None, /, **parameters: Override) -> Task:
+    """The task in a file; `overrides` and keywords replace parameters, as numbers or as constant expressions."""
+    return open_task(path).task({**(overrides or {}), **parameters})
+
+
+def open_task(path: str | Path) -> Blueprint:
+    """A file to make tasks from, one for each choice of parameters."""
+    file = Path(path)
+    content = _read_bytes(file)
+    return Blueprint(_decode(content, str(path)), Input(str(path), hashlib.sha256(content).hexdigest()), file.parent)
+
+
+def read_task(
+    text: str,
+    source: Input,
+    base: Path,
+    overrides: Mapping[str, Override],
+    policies: Mapping[str, Network] | None = None,
+) -> Task:
+    """The task a text describes; networks are looked up relative to `base`, except the `policies` agents are given."""
+    return Blueprint(text, source, base, policies).task(overrides)
+
+
+def read_tables(text: str, file: str, base: Path) -> tuple[dict[str, Any], Places, list[Input]]:
+    """The tables of a task with those of its worlds below them, where everything stands, and the worlds."""
+    return on_worlds(*_read_toml(text, file), base, _read_toml)
+
+
+class Blueprint:
+    """A task file, read once however many tasks are made from it: a sweep makes one for each cell.
+
+    Tasks whose parameters differ only where a system starts, or in what is asked of it, share the graph of a step.
+    """
+
+    def __init__(self, text: str, source: Input, base: Path, policies: Mapping[str, Network] | None = None) -> None:
+        from vernal.formats.task.build import Shared
+        from vernal.formats.task.names import declare_all
+
+        self.source, self.base = source, base
+        document, self.places, self.worlds = read_tables(text, source.file, base)
+        self.given = give(document, policies or {})
+        table, self.lost, self.problems = fit(document, self.places)
+        if table is None:
+            raise _together(self.problems, self.places)
+        table.name = table.name or Path(source.file).stem
+        self.table = table
+        self.names = declare_all(table, self.lost, self.places)
+        self._parsed: dict[KeyPath, tuple[Syntax, Source]] = {}
+        self._shared = Shared.of(document)
+
+    def task(self, overrides: Mapping[str, Override]) -> Task:
+        """The task with these parameters in the place of the file's."""
+        from vernal.formats.task.build import build_task
+
+        reader = self._reader()
+        parameters = _override(reader, self.table, overrides)
+        reader.parsed = {path: known for path, known in self._parsed.items() if path not in reader.replaced}
+        task = build_task(reader, self.table, parameters, self.lost, self._library(), self.source, self._shared)
+        self._parsed.update((path, known) for path, known in reader.parsed.items() if path not in reader.replaced)
+        return task
+
+    def _library(self) -> Library:
+        from vernal.formats.task.agents import Library
+
+        library = Library(self.base, self.given)
+        library.inputs.update({world.file: world for world in self.worlds})
+        return library
+
+    def _reader(self) -> Reader:
+        from vernal.formats.task.expressions import Reader
+
+        reader = Reader(self.places, self.names.owners, problems=[*self.problems, *self.names.problems])
+        reader.broken.update(self.names.broken, (str(path[-1]) for path in self.lost))
+        reader.doubtful = any(len(path) == 1 or path == ("environment", "let") for path in self.lost)
+        return reader
+
+
+def _read_bytes(file: Path) -> bytes:
+    try:
+        if not file.exists():
+            raise FileMissing(f"there is no task file {str(file)!r}")
+        if file.is_dir():
+            raise FormatError(f"{file} is a directory; name the task file in it")
+        with file.open("rb") as stream:
+            content = stream.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise FormatError(f"{str(file)!r} cannot be opened ({error})") from None
+    if len(content) > MAX_BYTES:
+        raise FormatError(f"{file}: larger than {MAX_BYTES // 2**20} MiB, which is more than a task file may have")
+    return content
+
+
+def _decode(content: bytes, name: str) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"{name}: not a TOML file: byte {error.start} is not UTF-8 text; a task file names its networks"
+        raise FormatError(message) from None
+
+
+def _read_toml(text: str, file: str) -> tuple[dict[str, Any], Places]:
+    """The tables of a text that says it is a task file, and where everything in them stands."""
+    document = _parse_toml(text, file)
+    places = scan(text, file)
+    _check_version(document, places)
+    return document, places
+
+
+def _parse_toml(text: str, file: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise toml_error(error, text, file) from None
+    except RecursionError:
+        raise ParseError(f"{file}: not a task file: arrays or tables are nested too deep") from None
+    except ValueError:  # Python refuses to convert integers of thousands of digits
+        raise ParseError(f"{file}: not a task file: a number in it has thousands of digits") from None
+
+
+def _check_version(document: Mapping[str, Any], places: Places) -> None:
+    """Another version of the format, or no task at all: nothing else about the file is worth saying."""
+    version = document.get("vernal")
+    if version is None:
+        message = f"not a task file: it does not say `vernal = {VERSION}`, the version of the format"
+        raise ParseError(message, place=places.key_place(()))
+    if version != VERSION or isinstance(version, bool):
+        message = f"this file is written for format version {version!r}; this Vernal reads version {VERSION}"
+        raise ParseError(message, place=places.value_place(("vernal",)))
+    for key, what in LATER.items():
+        if key in document:
+            raise ParseError(f"{what} is not supported yet", place=places.key_place((key,)))
+
+
+def _together(problems: list[InputError], places: Places) -> InputError:
+    from vernal.errors import Problems
+
+    return problems[0] if len(problems) == 1 else Problems(problems)
+
+
+def _override(reader: Any, table: TaskTable, overrides: Mapping[str, Override]) -> dict[str, object]:
+    """The parameters with the overridden ones replaced by texts of their own."""
+    parameters: dict[str, object] = dict(table.parameters)
+    for name, value in overrides.items():
+        if name not in parameters:
+            reader.problems.append(NameUnknown(f"there is no parameter {name!r}{nearest(name, parameters)}"))
+            continue
+        text = value if isinstance(value, str) else str(value)
+        reader.replaced[("parameters", name)] = Source(text, f"--set {name}")
+        parameters[name] = text
+    return parameters

@@ -1,0 +1,216 @@
+"""The quantities of a task: parameters, constants, state variables and where they start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+
+from vernal.errors import InputError, NameUnknown, ParseError, TypeClash, nearest
+from vernal.formats.task.expressions import Reader, Skip
+from vernal.formats.task.names import FIXED, Owner, Use, circle_error, in_order, label_problem, words
+from vernal.formats.task.places import Path
+from vernal.logic import syntax as s
+from vernal.logic.parser import parse_sort
+from vernal.model import build
+from vernal.model.expr import Expr
+from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort, enum
+from vernal.model.start import check_start, show, value_of
+from vernal.model.system import Init, OneOf, Span, Start, Variable
+
+SORTS = ("real", "int", "bool", "enum")
+PARAMETERS = frozenset({Owner.PARAMETER})
+CONSTRAINT = Use("a constraint of [init]", FIXED | {Owner.STATE})
+
+
+def define(reader: Reader, prefix: Path, entries: Mapping[str, object], read: Callable[[str, Path], None]) -> None:
+    """Read definitions that may use each other, each after those it needs; a circle is one problem."""
+    needs: dict[str, set[str]] = {}
+    for name, value in entries.items():
+        with reader.collect((*prefix, name), name):
+            needs[name] = words(reader.parse((*prefix, name))[0]) if isinstance(value, str) else set()
+    order, circles = in_order(needs)
+    for circle in circles:
+        first = min(circle, key=list(entries).index)
+        turned = [*circle[circle.index(first) :], *circle[: circle.index(first)]]
+        reader.problems.append(circle_error(turned, (*prefix, first), reader.places))
+        reader.broken.update(circle)
+    for name in order:
+        with reader.collect((*prefix, name), name):
+            read(name, (*prefix, name))
+
+
+def read_parameters(reader: Reader, parameters: Mapping[str, object]) -> dict[str, Fraction]:
+    """Parameters are rational numbers."""
+    values: dict[str, Fraction] = {}
+
+    def read(name: str, path: Path) -> None:
+        values[name] = reader.constant(path, parameters[name], Use(f"parameter {name!r}", PARAMETERS))
+        reader.names[name] = build.const(values[name])
+
+    define(reader, ("parameters",), parameters, read)
+    return {name: values[name] for name in parameters if name in values}
+
+
+def read_constants(reader: Reader, constants: Mapping[str, object]) -> dict[str, Expr]:
+    """Constants are expressions over parameters and other constants; pi and its like may stay as they are."""
+    values: dict[str, Expr] = {}
+
+    def read(name: str, path: Path) -> None:
+        values[name] = reader.expression(path, constants[name], Use("a constant", FIXED))
+        reader.names[name] = values[name]
+
+    define(reader, ("constants",), constants, read)
+    return {name: values[name] for name in constants if name in values}
+
+
+# State ----------------------------------------------------------------------------------------------------------------
+
+
+def read_state(reader: Reader, declarations: Mapping[str, str]) -> dict[str, Variable]:
+    """Every declared variable that could be understood."""
+    state: dict[str, Variable] = {}
+    if not declarations and not any(owner is Owner.STATE for owner in reader.owners.values()):
+        message = 'there is no state variable; declare one, as in h = "real [-1, 1]"'
+        reader.problems.append(ParseError(message, place=reader.places.key_place(("state",))))
+    for name in declarations:
+        path: Path = ("state", name)
+        with reader.collect(path, name):
+            source = reader.places.source(path)
+            state[name] = _variable(reader, name, parse_sort(source), source)
+            reader.names[name] = state[name].var
+    return state
+
+
+def _variable(reader: Reader, name: str, sort: s.Sort, source: s.Source) -> Variable:
+    match sort.name, sort.domain:
+        case (("real" | "int"), None):
+            return Variable(name, INT if sort.name == "int" else REAL)
+        case (("real" | "int"), s.Range() as domain):
+            lower, upper = _range(reader, domain, source, integral=sort.name == "int")
+            return Variable(name, INT if sort.name == "int" else REAL, lower, upper)
+        case "bool", None:
+            return Variable(name, BOOL)
+        case "enum", s.Members(items):
+            return Variable(name, enum(*_labels(reader, items, source)))
+    if sort.name not in SORTS:
+        known = f'{nearest(sort.name, SORTS)} (as in "real [-1, 1]", "int [0, 9]", "bool", "enum {{RED, GREEN}}")'
+        raise NameUnknown(f"unknown sort {sort.name!r}{known}", place=source.place(*sort.span))
+    forms = {"bool": 'bool has no range; write "bool"', "enum": 'write "enum {RED, GREEN}"'}
+    advice = forms.get(sort.name, f'a range is written "{sort.name} [lower, upper]"')
+    raise ParseError(f"this is not a declaration: {advice}", place=source.place(*sort.span))
+
+
+def _range(reader: Reader, domain: s.Range, source: s.Source, *, integral: bool) -> tuple[Fraction, Fraction]:
+    lower, upper = (reader.constant_of(end, source, "the end of a range") for end in (domain.lower, domain.upper))
+    if lower > upper:
+        message = f"[{show(lower)}, {show(upper)}] is an inverted interval: the lower end comes first"
+        raise TypeClash(message, place=source.place(*domain.span))
+    if integral and (lower.denominator, upper.denominator) != (1, 1):
+        raise TypeClash("the ends of an int's range must be integers", place=source.place(*domain.span))
+    return lower, upper
+
+
+def _labels(reader: Reader, items: tuple[s.Syntax, ...], source: s.Source) -> list[str]:
+    labels: list[str] = []
+    for item in items:
+        if not isinstance(item, s.Name):
+            raise ParseError("a label is a name, as in enum {RED, GREEN}", place=source.place(*item.span))
+        problem = label_problem(item.text, reader.owners)
+        if item.text in labels or problem:
+            raise ParseError(problem or f"label {item.text!r} appears twice", place=source.place(*item.span))
+        labels.append(item.text)
+    return labels
+
+
+# Initial values -------------------------------------------------------------------------------------------------------
+
+
+def read_init(reader: Reader, init: Mapping[str, object], state: Mapping[str, Variable], lost: set[Path]) -> Init:
+    """A start for every variable, and the constraints that cut them."""
+    starts: dict[str, Start] = {}
+    for name, value in init.items():
+        if name == "where":
+            continue
+        with reader.collect(("init", name)):
+            starts[name] = _start(reader, name, value, state)
+    declared = (name for name, owner in reader.owners.items() if owner is Owner.STATE)
+    missing = [name for name in declared if name not in init and ("init", name) not in lost]
+    if missing:
+        message = f"no initial value for {', '.join(missing)}; every variable needs one: a value, [lo, hi] or {{a, b}}"
+        reader.problems.append(ParseError(message, place=reader.places.key_place(("init",))))
+    ordered = {name: starts[name] for name in state if name in starts}
+    return Init(ordered, _where(reader, init.get("where", [])))
+
+
+def _start(reader: Reader, name: str, value: object, state: Mapping[str, Variable]) -> Start:
+    path: Path = ("init", name)
+    if reader.owners.get(name) is not Owner.STATE:
+        known = [n for n, owner in reader.owners.items() if owner is Owner.STATE]
+        message = f"there is no state variable {name!r}{nearest(name, known)}"
+        raise NameUnknown(message, place=reader.places.key_place(path))
+    if name not in state:
+        raise Skip
+    variable = state[name]
+    if isinstance(value, list):
+        message = 'an initial value is a number, a truth value or a string; write an interval as a string "[lo, hi]"'
+        raise ParseError(message, place=reader.places.value_place(path))
+    if not isinstance(value, str):
+        return check_start(variable, OneOf((_plain(reader, path, value, variable),)))
+    syntax, source = reader.parse(path, region=True)
+    return _located(lambda: check_start(variable, _region(reader, variable, syntax, source)), syntax, source)
+
+
+def _plain(reader: Reader, path: Path, value: object, variable: Variable) -> Fraction:
+    if isinstance(value, bool):
+        return value_of(variable.sort, value)
+    if not variable.sort.is_number:
+        raise TypeClash(f"{variable.name!r} is of sort {variable.sort}, but its initial value is a number")
+    return reader.rational(reader.number(path, value), "an initial value")
+
+
+def _located(make: Callable[[], Start], syntax: s.Syntax, source: s.Source) -> Start:
+    try:
+        return make()
+    except InputError as error:
+        raise error if error.place else error.at(source.place(*syntax.span)) from None
+
+
+def _region(reader: Reader, variable: Variable, syntax: s.Syntax, source: s.Source) -> Start:
+    if isinstance(syntax, s.Members):
+        values = (_value(reader, variable, item, source) for item in syntax.items)
+        return OneOf(tuple(dict.fromkeys(values)))
+    if isinstance(syntax, s.Range):
+        if not variable.sort.is_number:
+            raise TypeClash(f"{variable.name!r} is of sort {variable.sort}; its initial values are a set {{a, b}}")
+        lower, upper = (reader.constant_of(x, source, "the end of an interval") for x in (syntax.lower, syntax.upper))
+        return Span(lower, upper)
+    return OneOf((_value(reader, variable, syntax, source),))
+
+
+def _value(reader: Reader, variable: Variable, syntax: s.Syntax, source: s.Source) -> Fraction:
+    if variable.sort.is_number:
+        return reader.constant_of(syntax, source, "an initial value")
+    try:
+        if not isinstance(syntax, s.Name):
+            raise TypeClash(f"{variable.name!r} is of sort {variable.sort}; give one of its values")
+        return value_of(variable.sort, _truth(variable.sort, syntax.text))
+    except TypeClash as error:
+        raise error.at(source.place(*syntax.span)) from None
+
+
+def _truth(sort: Sort, text: str) -> bool | str:
+    return {"true": True, "false": False}.get(text, text) if sort.kind is Kind.BOOL else text
+
+
+def _where(reader: Reader, where: object) -> tuple[Expr, ...]:
+    """Constraints are Boolean and about the state alone."""
+    if not isinstance(where, list):
+        message = 'where is an array of constraints, as in where = ["h + v <= 0"]'
+        reader.problems.append(ParseError(message, place=reader.places.value_place(("init", "where"))))
+        return ()
+    constraints: list[Expr] = []
+    for index, value in enumerate(where):
+        path: Path = ("init", "where", index)
+        with reader.collect(path):
+            constraints.append(reader.truth(path, value, CONSTRAINT))
+    return tuple(constraints)

@@ -1,0 +1,1 @@
+"""VNN-LIB queries as data."""

@@ -1,1 +1,0 @@
-"""Hybrid automata and flowpipes."""

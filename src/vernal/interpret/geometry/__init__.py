@@ -1,0 +1,1 @@
+"""Exact geometry: affine forms, polyhedra, and linear constraints decided over the rationals."""

@@ -1,0 +1,1 @@
+"""Linear lower and upper bounds of every node over boxes, and interval bounds with the same interface."""

@@ -1,0 +1,403 @@
+"""Linear bounds for any node of a graph: sound lower and upper forms over its inputs, batched over boxes.
+
+`Linear` evaluates nodes in topological order, each once, and can be asked for further nodes at any time: an engine
+unrolls another step and asks again. A number has a range (interval arithmetic, cut by backward substitution where a
+nonlinear operator needs it tight), and either an exact affine form over the inputs or a relaxation over its arguments.
+Comparisons bound the *difference* of their sides, argmax the differences of scores, so that correlations decide.
+
+The inputs are the numeric variables of the box and every draw with constant ends; discrete values travel as three-
+valued truth or as sets of alternatives. All rounding is accounted for (see linear_rows and linear_relax).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+
+from vernal.interpret import interval
+from vernal.interpret.abstract import (
+    Finite,
+    Range,
+    Truth,
+    Value,
+    as_range,
+    first_array,
+    flat,
+    integral,
+    meet,
+    shaped,
+)
+from vernal.interpret.linear import choice as linear_choice
+from vernal.interpret.linear.constraints import Constraints, tighten_rows
+from vernal.interpret.linear.forms import Form, Inputs, concretise, constant_form, exact_form, widen
+from vernal.interpret.linear.relax import BUILDERS, Relaxation, constant
+from vernal.interpret.linear.rows import Graph, Index, Rows, Selected, lower_bounds, tighter
+from vernal.interpret.numbers.rounding import FLOOR, Array, Backend
+from vernal.model import build
+from vernal.model import expr as e
+from vernal.model.expr import Expr
+from vernal.model.sorts import INT
+
+Mode = Literal["backward", "interval"]
+Box = Mapping[Expr, Value | tuple[Array, Array]]
+Seeds = Mapping[Expr, Array | Selected]
+
+CHUNK = 1 << 16  # numbers in a block of rows on the host: they stay in the cache
+DEVICE_CHUNK = 1 << 26
+DENSE = 0.5  # from this share of open components on, all rows are bounded at once
+STRUCTURAL = (e.Affine, e.Add, e.Neg, e.Gather, e.Concat)
+SMOOTH = (e.Mul, e.Div, e.Pow, e.Nonlinear)
+ACTIVATIONS = (e.Relu, e.LeakyRelu, e.Abs)
+SQUASHED = (*ACTIVATIONS, e.Nonlinear)  # their own range says all that backward substitution would
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearBounds:
+    """lower_coefficients p + lower_constants <= value <= upper_coefficients p + upper_constants for every p in the box.
+
+    `inputs` names the columns (node, component); arrays are (batch, components[, inputs]); `lower` and `upper` are
+    the bounds over the box.
+    """
+
+    inputs: tuple[tuple[Expr, int], ...]
+    lower_coefficients: Array
+    lower_constants: Array
+    upper_coefficients: Array
+    upper_constants: Array
+    lower: Array
+    upper: Array
+
+
+class Linear:
+    """Bounds of the nodes of a graph over a batch of boxes, computed when asked for and kept."""
+
+    def __init__(self, box: Box, constraints: tuple[Array, Array] | None = None, *, mode: Mode = "backward") -> None:
+        """Constraints (C, d) with C of shape (batch, rows, columns of the box's numbers in order): C p <= d holds."""
+        self.mode = mode
+        self.backend = Backend(next((first_array(value) for value in box.values()), None))
+        self.values: dict[Expr, Value] = {}
+        self.forms: dict[Expr, Form] = {}
+        self.inputs = Inputs(self.backend)
+        self.sizes: dict[Expr, Array] = {}
+        self.pending: set[Expr] = set()  # branchings without a relaxation yet: few are ever passed through
+        self.tight: set[Expr] = set()  # whose range substitution has cut already: a second time would cut nothing more
+        self.rewritten: dict[Expr, Expr] = {}
+        self.graph = Graph(self.backend, self.inputs, {}, self.forms, {}, self.rewritten, self.sizes, {})
+        self.batch = 1
+        for node, value in box.items():
+            self._enter(node, flat(value, node))
+        self.constraints = None if constraints is None else Constraints(*constraints, self.inputs.count)
+
+    def _enter(self, node: Expr, value: Value) -> None:
+        """An input of the graph."""
+        self.batch = max(self.batch, first_array(value).shape[0])
+        form = None
+        if node.sort.is_number:
+            x = as_range(self.backend, value)
+            form = self.inputs.add(node, integral(self.backend, x) if node.sort == INT else x)
+        self._store(node, value, form)
+
+    # What users ask ---------------------------------------------------------------------------------------------------
+
+    def value(self, node: Expr) -> Value:
+        """The set of values a node can have: a range, a truth or a finite set."""
+        self.need(node)
+        return shaped(self.backend, self.values[node], node, self.batch)
+
+    def truth(self, node: Expr) -> Truth:
+        """Whether a condition must or may be true, box by box."""
+        value = self.value(node)
+        assert isinstance(value, Truth), f"{node} is no truth value"
+        return value
+
+    def range(self, node: Expr) -> Range:
+        """The tightest range of a number: intervals, cut by backward substitution."""
+        self.need(node)
+        with np.errstate(all="ignore"):
+            if isinstance(self.values[node], Range):
+                self.tighten(node)
+            x = shaped(self.backend, as_range(self.backend, self.values[node]), node, self.batch)
+        assert isinstance(x, Range)
+        return x
+
+    def margin(self, atom: Expr) -> Range:
+        """The range of right - left for a comparison `left op right` of numbers; its lower end is the margin of <."""
+        assert isinstance(atom, e.Compare)
+        for side in atom.args:
+            self.need(side)
+        with np.errstate(all="ignore"):
+            x = shaped(self.backend, linear_choice.difference(self, atom, None), atom, self.batch)
+        assert isinstance(x, Range)
+        return x
+
+    def form(self, node: Expr) -> LinearBounds:
+        """Linear bounds of a number over the inputs, one row for each component."""
+        self.need(node)
+        with np.errstate(all="ignore"):
+            L, constant_part = self._seed_all(node)
+            done = self.substitute({node: L}, constant_part, None)
+            lows = self._join([low for _, low in done])
+            A, c = self._join([self._input_rows(rows) for rows, _ in done]), self._join([r.constant for r, _ in done])
+            A, c = self._usable(A, c - FLOOR)
+            n = node.size
+            own = tighter(self.backend, as_range(self.backend, self.values[node]), lows[:, :n], -lows[:, n:])
+        names = tuple(self.inputs.names)
+        return LinearBounds(names, A[:, :n], c[:, :n], -A[:, n:], -c[:, n:], own.lower, own.upper)
+
+    def slopes(self, node: Expr, index: Array | None = None) -> Array:
+        """The middle of the slopes of a number's linear bounds, for the boxes of the index or all of them."""
+        self.need(node)
+        with np.errstate(all="ignore"):
+            L, zero = self._seed_all(node)
+            if index is not None:
+                L, zero = L[index], zero[index]
+            done = self.substitute({node: L}, zero, index)
+            A = self._join([self._input_rows(rows) for rows, _ in done])
+        return 0.5 * (A[:, : node.size] - A[:, node.size :])
+
+    def _usable(self, A: Array, c: Array) -> tuple[Array, Array]:
+        """Rows without nan: where a bound is infinite its coefficients are 0."""
+        good = self.backend.xp.isfinite(c) & self.backend.xp.isfinite(A).all(-1)
+        return self.backend.where(good[..., None], A, 0.0), self.backend.where(good, c, -np.inf)
+
+    def _input_rows(self, rows: Rows) -> Array:
+        if rows.coefficients is None:
+            return self.backend.array(np.zeros((*rows.constant.shape, self.inputs.count)))
+        return widen(self.backend, rows.coefficients, self.inputs.count)
+
+    # Evaluation -------------------------------------------------------------------------------------------------------
+
+    def need(self, node: Expr) -> None:
+        """Evaluate a node and what it depends on."""
+        with np.errstate(all="ignore"):
+            interval.demand([node], self.values, self._compute, self._needs)
+
+    def _needs(self, node: Expr, done: Mapping[Expr, Value]) -> Sequence[Expr]:
+        if is_input(node):
+            return ()
+        if isinstance(node, e.Max | e.Min):
+            if node not in self.rewritten:
+                self.rewritten[node] = as_relu(node)
+            return (*node.args, self.rewritten[node])
+        return interval.required(node, done)
+
+    def _compute(self, node: Expr) -> None:
+        if not node.sort.is_number or isinstance(node, e.Argmax):
+            self._store(node, linear_choice.discrete(self, node))
+            if node.sort.is_number:  # an index counts as a number where somebody computes with it
+                self.graph.rules[node] = constant(self.backend, node, self.number(node))
+        elif isinstance(node, e.Const) and self.backend.native:
+            self._store(node, *known_constant(node))
+        elif is_input(node):
+            x = as_range(self.backend, interval.apply(self.backend, node, [self._constant(arg) for arg in node.args]))
+            self._store(node, x, self.inputs.add(node, x))
+        else:
+            self._number(node)
+
+    def _constant(self, node: Expr) -> Value:
+        return interval.apply(self.backend, node, [])
+
+    def _number(self, node: Expr) -> None:
+        """Range, relaxation and (where it is affine in every box) form of a numeric node."""
+        if self.mode == "backward":
+            self._tighten_arguments(node)
+        value = interval.apply(self.backend, node, [self.values.get(arg) for arg in node.args])
+        own = as_range(self.backend, value)
+        form = self._form(node, own)
+        if node in self.rewritten:
+            value = meet(self.backend, own, as_range(self.backend, self.values[self.rewritten[node]]))
+        if form is None and bool((own.lower == own.upper).all()):
+            form = constant_form(self.backend, own)
+        elif form is not None and isinstance(value, Range) and form.coefficients is not None:
+            value = meet(self.backend, value, concretise(self.backend, self.inputs, form))
+            value = integral(self.backend, value) if node.sort == INT else value
+        self._store(node, value, form)
+
+    def _form(self, node: Expr, own: Range) -> Form | None:
+        """The exact form if there is one; on the way, the relaxation of an operator that needs one."""
+        if node in self.rewritten:
+            return self.forms.get(self.rewritten[node])
+        if isinstance(node, e.Const | e.Pi):
+            return constant_form(self.backend, own)
+        if isinstance(node, STRUCTURAL):
+            return self._exact(node, node.args, None)
+        rule = self._rule(node, own)
+        if rule is None:
+            self.pending.add(node)
+            return None
+        self.graph.rules[node] = rule
+        return self._exact(node, rule.args, rule) if rule.exact else None
+
+    def _rule(self, node: Expr, own: Range) -> Relaxation | None:
+        if isinstance(node, e.If | e.Switch | e.Choose):
+            return linear_choice.decided(self, node, own)
+        builder = BUILDERS.get(type(node))
+        if builder is None:
+            return constant(self.backend, node, own)
+        return builder(self.backend, node, own, [self.number(arg) for arg in node.args])
+
+    def _exact(self, node: Expr, args: Sequence[Expr], rule: Relaxation | None) -> Form | None:
+        forms = [self.forms.get(arg) for arg in args]
+        known = [form for form in forms if form is not None]
+        if len(known) < len(forms):
+            return None
+        return exact_form(self.backend, self.inputs, node, known, rule)
+
+    def number(self, node: Expr) -> Range:
+        """The range of a numeric node that has been evaluated."""
+        return as_range(self.backend, self.values[node])
+
+    def _store(self, node: Expr, value: Value, form: Form | None = None) -> None:
+        self.values[node] = value
+        self.graph.position[node] = len(self.graph.position)
+        if form is not None:
+            self.forms[node] = form
+        if node.sort.is_number:
+            x = as_range(self.backend, value)
+            self.sizes[node] = self.backend.size(x.lower, x.upper)
+
+    # Tightening -------------------------------------------------------------------------------------------------------
+
+    def _tighten_arguments(self, node: Expr) -> None:
+        """Bound what a nonlinear operator bends, where it does bend; and what a network sees, if that is little."""
+        if isinstance(node, ACTIONS_AT_ZERO):
+            x = self.number(node.args[0])
+            self.tighten(node.args[0], (x.lower < 0) & (x.upper > 0))
+        elif isinstance(node, e.Floor):
+            x = self.number(node.args[0])
+            self.tighten(node.args[0], self.backend.xp.floor(x.lower) != self.backend.xp.floor(x.upper))
+        elif isinstance(node, SMOOTH):
+            if not any(isinstance(arg, e.Const) for arg in node.args):
+                for arg in node.args:
+                    self.tighten(arg)
+        elif isinstance(node, e.Affine) and node.args[0].size < node.size and not isinstance(node.args[0], SQUASHED):
+            self.tighten(node.args[0])
+
+    def tighten(self, node: Expr, open_components: Array | None = None) -> None:
+        """Cut the range of a node by backward substitution, for the given components or all."""
+        x = self.values[node]
+        if not isinstance(x, Range) or node in self.tight or (node in self.forms and self.constraints is None):
+            return  # the range of a form over a box is already the best there is
+        share = 1.0 if open_components is None else float(open_components.sum()) / (self.batch * node.size)
+        if share == 0.0:
+            return
+        if open_components is None or share > DENSE:
+            L, c = self._seed_all(node)
+            low = self.lower({node: L}, c, None)
+            x = tighter(self.backend, x, low[:, : node.size], -low[:, node.size :])
+            self.tight.add(node)
+        else:
+            x = self._tighten_some(node, x, open_components)
+        self.values[node] = integral(self.backend, x) if node.sort == INT else x
+        self.sizes[node] = self.backend.size(x.lower, x.upper)
+
+    def _tighten_some(self, node: Expr, x: Range, open_components: Array) -> Range:
+        """One group of two rows for each open component of each box."""
+        boxes, places = self.backend.nonzero(self.backend.xp.broadcast_to(open_components, (self.batch, node.size)))
+        target, L, c = self._component_rows(node)
+        constants = self.backend.xp.stack([c[places], -c[places]], axis=1)
+        low = self.lower({target: Selected(self.backend, L, places)}, constants, boxes)
+        lower, upper = (self._full(end, node.size) for end in (x.lower, x.upper))
+        lower[boxes, places] = self.backend.xp.maximum(lower[boxes, places], low[:, 0])
+        upper[boxes, places] = self.backend.xp.minimum(upper[boxes, places], -low[:, 1])
+        return Range(lower, upper)
+
+    def _full(self, array: Array, size: int) -> Array:
+        return self.backend.xp.zeros_like(array[:1]) + self.backend.xp.broadcast_to(array, (self.batch, size))
+
+    def _component_rows(self, node: Expr) -> tuple[Expr, Array, Array]:
+        """Rows for each component: of an affine layer its weights on the argument, exactly; else unit rows."""
+        if isinstance(node, e.Affine):
+            weights, bias = (self.backend.weights(part.array) for part in (node.weight, node.bias))
+            return node.args[0], weights, bias
+        unit = self.backend.array(np.eye(node.size))
+        return node, unit, unit[0] * 0.0
+
+    def _seed_all(self, node: Expr) -> tuple[Array, Array]:
+        """Rows for the lower bounds of all components, then for those of their negations."""
+        n = node.size
+        unit = self.backend.array(np.concatenate([np.eye(n), -np.eye(n)]))
+        zero = self.backend.array(np.zeros((self.batch, 2 * n)))
+        return self.backend.xp.broadcast_to(unit, (self.batch, 2 * n, n)), zero
+
+    # Rows -------------------------------------------------------------------------------------------------------------
+
+    def lower(self, seeds: Seeds, constants: Array, index: Array | None) -> Array:
+        """Lower bounds of sums of rows times nodes: (groups, r); `index` says to which box each group belongs."""
+        return self._join([low for _, low in self.substitute(seeds, constants, index)])
+
+    def substitute(self, seeds: Seeds, constants: Array, index: Array | None) -> list[tuple[Rows, Array]]:
+        """Backward substitution in blocks that fit the cache: rows at the inputs, and their lower bounds."""
+        linear_choice.prepare(self, seeds)
+        groups, r = constants.shape
+        width = max(max(L.shape[-1] for L in seeds.values()), self.inputs.count, 16)
+        block = max(1, (CHUNK if self.backend.on_host else DEVICE_CHUNK) // (r * width))
+        return [self._block(seeds, constants, index, slice(start, start + block)) for start in range(0, groups, block)]
+
+    def _block(self, seeds: Seeds, constants: Array, index: Array | None, part: slice) -> tuple[Rows, Array]:
+        where: Index = part if index is None else index[part]
+        whole = index is None and part.start == 0 and part.stop >= constants.shape[0]
+        rows = Rows(self.graph, None if whole else where, constants[part])
+        for node, L in seeds.items():
+            rows.push(node, L[part])
+        rows.run()
+        low = lower_bounds(rows)
+        if self.constraints is not None and rows.coefficients is not None:
+            low = tighten_rows(rows, low, self.constraints)
+        return rows, low
+
+    def _join(self, parts: Sequence[Array]) -> Array:
+        if len(parts) == 1:
+            return parts[0]
+        return self.backend.concat(parts, 0)
+
+
+ACTIONS_AT_ZERO = (*ACTIVATIONS, e.Sign)
+
+
+@lru_cache(maxsize=1024)
+def known_constant(node: e.Const) -> tuple[Range, Form]:
+    """Range and form of a number of the model, made once for all boxes; nobody may write into its arrays."""
+    backend = Backend()
+    value = as_range(backend, interval.apply(backend, node, []))
+    if np.array_equal(value.lower, value.upper):
+        value = Range(value.lower, value.lower)  # so that products and quotients see the point
+    form = constant_form(backend, value)
+    for array in (value.lower, value.upper, form.constant, form.error, form.size):
+        array.setflags(write=False)
+    return value, form
+
+
+def is_input(node: Expr) -> bool:
+    """Whether a node is a numeric draw with constant ends: a dimension of its own."""
+    if not isinstance(node, e.Between | e.Choose) or not node.sort.is_number:
+        return False
+    scalars = isinstance(node, e.Between) or not node.shape
+    return scalars and all(isinstance(arg, e.Const) for arg in node.args)
+
+
+def as_relu(node: Expr) -> Expr:
+    """max(a, b) = b + relu(a - b) and min(a, b) = b - relu(b - a), folded over all arguments."""
+    largest = isinstance(node, e.Max)
+    best = node.args[0]
+    for arg in node.args[1:]:
+        if largest:
+            best = build.add(arg, build.relu(build.sub(best, arg)))
+        else:
+            best = build.sub(arg, build.relu(build.sub(arg, best)))
+    return best
+
+
+def bounds(
+    roots: Sequence[Expr], box: Box, constraints: tuple[Array, Array] | None = None, *, mode: Mode = "backward"
+) -> list[LinearBounds]:
+    """Sound linear bounds of numeric roots over the inputs of their graph."""
+    linear = Linear(box, constraints, mode=mode)
+    return [linear.form(root) for root in roots]
+
+
+__all__ = ["Finite", "Linear", "LinearBounds", "Range", "Truth", "bounds"]

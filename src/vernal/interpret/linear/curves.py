@@ -1,0 +1,283 @@
+"""Lines below and above a curve: chords, tangents, and for S-shaped functions the tangent through an end.
+
+A line above g on [lo, hi] with slope s needs the largest g(x) - s x. Where g is convex that is at an end. Where it is
+concave it is at most h(t) plus h'(t) times the way to an end, for h(x) = g(x) - s x and any t: a tangent lies above.
+With one inflection the interval has one part of each kind, and the inflection itself belongs to both. So any slope and
+any t give a valid line; good ones are found in plain floating point, and only the offsets are rounded outward.
+A line below g is one above -g.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from vernal.interpret import interval
+from vernal.interpret.abstract import Range
+from vernal.interpret.numbers import enclose
+from vernal.interpret.numbers.enclose import Bend
+from vernal.interpret.numbers.rounding import TINY, UNIT, Array, Backend, float_above, float_below
+from vernal.model.expr import Function
+
+PIECES = 32  # into which an interval with several inflections is cut
+HALVINGS = 12  # of the interval in which a point of tangency lies
+
+Lines = tuple[Array, Array, Array, Array]  # slope and offset below, slope and offset above
+
+
+def lines(backend: Backend, name: enclose.Name, x: Range, own: Range) -> Lines:
+    """Lines around a function over intervals; constants where it is not bounded or the interval is a point."""
+    shape = np.broadcast_shapes(*(tuple(end.shape) for end in (x.lower, x.upper, own.lower, own.upper)))
+    ends = (backend.xp.broadcast_to(end, shape) for end in (x.lower, x.upper, own.lower, own.upper))
+    lo, hi, low, high = ends
+    zero = backend.xp.zeros_like(low)
+    a, c, b, d = zero + 0.0, low + 0.0, zero + 0.0, high + 0.0
+    usable = (lo < hi) & (lo > -np.inf) & (hi < np.inf) & (low > -np.inf) & (high < np.inf)
+    bend = enclose.bend(backend, name, lo, hi)
+    bent = usable & (bend.left != 0)
+    if bool(bent.all()):
+        return _fitted(Curve(backend, name, lo, hi, bend))
+    for mask, fit in ((bent, _fitted), (usable & ~bent, _strip)):
+        if bool(mask.any()):
+            some = Bend(*(part[mask] for part in (bend.left, bend.right, bend.before, bend.after)))
+            found = fit(Curve(backend, name, lo[mask], hi[mask], some))
+            for whole, part in zip((a, c, b, d), found, strict=True):
+                whole[mask] = part
+    return a, c, b, d
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """A function over intervals of positive length, with the way it bends there."""
+
+    backend: Backend
+    name: enclose.Name
+    lo: Array
+    hi: Array
+    bend: Bend
+
+
+def value(backend: Backend, name: enclose.Name, x: Range) -> Range:
+    """The function over intervals or at points."""
+    if isinstance(name, Fraction):
+        return interval.power(backend, x, name)
+    return interval.elementary(backend, x, name)
+
+
+def at(backend: Backend, name: enclose.Name, x: Array) -> Range:
+    """The function at points."""
+    if isinstance(name, Fraction):
+        return interval.power(backend, Range(x, x), name)
+    return Range(*enclose.values(backend, name, x))
+
+
+def slope(backend: Backend, name: enclose.Name, x: Range) -> Range:
+    """The derivative over intervals or at points, as an expression in which the function occurs once."""
+    match name:
+        case Fraction():
+            factor = Range(*(backend.array(np.array(end(name))) for end in (float_below, float_above)))
+            return interval.multiply(backend, factor, interval.power(backend, x, name - 1))
+        case Function.SIN:
+            return interval.elementary(backend, x, Function.COS)
+        case Function.COS:
+            return interval.negate(interval.elementary(backend, x, Function.SIN))
+        case Function.EXP:
+            return interval.elementary(backend, x, Function.EXP)
+        case Function.LOG:
+            return _inverse(backend, x)
+        case Function.SQRT:
+            root = interval.elementary(backend, x, name)
+            return _inverse(backend, Range(2.0 * root.lower, 2.0 * root.upper))
+        case Function.TAN:
+            return _plus(backend, interval.power(backend, interval.elementary(backend, x, name), Fraction(2)), 1.0)
+        case Function.TANH:
+            return _falling(backend, interval.elementary(backend, x, name), 1.0)
+    centred = _plus(backend, interval.elementary(backend, x, name), -0.5)  # sigmoid' = 1/4 - (sigmoid - 1/2)^2
+    return _falling(backend, centred, 0.25)
+
+
+def _slope_at(backend: Backend, name: enclose.Name, t: Array, g: Range) -> Range:
+    """The derivative at points, from the values there where it is a function of these.
+
+    From the middle m of an enclosure with radius r: (1 - m)(1 + m) is off by at most 2 r + r^2 and three roundings, and
+    m (1 - m) by r + r^2 and two; 8 u pay for these and for the middle's own.
+    """
+    if name is Function.EXP:
+        return g
+    if name not in (Function.TANH, Function.SIGMOID):
+        return slope(backend, name, Range(t, t))
+    m, r = 0.5 * g.lower + 0.5 * g.upper, g.upper - g.lower
+    steep = (1.0 - m) * (1.0 + m) if name is Function.TANH else m * (1.0 - m)
+    slack = 2.0 * r + 8.0 * UNIT
+    return Range(backend.positive(steep - slack), steep + slack)
+
+
+def _plus(backend: Backend, x: Range, number: float) -> Range:
+    constant = backend.xp.zeros_like(x.lower) + number
+    return interval.add(backend, x, Range(constant, constant))
+
+
+def _falling(backend: Backend, x: Range, most: float) -> Range:
+    """most - x^2, which is known not to be negative."""
+    found = _plus(backend, interval.negate(interval.power(backend, x, Fraction(2))), most)
+    return Range(backend.positive(found.lower), backend.positive(found.upper))
+
+
+def _inverse(backend: Backend, x: Range) -> Range:
+    one = backend.xp.ones_like(x.lower)
+    return interval.divide(backend, Range(one, one), x)
+
+
+# Chords and tangents --------------------------------------------------------------------------------------------------
+
+
+def _fitted(curve: Curve) -> Lines:
+    """Lines below and above where there is at most one inflection."""
+    backend, name = curve.backend, curve.name
+    first, last = at(backend, name, curve.lo), at(backend, name, curve.hi)
+    b, d = _above(curve, first, last, 1.0)
+    a, c = _above(curve, interval.negate(first), interval.negate(last), -1.0)
+    return -a, -c, b, d
+
+
+def _above(curve: Curve, first: Range, last: Range, side: float) -> tuple[Array, Array]:
+    """A line above side * f, which has the values `first` and `last` at the ends of the interval."""
+    backend, lo, hi, bend = curve.backend, curve.lo, curve.hi, curve.bend
+    chord = (last.upper - first.upper) / (hi - lo)
+    left, right = side * bend.left, side * bend.right  # the curvature of side * f at the two ends
+    start = backend.where(left < 0, lo, bend.before)  # of the part where it is concave, if any
+    end = backend.where(right < 0, hi, bend.after)
+    t = _touching(curve, side, chord, left, right)
+    g = at(backend, curve.name, t)
+    steep = _slope_at(backend, curve.name, t, g)
+    if side < 0:
+        g, steep = interval.negate(g), interval.negate(steep)
+    tangent = 0.5 * steep.lower + 0.5 * steep.upper
+    is_chord = ((left > 0) & (right > 0)) | ((left != right) & ((t <= lo) | (t >= hi)))
+    s = backend.where(is_chord, chord, tangent)
+    offset = _offset(backend, g, steep, s, t, start, end)
+    far = backend.xp.zeros_like(offset) - np.inf
+    offset = backend.where((left > 0) & (right > 0), far, offset)
+    for x, found, curvature in ((lo, first, left), (hi, last, right)):
+        anchor = _minus(found.upper, s * x)
+        offset = backend.where(curvature > 0, backend.xp.maximum(offset, anchor), offset)
+    return s, offset
+
+
+def _offset(backend: Backend, g: Range, steep: Range, s: Array, t: Array, start: Array, end: Array) -> Array:
+    """At least g(x) - s x from start to end, where g is concave, has these values at t, and this slope."""
+    rising, falling = backend.positive(steep.upper - s), backend.positive(s - steep.lower)
+    ahead, behind = backend.positive(end - t), backend.positive(t - start)
+    tilt = backend.xp.maximum(rising * ahead, falling * behind) * (1.0 + 1e-12) + TINY
+    return _minus(g.upper, s * t) + tilt
+
+
+def _minus(g: Array, shift: Array) -> Array:
+    """At least g - shift, also after one more sum with something smaller: rounding costs u of each, four are paid."""
+    return g - shift + (4.0 * UNIT * (abs(g) + abs(shift)) + TINY)
+
+
+def _touching(curve: Curve, side: float, chord: Array, left: Array, right: Array) -> Array:
+    """Where the line should touch: in the middle of a concave curve, and on the way from the other end of a mixed one.
+
+    A mixed curve touches its chord at the end if it is steeper there than the chord (concave on the right) or flatter.
+    """
+    backend, lo, hi = curve.backend, curve.lo, curve.hi
+    middle = 0.5 * lo + 0.5 * hi
+    mixed = left != right
+    if not bool(mixed.any()):
+        return middle
+    bend, every = curve.bend, bool(mixed.all())
+    ends = (lo, hi, bend.before, bend.after, right)
+    first, last, before, after, curvature = ends if every else (end[mixed] for end in ends)
+    part = _tangency(backend, curve.name, side, first, last, before, after, curvature < 0)
+    if every:
+        return part
+    middle[mixed] = part
+    return middle
+
+
+def _tangency(
+    backend: Backend,
+    name: enclose.Name,
+    side: float,
+    lo: Array,
+    hi: Array,
+    before: Array,
+    after: Array,
+    on_right: Array,
+) -> Array:
+    """The point of the concave part whose tangent meets the other end of the interval, about; or the concave end.
+
+    A tangent further on passes above that end, and is the better one as long as it touches before the middle.
+    """
+    anchor, end = backend.where(on_right, lo, hi), backend.where(on_right, hi, lo)
+    near = backend.where(on_right, after, before)
+    base = rough(backend, name, anchor)
+    far = end
+
+    def beyond(t: Array) -> Array:
+        """Whether the tangent at t passes above the anchor."""
+        return side * (rough(backend, name, t) + rough_slope(backend, name, t) * (anchor - t) - base) > 0
+
+    inside = beyond(end)
+    for _ in range(HALVINGS):
+        t = 0.5 * near + 0.5 * far
+        above = beyond(t)
+        near, far = backend.where(above, near, t), backend.where(above, t, far)
+    middle = 0.5 * lo + 0.5 * hi  # the line that is lowest there encloses the least area
+    t = backend.where(on_right, backend.xp.maximum(far, middle), backend.xp.minimum(far, middle))
+    return backend.where(inside, t, end)
+
+
+def rough(backend: Backend, name: enclose.Name, x: Array) -> Array:
+    """The function in plain floating point, for choices that need no guarantee."""
+    if isinstance(name, Fraction):
+        return x ** int(name)
+    if name is Function.SIGMOID:
+        return 0.5 + 0.5 * backend.xp.tanh(0.5 * x)
+    return getattr(backend.xp, name.value)(x)
+
+
+def rough_slope(backend: Backend, name: enclose.Name, x: Array) -> Array:
+    """The derivative of a function with inflections, in plain floating point."""
+    match name:
+        case Fraction():
+            return int(name) * x ** (int(name) - 1)
+        case Function.SIN:
+            return backend.xp.cos(x)
+        case Function.COS:
+            return -backend.xp.sin(x)
+        case Function.TAN:
+            return 1.0 + backend.xp.tan(x) ** 2
+        case Function.TANH:
+            return 1.0 - backend.xp.tanh(x) ** 2
+    return 0.25 - (0.5 * backend.xp.tanh(0.5 * x)) ** 2
+
+
+# Several inflections --------------------------------------------------------------------------------------------------
+
+
+def _strip(curve: Curve) -> Lines:
+    """The chord's slope, with offsets from mean values over small pieces; the interval where that is narrower."""
+    backend, name, lo, hi = curve.backend, curve.name, curve.lo, curve.hi
+    own = value(backend, name, Range(lo, hi))
+    a = (at(backend, name, hi).lower - at(backend, name, lo).lower) / (hi - lo)
+    shares = backend.array(np.linspace(0.0, 1.0, PIECES + 1))
+    edges = lo[:, None] + (hi - lo)[:, None] * shares
+    left = backend.where(shares[:-1] > 0, edges[:, :-1], lo[:, None])
+    right = backend.where(shares[1:] < 1, edges[:, 1:], hi[:, None])
+    left, right = backend.xp.minimum(left, right), backend.xp.maximum(left, right)
+    middle = 0.5 * left + 0.5 * right
+    steep, found = slope(backend, name, Range(left, right)), at(backend, name, middle)
+    tilt = backend.xp.maximum(abs(steep.upper - a[:, None]), abs(steep.lower - a[:, None])) * (1.0 + 1e-12) + TINY
+    reach = tilt * (backend.xp.maximum(right - middle, middle - left) * (1.0 + 1e-12))
+    shift = a[:, None] * middle
+    c = backend.down(backend.xp.amin(backend.down(found.lower - backend.up(shift)) - reach, -1))
+    d = backend.up(backend.xp.amax(backend.up(found.upper - backend.down(shift)) + reach, -1))
+    flat = ~((d - c) < (own.upper - own.lower))
+    low, high = backend.where(flat, own.lower, c), backend.where(flat, own.upper, d)
+    a = backend.where(flat, 0.0, a)
+    return a, low, a, high

@@ -1,0 +1,206 @@
+"""Affine forms over the inputs of a graph, with a rounding radius; and the inputs themselves, batched over boxes.
+
+A form says: value = A p + c, up to `error`, for the inputs p. It exists only for nodes that are affine in every box
+of the batch (all phases decided); backward substitution may stop there without losing anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vernal.interpret.abstract import Range
+from vernal.interpret.interval import concat, gather
+from vernal.interpret.linear.relax import Relaxation
+from vernal.interpret.numbers.rounding import FLOOR, TINY, Array, Backend, gamma
+from vernal.model import expr as e
+from vernal.model.expr import Expr
+
+
+class Inputs:
+    """The columns of linear forms: components of variables and of draws with constant ends, each with its range."""
+
+    def __init__(self, backend: Backend) -> None:
+        self.backend = backend
+        self.columns: dict[Expr, slice] = {}
+        self.names: list[tuple[Expr, int]] = []
+        self._parts: list[Range] = []
+        self._whole: tuple[Array, ...] | None = None
+
+    @property
+    def count(self) -> int:
+        return len(self.names)
+
+    def add(self, node: Expr, x: Range) -> Form:
+        """A new input, as a form."""
+        start = self.count
+        self.columns[node] = slice(start, start + node.size)
+        self.names += [(node, index) for index in range(node.size)]
+        self._parts.append(x)
+        self._whole = None
+        xp = self.backend.xp
+        unit = np.zeros((1, node.size, self.count))
+        unit[0, np.arange(node.size), start + np.arange(node.size)] = 1.0
+        size = self.backend.size(x.lower, x.upper)
+        zero = xp.zeros_like(size[:1])
+        return Form(self.backend.array(unit), zero, zero, size)
+
+    @property
+    def ball(self) -> tuple[Array, Array, Array]:
+        """Centre, radius (paying for the rounding of products with it) and largest absolute value of every input."""
+        if self._whole is None:
+            backend = self.backend
+            lower = concat(backend, [x.lower for x in self._parts])
+            upper = concat(backend, [x.upper for x in self._parts])
+            size = backend.size(lower, upper)
+            centre = backend.where(size < np.inf, 0.5 * lower + 0.5 * upper, 0.0)
+            radius = backend.up(backend.xp.maximum(upper - centre, centre - lower))
+            radius = backend.where(size < np.inf, radius, np.inf)
+            slack = gamma(self.count + 8)
+            self._whole = centre, (radius + slack * (abs(centre) + radius)) * (1 + 2 * slack) + TINY, size
+        return self._whole
+
+    @property
+    def range(self) -> Range:
+        return Range(
+            concat(self.backend, [x.lower for x in self._parts]), concat(self.backend, [x.upper for x in self._parts])
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Form:
+    """value = coefficients p + constant, up to error; size bounds |coefficients| |p| + |constant| + error."""
+
+    coefficients: Array | None  # (batch or 1, components, inputs known when it was made); None is all 0
+    constant: Array  # (batch or 1, components), like the next two
+    error: Array
+    size: Array
+
+    @property
+    def shared(self) -> bool:
+        """Whether all boxes have the same coefficients."""
+        return self.coefficients is not None and self.coefficients.shape[0] == 1
+
+    def map(self, backend: Backend, indices: Sequence[int]) -> Form:
+        """Some components."""
+        A = None if self.coefficients is None else gather(backend, self.coefficients, indices)
+        return Form(A, *(gather(backend, part, indices) for part in (self.constant, self.error, self.size)))
+
+
+def constant_form(backend: Backend, x: Range) -> Form:
+    """A value known up to rounding."""
+    middle = 0.5 * x.lower + 0.5 * x.upper
+    error = backend.xp.maximum(x.upper - middle, middle - x.lower)
+    error = backend.where(error > 0, backend.up(error), 0.0)
+    return Form(None, middle, error, backend.size(-abs(middle), backend.up(abs(middle) + error)))
+
+
+def widen(backend: Backend, A: Array, count: int) -> Array:
+    """Coefficients with a column for every input there is now."""
+    missing = count - A.shape[-1]
+    if not missing:
+        return A
+    zeros = backend.array(np.zeros((*A.shape[:-1], missing)))
+    return backend.concat([A, zeros], -1)
+
+
+def concretise(backend: Backend, inputs: Inputs, form: Form) -> Range:
+    """The range of a form over the box."""
+    low, high = form.constant, form.constant
+    slack = form.error
+    if form.coefficients is not None:
+        centre, radius, _ = inputs.ball
+        count = form.coefficients.shape[-1]
+        middle = backend.dot(form.coefficients, centre[:, None, :count])
+        reach = backend.dot(abs(form.coefficients), radius[:, None, :count])
+        if backend.some(backend.xp.isnan(reach)):  # 0 times an unbounded input is 0
+            steep = abs(form.coefficients)
+            reach = backend.where(steep == 0, 0.0, steep * radius[:, None, :count]).sum(-1)
+        low, high = backend.down(low + middle), backend.up(high + middle)
+        slack = backend.up(backend.up(slack + reach) + TINY)
+    return Range(*backend.known(backend.down(low - slack), backend.up(high + slack)))
+
+
+# How operators act on forms -------------------------------------------------------------------------------------------
+
+
+def combine(
+    backend: Backend, inputs: Inputs, forms: Sequence[Form], slopes: Sequence[Array | None], offset: Array, gap: Array
+) -> Form:
+    """sum of slope * form + offset, up to gap; a slope None is 1."""
+    slack = gamma(len(forms) + 4)
+    A: Array | None = None
+    c, error, size = offset, gap, abs(offset) + gap
+    for form, a in zip(forms, slopes, strict=True):
+        steep = 1.0 if a is None else abs(a)
+        if form.coefficients is not None:
+            part = widen(backend, form.coefficients, inputs.count)
+            part = part if a is None else part * a[..., None]
+            A = part if A is None else A + part
+        c = c + (form.constant if a is None else a * form.constant)
+        error, size = error + steep * form.error, size + steep * form.size
+    size = size * (1.0 + 4.0 * slack)
+    rounded = error * (1.0 + 4.0 * slack) + slack * size
+    return Form(A, c, rounded if all(a is None for a in slopes) else rounded + FLOOR, size)
+
+
+def affine_form(backend: Backend, form: Form, W: Array, b: Array) -> Form:
+    """W x + b"""
+    slack = gamma(W.shape[1] + 4)
+    V = abs(W)
+    size = (form.size @ V.T + abs(b)) * (1.0 + 4.0 * slack) + TINY
+    error = (form.error @ V.T) * (1.0 + 4.0 * slack) + slack * size + FLOOR
+    A = None if form.coefficients is None else backend.xp.matmul(W, form.coefficients)
+    return Form(A, form.constant @ W.T + b, error, size)
+
+
+def exact_form(backend: Backend, inputs: Inputs, node: Expr, forms: Sequence[Form], rule: Relaxation | None) -> Form:
+    """The form of an affine operator over forms of its arguments, or of an exact relaxation over those of its own."""
+    zero = backend.array(np.zeros((1, 1)))
+    match node:
+        case e.Affine():
+            return affine_form(backend, forms[0], *(backend.weights(m.array) for m in (node.weight, node.bias)))
+        case e.Gather():
+            return forms[0].map(backend, node.indices)
+        case e.Concat():
+            return _stack(backend, inputs, forms)
+        case e.Neg():
+            form = forms[0]
+            A = None if form.coefficients is None else -form.coefficients
+            return Form(A, -form.constant, form.error, form.size)
+        case e.Add():
+            return repeated(backend, combine(backend, inputs, forms, [None] * len(forms), zero, zero), node.size)
+    assert rule is not None
+    low, high = (zero if plane.offset is None else plane.offset for plane in (rule.lower, rule.upper))
+    middle = 0.5 * low + 0.5 * high
+    gap = backend.xp.maximum(high - middle, middle - low)
+    gap = backend.where(gap > 0, gap * (1.0 + 1e-12) + TINY, 0.0)
+    return repeated(backend, combine(backend, inputs, forms, rule.lower.slopes, middle, gap), node.size)
+
+
+def repeated(backend: Backend, form: Form, size: int) -> Form:
+    """A scalar's form in the place of a vector's."""
+    A = form.coefficients
+    if form.constant.shape[-1] == size and (A is None or A.shape[1] == size):
+        return form
+
+    def every(array: Array) -> Array:
+        return backend.xp.broadcast_to(array, (array.shape[0], size, *array.shape[2:]))
+
+    return Form(None if A is None else every(A), every(form.constant), every(form.error), every(form.size))
+
+
+def _stack(backend: Backend, inputs: Inputs, forms: Sequence[Form]) -> Form:
+    """Vectors one after the other."""
+    rest = [concat(backend, parts) for parts in zip(*((f.constant, f.error, f.size) for f in forms), strict=True)]
+    if all(form.coefficients is None for form in forms):
+        return Form(None, *rest)
+    parts = [
+        backend.array(np.zeros((1, form.constant.shape[-1], inputs.count)))
+        if form.coefficients is None
+        else widen(backend, form.coefficients, inputs.count)
+        for form in forms
+    ]
+    return Form(concat(backend, parts), *rest)

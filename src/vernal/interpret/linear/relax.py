@@ -1,0 +1,271 @@
+"""Linear relaxations: planes that certainly lie below and above one operator over given ranges of its arguments.
+
+A relaxation says: sum of (lower slope * argument) + lower <= value <= sum of (upper slope * argument) + upper,
+componentwise and for the *floats* in its arrays, taken as exact numbers. The offsets also pay in advance for the
+rounding of the products `row * slope` and `row * offset` that backward substitution will form: that error is at most
+u |row| |slope| max|argument|, so it is a widening of the offset per unit of the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from vernal.interpret.abstract import Range
+from vernal.interpret.interval import divide
+from vernal.interpret.linear.curves import lines
+from vernal.interpret.numbers import enclose
+from vernal.interpret.numbers.rounding import TINY, UNIT, Array, Backend, float_above, float_below, gamma
+from vernal.model import expr as e
+from vernal.model.expr import Expr
+
+NARROW = 1e-14  # a factor of smaller relative width is as good as a constant
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plane:
+    """One side of a relaxation: a slope for each argument, and an offset (None is 0)."""
+
+    slopes: tuple[Array, ...]
+    offset: Array | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relaxation:
+    """Planes below and above a node, over its arguments; `exact` if they differ by rounding only, in every box.
+
+    A multiple has one plane with the same `doubt` on both sides, which takes half the work.
+    """
+
+    args: tuple[Expr, ...]
+    lower: Plane
+    upper: Plane
+    exact: bool = False
+    finite: bool = True
+    doubt: Array | None = None
+
+
+def relax(
+    backend: Backend,
+    node: Expr,
+    own: Range,
+    args: Sequence[Expr],
+    ranges: Sequence[Range],
+    lower: Plane,
+    upper: Plane,
+    *,
+    exact: bool = False,
+) -> Relaxation:
+    """A relaxation from planes that are right before rounding; where one is not finite, the interval bound."""
+    sizes = [backend.magnitude(x.lower, x.upper) for x in ranges]
+    below = _settle(backend, node, lower, sizes, own.lower, -1.0)
+    above = _settle(backend, node, upper, sizes, own.upper, 1.0)
+    offsets = [plane.offset for plane in (below, above) if plane.offset is not None]
+    finite = all(bool(backend.xp.isfinite(offset).all()) for offset in offsets)
+    return Relaxation(tuple(args), below, above, exact and finite, finite)
+
+
+def _settle(backend: Backend, node: Expr, plane: Plane, sizes: Sequence[Array], fallback: Array, side: float) -> Plane:
+    """Pay for rounding, and fall back to a constant where the plane is not finite."""
+    zeros = backend.xp.zeros_like(fallback)
+    offset = zeros if plane.offset is None else plane.offset + zeros
+    pads = [_pad(backend, slope, size) for slope, size in zip(plane.slopes, sizes, strict=True)]
+    pad = sum(pads[1:], pads[0]) if pads else backend.xp.zeros_like(offset)
+    slack = pad + gamma(node.size + 4) * abs(offset)
+    offset = offset + side * backend.where(slack > 0, (1.0 + 1e-12) * slack + TINY, slack)
+    good = backend.xp.isfinite(offset)
+    for slope in plane.slopes:
+        good = good & backend.xp.isfinite(slope)
+    if bool(good.all()):
+        return Plane(plane.slopes, offset)
+    constant = fallback + side * (gamma(node.size + 4) * abs(fallback) + TINY)
+    slopes = tuple(backend.where(good, slope, 0.0) for slope in plane.slopes)
+    return Plane(slopes, backend.where(good, offset, constant))
+
+
+def _pad(backend: Backend, slope: Array, size: Array) -> Array:
+    """What the rounding of row * slope may cost per unit of the row; slopes 0, 1 and -1 cost nothing."""
+    steep = abs(slope)
+    return backend.where((steep == 0) | (steep == 1), 0.0, 2.0 * UNIT * steep * size)
+
+
+def constant(backend: Backend, node: Expr, own: Range) -> Relaxation:
+    """No slope at all: the interval bounds."""
+    return relax(backend, node, own, (), (), Plane((), own.lower), Plane((), own.upper))
+
+
+# Piecewise linear -----------------------------------------------------------------------------------------------------
+
+
+def relu(backend: Backend, node: Expr, own: Range, x: Range) -> Relaxation:
+    """max(x, 0): above the chord; below 0 or x, whichever cuts off less (CROWN's adaptive choice)."""
+    lo, hi = x.lower, x.upper
+    unstable = (lo < 0) & (hi > 0)
+    active = backend.where(lo >= 0, 1.0, 0.0)
+    if not backend.some(unstable):
+        plane = Plane((active,), None)
+        return Relaxation(node.args, plane, plane, exact=True)
+    chord = backend.where(unstable, hi / (hi - lo), active)
+    reach = -lo * chord  # the chord's height at 0; (1 - chord) * hi equals it up to rounding
+    other = (1.0 - chord) * hi
+    top = backend.xp.maximum(reach, other)
+    slack = 8.0 * UNIT * (top + chord * backend.magnitude(lo, hi) + abs(hi)) + TINY
+    offset = backend.where(unstable, top + slack, 0.0)
+    good = ~unstable | (backend.xp.isfinite(chord) & backend.xp.isfinite(offset))
+    if not bool(good.all()):
+        chord = backend.where(good, chord, 0.0)
+        offset = backend.where(good, offset, hi)
+    offset = offset * (1.0 + 2.0 * gamma(node.size + 4))
+    lower = backend.where(unstable, backend.where(hi > -lo, 1.0, 0.0), active)
+    finite = bool(backend.xp.isfinite(offset).all())
+    return Relaxation(node.args, Plane((lower,), None), Plane((chord,), offset), finite=finite)
+
+
+def kink(backend: Backend, node: Expr, own: Range, x: Range, slopes: Sequence[Fraction]) -> Relaxation:
+    """x above 0 and slope * x below, for any slope: the chord on one side, the nearer line on the other."""
+    low = backend.array(np.array([[float_below(slope) for slope in slopes]]))
+    high = backend.array(np.array([[float_above(slope) for slope in slopes]]))
+    lo, hi, size = x.lower, x.upper, backend.magnitude(x.lower, x.upper)
+    unstable = (lo < 0) & (hi > 0)
+    line = backend.where(lo >= 0, 1.0, low)
+    chord = backend.where(unstable, (hi - low * lo) / (hi - lo), line)
+    ends = (1.0 - chord) * hi, (low - chord) * lo
+    slack = 8.0 * UNIT * (1.0 + abs(low)) * size + TINY
+    doubt = backend.where((lo >= 0) | (high == low), 0.0, (high - low) * size * (1 + 1e-12))
+    convex = low <= 1
+    far = backend.where(convex, backend.xp.maximum(*ends) + slack, backend.xp.minimum(*ends) - slack)
+    far = backend.where(unstable, far, 0.0)
+    near = backend.where(unstable, backend.where(hi > -lo, 1.0, low), line)
+    lower = Plane((backend.where(convex, near, chord),), backend.where(convex, 0.0, far) - doubt)
+    upper = Plane((backend.where(convex, chord, near),), backend.where(convex, far, 0.0) + doubt)
+    return relax(backend, node, own, node.args, [x], lower, upper, exact=not bool(unstable.any()))
+
+
+def steps(backend: Backend, node: Expr, own: Range, x: Range) -> Relaxation:
+    """floor(x): between x - 1 and x, or the constants where those are nearer."""
+    one = backend.xp.ones_like(x.lower)
+    wide = x.upper - x.lower >= 1
+    slope = backend.where(wide, one, 0.0)
+    lower, upper = backend.where(wide, -one, own.lower), backend.where(wide, 0.0 * one, own.upper)
+    return relax(backend, node, own, node.args, [x], Plane((slope,), lower), Plane((slope,), upper))
+
+
+# Products -------------------------------------------------------------------------------------------------------------
+
+
+def product(backend: Backend, node: Expr, own: Range, args: Sequence[Expr], x: Range, y: Range) -> Relaxation:
+    """x * y: a multiple where one factor is as good as constant, McCormick's planes else."""
+    for factor, other, arg in ((x, y, args[1]), (y, x, args[0])):
+        if _is_narrow(backend, factor):
+            return scaled(backend, node, own, arg, other, factor)
+    lower, upper = planes(backend, x, y)
+    return relax(backend, node, own, args, [x, y], lower, upper)
+
+
+def _is_narrow(backend: Backend, x: Range) -> bool:
+    return bool((x.upper - x.lower <= NARROW * backend.magnitude(x.lower, x.upper)).all())
+
+
+def scaled(backend: Backend, node: Expr, own: Range, arg: Expr, x: Range, factor: Range) -> Relaxation:
+    """factor * x for a factor known almost exactly."""
+    doubt = (factor.upper - factor.lower) * backend.magnitude(x.lower, x.upper) * (1.0 + 1e-12)
+    doubt = backend.where(factor.upper == factor.lower, 0.0, doubt + TINY)
+    slopes = (factor.lower,)
+    both = relax(backend, node, own, [arg], [x], Plane(slopes, -doubt), Plane(slopes, doubt), exact=True)
+    settled = both.lower.slopes is slopes and both.upper.slopes is slopes  # nowhere the interval bound instead
+    return replace(both, doubt=both.upper.offset) if settled else both
+
+
+def planes(backend: Backend, x: Range, y: Range) -> tuple[Plane, Plane]:
+    """McCormick's planes of x * y, below and above: of the two on each side the one with the better bound."""
+    a, b, c, d = x.lower, x.upper, y.lower, y.upper
+    below = _better(backend, x, y, (c, a), (d, b), 1.0)
+    above = _better(backend, x, y, (d, a), (c, b), -1.0)
+    return below, above
+
+
+def _better(
+    backend: Backend, x: Range, y: Range, first: tuple[Array, Array], second: tuple[Array, Array], side: float
+) -> Plane:
+    """p x + q y - p q for (p, q) one of two corners; side 1 is the plane below, -1 the plane above."""
+
+    def worst(p: Array, q: Array) -> Array:
+        sp, sq = side * p, side * q
+        high = backend.where(sp > 0, sp * x.lower, sp * x.upper) + backend.where(sq > 0, sq * y.lower, sq * y.upper)
+        return high - side * p * q
+
+    take = worst(*first) >= worst(*second)
+    p, q = backend.where(take, first[0], second[0]), backend.where(take, first[1], second[1])
+    corner = p * q
+    return Plane((p, q), -corner - side * (2.0 * UNIT * abs(corner) + TINY))
+
+
+def quotient(backend: Backend, node: Expr, own: Range, x: Range, y: Range) -> Relaxation:
+    """x / y = x * r with r = 1 / y relaxed first; a multiple where y is as good as constant."""
+    one = backend.xp.ones_like(y.lower)
+    inverse = divide(backend, Range(one, one), y)
+    if _is_narrow(backend, inverse):
+        return scaled(backend, node, own, node.args[0], x, inverse)
+    r = curve(backend, node, inverse, node.args[1], y, Fraction(-1))
+    below, above = planes(backend, x, inverse)
+    lower = _compose(backend, below, r.lower, r.upper, y, -1.0)
+    upper = _compose(backend, above, r.upper, r.lower, y, 1.0)
+    return relax(backend, node, own, node.args, [x, y], lower, upper)
+
+
+def _compose(backend: Backend, plane: Plane, same: Plane, opposite: Plane, y: Range, side: float) -> Plane:
+    """p x + q r + k with r replaced by a plane over y, on the same side for q >= 0 and on the opposite one else."""
+    p, q = plane.slopes
+    slope = backend.where(q >= 0, same.slopes[0], opposite.slopes[0])
+    offset = backend.where(q >= 0, same.offset, opposite.offset)
+    steep, shift = q * slope, q * offset
+    size = backend.magnitude(y.lower, y.upper)
+    assert plane.offset is not None
+    slack = 4.0 * UNIT * (abs(steep) * size + abs(shift) + abs(plane.offset)) + TINY
+    return Plane((p, steep), plane.offset + shift + side * slack)
+
+
+# Smooth functions -----------------------------------------------------------------------------------------------------
+
+
+def curve(backend: Backend, node: Expr, own: Range, arg: Expr, x: Range, name: enclose.Name) -> Relaxation:
+    """An elementary function or a power, between two lines."""
+    a, c, b, d = lines(backend, name, x, own)
+    return relax(backend, node, own, [arg], [x], Plane((a,), c), Plane((b,), d))
+
+
+# The table of operators -----------------------------------------------------------------------------------------------
+
+Builder = Callable[[Backend, Expr, Range, list[Range]], Relaxation]
+
+
+def _product(backend: Backend, node: Expr, own: Range, x: list[Range]) -> Relaxation:
+    if node.args[0] is node.args[1]:
+        return curve(backend, node, own, node.args[0], x[0], Fraction(2))
+    return product(backend, node, own, node.args, *x)
+
+
+def _power(backend: Backend, node: Expr, own: Range, x: list[Range]) -> Relaxation:
+    assert isinstance(node, e.Pow)
+    return curve(backend, node, own, node.args[0], x[0], node.exponent)
+
+
+def _between(backend: Backend, node: Expr, own: Range, x: list[Range]) -> Relaxation:
+    one, zero = backend.xp.ones_like(own.lower), backend.xp.zeros_like(own.lower)
+    return relax(backend, node, own, node.args, x, Plane((one, zero), None), Plane((zero, one), None))
+
+
+BUILDERS: dict[type[Expr], Builder] = {
+    e.Relu: lambda backend, node, own, x: relu(backend, node, own, x[0]),
+    e.LeakyRelu: lambda backend, node, own, x: kink(backend, node, own, x[0], node.slopes),  # type: ignore[attr-defined]
+    e.Abs: lambda backend, node, own, x: kink(backend, node, own, x[0], [Fraction(-1)]),
+    e.Floor: lambda backend, node, own, x: steps(backend, node, own, x[0]),
+    e.Mul: _product,
+    e.Div: lambda backend, node, own, x: quotient(backend, node, own, *x),
+    e.Pow: _power,
+    e.Nonlinear: lambda backend, node, own, x: curve(backend, node, own, node.args[0], x[0], node.function),  # type: ignore[attr-defined]
+    e.Between: _between,
+}

@@ -1,0 +1,1 @@
+"""Expressions as rows of mixed-integer programs."""

@@ -1,0 +1,172 @@
+"""Rows for what is not piecewise linear: lines around curves, McCormick's planes around products, in segments.
+
+An operator is enclosed over the range of its argument (OVER), or over each segment of it where somebody has set cuts: a
+binary for each segment says where the argument is, and the rows of that segment hold. The narrower the segments, the
+closer the envelope; so cuts are set where a candidate has shown that an envelope is too wide.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vernal.interpret.abstract import Range
+from vernal.interpret.linear.curves import lines, value
+from vernal.interpret.milp.rows import Form, Unsuitable
+from vernal.interpret.numbers.rounding import TINY, UNIT, Backend
+from vernal.model import expr as e
+from vernal.model.expr import Expr, Function
+
+if TYPE_CHECKING:
+    from vernal.interpret.milp.encode import Encoder
+
+Name = Function | Fraction
+Place = tuple[Expr, int, int]  # an operator, its component, and the part of it that is cut
+Cuts = Mapping[Place, Sequence[float]]
+INVERSE = Fraction(-1)
+HOST = Backend()
+
+
+@dataclass(frozen=True)
+class Bent:
+    """An operator in a program: its argument or arguments, and its value, as forms; and the range that is cut."""
+
+    place: Place
+    args: tuple[Form, ...]
+    result: Form
+    name: Name | None  # None is a product
+    lower: float
+    upper: float
+
+    def gap(self, numbers: Sequence[float], found: float) -> float:
+        """How far a value is from what the operator makes of the arguments, in plain floating point."""
+        if self.name is None:
+            return abs(numbers[0] * numbers[1] - found)
+        x = min(max(numbers[0], self.lower), self.upper)
+        with np.errstate(all="ignore"):
+            near = value(HOST, self.name, Range(np.array([[x]]), np.array([[x]])))
+        return abs(float(near.lower[0, 0]) - found)
+
+
+def bent(encoder: Encoder, node: Expr, x: Sequence[Form], component: int) -> Form:
+    """One component of a nonlinear operator, enclosed."""
+    ends = [encoder.ends(arg, component) for arg in node.args]
+    own = encoder.ends(node, component)
+    match node:
+        case e.Nonlinear(function=function):
+            return curve(encoder, (node, component, 0), x[0], ends[0], own, function)
+        case e.Pow(exponent=exponent):
+            return curve(encoder, (node, component, 0), x[0], ends[0], own, exponent)
+        case e.Mul() if node.args[0] is node.args[1]:
+            return curve(encoder, (node, component, 0), x[0], ends[0], own, Fraction(2))
+        case e.Mul():
+            return product(encoder, (node, component, 0), (x[0], x[1]), (ends[0], ends[1]), own)
+        case e.Div() if ends[1][0] > 0 or ends[1][1] < 0:
+            inverse = _enclosed(ends[1], INVERSE)
+            r = curve(encoder, (node, component, 1), x[1], ends[1], inverse, INVERSE)
+            if x[0].is_constant:
+                return encoder.scaled(x[0], r)
+            return product(encoder, (node, component, 0), (x[0], r), (ends[0], inverse), own)
+    raise Unsuitable("not supported by this engine: a quotient whose denominator may be 0")
+
+
+def _enclosed(ends: tuple[float, float], name: Name) -> tuple[float, float]:
+    found = value(HOST, name, Range(*(np.array([[end]]) for end in ends)))
+    return float(found.lower[0, 0]), float(found.upper[0, 0])
+
+
+def curve(
+    encoder: Encoder, place: Place, x: Form, ends: tuple[float, float], own: tuple[float, float], name: Name
+) -> Form:
+    """f(x), between two lines over each segment."""
+    sheet = encoder.sheet
+    _check(ends)
+    result = sheet.column(*own)
+    segments = _segments(ends, encoder.cuts.get(place, ()))
+    for pick, (p, q) in zip(sheet.one_of(len(segments)), segments, strict=True):
+        _inside(encoder, pick, x, p, q, len(segments))
+        part = Range(*(np.array([[end]]) for end in (p, q)))
+        with np.errstate(all="ignore"):
+            a, c, b, d = (float(entry[0, 0]) for entry in lines(HOST, name, part, value(HOST, name, part)))
+        for slope, offset, side in ((a, c, 1.0), (b, d, -1.0)):  # a x + c <= y <= b x + d
+            if math.isfinite(slope) and math.isfinite(offset):
+                sheet.when(pick, sheet.combine([(side * slope, x), (-side, result)], side * offset))
+    encoder.bent.append(Bent(place, (x,), result, name, *ends))
+    return result
+
+
+def product(
+    encoder: Encoder,
+    place: Place,
+    x: tuple[Form, Form],
+    ends: tuple[tuple[float, float], tuple[float, float]],
+    own: tuple[float, float],
+) -> Form:
+    """x y, between McCormick's planes over each segment of x: (x - p)(y - r) has a known sign for ends p and r."""
+    sheet = encoder.sheet
+    for pair in ends:
+        _check(pair)
+    result = sheet.column(*own)
+    low, high = ends[1]
+    segments = _segments(ends[0], encoder.cuts.get(place, ()))
+    for pick, (p, q) in zip(sheet.one_of(len(segments)), segments, strict=True):
+        _inside(encoder, pick, x[0], p, q, len(segments))
+        for u, v, side in ((p, low, 1.0), (q, high, 1.0), (q, low, -1.0), (p, high, -1.0)):
+            corner = u * v
+            slack = 2 * UNIT * abs(corner) + TINY
+            plane = [(side * v, x[0]), (side * u, x[1]), (-side, result)]
+            sheet.when(pick, sheet.combine(plane, -side * corner, slack))
+    encoder.bent.append(Bent(place, x, result, None, *ends[0]))
+    return result
+
+
+def _check(ends: tuple[float, float]) -> None:
+    if not all(math.isfinite(end) for end in ends):
+        raise Unsuitable("numerics: the argument of a nonlinear operator is unbounded")
+
+
+def _segments(ends: tuple[float, float], cuts: Sequence[float]) -> list[tuple[float, float]]:
+    points = [ends[0], *(cut for cut in sorted(set(cuts)) if ends[0] < cut < ends[1]), ends[1]]
+    return list(pairwise(points))
+
+
+def _inside(encoder: Encoder, pick: Form, x: Form, low: float, high: float, count: int) -> None:
+    """x is in the segment where it is picked; the only segment needs no rows."""
+    if count > 1:
+        sheet = encoder.sheet
+        sheet.when(pick, sheet.combine([(1.0, x)], -high))
+        sheet.when(pick, sheet.combine([(-1.0, x)], low))
+
+
+# Refinement -----------------------------------------------------------------------------------------------------------
+
+
+def next_cut(bends: Sequence[Bent], point: Sequence[float], cuts: Cuts) -> tuple[Place, float] | None:
+    """Where to cut after a candidate that is none: the operator whose envelope is widest there, at its argument."""
+
+    def at(form: Form) -> float:
+        return float(form.constant + sum(weight * point[column] for column, weight in form.terms.items()))
+
+    best: tuple[float, Bent, float] | None = None
+    for entry in bends:
+        numbers = [at(form) for form in entry.args]
+        gap = entry.gap(numbers, at(entry.result))
+        if math.isfinite(gap) and (best is None or gap > best[0]):
+            best = gap, entry, numbers[0]
+    if best is None or best[0] <= 0.0:
+        return None
+    _, entry, number = best
+    segments = _segments((entry.lower, entry.upper), cuts.get(entry.place, ()))
+    near = 1e-6 * (entry.upper - entry.lower)
+    touched = [ends for ends in segments if ends[0] - near <= number <= ends[1] + near] or segments
+    low, high = max(touched, key=lambda ends: ends[1] - ends[0])
+    middle = 0.5 * low + 0.5 * high
+    share = (number - low) / (high - low) if high > low else 0.0
+    cut = number if 0.1 < share < 0.9 else middle
+    return (entry.place, cut) if low < cut < high else None

@@ -1,0 +1,1 @@
+"""Expressions as exact affine forms, following every decision that is open."""

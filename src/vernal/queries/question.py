@@ -1,0 +1,190 @@
+"""From a network query to questions: the input is a state, the network is applied once, and the claim is "never".
+
+The inputs are state variables of a system that stands still, their box is its initial set, the output is a let, and the
+formula says that the assertions are not all true. A state that violates it satisfies the query. Alternatives among the
+inputs (`or` over boxes) become several questions; what is said of the outputs stays one formula, whatever its shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from vernal.engines.base import Question
+from vernal.errors import InputError
+from vernal.formats.vnnlib.query import Comparison, Constraint, Linear, Query, comparisons
+from vernal.logic.formula import And, Atom, Formula, Not, Or
+from vernal.model import build
+from vernal.model.expr import Expr, Role, Var
+from vernal.model.network import Network
+from vernal.model.sorts import REAL
+from vernal.model.system import Init, OneOf, Span, Start, System, Variable
+
+MAX_CASES = 100_000  # alternatives among the inputs
+MAX_COPIES = 10_000_000  # constraints written down for all of them together
+MAX_NAMED = 3  # variables named in a message
+
+Ends = tuple[Fraction, Fraction]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One alternative: a box of inputs, what else is said of them, and what is said of the outputs."""
+
+    box: tuple[Ends, ...]
+    where: tuple[Comparison, ...]
+    claims: tuple[Constraint, ...]
+
+
+def cases(query: Query) -> list[Case]:
+    """The alternatives among the inputs; those whose box is empty are left out."""
+    found = [_case(query, conjuncts) for conjuncts in _alternatives(query)]
+    return [case for case in found if case is not None]
+
+
+def _alternatives(query: Query) -> list[list[Constraint]]:
+    """Conjunctions that together say what the query says, without `or` over inputs."""
+    finished: list[list[Constraint]] = []
+    waiting: list[tuple[list[Constraint], list[Constraint]]] = [([], list(reversed(query.assertions)))]
+    copies = 0
+    while waiting:
+        done, pending = waiting.pop()
+        while pending:
+            node = pending.pop()
+            if isinstance(node, Comparison) or (node.op == "or" and not _about_inputs(query, node)):
+                done.append(node)
+            elif node.op == "and":
+                pending.extend(reversed(node.args))
+            else:
+                copies += (len(done) + len(pending) + 1) * len(node.args)
+                if len(finished) + len(waiting) + len(node.args) > MAX_CASES or copies > MAX_COPIES:
+                    raise InputError(
+                        f"{query.file or 'the query'} has too many combinations of alternatives among its inputs "
+                        f"(more than {MAX_CASES:,} are not tried); split it into several queries"
+                    )
+                waiting.extend((done.copy(), [*pending, arg]) for arg in reversed(node.args))
+                break
+        else:
+            finished.append(done)
+    return finished
+
+
+def _about_inputs(query: Query, node: Constraint) -> bool:
+    """Whether something in it is said of inputs alone."""
+    return any(_is_input_only(query, comparison) for comparison in comparisons(node))
+
+
+def _is_input_only(query: Query, comparison: Comparison) -> bool:
+    return bool(comparison.term.terms) and all(query.is_input(element) for element in comparison.term.terms)
+
+
+def _case(query: Query, conjuncts: Sequence[Constraint]) -> Case | None:
+    """A conjunction sorted into box, constraints on inputs and claims; None where the box is empty."""
+    lower: dict[int, Fraction] = {}
+    upper: dict[int, Fraction] = {}
+    where: list[Comparison] = []
+    claims: list[Constraint] = []
+    for node in conjuncts:
+        if isinstance(node, Comparison) and not node.term.terms:
+            if not node.holds(()):
+                return None
+        elif isinstance(node, Comparison) and _is_input_only(query, node):
+            if not _narrow(node, lower, upper):
+                where.append(node)
+        else:
+            claims.append(node)
+    _refuse_unbounded(query, lower, upper)
+    box = tuple((lower[index], upper[index]) for index in range(query.input.size))
+    if any(low > high for low, high in box):
+        return None
+    return Case(box, tuple(where), tuple(claims))
+
+
+def _narrow(node: Comparison, lower: dict[int, Fraction], upper: dict[int, Fraction]) -> bool:
+    """Tighten the box by a bound on one input; true if nothing of the constraint is left to say."""
+    if len(node.term.terms) > 1 or node.op == "!=":
+        return False
+    ((index, factor),) = node.term.terms.items()
+    end = -node.term.constant / factor
+    if node.op == "==" or factor > 0:
+        upper[index] = min(end, upper.get(index, end))
+    if node.op == "==" or factor < 0:
+        lower[index] = max(end, lower.get(index, end))
+    return node.op != "<"
+
+
+def _refuse_unbounded(query: Query, lower: dict[int, Fraction], upper: dict[int, Fraction]) -> None:
+    open_ends = [
+        f"{query.names[index]} has no {what} bound"
+        for index in range(query.input.size)
+        for what, known in (("lower", lower), ("upper", upper))
+        if index not in known
+    ]
+    if open_ends:
+        more = f" and {len(open_ends) - MAX_NAMED} more" if len(open_ends) > MAX_NAMED else ""
+        raise InputError(
+            f"{query.file or 'the query'}: {', '.join(open_ends[:MAX_NAMED])}{more}; every input needs a "
+            "lower and an upper bound by a constant, in every alternative"
+        )
+
+
+# Questions ------------------------------------------------------------------------------------------------------------
+
+
+def question(query: Query, case: Case, network: Network, slack: Fraction = Fraction(0)) -> Question:
+    """Is no input of this case a solution? With `slack`, inequalities have to be met with that much to spare."""
+    names = query.input.elements()
+    variables = tuple(Variable(name, REAL) for name in names)
+    output = network(*(variable.var for variable in variables))
+    elements: list[Expr] = [*(variable.var for variable in variables)]
+    result = output_var(query)
+    elements += [build.component(result, index) for index in range(query.output.size)]
+    starts = {name: _start(ends) for name, ends in zip(names, case.box, strict=True)}
+    where = tuple(_expression(comparison, elements) for comparison in case.where)
+    system = System(query.network or network.name, variables, Init(starts, where), {}, (), {query.output.name: output})
+    claim = And(tuple(_formula(node, elements, slack) for node in case.claims))
+    return Question(system, Not(claim) if case.claims else Atom(build.FALSE))
+
+
+def output_var(query: Query) -> Var:
+    """The output as one vector, by the name of its tensor."""
+    return build.var(query.output.name, REAL, (query.output.size,), Role.LET)
+
+
+def _start(ends: Ends) -> Start:
+    return OneOf((ends[0],)) if ends[0] == ends[1] else Span(*ends)
+
+
+def _formula(root: Constraint, elements: Sequence[Expr], slack: Fraction) -> Formula:
+    """A constraint as a formula, operands first."""
+    made: list[Formula] = []
+    waiting: list[tuple[Constraint, bool]] = [(root, False)]
+    while waiting:
+        node, ready = waiting.pop()
+        if isinstance(node, Comparison):
+            made.append(Atom(_expression(node, elements, slack)))
+        elif not ready:
+            waiting.append((node, True))
+            waiting.extend((arg, False) for arg in reversed(node.args))
+        else:
+            own = tuple(made[len(made) - len(node.args) :])
+            del made[len(made) - len(node.args) :]
+            made.append(own[0] if len(own) == 1 else And(own) if node.op == "and" else Or(own))
+    return made[0]
+
+
+def _expression(comparison: Comparison, elements: Sequence[Expr], slack: Fraction = Fraction(0)) -> Expr:
+    """What is positive on the left, what is negative on the right."""
+    term, op = comparison.term, comparison.op
+    constant = term.constant + (slack if op in ("<", "<=") else 0)
+    left = _sum(Linear({i: a for i, a in term.terms.items() if a > 0}, max(constant, Fraction(0))), elements)
+    right = _sum(Linear({i: -a for i, a in term.terms.items() if a < 0}, max(-constant, Fraction(0))), elements)
+    return build.compare(op, left, right)
+
+
+def _sum(term: Linear, elements: Sequence[Expr]) -> Expr:
+    parts = [elements[i] if a == 1 else build.mul(build.const(a), elements[i]) for i, a in sorted(term.terms.items())]
+    if term.constant or not parts:
+        parts.append(build.const(term.constant))
+    return build.add(*parts)

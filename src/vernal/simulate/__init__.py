@@ -1,0 +1,1 @@
+"""Simulation: initial states sampled, and thousands of runs at once."""

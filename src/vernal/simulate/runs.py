@@ -1,0 +1,140 @@
+"""Simulation: thousands of runs at once, in float64, under random or given decisions.
+
+Float runs decide nothing; they are for looking, and for finding candidates that replay then confirms exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vernal.interpret import concrete
+from vernal.interpret.program import Program
+from vernal.model.expr import Argmax, Between, Choose, Expr, Var
+from vernal.model.system import Step, System
+from vernal.simulate.starts import Array, initial_points, typed
+
+Decision = Choose | Between | Argmax
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that determines runs: first states and memories, and every decision at every position.
+
+    Arrays have a row for each run; decisions a column for each position (and a third dimension for a vector).
+    """
+
+    first: Mapping[Var, Array]
+    decisions: Mapping[Decision, Array]
+
+    @property
+    def runs(self) -> int:
+        return max((len(array) for array in (*self.first.values(), *self.decisions.values())), default=1)
+
+    def rows(self, chosen: NDArray[np.intp]) -> Plan:
+        """The plan of some of the runs."""
+        return Plan(
+            {var: array[chosen] for var, array in self.first.items()},
+            {node: array[chosen] for node, array in self.decisions.items()},
+        )
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What happened: a row for each run, a column for each position; nan after the end of a path that ends.
+
+    `lengths` counts positions: `steps + 1`, or fewer where the system was not enabled any more.
+    """
+
+    system: System
+    plan: Plan
+    state: Mapping[str, Array]
+    actions: Mapping[str, Array]
+    memory: Mapping[Var, Array]
+    lengths: NDArray[np.intp]
+    steps: int  # how many transitions were asked for
+
+    def inputs(self, position: int) -> dict[Expr, NDArray[np.generic]]:
+        """State, memory and decisions at a position, as the concrete meaning takes them."""
+        step = self.system.step
+        given: dict[Expr, NDArray[np.generic]] = {
+            var: typed(var, self.state[var.name][:, position]) for var in step.state
+        }
+        given.update({var: self.memory[var][:, position] for var in step.memory})
+        given.update({node: array[:, position] for node, array in self.plan.decisions.items()})
+        return given
+
+    @property
+    def undefined(self) -> NDArray[np.bool_]:
+        """Which runs lead to a state that is not defined: a quotient by 0, a logarithm of a negative number."""
+        within = np.arange(self.steps + 1) < self.lengths[:, None]
+        found = np.zeros(len(self.lengths), bool)
+        for values in self.state.values():
+            found |= (np.isnan(values) & within).any(axis=1)
+        return found
+
+
+def simulate(system: System, runs: int, steps: int, rng: np.random.Generator, *, corners: bool = False) -> Runs:
+    """Random runs: uniform initial states, draws and ties; centre and corners of the initial set first if asked."""
+    return Simulator(system, steps).run(random_plan(system, runs, steps, rng, corners=corners))
+
+
+# Running --------------------------------------------------------------------------------------------------------------
+
+
+class Simulator:
+    """A compiled step, walked as often as needed."""
+
+    def __init__(self, system: System, steps: int) -> None:
+        self.system, self.steps = system, steps
+        self.act, self.move = system.step.once(_programs)
+
+    def run(self, plan: Plan, tick: Callable[[], None] = lambda: None) -> Runs:
+        """The runs a plan makes; `tick` is called at every step and may stop the walk by raising."""
+        step, runs = self.system.step, plan.runs
+        state = {var.name: np.full((runs, self.steps + 1), np.nan) for var in step.state}
+        memory = {var: np.full((runs, self.steps + 1, *var.shape), np.nan) for var in step.memory}
+        actions = {n: np.full((runs, self.steps + 1, *x.shape), np.nan) for n, x in step.actions.items()}
+        made = Runs(self.system, plan, state, actions, memory, np.full(runs, self.steps + 1), self.steps)
+        alive = np.ones(runs, bool)
+        now: list[NDArray[np.generic]] = [np.asarray(plan.first[var]) for var in step.inputs]
+        for t in range(self.steps + 1):
+            tick()
+            for var, values in zip(step.inputs, now, strict=True):
+                target = memory[var] if var in memory else state[var.name]
+                target[alive, t] = np.asarray(values)[alive]
+            found = self._step(made, t)
+            for name, values in zip(actions, found, strict=False):
+                actions[name][alive, t] = np.asarray(values)[alive]
+            if t < self.steps:
+                enabled, *now = found[len(actions) :]
+                made.lengths[alive & ~enabled.astype(bool)] = t + 1
+                alive &= enabled.astype(bool)
+        return made
+
+    def _step(self, made: Runs, t: int) -> Sequence[NDArray[np.generic]]:
+        program = self.move if t < self.steps else self.act
+        return program(made.inputs(t), made.plan.runs)
+
+
+def _programs(step: Step) -> tuple[Program, Program]:
+    """The actions alone, as at the last position, and the whole step."""
+    actions = list(step.actions.values())
+    return concrete.compile(actions), concrete.compile([*actions, step.enabled, *step.next_state, *step.next_memory])
+
+
+# Plans ----------------------------------------------------------------------------------------------------------------
+
+
+def random_plan(system: System, runs: int, steps: int, rng: np.random.Generator, *, corners: bool = False) -> Plan:
+    """Uniform first states and decisions."""
+    first = initial_points(system, runs, rng, corners=corners)
+    made: dict[Decision, Array] = {}
+    for node in system.step.names:
+        shape = (runs, steps + 1, *(node.shape if isinstance(node, Between) else ()))
+        uniform = rng.random(shape)
+        made[node] = np.floor(uniform * len(node.args)) if isinstance(node, Choose) else uniform
+    return Plan(first, made)

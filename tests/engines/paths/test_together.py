@@ -1,0 +1,91 @@
+"""Many initial sets at once get the answers they get one by one."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from tests import systems
+from vernal.engines.base import Question
+from vernal.engines.paths.engine import Paths
+from vernal.engines.paths.together import check_together
+from vernal.errors import Stopped
+from vernal.evidence.result import HOLDS, VIOLATED, Result
+from vernal.logic.formula import Always, Atom, Bound, Formula
+from vernal.model import build
+from vernal.model.system import Init, OneOf, Span, System
+from vernal.run.budget import Budget
+
+X = build.var("x")
+
+
+def walker() -> System:
+    """A number that moves by -1, 0 or 1."""
+    return systems.make({"x": 0}, {"x": X + build.choose(-1, 0, 1, name="move")})
+
+
+def below(limit: int, steps: int) -> Formula:
+    return Always(Atom(build.compare("<", X, build.const(limit))), Bound(Fraction(0), Fraction(steps)))
+
+
+def starts(*sets: tuple[int, int] | set[int]) -> list[Init]:
+    made = [OneOf(tuple(map(Fraction, s))) if isinstance(s, set) else Span(*map(Fraction, s)) for s in sets]
+    return [Init({"x": one}) for one in made]
+
+
+def test_each_set_has_the_answer_it_has_alone() -> None:
+    sets = starts((0, 1), (5, 6), (6, 7), {1, 6}, {-3}, (6, 6), (-2, 5))
+    found = check_together(walker(), sets, below(10, 3), Paths(), Budget())
+    alone = [Paths().check(Question(walker().starting(init), below(10, 3)), Budget()) for init in sets]
+    assert [result.verdict for result in found] == [result.verdict for result in alone]
+    assert {result.verdict for result in found} == {HOLDS, VIOLATED}
+
+
+def test_the_margin_is_one_that_all_of_them_keep() -> None:
+    found = check_together(walker(), starts((0, 1), (5, 6)), below(10, 3), Paths(), Budget())
+    assert [result.margin for result in found] == [pytest.approx(1), pytest.approx(1)]
+    assert all(result.margin is not None and result.margin <= 1 for result in found)
+
+
+def test_constraints_are_asked_one_by_one() -> None:
+    where = (build.compare("<", X, build.const(6)),)
+    sets = [Init({"x": Span(Fraction(0), Fraction(9))}, where), *starts((0, 1))]
+    found = check_together(walker(), sets, below(10, 4), Paths(), Budget())
+    assert [result.verdict for result in found] == [HOLDS, HOLDS]
+
+
+def test_nothing_is_lost_where_the_common_exploration_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    from vernal.engines.paths import together
+
+    def stopped(*_: object) -> set[int]:
+        raise Stopped("enough")
+
+    monkeypatch.setattr(together.Sieve, "sift", stopped)
+    found = check_together(walker(), starts((0, 1), (9, 9)), below(10, 1), Paths(), Budget())
+    assert [result.verdict for result in found] == [HOLDS, VIOLATED]
+
+
+def test_a_box_that_is_given_up_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A round may leave a box open without a suspicion, because it has too many pieces."""
+    from vernal.engines.paths.rounds import Round
+    from vernal.engines.paths.together import Sieve
+
+    seen = Sieve._levels
+
+    def gives_up(self: Sieve, horizon: int) -> object:
+        outcome = seen(self, horizon)
+        assert isinstance(self.round, Round)
+        self.round.open[:] = True
+        return outcome
+
+    monkeypatch.setattr(Sieve, "_levels", gives_up)
+    asked: list[Question] = []
+
+    class Asked(Paths):
+        def check(self, question: Question, budget: Budget) -> Result:
+            asked.append(question)
+            return super().check(question, budget)
+
+    check_together(walker(), starts((0, 1), (5, 6)), below(10, 3), Asked(), Budget())
+    assert len(asked) == 2

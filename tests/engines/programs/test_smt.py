@@ -1,0 +1,191 @@
+"""The engine smt: it agrees with all others, stops in time, and says what has no term."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import threading
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from tests.cases import CASES, LATE, NEVER, SINE, Case, read
+from tests.engines.test_truth import check_evidence
+from tests.recurrent import recurrent_formula, recurrent_loop
+from vernal.engines.base import Question
+from vernal.engines.check import ask, find_engine, parse_formula
+from vernal.engines.programs.smt import Smt
+from vernal.errors import MissingExtra, NameUnknown
+from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result
+from vernal.run.budget import Budget
+from vernal.solvers import registry
+from vernal.solvers.base import Satisfiable, SmtOutcome
+
+pytest.importorskip("z3", reason="z3 is not installed: pip install 'vernal[smt]'")
+
+POLYNOMIAL = """
+[state]
+x = "real"
+y = "real"
+[init]
+x = "[0, 1]"
+y = "[0, 1]"
+[environment.next]
+x = "x * y"
+y = "x - y^2"
+"""
+
+ROOT = """
+[state]
+x = "real"
+[init]
+x = "[1, 2]"
+where = ["x^2 == 2"]
+"""
+
+# Chebyshev polynomials: every step squares the degree of what is asked.
+CHAOS = """
+[state]
+x = "real"
+y = "real"
+[init]
+x = "[-1, 1]"
+y = "[-1, 1]"
+[environment.next]
+x = "2 * x^2 - 1 + y^3 / 1000"
+y = "4 * y^3 - 3 * y + x * y / 1000"
+"""
+
+
+def asked(model: str, text: str, timeout: float = 30, solver: str | None = None) -> Result:
+    task = read(model)
+    formula = parse_formula(task, text)
+    result = Smt(solver).check(Question(task.system, formula), Budget(timeout=timeout))
+    check_evidence(task.system, formula, result)
+    return result
+
+
+PIECEWISE = [case for case in CASES if "milp" in case.decided_by]
+
+
+@pytest.mark.parametrize("case", PIECEWISE, ids=str)
+def test_it_decides_what_programs_decide(case: Case) -> None:
+    result = asked(case.model, case.formula)
+    assert result.verdict is case.expected, result.reason
+
+
+def test_margins_of_zero_are_no_problem() -> None:
+    """003, Example 1, where a program within tolerances stays in doubt."""
+    exactly = asked(NEVER, "G[0,3] (z == 0)")
+    assert exactly.verdict is HOLDS
+    assert exactly.assurance is Assurance.SOLVER
+    assert exactly.statistics["programs"] == 1
+
+
+def test_polynomials_are_decided() -> None:
+    assert asked(POLYNOMIAL, "G[0,2] (x <= 1)").verdict is HOLDS
+    found = asked(POLYNOMIAL, "X[2] (x >= 0)")
+    assert found.verdict is VIOLATED
+    assert found.assurance is Assurance.EXACT
+
+
+def test_an_irrational_start_is_no_rational_trace() -> None:
+    """The only start is the root of 2: there is a model, and no path in rationals."""
+    result = asked(ROOT, "x < 1")
+    assert result.verdict is UNKNOWN
+    assert "no counterexample in exact arithmetic" in (result.reason or "")
+    assert asked(ROOT, "x > 1.4").verdict is HOLDS
+
+
+def test_what_has_no_term_is_unknown() -> None:
+    result = asked(SINE, "X (x <= 1)")
+    assert result.verdict is UNKNOWN
+    assert "sin" in (result.reason or "")
+
+
+def test_a_claim_of_some_path_is_one_for_every_start() -> None:
+    """A model is a witness for its own start."""
+    assert "infinitely many" in (asked(LATE, "EF[0,9] (x >= 0)").reason or "")
+
+
+def test_it_agrees_with_the_other_engines_from_intervals() -> None:
+    verdicts = set()
+    for seed in range(25):
+        rng = random.Random(1500 + seed)
+        system = recurrent_loop(rng, spans=True, smooth=False)
+        question = Question(system, recurrent_formula(rng, system))
+        found = {
+            engine: find_engine(engine).check(question, Budget(timeout=10)) for engine in ("smt", "paths", "bounds")
+        }
+        decided = {result.verdict for result in found.values()} - {UNKNOWN}
+        assert len(decided) < 2, f"seed {seed}: {question.formula}"
+        check_evidence(system, question.formula, found["smt"])
+        verdicts.add(found["smt"].verdict)
+    assert {HOLDS, VIOLATED} <= verdicts
+
+
+# Limits ---------------------------------------------------------------------------------------------------------------
+
+
+def test_a_limit_of_time_is_an_unknown() -> None:
+    task = read(CHAOS)
+    result = ask(task, parse_formula(task, "G[0,6] (x < 1.1 | y < 1.1)"), None, "smt", Budget(timeout=1.0))
+    assert result.verdict is UNKNOWN
+    assert "timeout" in (result.reason or "")
+
+
+def test_an_interruption_is_heard() -> None:
+    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        asked(CHAOS, "G[0,6] (x < 1.1 | y < 1.1)", timeout=60)
+
+
+class Says:
+    """A solver that says what a test wants it to say."""
+
+    name = "says"
+    requires: tuple[str, ...] = ()
+
+    def __init__(self, outcome: SmtOutcome) -> None:
+        self.outcome = outcome
+
+    def check(
+        self,
+        script: str,
+        unknowns: Mapping[str, str],
+        time_limit: float = float("inf"),
+        tick: Callable[[], object] = lambda: None,
+    ) -> SmtOutcome:
+        return self.outcome
+
+
+def test_a_doubt_is_passed_on() -> None:
+    task = read(NEVER)
+    question = Question(task.system, parse_formula(task, "X (z > 0)"))
+    result = Smt(Says(SmtOutcome(Satisfiable.UNKNOWN, said="too hard"))).check(question, Budget())
+    assert result.verdict is UNKNOWN
+    assert "says ended with: too hard" in (result.reason or "")
+
+
+# Registry -------------------------------------------------------------------------------------------------------------
+
+
+def test_solvers_are_found_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert registry.find_smt().name == "z3"
+    with pytest.raises(NameUnknown, match="known: z3"):
+        registry.find_smt("z4")
+    with pytest.raises(NameUnknown, match="no satisfiability"):
+        registry.find_smt("highs")
+    monkeypatch.setitem(sys.modules, "z3", None)
+    monkeypatch.delitem(sys.modules, "vernal.solvers.z3", raising=False)
+    with pytest.raises(MissingExtra, match=r"pip install 'vernal\[smt\]'"):
+        registry.find_smt("z3")
+
+
+def test_what_a_solver_cannot_read_is_no_answer() -> None:
+    outcome = registry.find_smt().check("(assert nonsense)", {}, 5.0)
+    assert outcome.status is Satisfiable.UNKNOWN
+    assert "nonsense" in outcome.said
