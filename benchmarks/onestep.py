@@ -25,12 +25,12 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
-from vernal.engines.base import Question  # noqa: E402
-from vernal.engines.check import find_engine  # noqa: E402
+from vernal.engines.check import asked_of, find_engine  # noqa: E402
 from vernal.engines.paths.together import check_together  # noqa: E402
 from vernal.evidence.result import HOLDS, VIOLATED  # noqa: E402
 from vernal.formats.networks import read_network  # noqa: E402
 from vernal.logic.formula import Atom, Formula, Not  # noqa: E402
+from vernal.logic.question import Question  # noqa: E402
 from vernal.model import build  # noqa: E402
 from vernal.model import expr as e  # noqa: E402
 from vernal.model.agent import make_agent  # noqa: E402
@@ -107,7 +107,7 @@ def one_by_one(networks: Sequence[Network], asked: Sequence[Query]) -> list[Answ
     def ask(query: Query) -> Answer:
         start = time.perf_counter()
         system = known[query.network].starting(starts(query.box))
-        result = engine.check(Question(system, never(system, query.advisory)), Budget(timeout=LIMIT))
+        result = asked_of(engine, Question(system, never(system, query.advisory)), Budget(timeout=LIMIT))
         return Answer(ANSWERS.get(result.verdict, "unknown"), time.perf_counter() - start)
 
     return [ask(query) for query in asked]
@@ -221,7 +221,7 @@ def contradictions(
 
 def _at_witness(networks: Sequence[Network], query: Query) -> str:
     system = systems(networks)[query.network].starting(starts(query.box))
-    result = find_engine("paths").check(Question(system, never(system, query.advisory)), Budget(timeout=LIMIT))
+    result = asked_of(find_engine("paths"), Question(system, never(system, query.advisory)), Budget(timeout=LIMIT))
     if result.trace is None:
         return ""
     point = tuple((Fraction(value), Fraction(value)) for value in result.trace.steps[0].state.values())

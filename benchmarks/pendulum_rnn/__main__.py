@@ -14,10 +14,11 @@ from pathlib import Path
 
 from benchmarks.ladder import ALL, UNROLLINGS, Ladder, Limits, options, run
 from benchmarks.measure import table
-from vernal.engines.base import Question
+from vernal.engines.check import asked_of
 from vernal.engines.programs.milp import Milp
 from vernal.evidence.result import UNKNOWN
 from vernal.formats.task.blueprint import load
+from vernal.logic.question import Question
 from vernal.run.budget import Budget
 from vernal.solvers.base import Outcome, Status
 from vernal.solvers.fake import Fake
@@ -49,7 +50,7 @@ def size(n: int, tighten: str, unroll: str, cap: float) -> str:
     task = load(FILE, n=n, d=TIGHTEST)
     reader = Fake([Outcome(Status.INFEASIBLE)])
     question = Question(task.system, task.properties["upright"])
-    result = Milp(solver=reader, unroll=unroll, tighten=tighten).check(question, Budget(timeout=cap))
+    result = asked_of(Milp(solver=reader, unroll=unroll, tighten=tighten), question, Budget(timeout=cap))
     if reader.asked:
         return f"{reader.asked[0].columns} / {reader.asked[0].rows} / {reader.asked[0].binaries}"
     return "?" if result.verdict is UNKNOWN else "0"

@@ -34,7 +34,7 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Budget]]:
             if isinstance(given, BaseException):
                 raise given
             trace = None if given is not VIOLATED else room_trace(task)
-            return replace(SAMPLES[given], property=name, formula=text(formula), engine=engine, trace=trace)
+            return replace(SAMPLES[given], property=name, formula=text(formula), engine=engine, evidence=trace)
 
         monkeypatch.setattr(import_module("vernal.engines.check"), "ask", ask)
         return budgets

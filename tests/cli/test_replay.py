@@ -28,7 +28,7 @@ def evidence(folder: Path, formula: str, verdict: Verdict, name: str | None = No
     task = load(room(folder), {"warmth": "0.5"})
     trace = run(task.system, FIRST, [WARMEST] * 4, 4)
     file = folder / "bad.trace.json"
-    file.write_text(trace_file.dump(task, Result(formula, verdict, "test", name, trace=trace)))
+    file.write_text(trace_file.dump(task, Result(formula, verdict, "test", name, evidence=trace)))
     return file
 
 

@@ -11,9 +11,9 @@ from tests.brute import Brute
 from tests.cases import STILL, TENTH, TWO_COINS, read
 from tests.engines.test_truth import check_evidence
 from tests.loops import closed_loop, formula
-from vernal.engines.base import Question
-from vernal.engines.check import ask, find_engine, parse_formula
+from vernal.engines.check import ask, asked_of, find_engine, parse_formula
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result
+from vernal.logic.question import Question
 from vernal.run.budget import Budget
 
 ENGINES = [
@@ -62,7 +62,7 @@ def test_verdicts_are_those_of_brute_force(engine: str) -> None:
         rng = random.Random(3000 + seed)
         system = closed_loop(rng)
         question = formula(rng, system)
-        result = find_engine(engine, {"deepen": "yes"}).check(Question(system, question), Budget(timeout=30))
+        result = asked_of(find_engine(engine, {"deepen": "yes"}), Question(system, question), Budget(timeout=30))
         if result.verdict is not UNKNOWN:
             decided += 1
             assert (result.verdict is HOLDS) == Brute(system).holds(question), f"seed {seed}: {question}"

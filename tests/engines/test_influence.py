@@ -8,7 +8,6 @@ import numpy as np
 
 from tests.engines.test_nonlinear import pendulum
 from tests.systems import make
-from vernal.engines.base import Question
 from vernal.engines.halving import Halving
 from vernal.engines.influence import open_shares, shares
 from vernal.engines.paths.batches import Pieces
@@ -20,6 +19,7 @@ from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.plain import Plain
 from vernal.logic.formula import Atom, Formula, Next
 from vernal.logic.progress import on_paths
+from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.reduce.initial import Box, initial_boxes

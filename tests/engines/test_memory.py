@@ -18,9 +18,8 @@ from tests.cases import DEEP, GATED, LATE, NEVER, PAIR, SQUASHED, read
 from tests.engines.test_truth import check_evidence
 from tests.formats.samples import session
 from tests.recurrent import recurrent_formula, recurrent_loop, recurrent_networks
-from vernal.engines.base import Question
 from vernal.engines.bounds.levels import abstract_box
-from vernal.engines.check import ENGINES, ask, find_engine, parse_formula
+from vernal.engines.check import ENGINES, ask, asked_of, find_engine, parse_formula
 from vernal.evidence.replay import verify
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance
 from vernal.evidence.trace import Enclosure, Trace, Value
@@ -28,6 +27,7 @@ from vernal.formats.onnx.writer import write_onnx
 from vernal.formats.recurrent import rnn
 from vernal.interpret import interval
 from vernal.interpret.abstract import Range
+from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model import build
 from vernal.model.agent import make_agent, remembered
@@ -80,7 +80,7 @@ def test_random_recurrent_loops_agree_with_brute_force(engine: str) -> None:
         rng = random.Random(seed)
         system = recurrent_loop(rng, spans=False, smooth=False)
         asked = recurrent_formula(rng, system)
-        result = find_engine(engine).check(Question(system, asked), Budget(timeout=20))
+        result = asked_of(find_engine(engine), Question(system, asked), Budget(timeout=20))
         if result.verdict is not UNKNOWN:
             decided += 1
             assert (result.verdict is HOLDS) == Brute(system, asked).holds(asked), f"seed {seed}: {asked}"
@@ -97,7 +97,7 @@ def test_proofs_and_counterexamples_never_meet(smooth: bool) -> None:
         system = recurrent_loop(rng, spans=True, smooth=smooth)
         asked = recurrent_formula(rng, system)
         engines = ["bounds", "falsify"] if smooth else ["bounds", "falsify", "paths"]
-        answers = [find_engine(name).check(Question(system, asked), Budget(timeout=10)) for name in engines]
+        answers = [asked_of(find_engine(name), Question(system, asked), Budget(timeout=10)) for name in engines]
         verdicts = {answer.verdict for answer in answers} - {UNKNOWN}
         assert len(verdicts) < 2, f"seed {seed}: {asked}"
         proved, refuted = proved + (HOLDS in verdicts), refuted + (VIOLATED in verdicts)

@@ -11,12 +11,12 @@ import pytest
 from tests.engines.test_truth import check_evidence
 from tests.loops import nonlinear_loop
 from tests.systems import make
-from vernal.engines.base import Question
-from vernal.engines.check import find_engine
+from vernal.engines.check import asked_of, find_engine
 from vernal.engines.falsify.search import Target
 from vernal.engines.halving import bent_node
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result, Verdict
 from vernal.logic.formula import Always, Atom, Bound, Eventually, Formula, Next
+from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model.agent import make_agent
 from vernal.model.expr import Function, Matrix
@@ -54,7 +54,9 @@ def test_nonlinear_loops_agree_with_dense_sampling(engine: str) -> None:
         rng = random.Random(seed)
         system = nonlinear_loop(rng)
         asked = claim(rng, system)
-        result = find_engine(engine).check(Question(system, asked), Budget(timeout=0.5 if engine == "bounds" else 5))
+        result = asked_of(
+            find_engine(engine), Question(system, asked), Budget(timeout=0.5 if engine == "bounds" else 5)
+        )
         verdicts.append(result.verdict)
         check_evidence(system, asked, result)
         if result.verdict is HOLDS:
@@ -85,7 +87,7 @@ def pendulum(act: str) -> System:
 
 
 def ask(system: System, formula: Formula, engine: str) -> Result:
-    result = find_engine(engine).check(Question(system, formula), Budget(timeout=60))
+    result = asked_of(find_engine(engine), Question(system, formula), Budget(timeout=60))
     check_evidence(system, formula, result)
     return result
 

@@ -10,14 +10,14 @@ from tests.available import is_here
 from tests.brute import Brute
 from tests.cases import CASES, Case
 from tests.loops import closed_loop, disturbed_loop, formula
-from vernal.engines.base import Question
-from vernal.engines.check import ENGINES, ask, find_engine, parse_formula
+from vernal.engines.check import ENGINES, ask, asked_of, find_engine, parse_formula
 from vernal.evidence import confirm
 from vernal.evidence.replay import verify
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result
 from vernal.logic.formula import Formula, Not, Quantifier
 from vernal.logic.normal import quantifiers
 from vernal.logic.progress import on_paths
+from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model.system import System
 from vernal.run.budget import Budget
@@ -62,7 +62,7 @@ def test_random_loops_agree_with_brute_force(engine: str) -> None:
         rng = random.Random(seed)
         system = closed_loop(rng)
         asked = formula(rng, system)
-        result = find_engine(engine).check(Question(system, asked), Budget(timeout=60))
+        result = asked_of(find_engine(engine), Question(system, asked), Budget(timeout=60))
         if result.verdict is not UNKNOWN:
             decided += 1
             assert (result.verdict is HOLDS) == Brute(system).holds(asked), f"seed {seed}: {asked}"
@@ -77,7 +77,7 @@ def test_proofs_and_counterexamples_never_meet() -> None:
         rng = random.Random(seed)
         system = disturbed_loop(rng)
         asked = formula(rng, system)
-        answers = [find_engine(e).check(Question(system, asked), Budget(timeout=2)) for e in ("bounds", "falsify")]
+        answers = [asked_of(find_engine(e), Question(system, asked), Budget(timeout=2)) for e in ("bounds", "falsify")]
         verdicts = {answer.verdict for answer in answers} - {UNKNOWN}
         assert len(verdicts) < 2, f"seed {seed}: {asked}"
         decided += len(verdicts)

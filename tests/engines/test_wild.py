@@ -113,7 +113,7 @@ def test_the_judge_notices_what_is_wrong() -> None:
         told = ask(Task(question.system), question.formula, None, "auto", Budget(timeout=0.3))
         judge = Judge(question)
         if told.verdict is VIOLATED and Quantifier.SOME not in quantifiers(question.formula):
-            wrong = replace(told, verdict=HOLDS, trace=None, margin=None)
+            wrong = replace(told, verdict=HOLDS, evidence=None, margin=None)
             caught.append(any(judge.problems({"auto": wrong})))
             assert told.margin is None or any(judge.problems({"auto": replace(told, margin=1.01 * told.margin - 1e-3)}))
     assert caught

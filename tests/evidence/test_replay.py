@@ -9,7 +9,7 @@ import pytest
 
 from tests.systems import accumulator, chooser, countdown, counter, make, wanderer
 from vernal.evidence import confirm
-from vernal.evidence.replay import NotAPath, Problem, first_range_exit, run, verify
+from vernal.evidence.replay import NotAPath, Problem, range_exits, run, verify
 from vernal.evidence.result import Assurance
 from vernal.evidence.trace import Choice, Enclosure, Trace
 from vernal.logic.formula import Always, Atom, Bound, Eventually, Next
@@ -226,8 +226,8 @@ def test_ranges_are_only_claims() -> None:
     system = wanderer()
     trace = run(system, {"x": Fraction(1)}, [{"move": 2}] * 4, 4)
     assert states(trace)[-1] == 9
-    assert first_range_exit(trace) == (3, "x")
-    assert first_range_exit(run(system, {"x": Fraction(1)}, [{"move": 2}] * 2, 2)) is None
+    assert range_exits(trace) == {"x": 3}
+    assert range_exits(run(system, {"x": Fraction(1)}, [{"move": 2}] * 2, 2)) == {}
 
 
 def test_decisions_of_exclusive_branches_share_a_name() -> None:

@@ -54,7 +54,7 @@ def text(system: System, trace: Trace) -> str:
         source=Input("task.toml", "ab" * 32),
         networks=(Input("net.onnx", "cd" * 32),),
     )
-    return dump(task, Result("G x < 1", VIOLATED, "falsify", "safe", trace=trace))
+    return dump(task, Result("G x < 1", VIOLATED, "falsify", "safe", evidence=trace))
 
 
 # Numbers --------------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from vernal.logic.formula import Quantifier
 from vernal.model import build as b
 from vernal.model.expr import Role
 from vernal.model.graph import draws, order, variables
@@ -68,7 +69,9 @@ def test_halves_share_the_middle() -> None:
     assert high.ends[x] == (span(0, 1),)
 
 
-def test_directions_compose() -> None:
-    assert Direction.EXACT.then(Direction.OVER) is Direction.OVER
-    assert Direction.OVER.then(Direction.EXACT) is Direction.OVER
-    assert Direction.OVER.then(Direction.UNDER) is Direction.NEITHER
+def test_what_a_direction_may_claim() -> None:
+    """Of all paths only EXACT or OVER prove, of some path only EXACT or UNDER; refutations are the duals."""
+    every, some = Quantifier.ALL, Quantifier.SOME
+    assert [d for d in Direction if d.may_prove(every)] == [Direction.EXACT, Direction.OVER, Direction.TWO_SIDED]
+    assert [d for d in Direction if d.may_prove(some)] == [Direction.EXACT, Direction.UNDER, Direction.TWO_SIDED]
+    assert all(d.may_refute(every) == d.may_prove(some) and d.may_refute(some) == d.may_prove(every) for d in Direction)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Evidence, Result
+from vernal.evidence.reach import UpToStep
+from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result
 from vernal.evidence.trace import Choice, Trace, TraceStep
 from vernal.logic.formula import Always, Atom, Bound, Formula
 from vernal.logic.task import Input, Task
@@ -84,8 +85,7 @@ def violated(length: int = 26) -> Result:
         "safe",
         assurance=Assurance.EXACT,
         seconds=0.21,
-        evidence=Evidence.TRACE,
-        trace=trace(length),
+        evidence=trace(length),
         step=3,
         margin=-0.5,
         statistics={"runs": 1000, "rate": float("inf")},
@@ -98,7 +98,7 @@ def holds() -> Result:
         "G[0,25] T >= 0",
         HOLDS,
         "bounds",
-        scope="up to step 25",
+        reach=UpToStep(25),
         assurance=Assurance.RIGOROUS,
         margin=12.345678,
         seconds=0.013,

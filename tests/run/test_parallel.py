@@ -13,16 +13,20 @@ import pytest
 from tests.cases import CASES, Case
 from tests.loops import disturbed_loop, formula
 from tests.systems import make
-from vernal.engines.base import Question, unknown
-from vernal.engines.check import ask, find_engine, parse_formula
-from vernal.engines.outcomes import combined, result_data, result_of
-from vernal.engines.parts import PARTS, check_parts, divided, slices
+from vernal.engines.answers import answer
+from vernal.engines.check import ask, asked_of, find_engine, parse_formula
+from vernal.engines.knowledge import Known, Open, Proof, Statistics
+from vernal.engines.outcomes import combined, known_of, to_data
+from vernal.engines.parts import PARTS, attempt_parts, divided, slices
 from vernal.engines.paths.engine import Paths
 from vernal.errors import Stopped
-from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result
+from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance
+from vernal.evidence.result_data import result_data, result_of
+from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model import build
 from vernal.model.system import Span
+from vernal.reduce.base import Direction
 from vernal.reduce.initial import Box, initial_boxes
 from vernal.run.budget import Budget
 from vernal.run.executor import Finished
@@ -45,8 +49,8 @@ def test_a_pool_is_not_wrong(engine: str, options: dict[str, str]) -> None:
 def test_parts_are_not_wrong(case: Case) -> None:
     question = Question(case.task.system, parse_formula(case.task, case.formula))
     engine = Paths()
-    whole = engine.check(question, Budget(timeout=60))
-    parts = check_parts(question, Budget(timeout=60), engine.name, engine.check)
+    whole = asked_of(engine, question, Budget(timeout=60))
+    parts = answer(question, attempt_parts(question, Budget(timeout=60), engine.name, engine.attempt), Budget())
     assert parts.verdict in {case.expected, UNKNOWN}, case.why
     if whole.verdict is not UNKNOWN:
         assert parts.verdict is whole.verdict, parts.reason
@@ -60,54 +64,65 @@ def test_results_survive_the_way_back() -> None:
         rng = random.Random(seed)
         system = disturbed_loop(rng)
         question = Question(system, formula(rng, system))
-        result = find_engine("paths").check(question, Budget(timeout=1))
-        data = json.loads(json.dumps(result_data(result, system), allow_nan=False))
-        back = result_of(Finished("one", data), question, result.engine)
-        assert back == replace(result, margin=data["margin"], seconds=back.seconds), f"seed {seed}"
-        seen.add(back.verdict)
+        known = find_engine("paths").attempt(question, Budget(timeout=1))
+        data = json.loads(json.dumps(to_data(known, system), allow_nan=False))
+        back = known_of(Finished("one", data), question, known.engine)
+        assert back == (replace(known, margin=data["margin"]) if isinstance(known, Proof) else known), f"seed {seed}"
+        result = answer(question, known, Budget())
+        again = result_of(json.loads(json.dumps(result_data(result, system), allow_nan=False)), question)
+        assert again == result, f"seed {seed}"
+        seen.add(result.verdict)
     assert {HOLDS, VIOLATED} <= seen
 
 
 def test_a_lost_part_leaves_the_whole_unknown() -> None:
     question = Question(CASES[0].task.system, parse_formula(CASES[0].task, CASES[0].formula))
-    lost = result_of(Finished("one", None, "its worker was killed (signal 9)"), question, "paths")
-    held = Result(lost.formula, HOLDS, "paths", margin=1.0, statistics={"pieces": 2})
-    both = combined(question, "paths", [held, lost])
-    assert both.verdict is UNKNOWN
-    assert both.reason is not None
+    lost = known_of(Finished("one", None, "its worker was killed (signal 9)"), question, "paths")
+    both = combined([proof(1.0), lost])
+    assert isinstance(both, Open)
     assert "killed" in both.reason
 
 
+def proof(margin: float | None) -> Proof:
+    statistics: Statistics = {"pieces": 2, "mode": "x"}
+    grade = Assurance.RIGOROUS
+    return Proof(engine="paths", direction=Direction.OVER, assurance=grade, margin=margin, statistics=statistics)
+
+
 def test_of_parts_that_hold_the_least_margin_counts() -> None:
-    question = Question(CASES[0].task.system, parse_formula(CASES[0].task, CASES[0].formula))
-    parts = [Result("p", HOLDS, "paths", margin=m, statistics={"pieces": 2, "mode": "x"}) for m in (3.0, 1.0, 2.0)]
-    all_together = combined(question, "paths", parts)
-    assert (all_together.margin, all_together.statistics) == (1.0, {"pieces": 6, "mode": "x"})
-    assert combined(question, "paths", [*parts, replace(parts[0], margin=None)]).margin is None
+    parts = [proof(margin) for margin in (3.0, 1.0, 2.0)]
+    whole = combined(parts)
+    assert isinstance(whole, Proof)
+    assert (whole.margin, whole.statistics) == (1.0, {"pieces": 6, "mode": "x"})
+    unmeasured = combined([*parts, proof(None)])
+    assert isinstance(unmeasured, Proof)
+    assert unmeasured.margin is None
 
 
-def waiting(question: Question, budget: Budget) -> Result:
+def waiting(question: Question, budget: Budget) -> Open:
     """An engine that is stopped by the time, having proven the more steps the smaller its starts are."""
     while budget.left > 0:
         time.sleep(0.01)
     start = question.system.init.starts["x"]
     assert isinstance(start, Span)
-    return unknown(question, "paths", "timeout", proven_steps=9 - int(start.upper))
+    return Open(engine="paths", reason="timeout", proven_steps=9 - int(start.upper))
 
 
 def test_when_the_time_is_up_what_all_parts_have_proven_is_said() -> None:
     task = Task(make({"x": (0, 4)}, {"x": build.var("x") * 1}))
     question = Question(task.system, parse_formula(task, "G[0,9] x <= 4"))
-    result = check_parts(question, Budget(timeout=0.5, workers=4), "paths", waiting)
-    assert (result.verdict, result.proven_steps) == (UNKNOWN, 5)
-    assert result.statistics["parts"] == 4
+    known = attempt_parts(question, Budget(timeout=0.5, workers=4), "paths", waiting)
+    assert isinstance(known, Open)
+    assert known.proven_steps == 5
+    assert known.statistics["parts"] == 4
 
 
 def test_of_parts_that_nobody_began_nothing_is_proven() -> None:
     task = Task(make({"x": (0, 4)}, {"x": build.var("x") * 1}))
     question = Question(task.system, parse_formula(task, "G[0,9] x <= 4"))
-    result = check_parts(question, Budget(timeout=0.3, workers=2), "paths", waiting)
-    assert (result.verdict, result.proven_steps) == (UNKNOWN, None)
+    known = attempt_parts(question, Budget(timeout=0.3, workers=2), "paths", waiting)
+    assert isinstance(known, Open)
+    assert known.proven_steps is None
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -118,7 +133,7 @@ def test_stopped_in_exact_arithmetic_it_says_what_the_batches_have_proven(
     x = build.var("x")
     task = Task(make({"x": (0, Fraction(1, 10))}, {"x": build.minimum(x + Fraction(1, 10), Fraction(4, 10))}))
 
-    def full(question: Question, budget: Budget, engine: str) -> Result:
+    def full(question: Question, budget: Budget, engine: str) -> Known:
         raise Stopped("memory beyond 1 GiB")
 
     monkeypatch.setattr("vernal.engines.paths.exact_search.decide", full)

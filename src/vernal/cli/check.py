@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from vernal.engines.check import Keep
     from vernal.evidence.result import Result
     from vernal.logic.task import Task
+    from vernal.model.system import System
 
 EXAMPLES = """\b
 Examples:
@@ -152,7 +153,7 @@ class Run:
         """What was not answered is unknown, and why."""
         reasons = ["interrupted", "interrupted before it was its turn"]
         for place, question in enumerate(self.asked[len(self.results) :]):
-            self.tell(interrupted(question, self.limits.engine, reasons[min(place, 1)]))
+            self.tell(interrupted(self.task.system, question, self.limits.engine, reasons[min(place, 1)]))
 
     def write(self) -> None:
         """JSON, traces and report, each mentioned once it is there."""
@@ -182,12 +183,14 @@ def page_width(stream: TextIO) -> int:
     return shutil.get_terminal_size((120, 40)).columns if stream.isatty() else 120
 
 
-def interrupted(question: Asked, engine: str, reason: str) -> Result:
+def interrupted(system: System, question: Asked, engine: str, reason: str) -> Result:
     """The answer to a question there was no time for."""
-    from vernal.evidence.result import UNKNOWN, Result
-    from vernal.logic.printing import text
+    from vernal.engines.answers import answer
+    from vernal.engines.knowledge import Open
+    from vernal.logic.question import Question
+    from vernal.run.budget import Budget
 
-    return Result(text(question.formula), UNKNOWN, engine, question.name, reason=reason)
+    return answer(Question(system, question.formula, question.name), Open(engine=engine, reason=reason), Budget())
 
 
 def write_traces(task: Task, results: Sequence[Result], file: Path, mention: Callable[[str], None]) -> None:

@@ -204,8 +204,8 @@ class Sweep:
 
     def cell(self, point: dict[str, str], recall: Recall) -> None:
         """One combination: the task is made with these values, and its clock starts now."""
-        from vernal.engines.base import Question
         from vernal.engines.check import ask
+        from vernal.logic.question import Question
 
         engine, options = self.limits.engine, self.limits.options
         started = time.monotonic()

@@ -1,37 +1,23 @@
-"""What every engine is: something that answers a question within a budget."""
+"""What every engine is: something that finds out about a question within a budget."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
+from vernal.engines.knowledge import Known
 from vernal.errors import InputError, nearest
-from vernal.evidence.result import UNKNOWN, Result
-from vernal.logic.formula import Formula
-from vernal.model.system import System
+from vernal.logic.question import Question
 from vernal.run.budget import Budget
 
-
-@dataclass(frozen=True)
-class Question:
-    """Does the system keep the formula?"""
-
-    system: System
-    formula: Formula
-    name: str | None = None
+UNBOUNDED = "the formula has no bound and this engine decides bounded formulas only; bound it, as in G[0,20] p"
 
 
 class Engine(Protocol):
-    """A decision procedure. It may answer unknown, never wrongly; `Stopped` may escape from it and is handled above."""
+    """A decision procedure. What it knows may be nothing, and is never wrong; `Stopped` may escape from it."""
 
     name: str
 
-    def check(self, question: Question, budget: Budget) -> Result: ...
-
-
-def unknown(question: Question, engine: str, reason: str, **more: object) -> Result:
-    """The honest answer, with its reason."""
-    return Result(str(question.formula), UNKNOWN, engine, question.name, reason=reason, **more)  # type: ignore[arg-type]
+    def attempt(self, question: Question, budget: Budget) -> Known: ...
 
 
 def listed(what: str, name: str, names: tuple[str, ...]) -> str:

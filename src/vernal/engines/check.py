@@ -10,13 +10,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from vernal.engines.base import Engine, Question, unknown
+from vernal.engines.answers import answer
+from vernal.engines.base import Engine
 from vernal.engines.journals import open_journal
+from vernal.engines.knowledge import Known, Open
 from vernal.errors import InputError, NameUnknown, Stopped, nearest
-from vernal.evidence.result import HOLDS, Result
+from vernal.evidence.result import Result
 from vernal.logic.formula import ALL_TIME, Always, Bound, Formula
+from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.logic.vacuity import is_vacuous
 from vernal.model.system import System
 from vernal.run.budget import Budget, Progress
 from vernal.run.threads import one_blas_thread
@@ -123,22 +125,26 @@ def ask(
     """One formula, one result; a limit reached on the way is an unknown with that reason."""
     started = time.monotonic()
     question = Question(task.system, formula, name)
+    question.claim.logic  # noqa: B018 - a formula that is neither LTL nor CTL is refused before any work
+    with one_blas_thread():
+        result = answer(question, _known(question, engine, budget, options), budget)
+    return replace(result, seconds=time.monotonic() - started)
+
+
+def _known(question: Question, engine: str, budget: Budget, options: Options) -> Known:
+    """What the engine knows; a limit reached on the way leaves the question open."""
     try:
-        with one_blas_thread():
-            result = find_engine(engine, options).check(question, budget)
+        return find_engine(engine, options).attempt(question, budget)
     except Stopped as stop:
-        result = unknown(question, engine, stop.reason)
+        return Open(engine=engine, reason=stop.reason)
     except MemoryError:
-        result = unknown(question, engine, "out of memory; try --memory, a smaller bound or a smaller initial set")
-    return replace(_with_vacuity(result, formula), seconds=time.monotonic() - started)
+        reason = "out of memory; try --memory, a smaller bound or a smaller initial set"
+        return Open(engine=engine, reason=reason)
 
 
-def _with_vacuity(result: Result, formula: Formula) -> Result:
-    """A claim that holds of everything still holds, and is said to."""
-    if result.verdict is not HOLDS or result.vacuous or not is_vacuous(formula):
-        return result
-    note = "vacuous: the claim is true whatever the system does; a conjunction where a disjunction was meant?"
-    return replace(result, vacuous=True, notes=(*result.notes, note))
+def asked_of(engine: Engine, question: Question, budget: Budget) -> Result:
+    """The result of one engine that is already made."""
+    return answer(question, engine.attempt(question, budget), budget)
 
 
 def check(

@@ -11,76 +11,59 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from vernal.engines.base import Question
+from vernal.engines.knowledge import Counterexample, Known, Open, Proof
 from vernal.evidence import confirm
-from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result
-from vernal.logic.formula import Always, Bound, Eventually, Formula, Quantifier, Release, Until, Weak
-from vernal.logic.normal import horizon, quantifiers, steps, strip_quantifiers
+from vernal.logic.formula import Always, Bound, Eventually, Formula, Release, Until, Weak
+from vernal.logic.normal import steps
+from vernal.logic.question import Question
 from vernal.run.budget import Budget
 
-Check = Callable[[Question, Budget], Result]
+Attempt = Callable[[Question, Budget], Known]
 Timed = Until | Eventually | Always | Release | Weak
 SPENT = ("programs", "solver_seconds")
 EASIER = (Until, Eventually)  # the longer the bound; the others are harder
 
 
-def deepened(check: Check, question: Question, budget: Budget) -> Result:
-    """The answer to the first bound that decides the question; to the question itself if none does."""
+def deepened(attempt: Attempt, question: Question, budget: Budget) -> Known:
+    """What the first bound shows that decides the question; what the question itself shows if none does."""
     spent = dict.fromkeys(SPENT, 0.0)
     proven: int | None = None
     own = replace(budget, journal=None)  # a journal knows the parts of the whole question
-    for shorter in _shorter(question.formula):
+    for shorter in _shorter(question):
         budget.check()
-        result = check(replace(question, formula=shorter), own)
-        _add(spent, result)
-        if _decides(result, shorter, question.formula):
-            measured = replace(result, margin=_margin(result, question.formula))
-            return _of(question, measured, spent, f"decided with the bound {shorter.bound}")
-        if isinstance(shorter, Always) and result.verdict is HOLDS:
+        known = attempt(replace(question, formula=shorter), own)
+        _add(spent, known)
+        if _decides(known, shorter, question):
+            return _with(known, spent, f"decided with the bound {shorter.bound}")
+        if isinstance(shorter, Always) and isinstance(known, Proof):
             proven = steps(shorter.bound)[1]
-    last = check(question, budget)
+    last = attempt(question, budget)
     _add(spent, last)
-    made = _of(question, last, spent)
-    return replace(made, proven_steps=proven) if made.verdict is UNKNOWN else made
+    return _with(replace(last, proven_steps=proven) if isinstance(last, Open) else last, spent)
 
 
-def _shorter(formula: Formula) -> Iterator[Timed]:
+def _shorter(question: Question) -> Iterator[Timed]:
     """The formula with smaller upper bounds, the smallest first; none where a claim is about some path."""
-    if not isinstance(formula, Timed) or Quantifier.SOME in quantifiers(formula):
+    formula: Formula = question.formula
+    if not isinstance(formula, Timed) or question.claim.mentions_some:
         return
     lower, upper = steps(formula.bound)
     for last in range(lower, lower if upper is None else upper):
         yield replace(formula, bound=Bound(Fraction(lower), Fraction(last)))
 
 
-def _decides(result: Result, shorter: Timed, whole: Formula) -> bool:
-    if result.verdict is HOLDS:
+def _decides(known: Known, shorter: Timed, question: Question) -> bool:
+    if isinstance(known, Proof):
         return isinstance(shorter, EASIER)
-    if result.verdict is not VIOLATED or result.trace is None:
-        return False
-    return confirm.truth(result.trace, strip_quantifiers(whole)) is False
+    return isinstance(known, Counterexample) and confirm.truth(known.trace, question.claim.path) is False
 
 
-def _margin(result: Result, whole: Formula) -> float | None:
-    """That of the trace for the whole claim; a proof's is a lower bound for the longer bound as well."""
-    if result.verdict is HOLDS or result.margin is None or result.trace is None:
-        return result.margin
-    return confirm.margin(result.trace, strip_quantifiers(whole))
-
-
-def _add(spent: dict[str, float], result: Result) -> None:
+def _add(spent: dict[str, float], known: Known) -> None:
     for name in SPENT:
-        spent[name] += float(result.statistics.get(name, 0))
+        spent[name] += float(known.statistics.get(name, 0))
 
 
-def _of(question: Question, result: Result, spent: Mapping[str, float], *notes: str) -> Result:
-    """The result as one of the question, with all the programs it took."""
+def _with(known: Known, spent: Mapping[str, float], *notes: str) -> Known:
+    """What is known, with all the programs it took."""
     total = {"programs": int(spent["programs"]), "solver_seconds": round(spent["solver_seconds"], 3)}
-    scope = f"up to step {horizon(question.formula)}" if result.verdict is HOLDS else result.scope
-    return replace(
-        result,
-        formula=str(question.formula),
-        scope=scope,
-        notes=(*result.notes, *notes),
-        statistics={**result.statistics, **total},
-    )
+    return replace(known, notes=(*known.notes, *notes), statistics={**known.statistics, **total})

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
-from vernal.engines.base import Question
-from vernal.engines.outcomes import reading, result_data, result_of
+from vernal.engines.outcomes import reading
 from vernal.errors import InputError
 from vernal.evidence.result import UNKNOWN, Result
+from vernal.evidence.result_data import result_data, result_of
 from vernal.logic.formula import Formula
+from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.run.executor import Finished
 from vernal.run.journal import Entries, Journal, Subject, task_digest
 
 KEEPERS = ("auto", "milp", "paths")
@@ -49,7 +48,7 @@ def _said(engine: str, options: Mapping[str, str]) -> str:
 
 # Sweeps ---------------------------------------------------------------------------------------------------------------
 
-Recall = Callable[[Task, Question, Callable[[], Result]], Result]  # the answer for a cell, asked for if nobody knows it
+Recall = Callable[[Task, Question, Callable[[], Result]], Result]  # the answer for a cell; asked for if it is not known
 
 
 @contextmanager
@@ -70,10 +69,8 @@ def _recalled(entries: Entries, key: str, question: Question, ask: Callable[[], 
     known = entries.get(key)
     if known is not None:
         with reading(key):
-            engine, seconds = str(known["engine"]), float(known["seconds"])
-        return replace(result_of(Finished(key, known), question, engine), seconds=seconds)
+            return result_of(known, question)
     result = ask()
     if result.verdict is not UNKNOWN:  # behind an unknown may stand a limit
-        data = result_data(result, question.system)
-        entries.add(key, {**data, "engine": result.engine, "seconds": result.seconds})
+        entries.add(key, result_data(result, question.system))
     return result

@@ -1,7 +1,6 @@
-"""Outcomes of sub-problems as plain data, for the way back from a worker and for the journal.
+"""What an engine knows as plain data, for the way back from a worker and for the journal; and parts put together.
 
-A counterexample is not believed on its way back: its trace is recomputed exactly on the system, and has to refute the
-claim again.
+A path is not believed on its way back: it is recomputed exactly on the system, and judged by the claim again.
 """
 
 from __future__ import annotations
@@ -10,18 +9,23 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
-from vernal.engines.base import Question, unknown
+from vernal.engines.answers import believed
+from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof, Statistics, Subject
 from vernal.errors import FormatError, InputError
 from vernal.evidence import confirm
 from vernal.evidence.replay import verify
-from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Evidence, Result, Verdict
+from vernal.evidence.result import Assurance
 from vernal.evidence.trace import Trace
 from vernal.evidence.trace_file import from_json, to_json
+from vernal.logic.question import Question
 from vernal.model.system import System
+from vernal.reduce.base import Direction
 from vernal.run.executor import Finished
 from vernal.run.journal import Outcome
+
+N = TypeVar("N", int, float)
 
 
 @contextmanager
@@ -42,103 +46,131 @@ def replayed(document: Any, system: System) -> Trace:
     return replay.trace
 
 
-# Results --------------------------------------------------------------------------------------------------------------
+# Knowledge as data ----------------------------------------------------------------------------------------------------
 
 
-def result_data(result: Result, system: System) -> dict[str, Any]:
-    """A result as plain data; what the question says again is left out."""
-    margin = result.margin
-    return {
-        "verdict": result.verdict.value,
-        "scope": result.scope,
-        "reason": result.reason,
-        "proven_steps": result.proven_steps,
-        "assurance": None if result.assurance is None else result.assurance.name,
-        "margin": margin if margin is not None and math.isfinite(margin) else None,
-        "vacuous": result.vacuous,
-        "notes": list(result.notes),
-        "statistics": dict(result.statistics),
-        "trace": None if result.trace is None else to_json(result.trace, system),
-        "step": result.step,
-    }
+def to_data(known: Known, system: System) -> dict[str, Any]:
+    """What is known as plain data; what the question says again is left out."""
+    common = {"engine": known.engine, "statistics": dict(known.statistics), "notes": list(known.notes)}
+    match known:
+        case Proof():
+            margin = known.margin
+            return {
+                **common,
+                "kind": "proof",
+                "direction": known.direction.value,
+                "subject": known.subject.value,
+                "assurance": known.assurance.name,
+                "margin": margin if margin is not None and math.isfinite(margin) else None,
+                "empty": known.empty,
+                "trace": None if known.evidence is None else to_json(known.evidence.path, system),
+            }
+        case Counterexample():
+            trace = to_json(known.trace, system)
+            return {**common, "kind": "counterexample", "direction": known.direction.value, "trace": trace}
+        case FailingState():
+            return {
+                **common,
+                "kind": "failing state",
+                "direction": known.direction.value,
+                "assurance": known.assurance.name,
+                "excluded_by": known.excluded_by,
+                "trace": to_json(known.trace, system),
+            }
+    return {**common, "kind": "open", "reason": known.reason, "proven_steps": known.proven_steps}
 
 
-def result_of(done: Finished, question: Question, engine: str) -> Result:
-    """The result a sub-problem came back with, its trace replayed; of a lost one nothing is known."""
+def known_of(done: Finished, question: Question, engine: str) -> Known:
+    """What a sub-problem came back with, its path replayed; of a lost one nothing is known."""
     if done.outcome is None:
-        return unknown(question, engine, f"a part of the work was lost: {done.lost}; try fewer workers or more memory")
+        reason = f"a part of the work was lost: {done.lost}; try fewer workers or more memory"
+        return Open(engine=engine, reason=reason)
     with reading(done.key):
-        result = _read(done.outcome, question, engine)
-        if result.trace is not None:
-            _confirm(result, question)
-        return result
+        known = _read(done.outcome, question.system)
+        _refuse_contradiction(known, question)
+        return known
 
 
-def _read(data: Outcome, question: Question, engine: str) -> Result:
-    trace = None if data["trace"] is None else replayed(data["trace"], question.system)
-    return Result(
-        str(question.formula),
-        Verdict(data["verdict"]),
-        engine,
-        question.name,
-        scope=data["scope"],
-        reason=data["reason"],
-        proven_steps=data["proven_steps"],
-        assurance=None if data["assurance"] is None else Assurance[data["assurance"]],
-        margin=data["margin"],
-        vacuous=data["vacuous"] is True,
-        notes=tuple(map(str, data["notes"])),
-        statistics=dict(data["statistics"]),
-        evidence=None if trace is None else Evidence.TRACE,
-        trace=trace,
-        step=data["step"],
-    )
+def is_decided(outcome: Outcome) -> bool:
+    """Whether a sub-problem is settled for good; what is open may be so because of a limit."""
+    return bool(outcome["kind"] != "open")
 
 
-def _confirm(result: Result, question: Question) -> None:
-    """A path must not say the opposite; where one path is enough to refute the claim, it has to do so.
+def _read(data: Outcome, system: System) -> Known:
+    common: dict[str, Any] = {
+        "engine": str(data["engine"]),
+        "statistics": dict(data["statistics"]),
+        "notes": tuple(map(str, data["notes"])),
+    }
+    kind = data["kind"]
+    if kind == "open":
+        return Open(**common, reason=str(data["reason"]), proven_steps=data["proven_steps"])
+    trace = None if data["trace"] is None else replayed(data["trace"], system)
+    direction = Direction(data["direction"])
+    if kind == "proof":
+        return Proof(
+            **common,
+            direction=direction,
+            subject=Subject(data["subject"]),
+            assurance=Assurance[data["assurance"]],
+            margin=data["margin"],
+            empty=data["empty"] is True,
+            evidence=trace,
+        )
+    if trace is None:
+        raise FormatError(f"a {kind} without a trace")
+    if kind == "counterexample":
+        return Counterexample(**common, trace=trace, direction=direction)
+    if kind == "failing state":
+        excluded_by = str(data["excluded_by"])
+        assurance = Assurance[data["assurance"]]
+        return FailingState(**common, trace=trace, direction=direction, assurance=assurance, excluded_by=excluded_by)
+    raise FormatError(f"there is no kind {kind!r}")
 
-    A claim that no single path refutes comes with its initial state alone, and a note that says so.
-    """
-    assert result.trace is not None
-    truth = confirm.truth(result.trace, question.formula)
-    if result.verdict is VIOLATED and truth is not False and (truth is True or not result.notes):
+
+def _refuse_contradiction(known: Known, question: Question) -> None:
+    """A recorded counterexample has to refute the claim, and a witness must not."""
+    if isinstance(known, Counterexample) and isinstance(believed(question.claim, known), Open):
         raise FormatError("its trace does not refute the claim")
-    if result.verdict is HOLDS and truth is False:
+    witness = known.evidence if isinstance(known, Proof) else None
+    if witness is not None and confirm.truth(witness.path, question.claim.path) is False:
         raise FormatError("its trace refutes the claim")
 
 
 # All parts together ---------------------------------------------------------------------------------------------------
 
 
-def combined(question: Question, engine: str, parts: Sequence[Result]) -> Result:
+def combined(parts: Sequence[Known]) -> Known:
     """A claim about every initial state, from those about parts of them: the weakest part has the last word."""
     statistics = summed(parts)
-    for verdict in (VIOLATED, UNKNOWN):
-        decisive = next((part for part in parts if part.verdict is verdict), None)
-        if decisive is not None:
-            return replace(decisive, statistics=statistics, proven_steps=_proven(verdict, parts))
-    margins = [part.margin for part in parts if not part.vacuous]
-    known = [margin for margin in margins if margin is not None]
-    real = [part for part in parts if not part.vacuous] or list(parts)
-    witness = next((part.trace for part in real if part.trace is not None), None)
-    return Result(
-        str(question.formula),
-        HOLDS,
-        engine,
-        question.name,
-        scope=parts[0].scope,
-        assurance=min((part.assurance for part in real if part.assurance is not None), default=None),
-        margin=min(known) if known and len(known) == len(margins) else None,
-        vacuous=all(part.vacuous for part in parts),
+    for part in parts:
+        if isinstance(part, Counterexample | FailingState):
+            return replace(part, statistics=statistics)
+    open_parts = [part for part in parts if isinstance(part, Open)]
+    if open_parts:
+        return replace(open_parts[0], statistics=statistics, proven_steps=_least([p.proven_steps for p in open_parts]))
+    proofs = [part for part in parts if isinstance(part, Proof)]
+    real = [part for part in proofs if not part.empty] or proofs
+    return replace(
+        real[0],
+        subject=Subject.STATES if all(part.subject is Subject.STATES for part in real) else Subject.PATHS,
+        direction=real[0].direction if len({part.direction for part in real}) == 1 else Direction.OVER,
+        assurance=min(part.assurance for part in real),
+        margin=_least([part.margin for part in real]),
+        empty=all(part.empty for part in proofs),
         notes=tuple(dict.fromkeys(note for part in real for note in part.notes)),
         statistics=statistics,
-        evidence=None if witness is None else Evidence.TRACE,
-        trace=witness,
+        evidence=next((part.evidence for part in real if part.evidence is not None), None),
     )
 
 
-def summed(parts: Sequence[Result]) -> dict[str, int | float | str]:
+def _least(values: Sequence[N | None]) -> N | None:
+    """The least of the values; None where one of them is not known."""
+    known = [value for value in values if value is not None]
+    return min(known) if known and len(known) == len(values) else None
+
+
+def summed(parts: Sequence[Known]) -> Statistics:
     """The numbers of all parts added up."""
     total: dict[str, int | float | str] = {}
     for part in parts:
@@ -149,12 +181,3 @@ def summed(parts: Sequence[Result]) -> dict[str, int | float | str]:
             else:
                 total[name] = value
     return total
-
-
-def _proven(verdict: Verdict, parts: Sequence[Result]) -> int | None:
-    """How far every part is proven; parts that hold are proven all the way."""
-    if verdict is VIOLATED:
-        return None
-    steps = [part.proven_steps for part in parts if part.verdict is not HOLDS]
-    known = [step for step in steps if step is not None]
-    return min(known) if len(known) == len(steps) else None

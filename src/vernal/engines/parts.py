@@ -11,10 +11,11 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
-from vernal.engines.base import Question, unknown
-from vernal.engines.outcomes import combined, result_data, result_of, summed
+from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof
+from vernal.engines.outcomes import combined, is_decided, known_of, summed, to_data
 from vernal.errors import Stopped
-from vernal.evidence.result import UNKNOWN, VIOLATED, Result
+from vernal.evidence.trace import Trace
+from vernal.logic.question import Question
 from vernal.model.expr import Expr
 from vernal.model.sorts import REAL
 from vernal.model.system import Init, OneOf, Span, Start, System
@@ -27,63 +28,66 @@ from vernal.run.worker import Job
 
 PARTS = 4  # at least so many, where there is something to cut; each may cost as much as the whole
 
-Answer = Callable[[Question, Budget], Result]
+Attempt = Callable[[Question, Budget], Known]
 
 
-def check_parts(question: Question, budget: Budget, engine: str, answer: Answer, cuts: int = PARTS) -> Result:
+def attempt_parts(question: Question, budget: Budget, engine: str, attempt: Attempt, cuts: int = PARTS) -> Known:
     """Each part by itself, until one is violated; parts that stay open leave the whole open."""
     systems = dict(divided(question.system, cuts))
-    results: list[Result] = []
+    found: list[Known] = []
     try:
-        with closing(each_part(question, systems, budget, engine, answer)) as answers:
-            for result in answers:
-                results.append(result)
-                budget.progress(f"{engine}: {len(results)} of {len(systems)} parts", len(results) / len(systems))
-                if result.verdict is VIOLATED:
+        with closing(each_part(question, systems, budget, engine, attempt)) as answers:
+            for known in answers:
+                found.append(known)
+                budget.progress(f"{engine}: {len(found)} of {len(systems)} parts", len(found) / len(systems))
+                if isinstance(known, Counterexample | FailingState):
                     break
-    except Stopped as stop:
-        return unknown(question, engine, stop.reason, statistics=summed(results))  # some part is not proven at all
-    return combined(question, engine, results)
+    except Stopped as stop:  # some part is not proven at all
+        return Open(engine=engine, reason=stop.reason, statistics=summed(found))
+    return combined(found)
 
 
 def each_part(
-    question: Question, systems: Mapping[str, System], budget: Budget, engine: str, answer: Answer
-) -> Generator[Result, None, None]:
-    """The answers for parts of the initial set, as they come; close it to leave the others undone."""
-    work = _Work(question, engine, answer)
+    question: Question, systems: Mapping[str, System], budget: Budget, engine: str, attempt: Attempt
+) -> Generator[Known, None, None]:
+    """What is known of parts of the initial set, as it comes; close it to leave the others undone."""
+    work = _Work(question, attempt)
     jobs = (work.job(key, system) for key, system in systems.items())
     with closing(carry_out(jobs, budget, is_decided)) as answers:
         for done in answers:
-            result = work.kept.pop(done.key, None) or result_of(done, question, engine)
-            yield _counted(result, done.recorded)
+            known = work.kept.pop(done.key, None)
+            yield _counted(known_of(done, question, engine) if known is None else known, done.recorded)
 
 
-def is_decided(outcome: Outcome) -> bool:
-    """Whether a part is settled for good; behind an unknown may stand a limit."""
-    return bool(outcome["verdict"] != UNKNOWN.value)
-
-
-def _counted(result: Result, recorded: bool) -> Result:
+def _counted(known: Known, recorded: bool) -> Known:
     more = {"parts": 1, **({"from_journal": 1} if recorded else {})}
-    return replace(result, statistics={**result.statistics, **more})
+    return replace(known, statistics={**known.statistics, **more})
 
 
 class _Work:
     """The parts of one question; what is found in this very process need not be brought back."""
 
-    def __init__(self, question: Question, engine: str, answer: Answer) -> None:
-        self.question, self.engine, self.answer = question, engine, answer
-        self.kept: dict[str, Result] = {}
+    def __init__(self, question: Question, attempt: Attempt) -> None:
+        self.question, self.attempt = question, attempt
+        self.kept: dict[str, Known] = {}
 
     def job(self, key: str, system: System) -> Job:
         def work(budget: Budget) -> Outcome:
-            result = self.answer(replace(self.question, system=system), budget)
-            if result.trace is not None:
-                result = replace(result, trace=replace(result.trace, system=self.question.system))
-            self.kept[key] = result
-            return result_data(result, self.question.system)
+            known = self.attempt(replace(self.question, system=system), budget)
+            self.kept[key] = _of_whole(known, self.question.system)
+            return to_data(known, self.question.system)
 
         return Job(key, work)
+
+
+def _of_whole(known: Known, system: System) -> Known:
+    """What is known of a part, with paths that are those of the whole system."""
+    match known:
+        case Counterexample(trace=trace) | FailingState(trace=trace):
+            return replace(known, trace=replace(trace, system=system))
+        case Proof(evidence=Trace() as trace):
+            return replace(known, evidence=replace(trace, system=system))
+    return known
 
 
 # Parts ----------------------------------------------------------------------------------------------------------------

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import inf
 
-from vernal.engines.base import Engine, Question, unknown
+from vernal.engines.answers import believed
+from vernal.engines.base import Engine
 from vernal.engines.bounds.engine import SMOOTH, Bounds, Effort, effort
 from vernal.engines.falsify.engine import Falsify
+from vernal.engines.knowledge import Known, Open
 from vernal.engines.paths.engine import Paths
 from vernal.errors import Stopped
-from vernal.evidence.result import UNKNOWN, Result
+from vernal.logic.question import Question
 from vernal.model.system import System
 from vernal.run.budget import Budget
 
@@ -25,8 +26,9 @@ class Portfolio:
 
     name = "auto"
 
-    def check(self, question: Question, budget: Budget) -> Result:
-        answers: list[Result] = []
+    def attempt(self, question: Question, budget: Budget) -> Known:
+        """What the first engine knows that decides the question; else what all of them leave open."""
+        left_open: list[Open] = []
         ended = False  # whether bounds came to an end without an answer
         for engine, share, most in stages(question.system):
             if budget.left <= 0:
@@ -34,12 +36,12 @@ class Portfolio:
             if ended and isinstance(engine, Bounds):
                 continue
             part = budget.part(share, most)
-            result = _within(engine, question, part)
-            if result.verdict is not UNKNOWN:
-                return result
+            known = believed(question.claim, _within(engine, question, part))
+            if not isinstance(known, Open):
+                return known
             ended |= isinstance(engine, Bounds) and engine.patience is None and part.left > 0
-            answers.append(result)
-        return _combine(answers, question, None if budget.left > 0 else f"timeout after {budget.timeout:g} s")
+            left_open.append(known)
+        return _combine(left_open, None if budget.left > 0 else f"timeout after {budget.timeout:g} s")
 
 
 def stages(system: System) -> list[tuple[Engine, float, float]]:
@@ -65,20 +67,20 @@ def stages(system: System) -> list[tuple[Engine, float, float]]:
     ]
 
 
-def _within(engine: Engine, question: Question, budget: Budget) -> Result:
-    """An engine's answer within its share of the time that is left."""
+def _within(engine: Engine, question: Question, budget: Budget) -> Known:
+    """What an engine knows after its share of the time that is left."""
     try:
-        return engine.check(question, budget)
+        return engine.attempt(question, budget)
     except Stopped as stop:
-        return unknown(question, engine.name, stop.reason)
+        return Open(engine=engine.name, reason=stop.reason)
 
 
-def _combine(answers: list[Result], question: Question, stopped: str | None) -> Result:
-    """What all engines together know: their reasons, and the most that one of them proved."""
-    reasons = dict.fromkeys(f"{answer.engine}: {answer.reason}" for answer in answers[-3 if len(answers) > 4 else -2 :])
+def _combine(left_open: list[Open], stopped: str | None) -> Open:
+    """What all engines together leave open: their reasons, and the most that one of them proved."""
+    last = left_open[-3 if len(left_open) > 4 else -2 :]
+    reasons = dict.fromkeys(f"{known.engine}: {known.reason}" for known in last)
     reason = "; ".join([*([stopped] if stopped else []), *reasons]) or "nothing was tried"
-    proven = max((a.proven_steps for a in answers if a.proven_steps is not None), default=None)
-    if not answers:
-        return Result(str(question.formula), UNKNOWN, "auto", question.name, reason=reason)
-    statistics = {key: value for answer in answers for key, value in answer.statistics.items()}
-    return replace(answers[-1], engine="auto", reason=reason, proven_steps=proven, statistics=statistics)
+    proven = max((known.proven_steps for known in left_open if known.proven_steps is not None), default=None)
+    statistics = {key: value for known in left_open for key, value in known.statistics.items()}
+    notes = tuple(dict.fromkeys(note for known in left_open for note in known.notes))
+    return Open(engine="auto", reason=reason, proven_steps=proven, statistics=statistics, notes=notes)

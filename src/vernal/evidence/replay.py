@@ -373,9 +373,10 @@ def _open_loop(loop: int, length: int, trace: Trace) -> Problem | None:
     return None
 
 
-def first_range_exit(trace: Trace, system: System | None = None) -> tuple[int, str] | None:
-    """The first step and variable at which a declared range is left for certain."""
+def range_exits(trace: Trace, system: System | None = None) -> dict[str, int]:
+    """The variables whose declared range is left for certain, with the first step at which it is."""
     owner: System = system or trace.system
+    found: dict[str, int] = {}
     for t, step in enumerate(trace.steps):
         for variable in owner.state:
             value = step.state[variable.name]
@@ -383,5 +384,5 @@ def first_range_exit(trace: Trace, system: System | None = None) -> tuple[int, s
             lower, upper = (value, value) if isinstance(value, Fraction) else (value.lower, value.upper)
             below = variable.lower is not None and upper < variable.lower
             if below or (variable.upper is not None and lower > variable.upper):
-                return t, variable.name
-    return None
+                found.setdefault(variable.name, t)
+    return found

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 
+from vernal.evidence.kinds import Evidence
+from vernal.evidence.reach import Reach
 from vernal.evidence.trace import Trace
 
 
@@ -36,14 +39,6 @@ class Assurance(IntEnum):
         return self.name.lower()
 
 
-class Evidence(Enum):
-    """The kind of evidence a result carries."""
-
-    TRACE = "trace"
-    TREE = "tree"
-    INVARIANT = "invariant"
-
-
 @dataclass(frozen=True)
 class Result:
     """The answer to one question."""
@@ -52,7 +47,7 @@ class Result:
     verdict: Verdict
     engine: str
     property: str | None = None  # its name in the task
-    scope: str | None = None  # "up to step 6", "for all time"
+    reach: Reach | None = None  # with holds: how far
     reason: str | None = None  # why unknown, and what to try
     proven_steps: int | None = None  # with unknown: the claim is proven up to here
     assurance: Assurance | None = None
@@ -62,5 +57,14 @@ class Result:
     seconds: float = 0.0
     statistics: Mapping[str, int | float | str] = field(default_factory=dict)
     evidence: Evidence | None = None
-    trace: Trace | None = None
     step: int | None = None  # with violated: the position at which the violation shows
+
+    @builtins.property  # the field of that name hides it here
+    def scope(self) -> str | None:
+        """How far a proof reaches, in words."""
+        return None if self.reach is None else str(self.reach)
+
+    @builtins.property
+    def trace(self) -> Trace | None:
+        """The path that the evidence shows, if it shows one."""
+        return None if self.evidence is None else self.evidence.path

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +66,13 @@ class Trace:
 
     def __len__(self) -> int:
         return len(self.steps)
+
+    @property
+    def kind(self) -> Literal["trace", "lasso"]:
+        """Which kind of evidence this is."""
+        return "trace" if self.loop is None else "lasso"
+
+    @property
+    def path(self) -> Trace:
+        """The path the evidence shows: this one."""
+        return self

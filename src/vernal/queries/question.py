@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from vernal.engines.base import Question
 from vernal.errors import InputError
 from vernal.formats.vnnlib.query import Comparison, Constraint, Linear, Query, comparisons
 from vernal.logic.formula import And, Atom, Formula, Not, Or
+from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model.expr import Expr, Role, Var
 from vernal.model.network import Network

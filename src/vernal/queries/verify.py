@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from vernal.engines.base import Question
 from vernal.engines.check import ask
 from vernal.errors import Stopped
 from vernal.evidence import confirm
@@ -27,6 +26,7 @@ from vernal.formats.vnnlib.query import Query
 from vernal.interpret import exact
 from vernal.interpret.exact import Given
 from vernal.interpret.program import nearest
+from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model.expr import Expr
 from vernal.queries.model import Model

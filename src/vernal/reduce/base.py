@@ -18,18 +18,12 @@ class Direction(Enum):
     EXACT = "exact"  # the same
     OVER = "over"  # at least as many
     UNDER = "under"  # at most as many
-    NEITHER = "neither"  # nothing may be claimed
-
-    def then(self, other: Direction) -> Direction:
-        """The direction of one reduction after another."""
-        if self is Direction.EXACT or self is other:
-            return other
-        return self if other is Direction.EXACT else Direction.NEITHER
+    TWO_SIDED = "two-sided"  # states are sorted into true, false and open; what is sorted is so whatever the quantifier
 
     def may_prove(self, quantifier: Quantifier) -> bool:
         """Whether a claim of all (or some) paths carries over from the reduced problem to the original."""
         wanted = Direction.OVER if quantifier is Quantifier.ALL else Direction.UNDER
-        return self in (Direction.EXACT, wanted)
+        return self in (Direction.EXACT, Direction.TWO_SIDED, wanted)
 
     def may_refute(self, quantifier: Quantifier) -> bool:
         """Whether the failure of a claim carries over: the negation is a claim of the other quantifier."""

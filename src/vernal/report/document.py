@@ -71,7 +71,7 @@ def result_object(task: Task, result: Result) -> dict[str, Any]:
         "engine": result.engine,
         "seconds": round(result.seconds, 6),
         "statistics": _statistics(result.statistics),
-        "evidence": None if result.evidence is None else result.evidence.value,
+        "evidence": None if result.evidence is None else result.evidence.kind,
         "trace": None if result.trace is None else to_json(result.trace, task.system),
     }
 

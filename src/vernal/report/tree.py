@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vernal.engines.base import Question
 from vernal.engines.paths.decide import Layout
 from vernal.engines.paths.explore import Branch, Explorer, NotExplorable
 from vernal.engines.paths.record import Edge, Fate, Node, Tree
 from vernal.engines.paths.samples import likely
 from vernal.errors import InputError
+from vernal.logic.claim import Claim
 from vernal.logic.formula import Formula, Not
-from vernal.logic.normal import classify, horizon
+from vernal.logic.normal import horizon
 from vernal.logic.printing import text
-from vernal.logic.progress import on_paths
+from vernal.logic.question import Question
 from vernal.model.expr import Argmax, Choose, Const, Expr
 from vernal.model.fold import specialise
 from vernal.model.graph import order
@@ -62,10 +62,8 @@ class Survey(Explorer):
 
 def explored(system: System, formula: Formula, depth: int, most: int = MOST_SETS) -> tuple[Tree, Formula]:
     """The tree down to a depth, and the formula it was explored for: a claim of some path is asked by its negation."""
-    classify(formula)
-    asked, path = formula, on_paths(formula)
-    if path is None:
-        asked, path = Not(formula), on_paths(Not(formula))
+    claim = Claim(formula)
+    asked, path = (formula, claim.linear) if claim.linear is not None else (Not(formula), claim.opposite)
     if path is None:
         raise InputError(f"there is no one tree for {text(formula)}: it is decided state by state, not path by path")
     reach = horizon(path)

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from tests.systems import accumulator, chooser, countdown, counter, make, vcas, wanderer
-from vernal.engines.base import Question
-from vernal.engines.falsify.engine import Falsify, refutable
+from vernal.engines.check import asked_of
+from vernal.engines.falsify.engine import Falsify
 from vernal.engines.falsify.search import Population, _occurrence, children, first_plan
 from vernal.errors import Stopped
 from vernal.evidence import confirm
 from vernal.evidence.replay import verify
-from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Evidence, Result
-from vernal.evidence.trace import Enclosure
+from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result
+from vernal.evidence.trace import Enclosure, Trace
 from vernal.evidence.trace_file import from_json, to_json
 from vernal.formats.networks import read_network
 from vernal.logic.formula import (
@@ -36,6 +36,8 @@ from vernal.logic.formula import (
     Weak,
 )
 from vernal.logic.normal import horizon
+from vernal.logic.prefix import refutable
+from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model.expr import Expr, Function
 from vernal.model.sorts import INT
@@ -54,11 +56,11 @@ def upto(last: int, first: int = 0) -> Bound:
 def ask(system: System, formula: Formula | Expr, seed: int = 0) -> Result:
     """The engine's answer; any trace has to come back from JSON and replay."""
     asked = formula if isinstance(formula, Formula) else Atom(formula)
-    result = Falsify().check(Question(system, asked, "safe"), Budget(seed=seed))
+    result = asked_of(Falsify(), Question(system, asked, "safe"), Budget(seed=seed))
     assert result.property == "safe"
     assert result.engine == "falsify"
     if result.trace is not None:
-        assert result.evidence is Evidence.TRACE
+        assert isinstance(result.evidence, Trace)
         assert verify(system, from_json(to_json(result.trace, system), system)).accepted
     if result.verdict is VIOLATED:
         assert result.trace is not None
@@ -202,7 +204,7 @@ def test_the_same_seed_gives_the_same_answer() -> None:
 
 def test_a_limit_stops_the_search() -> None:
     with pytest.raises(Stopped):
-        Falsify().check(Question(wanderer(), Always(Atom(X < 99), upto(40))), Budget(timeout=0.0))
+        asked_of(Falsify(), Question(wanderer(), Always(Atom(X < 99), upto(40))), Budget(timeout=0.0))
 
 
 # Formulas without bounds ----------------------------------------------------------------------------------------------

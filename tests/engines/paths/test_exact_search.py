@@ -14,8 +14,8 @@ from tests.brute import Brute
 from tests.cases import CASES, Case
 from tests.loops import closed_loop, disturbed_loop, formula, number
 from tests.systems import accumulator, chooser, countdown, make
-from vernal.engines.base import Question
-from vernal.engines.check import find_engine, parse_formula
+from vernal.engines.answers import answer as result_of
+from vernal.engines.check import asked_of, find_engine, parse_formula
 from vernal.engines.paths.exact_search import MAX_PIECES, decide
 from vernal.errors import Stopped
 from vernal.evidence import confirm
@@ -24,6 +24,7 @@ from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result, 
 from vernal.logic.formula import Formula
 from vernal.logic.normal import horizon
 from vernal.logic.progress import on_paths
+from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model import build as b
 from vernal.model import expr as e
@@ -39,7 +40,8 @@ X, Y, N = b.var("x"), b.var("y"), b.var("n", INT)
 
 
 def answer(system: System, asked: Formula, limit: int = MAX_PIECES) -> Result:
-    result = decide(Question(system, asked), Budget(timeout=60), limit=limit)
+    question, budget = Question(system, asked), Budget(timeout=60)
+    result = result_of(question, decide(question, budget, limit=limit), budget)
     if result.verdict is VIOLATED:
         assert result.trace is not None
         assert verify(system, result.trace).accepted
@@ -180,7 +182,7 @@ def test_disturbances_agree_with_samples_and_other_engines() -> None:
             assert "piecewise linear" in (result.reason or "")
             continue
         decided += 1
-        bounds = find_engine("bounds").check(Question(system, asked), Budget(timeout=60)).verdict
+        bounds = asked_of(find_engine("bounds"), Question(system, asked), Budget(timeout=60)).verdict
         assert bounds in (UNKNOWN, result.verdict), f"seed {seed}: {asked}"
         reach = horizon(asked)
         assert reach is not None

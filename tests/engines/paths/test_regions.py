@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests import systems
-from vernal.engines.base import Question
+from vernal.engines.check import asked_of
 from vernal.engines.paths.batches import Floats
 from vernal.engines.paths.decide import Mask
 from vernal.engines.paths.engine import Paths
@@ -27,6 +27,7 @@ from vernal.engines.paths.regions import (
 from vernal.engines.paths.tubes import Tubes
 from vernal.evidence.result import HOLDS
 from vernal.logic.formula import Always, Atom, Bound, Formula
+from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.system import System
@@ -149,7 +150,7 @@ def test_a_claim_is_proven_as_soon_as_there_is_a_margin(more: Fraction) -> None:
 
 def test_the_engine_proves_where_there_are_many_draws() -> None:
     claim = always(build.compare("<", X, build.const(Fraction(13, 5))), 5)
-    result = Paths().check(Question(drift(), claim), Budget(timeout=60))
+    result = asked_of(Paths(), Question(drift(), claim), Budget(timeout=60))
     assert result.verdict is HOLDS
     assert result.margin == pytest.approx(0.1)
     assert "rounds" in result.statistics

@@ -7,13 +7,14 @@ from fractions import Fraction
 import numpy as np
 
 from tests import systems
-from vernal.engines.base import Question
+from vernal.engines.check import asked_of
 from vernal.engines.paths.batches import Pieces
 from vernal.engines.paths.decide import Layout
 from vernal.engines.paths.engine import Paths
 from vernal.engines.paths.samples import likely
 from vernal.evidence.result import HOLDS, VIOLATED
 from vernal.logic.formula import Atom, Not
+from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model.agent import make_agent
 from vernal.model.expr import Expr, Matrix
@@ -63,7 +64,7 @@ def test_what_an_agent_can_say_somewhere() -> None:
     """Scores x, 0.4, y - 0.5 and something that is never largest."""
     system = chooser((1, 0, 0), (0, 0, 0.4), (0, 1, -0.5), (0.5, 0, -0.1))
     for index, possible in enumerate((True, True, True, False)):
-        result = Paths().check(Question(system, Not(Atom(says(system, index)))), Budget())
+        result = asked_of(Paths(), Question(system, Not(Atom(says(system, index)))), Budget())
         assert result.verdict is (VIOLATED if possible else HOLDS), index
 
 
@@ -73,4 +74,4 @@ def test_other_starts_share_the_step() -> None:
     there = system.starting(corner)
     assert there.step is system.step
     assert there.init is corner
-    assert Paths().check(Question(there, Not(Atom(says(there, 1)))), Budget()).verdict is HOLDS
+    assert asked_of(Paths(), Question(there, Not(Atom(says(there, 1)))), Budget()).verdict is HOLDS

@@ -7,12 +7,14 @@ from fractions import Fraction
 import pytest
 
 from tests import systems
-from vernal.engines.base import Question
+from vernal.engines.check import asked_of
+from vernal.engines.knowledge import Known
 from vernal.engines.paths.engine import Paths
 from vernal.engines.paths.together import check_together
 from vernal.errors import Stopped
-from vernal.evidence.result import HOLDS, VIOLATED, Result
+from vernal.evidence.result import HOLDS, VIOLATED
 from vernal.logic.formula import Always, Atom, Bound, Formula
+from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model.system import Init, OneOf, Span, System
 from vernal.run.budget import Budget
@@ -37,7 +39,7 @@ def starts(*sets: tuple[int, int] | set[int]) -> list[Init]:
 def test_each_set_has_the_answer_it_has_alone() -> None:
     sets = starts((0, 1), (5, 6), (6, 7), {1, 6}, {-3}, (6, 6), (-2, 5))
     found = check_together(walker(), sets, below(10, 3), Paths(), Budget())
-    alone = [Paths().check(Question(walker().starting(init), below(10, 3)), Budget()) for init in sets]
+    alone = [asked_of(Paths(), Question(walker().starting(init), below(10, 3)), Budget()) for init in sets]
     assert [result.verdict for result in found] == [result.verdict for result in alone]
     assert {result.verdict for result in found} == {HOLDS, VIOLATED}
 
@@ -83,9 +85,9 @@ def test_a_box_that_is_given_up_is_not_proven(monkeypatch: pytest.MonkeyPatch) -
     asked: list[Question] = []
 
     class Asked(Paths):
-        def check(self, question: Question, budget: Budget) -> Result:
+        def attempt(self, question: Question, budget: Budget) -> Known:
             asked.append(question)
-            return super().check(question, budget)
+            return super().attempt(question, budget)
 
     check_together(walker(), starts((0, 1), (5, 6)), below(10, 3), Asked(), Budget())
     assert len(asked) == 2

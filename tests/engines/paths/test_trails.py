@@ -7,11 +7,12 @@ from fractions import Fraction
 import pytest
 
 from tests import systems
-from vernal.engines.base import Question
+from vernal.engines.check import asked_of
 from vernal.engines.paths import trails
 from vernal.engines.paths.engine import Paths
 from vernal.evidence.result import HOLDS, VIOLATED
 from vernal.logic.formula import Always, Atom, Bound, Formula
+from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model.system import OneOf, System
 from vernal.run.budget import Budget
@@ -39,16 +40,16 @@ def test_starts_that_are_almost_equal_are_told_apart(
 ) -> None:
     monkeypatch.setattr(trails, "MAX_ANCESTORS", ancestors)
     for formula in (always("<=", 0, steps), always("==", 0, steps), always(">=", TINY, steps)):
-        result = Paths().check(Question(still(*starts), formula), Budget())
+        result = asked_of(Paths(), Question(still(*starts), formula), Budget())
         assert result.verdict is VIOLATED, formula
     for formula in (always("<=", TINY, steps), always(">=", 0, steps)):
-        assert Paths().check(Question(still(*starts), formula), Budget()).verdict is HOLDS
+        assert asked_of(Paths(), Question(still(*starts), formula), Budget()).verdict is HOLDS
 
 
 def test_one_start_among_many_ways() -> None:
     """More ways lead to the merged piece from the first start than are ever replayed."""
     system = still(0, TINY - 1, moves=(0, 0, 0, 1))
-    result = Paths().check(Question(system, always("!=", TINY, 6)), Budget())
+    result = asked_of(Paths(), Question(system, always("!=", TINY, 6)), Budget())
     assert result.verdict is VIOLATED
 
 
@@ -56,4 +57,4 @@ def test_one_start_among_many_that_are_merged() -> None:
     """More starts become one piece than are ever replayed, and only the last of them fails."""
     starts = [Fraction(0), *(-TINY * k / 100 for k in range(1, 50)), TINY / 100]
     for steps in (0, 1):
-        assert Paths().check(Question(still(*starts), always("<=", 0, steps)), Budget()).verdict is VIOLATED
+        assert asked_of(Paths(), Question(still(*starts), always("<=", 0, steps)), Budget()).verdict is VIOLATED

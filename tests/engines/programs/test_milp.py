@@ -16,14 +16,14 @@ from tests.judge import instance
 from tests.loops import closed_loop, disturbed_loop, formula
 from tests.test_vcas import RATES, SAFE
 from tests.test_vcas import cell as vcas_cell
-from vernal.engines.base import Question
-from vernal.engines.check import ask, find_engine, parse_formula
+from vernal.engines.check import ask, asked_of, find_engine, parse_formula
 from vernal.engines.programs.conditions import Space, all_starts, cases, refuting_condition, split_starts
 from vernal.engines.programs.milp import Milp
 from vernal.errors import InputError, NameUnknown
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result
 from vernal.formats.task.blueprint import load
 from vernal.logic.progress import on_paths
+from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.run.budget import Budget
 from vernal.solvers import registry
@@ -54,7 +54,7 @@ CLAIM = "X[3] (mode == RIGHT -> x <= 0.73)"  # 0.72 is the supremum: from x = 0.
 def asked(model: str, text: str, encoding: str = "monolithic", solver: str | MilpSolver = "highs") -> Result:
     task = read(model)
     question = Question(task.system, parse_formula(task, text))
-    result = Milp(encoding, solver).check(question, Budget(timeout=30))
+    result = asked_of(Milp(encoding, solver), question, Budget(timeout=30))
     check_evidence(task.system, question.formula, result)
     return result
 
@@ -70,7 +70,7 @@ def test_encodings_and_solvers_agree_with_brute_force(encoding: str, solver: str
         rng = random.Random(seed)
         system = closed_loop(rng)
         claim = formula(rng, system)
-        result = Milp(encoding, solver).check(Question(system, claim), Budget(timeout=30))
+        result = asked_of(Milp(encoding, solver), Question(system, claim), Budget(timeout=30))
         check_evidence(system, claim, result)
         if result.verdict is not UNKNOWN:
             decided += 1
@@ -85,7 +85,7 @@ def test_milp_agrees_with_the_other_engines_on_intervals() -> None:
         rng = random.Random(seed)
         system = disturbed_loop(rng)
         claim = formula(rng, system)
-        results = [engine.check(Question(system, claim), Budget(timeout=30)) for engine in engines]
+        results = [asked_of(engine, Question(system, claim), Budget(timeout=30)) for engine in engines]
         assert len({result.verdict for result in results} - {UNKNOWN}) < 2, f"seed {seed}: {claim}"
         for result in results[:2]:
             check_evidence(system, claim, result)
@@ -254,7 +254,7 @@ def test_infeasible_once_is_not_enough() -> None:
 def test_a_program_that_a_solver_called_infeasible(solver: str) -> None:
     """Thin enclosures of a tanh: SCIP 10 does not see the point that violates this claim by 1e-4."""
     question = instance(892, "recurrent")
-    result = Milp(solver=solver).check(Question(question.system, question.formula), Budget(timeout=30))
+    result = asked_of(Milp(solver=solver), Question(question.system, question.formula), Budget(timeout=30))
     assert result.verdict is not HOLDS
 
 
@@ -269,7 +269,7 @@ def test_a_spent_budget_is_said_with_what_was_done() -> None:
     question = Question(task.system, parse_formula(task, CLAIM))
     ticks = iter([0.0] * 3)
     budget = Budget(timeout=1.0, started=0.0, clock=lambda: next(ticks, 100.0))
-    result = Milp().check(question, budget)
+    result = asked_of(Milp(), question, budget)
     assert result.verdict is UNKNOWN
     assert result.reason == "timeout after 1 s"
 
@@ -282,7 +282,7 @@ def test_memory_is_looked_at_while_a_solver_works(encoding: str, workers: int, m
     task = read(STEERED)
     question = Question(task.system, parse_formula(task, CLAIM))
     budget = Budget(timeout=60, memory=1.5, workers=workers)
-    result = Milp(encoding, solver).check(question, budget)
+    result = asked_of(Milp(encoding, solver), question, budget)
     assert (result.verdict, result.reason) == (UNKNOWN, "memory beyond 1.5 GiB")
 
 

@@ -14,11 +14,11 @@ import pytest
 from tests.cases import CASES, LATE, NEVER, SINE, Case, read
 from tests.engines.test_truth import check_evidence
 from tests.recurrent import recurrent_formula, recurrent_loop
-from vernal.engines.base import Question
-from vernal.engines.check import ask, find_engine, parse_formula
+from vernal.engines.check import ask, asked_of, find_engine, parse_formula
 from vernal.engines.programs.smt import Smt
 from vernal.errors import MissingExtra, NameUnknown
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result
+from vernal.logic.question import Question
 from vernal.run.budget import Budget
 from vernal.solvers import registry
 from vernal.solvers.base import Satisfiable, SmtOutcome
@@ -62,7 +62,7 @@ y = "4 * y^3 - 3 * y + x * y / 1000"
 def asked(model: str, text: str, timeout: float = 30, solver: str | None = None) -> Result:
     task = read(model)
     formula = parse_formula(task, text)
-    result = Smt(solver).check(Question(task.system, formula), Budget(timeout=timeout))
+    result = asked_of(Smt(solver), Question(task.system, formula), Budget(timeout=timeout))
     check_evidence(task.system, formula, result)
     return result
 
@@ -117,7 +117,7 @@ def test_it_agrees_with_the_other_engines_from_intervals() -> None:
         system = recurrent_loop(rng, spans=True, smooth=False)
         question = Question(system, recurrent_formula(rng, system))
         found = {
-            engine: find_engine(engine).check(question, Budget(timeout=10)) for engine in ("smt", "paths", "bounds")
+            engine: asked_of(find_engine(engine), question, Budget(timeout=10)) for engine in ("smt", "paths", "bounds")
         }
         decided = {result.verdict for result in found.values()} - {UNKNOWN}
         assert len(decided) < 2, f"seed {seed}: {question.formula}"
@@ -165,7 +165,7 @@ class Says:
 def test_a_doubt_is_passed_on() -> None:
     task = read(NEVER)
     question = Question(task.system, parse_formula(task, "X (z > 0)"))
-    result = Smt(Says(SmtOutcome(Satisfiable.UNKNOWN, said="too hard"))).check(question, Budget())
+    result = asked_of(Smt(Says(SmtOutcome(Satisfiable.UNKNOWN, said="too hard"))), question, Budget())
     assert result.verdict is UNKNOWN
     assert "says ended with: too hard" in (result.reason or "")
 

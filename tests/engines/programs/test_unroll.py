@@ -14,13 +14,14 @@ from tests.brute import Brute
 from tests.cases import CASES, NEVER, Case, read
 from tests.engines.test_truth import check_evidence
 from tests.recurrent import recurrent_formula, recurrent_loop
-from vernal.engines.base import Engine, Question
-from vernal.engines.check import ask, find_engine, parse_formula
+from vernal.engines.base import Engine
+from vernal.engines.check import ask, asked_of, find_engine, parse_formula
 from vernal.engines.programs.milp import Milp
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Verdict
 from vernal.formats.recurrent import rnn
 from vernal.interpret import exact
 from vernal.logic.formula import Formula
+from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model import build
 from vernal.model.agent import make_agent
@@ -57,7 +58,7 @@ def sizes(unroll: str, steps: int) -> list[int]:
     system = observer()
     engine = Milp(solver=Fake([Outcome(Status.INFEASIBLE)]), unroll=unroll, tighten="no")
     formula = parse_formula(Task(system), f"X[{steps}] (x <= 0)")
-    found = engine.check(Question(system, formula), Budget(timeout=60)).statistics
+    found = asked_of(engine, Question(system, formula), Budget(timeout=60)).statistics
     return [int(found[name]) for name in ("variables", "rows", "binaries")]
 
 
@@ -90,7 +91,7 @@ def agreed(system: System, asked: Formula, engines: Sequence[Engine]) -> Verdict
     """The verdict of all engines that have one; their evidence replays."""
     verdicts = set()
     for engine in engines:
-        result = engine.check(Question(system, asked), Budget(timeout=20))
+        result = asked_of(engine, Question(system, asked), Budget(timeout=20))
         check_evidence(system, asked, result)
         verdicts.add(result.verdict)
     assert len(verdicts - {UNKNOWN}) < 2, asked
@@ -160,9 +161,9 @@ def test_unrollings_know_the_same_bounds() -> None:
     system = observer()
     asked = Question(system, parse_formula(Task(system), "X[3] (x <= 1.5)"))
     for unroll in UNROLL:
-        result = Milp(unroll=unroll).check(asked, Budget(timeout=60))
+        result = asked_of(Milp(unroll=unroll), asked, Budget(timeout=60))
         assert (result.verdict, result.statistics["programs"]) == (HOLDS, 0)
-    assert Milp(tighten="no").check(asked, Budget(timeout=60)).statistics["programs"] == 1
+    assert asked_of(Milp(tighten="no"), asked, Budget(timeout=60)).statistics["programs"] == 1
 
 
 def test_draws_and_ties_of_a_step_are_the_same_for_all_later_networks() -> None:
@@ -200,8 +201,8 @@ def test_several_networks_with_memory_are_refused() -> None:
     starts = Init({"x": OneOf((Fraction(0),)), "mode": OneOf((Fraction(0), Fraction(1)))})
     system = System("modes", (Variable("x", REAL), mode), starts, {"x": agent.var}, (agent,))
     asked = Question(system, parse_formula(Task(system), "X (x == 0)"))
-    assert Milp().check(asked, Budget(timeout=20)).verdict is HOLDS
-    refused = Milp(unroll="ios").check(asked, Budget(timeout=20))
+    assert asked_of(Milp(), asked, Budget(timeout=20)).verdict is HOLDS
+    refused = asked_of(Milp(unroll="ios"), asked, Budget(timeout=20))
     assert refused.verdict is UNKNOWN
     assert "selects among networks" in (refused.reason or "")
 

@@ -14,19 +14,31 @@ from fractions import Fraction
 
 import numpy as np
 
-from vernal.engines.base import Question, answered, unknown
+from vernal.engines.base import UNBOUNDED, answered
 from vernal.engines.bounds.levels import Levels
+from vernal.engines.candidates import failing_path, failing_state
 from vernal.engines.halving import Halving, bent_node
-from vernal.engines.refute import refuting_trace
+from vernal.engines.knowledge import (
+    NO_STATISTICS,
+    Counterexample,
+    FailingState,
+    Known,
+    Open,
+    Proof,
+    Statistics,
+    Subject,
+)
 from vernal.errors import Stopped
-from vernal.evidence.result import HOLDS, VIOLATED, Assurance, Evidence, Result
+from vernal.evidence.result import Assurance
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.plain import Plain
 from vernal.logic.formula import Always, Bound, Formula
-from vernal.logic.normal import classify, horizon, steps
+from vernal.logic.normal import horizon, steps
+from vernal.logic.question import Question
 from vernal.model.expr import Argmax, Floor, If, Sign, Switch
 from vernal.model.graph import order
 from vernal.model.system import System
+from vernal.reduce.base import Direction
 from vernal.reduce.initial import Box, initial_boxes
 from vernal.run.budget import Budget
 
@@ -73,12 +85,6 @@ class Tally:
     rows: list[int] = field(default_factory=list)  # of the levels that leave them open
     margin: float = np.inf
     exact: bool = True
-    left_ranges: dict[str, int] = field(default_factory=dict)
-
-    def note(self, levels: Levels) -> None:
-        self.exact &= levels.exact
-        for name, step in levels.range_exits().items():
-            self.left_ranges[name] = min(step, self.left_ranges.get(name, step))
 
 
 class Bounds:
@@ -89,19 +95,21 @@ class Bounds:
     def __init__(
         self, tighten: str = "yes", patience: int | None = None, most: int | None = None, share: float = 0.0
     ) -> None:
-        """Linear bounds, or intervals. Where others wait: in how many rounds cutting may settle nothing, or less than
-        a share of the boxes, and how many boxes are looked at together.
+        """Linear bounds, or intervals.
+
+        `patience`: rounds in which cutting settles less than the `share` of the boxes (at least one) before giving up;
+        `most`: boxes looked at together. Without them the effort that fits the system is made.
         """
         self.method = Linear if answered("tightening", tighten) else Plain
         self.patience, self.most, self.share = patience, most, share
 
-    def check(self, question: Question, budget: Budget) -> Result:
-        classify(question.formula)
-        reach = horizon(question.formula)
+    def attempt(self, question: Question, budget: Budget) -> Known:
+        """A proof or a refutation where every box is settled; else what bounds leave open."""
+        reach = question.claim.horizon
         if reach is None:
             return self._unbounded(question, budget)
         if reach > FURTHEST:
-            return unknown(question, self.name, f"a horizon of {reach:,} steps is too long; at most {FURTHEST:,} are")
+            return self._open(f"a horizon of {reach:,} steps is too long; at most {FURTHEST:,} are")
         tally = Tally(open=list(initial_boxes(question.system).boxes))
         reason = "the bounds are too loose to decide"
         first: Levels | None = None
@@ -118,7 +126,7 @@ class Bounds:
                 if refuted is not None:
                     return refuted
                 if not tally.open:
-                    return self._holds(question, tally, reach)
+                    return self._proof(tally)
                 settled = len(levels.boxes) - len(tally.open)
                 idle = idle + 1 if settled < max(1, self.share * len(levels.boxes)) else 0
                 vain = idle == patience or limits.is_vain(cuts, cut.first, len(tally.open))
@@ -131,16 +139,16 @@ class Bounds:
                 tally.open = halves
         except Stopped as stop:
             reason = stop.reason
-        proven = None if first is None else proven_steps(question.formula, first)
-        return unknown(
-            question,
-            self.name,
+        return self._open(
             f"{reason}; try a smaller initial set, a shorter bound or another engine",
-            proven_steps=proven,
-            statistics={"boxes proven": tally.proven, "boxes open": len(tally.open)},
+            None if first is None else proven_steps(question.formula, first),
+            {"boxes proven": tally.proven, "boxes open": len(tally.open)},
         )
 
-    def _round(self, question: Question, levels: Levels, tally: Tally) -> Result | None:
+    def _open(self, reason: str, proven: int | None = None, statistics: Statistics = NO_STATISTICS) -> Open:
+        return Open(engine=self.name, reason=reason, proven_steps=proven, statistics=statistics)
+
+    def _round(self, question: Question, levels: Levels, tally: Tally) -> Known | None:
         """Sort the boxes into proven, empty and open; a refuted one with its evidence ends the search."""
         still_open: list[int] = []
         for index, box in enumerate(levels.boxes):
@@ -155,46 +163,38 @@ class Bounds:
             else:
                 still_open.append(index)
         levels.raise_if_stopped()
-        tally.note(levels)
+        tally.exact &= levels.exact
         tally.open, tally.rows = [levels.boxes[index] for index in still_open], still_open
         return None
 
-    def _refuted(self, question: Question, box: Box) -> Result | None:
-        """A box in which every state fails, as a verdict; None where no concrete state of it could be shown."""
-        found = refuting_trace(question, box)
-        if found is None:
+    def _refuted(self, question: Question, box: Box) -> Known | None:
+        """A box in which every state fails; None where no concrete state of it could be shown."""
+        if not question.claim.mentions_some:
+            trace = failing_path(question, box)
+            return None if trace is None else Counterexample(engine=self.name, trace=trace)
+        trace = failing_state(question, box)
+        if trace is None:
             return None
-        return Result(
-            str(question.formula),
-            VIOLATED,
-            self.name,
-            question.name,
-            assurance=found.assurance,
-            margin=found.margin,
-            evidence=Evidence.TRACE,
-            trace=found.trace,
-            step=found.step,
-            notes=found.notes,
+        return FailingState(
+            engine=self.name,
+            trace=trace,
+            direction=Direction.TWO_SIDED,
+            assurance=Assurance.RIGOROUS,
+            excluded_by="bounds on all of them exclude it",
         )
 
-    def _holds(self, question: Question, tally: Tally, reach: int) -> Result:
-        vacuous = tally.proven == 0
-        notes = ["vacuous: there is no initial state"] if vacuous else []
-        notes += [f"{name} may leave its range from step {step} on" for name, step in tally.left_ranges.items()]
-        return Result(
-            str(question.formula),
-            HOLDS,
-            self.name,
-            question.name,
-            scope=f"up to step {reach}",
+    def _proof(self, tally: Tally) -> Proof:
+        return Proof(
+            engine=self.name,
+            direction=Direction.TWO_SIDED,
+            subject=Subject.STATES,
             assurance=Assurance.EXACT if tally.exact else Assurance.RIGOROUS,
-            margin=max(tally.margin, 0.0) if np.isfinite(tally.margin) else None,  # it holds, so it is not less than 0
-            vacuous=vacuous,
-            notes=tuple(notes),
+            margin=tally.margin,
+            empty=tally.proven == 0,
             statistics={"boxes": tally.proven + tally.empty},
         )
 
-    def _unbounded(self, question: Question, budget: Budget) -> Result:
+    def _unbounded(self, question: Question, budget: Budget) -> Open:
         """An unbounded formula is not for this engine, but what holds for the first steps is worth saying."""
         proven = None
         if isinstance(question.formula, Always) and horizon(question.formula.arg) is not None:
@@ -204,8 +204,7 @@ class Bounds:
             assert reach is not None
             levels = Levels(question.system, list(initial_boxes(question.system).boxes), budget, reach, self.method)
             proven = proven_steps(cut, levels)
-        reason = "the formula has no bound and this engine decides bounded formulas only; bound it, as in G[0,20] p"
-        return unknown(question, self.name, reason, proven_steps=proven)
+        return self._open(UNBOUNDED, proven)
 
 
 def proven_steps(formula: Formula, levels: Levels) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -24,7 +24,7 @@ from vernal.logic.semantics import evaluate_levels, margins
 from vernal.model import build
 from vernal.model.expr import Compare, Const, Expr
 from vernal.model.sorts import Kind
-from vernal.model.system import System
+from vernal.model.system import System, Variable
 from vernal.reduce.initial import Box
 from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
@@ -180,10 +180,10 @@ class Levels:
         names = {place: column for column, place in enumerate(self._linear.inputs.names)}
         return [{place: float(row[column]) for place, column in names.items()} for row in shares]
 
-    def range_exits(self) -> Mapping[str, int]:
-        """For each variable whose declared range may be left within the horizon: the first step at which it may."""
+    def range_exits(self, variables: Sequence[Variable]) -> dict[str, int]:
+        """The variables whose declared range may be left within the horizon, with the first step at which it may."""
         exits: dict[str, int] = {}
-        for variable in self.system.state:
+        for variable in variables:
             for atom in range_atoms(variable):
                 step = self._first_doubt(atom)
                 if step is not None:

@@ -9,30 +9,29 @@ the state it starts from.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from fractions import Fraction
+from dataclasses import dataclass
 
 import numpy as np
 
 from vernal.engines import single_path
-from vernal.engines.base import Question, unknown
+from vernal.engines.candidates import witnessed
 from vernal.engines.falsify.lift import violation
 from vernal.engines.falsify.search import Population, Target, children, first_plan, freedom
+from vernal.engines.knowledge import NO_STATISTICS, Counterexample, Known, Open, Statistics
 from vernal.evidence import confirm
 from vernal.evidence.confirm import close_atom
-from vernal.evidence.replay import first_range_exit
-from vernal.evidence.result import HOLDS, VIOLATED, Evidence, Result, Verdict
 from vernal.evidence.trace import Trace
-from vernal.logic.formula import Always, Bound, Eventually, Formula, Not, Quantifier, Release, Temporal, Until, Weak
-from vernal.logic.normal import TRUTH, atoms, fold, horizon, nnf, quantifiers, rebuild, steps, strip_quantifiers
-from vernal.model.build import TRUE
-from vernal.model.expr import Const, Expr, Role, Var
+from vernal.logic.formula import Formula, Not, Quantifier
+from vernal.logic.normal import atoms, horizon
+from vernal.logic.prefix import WINDOW, refutable, says_something
+from vernal.logic.question import Question
+from vernal.model.expr import Expr, Role, Var
 from vernal.model.graph import order
+from vernal.reduce.base import Direction
 from vernal.run.budget import Budget
 from vernal.simulate.runs import Plan, Runs, Simulator
 from vernal.simulate.starts import Array, NoInitialState
 
-WINDOW = 50  # how many steps are searched where a formula has no bound
 CELLS = 400_000  # run-steps of one batch
 GENERATIONS = 25
 PATIENCE = 8  # generations without progress
@@ -40,8 +39,6 @@ TOLERANCE = 1e-9  # relative; a margin this close to zero is decided by exact re
 TRIES = 4  # exact replays per batch, of clear violations and of those at zero each
 LONGEST = 50_000  # steps
 UNDEFINED = "a quotient by 0, or log, sqrt or tan outside its domain; begin elsewhere, or say what is meant there"
-
-Statistics = dict[str, int | float]
 
 
 class Falsify:
@@ -53,156 +50,79 @@ class Falsify:
         """How often to breed from the best runs: 0 is one batch of simulations."""
         self.generations = generations
 
-    def check(self, question: Question, budget: Budget) -> Result:
-        """Violated with an exact trace, holds with a witness where one suffices, else unknown."""
-        path = strip_quantifiers(question.formula)
-        window = refutable(path)
-        length = horizon(window)
+    def attempt(self, question: Question, budget: Budget) -> Known:
+        """A counterexample, a witness where one suffices for a proof, or that neither was found."""
+        claim = question.claim
+        length = horizon(refutable(claim.path))
         assert length is not None
         if length > LONGEST:
-            reason = f"a horizon of {length:,} steps is too long to simulate; at most {LONGEST:,} are"
-            return unknown(question, self.name, reason)
-        alone = _single(question, path, length, budget)
+            return _open(f"a horizon of {length:,} steps is too long to simulate; at most {LONGEST:,} are")
+        alone = _only_path(question, length, budget)
         if alone is not None:
             return alone
-        match quantifiers(question.formula):
-            case kinds if kinds <= {Quantifier.ALL}:
-                goal, verdict = path, VIOLATED
-            case kinds if kinds == {Quantifier.SOME} and single_path.has_one_start(question.system):
-                goal, verdict = Not(path), HOLDS
-            case kinds if kinds == {Quantifier.SOME}:
-                reason = "a witness proves a claim of some path for one initial state only, and here are several"
-                return unknown(question, self.name, f"not supported by this engine: {reason}; try --engine bounds")
-            case _:
-                reason = "a formula that mixes claims of all paths and of some path"
-                return unknown(question, self.name, f"not supported by this engine: {reason}; try --engine bounds")
-        return _search(question, goal, verdict, budget, self.generations)
+        if not claim.mentions_some:
+            return _search(question, claim.path, budget, self.generations)
+        if claim.quantifiers == {Quantifier.SOME} and single_path.has_one_start(question.system):
+            return _search(question, Not(claim.path), budget, self.generations)
+        if claim.quantifiers == {Quantifier.SOME}:
+            reason = "a witness proves a claim of some path for one initial state only, and here are several"
+        else:
+            reason = "a formula that mixes claims of all paths and of some path"
+        return _open(f"not supported by this engine: {reason}; try --engine bounds")
 
 
-def _search(question: Question, goal: Formula, verdict: Verdict, budget: Budget, generations: int) -> Result:
-    """Look for a path on which the goal is false."""
+def _open(reason: str, statistics: Statistics = NO_STATISTICS) -> Open:
+    return Open(engine=Falsify.name, reason=reason, statistics=statistics)
+
+
+def _search(question: Question, goal: Formula, budget: Budget, generations: int) -> Known:
+    """Look for a path on which the goal is false: the claim, or the negation of a claim of some path."""
     window = refutable(goal)
-    if not _claims(window) and question.system.enabled is TRUE:
+    if not says_something(window) and question.is_total:
         reason = "no finite path decides this formula, and this engine looks at finite paths only"
-        return unknown(question, Falsify.name, f"{reason}; give the operators bounds")
+        return _open(f"{reason}; give the operators bounds")
     hunt = Hunt(question, goal, window, budget, generations)
     try:
         with np.errstate(all="ignore"):  # what overflows in floats is no candidate
             trace = hunt.go()
     except NoInitialState as error:
-        return unknown(question, Falsify.name, f"no initial state was found: {error.message}")
-    if (
-        trace is not None
-        and verdict is HOLDS
-        and not single_path.is_only_position(question.system, question.formula, trace)
-    ):
-        return unknown(question, Falsify.name, single_path.OPEN_ACTION, statistics=hunt.statistics())
-    if trace is not None:
-        return _decided(question, goal, window, verdict, trace, hunt.statistics())
-    what = "violation" if verdict is VIOLATED else "witness"
+        return _open(f"no initial state was found: {error.message}")
+    if trace is None:
+        return _open(_not_found(question, hunt), hunt.statistics())
+    if not question.claim.mentions_some:
+        return Counterexample(engine=Falsify.name, trace=trace, statistics=hunt.statistics())
+    if not single_path.is_only_position(question.system, question.formula, trace):
+        return _open(single_path.OPEN_ACTION, hunt.statistics())
+    return witnessed(question, trace, Falsify.name, hunt.statistics())
+
+
+def _not_found(question: Question, hunt: Hunt) -> str:
+    what = "witness" if question.claim.mentions_some else "violation"
     reason = f"no {what} found in {hunt.simulated:,} runs of {hunt.length} steps"
     if hunt.undefined:
         reason += f"; in {hunt.undefined:,} of them a state is not defined: {UNDEFINED}"
-    return unknown(question, Falsify.name, reason, statistics=hunt.statistics())
+    return reason
 
 
-# Results --------------------------------------------------------------------------------------------------------------
-
-
-def _decided(
-    question: Question,
-    goal: Formula,
-    window: Formula,
-    verdict: Verdict,
-    trace: Trace,
-    statistics: dict[str, int | float],
-) -> Result:
-    margin = confirm.margin(trace, goal if trace.complete else window)
-    if margin is not None:
-        margin = (margin if verdict is VIOLATED else -margin) + 0.0
-    result = Result(str(question.formula), verdict, Falsify.name, question.name, margin=margin, statistics=statistics)
-    return replace(_with_trace(result, question, trace), step=len(trace) - 1 if verdict is VIOLATED else None)
-
-
-def _with_trace(result: Result, question: Question, trace: Trace) -> Result:
-    """The trace as evidence, what it rests on, and where it leaves the declared ranges."""
-    left = first_range_exit(trace)
-    notes = () if left is None else (f"{left[1]} leaves its range at step {left[0]} of the trace",)
-    return replace(
-        result,
-        assurance=confirm.assurance(trace, question.formula),
-        evidence=Evidence.TRACE,
-        trace=trace,
-        notes=notes,
-        scope=_scope(question.formula) if result.verdict is HOLDS else None,
-    )
-
-
-def _scope(formula: Formula) -> str:
-    reach = horizon(formula)
-    return "for all time" if reach is None else f"up to step {reach}"
-
-
-def _single(question: Question, path: Formula, length: int, budget: Budget) -> Result | None:
-    """The answer for a system with a single path: quantifiers do not matter, and the exact path decides."""
-    asks_actions = any(_is_action(node) for atom in atoms(path) for node in order([close_atom(question.system, atom)]))
-    trace = single_path.only_path(question.system, length, budget.check, last_action=asks_actions)
-    answer = None if trace is None else confirm.truth(trace, path)
-    if trace is None or answer is None:
+def _only_path(question: Question, length: int, budget: Budget) -> Known | None:
+    """What a system with a single path shows: quantifiers do not matter, and the exact path decides."""
+    system, path = question.system, question.claim.path
+    asks_actions = any(_is_action(node) for atom in atoms(path) for node in order([close_atom(system, atom)]))
+    trace = single_path.only_path(system, length, budget.check, last_action=asks_actions)
+    truth = None if trace is None else confirm.truth(trace, path)
+    if trace is None or truth is None:
         return None
+    statistics: Statistics = {"runs": 1, "steps": length}
+    if truth:
+        return witnessed(question, trace, Falsify.name, statistics, Direction.EXACT)
     last = confirm.decided_at(trace, path)
-    if not answer and last < len(trace) - 1:
-        trace = single_path.only_path(question.system, last, budget.check, last_action=asks_actions) or trace
-    goal = Not(path) if answer else path
-    verdict = HOLDS if answer else VIOLATED
-    return _decided(question, goal, refutable(goal), verdict, trace, {"runs": 1, "steps": length})
+    if last < len(trace) - 1:
+        trace = single_path.only_path(system, last, budget.check, last_action=asks_actions) or trace
+    return Counterexample(engine=Falsify.name, trace=trace, direction=Direction.EXACT, statistics=statistics)
 
 
 def _is_action(node: Expr) -> bool:
     return isinstance(node, Var) and node.role is Role.ACTION
-
-
-# What a prefix can refute ---------------------------------------------------------------------------------------------
-
-
-def refutable(formula: Formula) -> Formula:
-    """A bounded formula that follows from this one: whatever path refutes it, refutes the formula.
-
-    Operators without an end get a window. That something happens at last is no claim about a window, so `F p` becomes
-    true and `p U q` becomes `p W q`. A formula that is bounded already only comes in negation normal form.
-    """
-    if horizon(formula) is not None:
-        return formula
-    normal = nnf(formula)
-    depth = fold(normal, lambda node, args: _is_endless(node) + max(args, default=0))
-    return fold(normal, lambda node, args: _windowed(node, args, max(5, WINDOW // depth)))
-
-
-def _claims(formula: Formula) -> bool:
-    """Whether the formula says anything about a state."""
-    return any(not isinstance(atom, Const) for atom in atoms(formula))
-
-
-def _is_endless(node: Formula) -> bool:
-    return isinstance(node, Eventually | Always | Until | Release | Weak) and node.bound.upper is None
-
-
-def _windowed(node: Formula, args: tuple[Formula, ...], width: int) -> Formula:
-    made = rebuild(node, args)
-    if not _is_endless(made) or not isinstance(made, Temporal):
-        return made
-    match made:
-        case Eventually():
-            return TRUTH
-        case Until(left, right, bound):
-            return Weak(left, right, _window(bound, width))
-        case Always() | Release() | Weak():
-            return replace(made, bound=_window(made.bound, width))
-    return made
-
-
-def _window(bound: Bound, width: int) -> Bound:
-    return Bound(bound.lower, Fraction(steps(bound)[0] + width))
 
 
 # The search -----------------------------------------------------------------------------------------------------------
@@ -228,7 +148,7 @@ class Hunt:
         assert reach is not None
         system = self.question.system
         # A formula that only the end of a path can refute still wants a path.
-        self.length = reach if _claims(self.window) or horizon(self.goal) is not None else WINDOW
+        self.length = reach if says_something(self.window) or horizon(self.goal) is not None else WINDOW
         self.size = int(np.clip(CELLS // (self.length + 1), 50, 2000)) if freedom(system) else 1
         self.rng = np.random.default_rng(self.budget.seed)
         self.simulator = Simulator(system, self.length)
@@ -288,7 +208,7 @@ class Hunt:
 
     def statistics(self) -> Statistics:
         """What the search did."""
-        made: Statistics = {"runs": self.simulated, "steps": self.length, "replayed": self.replayed}
+        made: dict[str, int | float] = {"runs": self.simulated, "steps": self.length, "replayed": self.replayed}
         return {**made, "best_margin": self.best} if np.isfinite(self.best) else made
 
 

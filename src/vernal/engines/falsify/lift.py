@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 
-from vernal.evidence import confirm, replay
-from vernal.evidence.replay import PRECISIONS, NotAPath
+from vernal.engines.candidates import cut_at_decision, path_of
+from vernal.engines.knowledge import Candidate
+from vernal.evidence import confirm
+from vernal.evidence.replay import PRECISIONS
 from vernal.evidence.trace import Trace
 from vernal.interpret import concrete, exact
 from vernal.interpret.program import Program, nearest
@@ -39,16 +40,14 @@ def violation(
     first, memory = first_values(system, one, short)
     taken = decisions_taken(runs, row, short)
     for precision in PRECISIONS[:4]:
-        walk = partial(replay.run, system, first, taken, memory=memory, least_precision=precision, tick=tick)
-        try:
-            for steps in _lengths(int(runs.lengths[row]) - 1):
-                trace = walk(steps=steps)
-                answer = confirm.truth(trace, formula)
-                if answer is not None:
-                    last = None if answer else confirm.decided_at(trace, formula)
-                    return None if last is None else trace if last == steps else walk(steps=last)
-        except NotAPath:
-            return None
+        for steps in _lengths(int(runs.lengths[row]) - 1):
+            candidate = Candidate(first, memory, taken, steps)
+            trace = path_of(system, candidate, tick, precision=precision)
+            truth = None if trace is None else confirm.truth(trace, formula)
+            if trace is None or truth is True:
+                return None
+            if truth is False:
+                return cut_at_decision(system, candidate, trace, formula, tick, precision=precision)
     return None
 
 

@@ -11,22 +11,19 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 
-import numpy as np
-
-from vernal.engines.base import Question, unknown
+from vernal.engines.base import UNBOUNDED
 from vernal.engines.bounds.engine import FURTHEST
 from vernal.engines.halving import describe
-from vernal.engines.parts import check_parts, each_part, restricted
+from vernal.engines.knowledge import NO_STATISTICS, Counterexample, Known, Open, Proof, Statistics
+from vernal.engines.parts import attempt_parts, each_part, restricted
 from vernal.engines.paths import exact_search
 from vernal.engines.paths.explore import Explorer, NotExplorable, Outcome
 from vernal.engines.paths.tubes import Tubes
 from vernal.errors import Stopped, UnsupportedFormula
-from vernal.evidence import confirm
-from vernal.evidence.result import HOLDS, VIOLATED, Assurance, Evidence, Result
-from vernal.evidence.trace import Trace
+from vernal.evidence.result import Assurance
 from vernal.logic.formula import Always, Formula
-from vernal.logic.normal import classify, horizon
-from vernal.logic.progress import on_paths
+from vernal.logic.normal import horizon
+from vernal.logic.question import Question
 from vernal.model.expr import Between, Expr
 from vernal.reduce.base import Direction
 from vernal.reduce.initial import Box, initial_boxes
@@ -40,21 +37,23 @@ class Paths:
 
     name = "paths"
 
-    def check(self, question: Question, budget: Budget) -> Result:
-        classify(question.formula)
-        reach = horizon(question.formula)
+    def attempt(self, question: Question, budget: Budget) -> Known:
+        """Every path, or the first that fails."""
+        reach = question.claim.horizon
         if reach is None:
-            return unknown(question, self.name, exact_search.UNBOUNDED)
+            return self._open(UNBOUNDED)
         if reach > FURTHEST:
-            return unknown(question, self.name, f"a horizon of {reach:,} steps is too long; at most {FURTHEST:,} are")
+            return self._open(f"a horizon of {reach:,} steps is too long; at most {FURTHEST:,} are")
         if budget.journal is not None:
-            return check_parts(question, budget, self.name, self._whole)
+            return attempt_parts(question, budget, self.name, self._whole)
         return self._whole(question, budget)
 
-    def _whole(self, question: Question, budget: Budget) -> Result:
+    def _open(self, reason: str, proven: int | None = None, statistics: Statistics = NO_STATISTICS) -> Open:
+        return Open(engine=self.name, reason=reason, proven_steps=proven, statistics=statistics)
+
+    def _whole(self, question: Question, budget: Budget) -> Known:
         """All initial states at once; the formula is bounded."""
-        reach = horizon(question.formula) or 0
-        path = on_paths(question.formula)
+        reach, path = question.claim.horizon or 0, question.claim.linear
         boxes = initial_boxes(question.system)
         if path is None or (boxes.direction is Direction.OVER and not question.system.init.where):
             return self._exact(question, budget)
@@ -62,11 +61,11 @@ class Paths:
             proof = self._tubes(question, path, boxes.boxes, reach, budget)
             explorer = Explorer(question, path, boxes.boxes, budget)
         except UnsupportedFormula as error:
-            return unknown(question, self.name, error.message)
+            return self._open(error.message)
         except NotExplorable:
             return self._exact(question, budget)
         if proof is not None:
-            return self._answer(question, path, proof, reach, budget)
+            return self._known(question, proof, budget)
         try:
             outcome = explorer.run(reach)
         except NotExplorable:
@@ -74,8 +73,8 @@ class Paths:
         except Stopped as stop:
             return self._stopped(question, explorer.outcome, stop.reason)
         if outcome.open and outcome.trace is None and explorer.bent is not None:
-            return self._bent(question, outcome, explorer.bent)
-        return self._answer(question, path, outcome, reach, budget)
+            return self._bent(outcome, explorer.bent)
+        return self._known(question, outcome, budget)
 
     def _tubes(
         self, question: Question, path: Formula, boxes: Sequence[Box], reach: int, budget: Budget
@@ -89,17 +88,17 @@ class Paths:
             return None
         return None if outcome.open else outcome
 
-    def _bent(self, question: Question, outcome: Outcome, node: Expr) -> Result:
+    def _bent(self, outcome: Outcome, node: Expr) -> Open:
         """What halving leaves open of a nonlinear loop: there is no exact arithmetic that could settle it."""
         reason = (
             f"{len(outcome.open):,} small sets of initial states stay open: the margin is zero or too small for the "
             f"bounds of {describe(node)}; try a claim with a little more room, or a smaller initial set"
         )
-        return unknown(question, self.name, reason, statistics=outcome.statistics)
+        return self._open(reason, statistics=outcome.statistics)
 
-    def _answer(self, question: Question, path: Formula, outcome: Outcome, reach: int, budget: Budget) -> Result:
+    def _known(self, question: Question, outcome: Outcome, budget: Budget) -> Known:
         if outcome.trace is not None:
-            return self._violated(question, outcome.trace, outcome)
+            return Counterexample(engine=self.name, trace=outcome.trace, statistics=outcome.statistics)
         if outcome.open:
             try:
                 settled = self._settle(question, outcome.open, budget)
@@ -107,57 +106,38 @@ class Paths:
                 return self._stopped(question, outcome, stop.reason)
             if settled is not None:
                 return replace(settled, statistics={**outcome.statistics, **settled.statistics})
-        margin = max(outcome.margin, 0.0) if not outcome.open and np.isfinite(outcome.margin) else None
-        return Result(
-            str(question.formula),
-            HOLDS,
-            self.name,
-            question.name,
-            scope=f"up to step {reach}",
+        return Proof(
+            engine=self.name,
+            direction=Direction.OVER,
             assurance=Assurance.RIGOROUS,
-            margin=margin,
+            margin=None if outcome.open else outcome.margin,
             statistics=outcome.statistics,
         )
 
-    def _settle(self, question: Question, boxes: Sequence[Box], budget: Budget) -> Result | None:
-        """Exact answers for what is left open; None if all of it holds."""
+    def _settle(self, question: Question, boxes: Sequence[Box], budget: Budget) -> Known | None:
+        """What exact arithmetic finds in sets that were left open; None if the claim holds of all of them."""
         systems = {f"set {number}": restricted(question.system, box) for number, box in enumerate(boxes)}
         with closing(each_part(question, systems, budget, self.name, self._decide)) as answers:
-            for number, result in enumerate(answers, start=1):
+            for number, known in enumerate(answers, start=1):
                 left = len(boxes) - number
                 budget.progress(f"paths: exact arithmetic for {left} more small sets", number / len(boxes))
-                if result.verdict is not HOLDS:
-                    return result
+                if not isinstance(known, Proof):
+                    return known
         return None
 
-    def _exact(self, question: Question, budget: Budget) -> Result:
+    def _exact(self, question: Question, budget: Budget) -> Known:
         """Exact arithmetic from the start; the initial boxes in parallel where several workers are allowed."""
         if budget.workers > 1:
-            return check_parts(question, budget, self.name, self._decide, cuts=1)
+            return attempt_parts(question, budget, self.name, self._decide, cuts=1)
         return self._decide(question, budget)
 
-    def _decide(self, question: Question, budget: Budget) -> Result:
+    def _decide(self, question: Question, budget: Budget) -> Known:
         return exact_search.decide(question, budget, engine=self.name)
 
-    def _violated(self, question: Question, trace: Trace, outcome: Outcome) -> Result:
-        formula = question.formula
-        return Result(
-            str(formula),
-            VIOLATED,
-            self.name,
-            question.name,
-            assurance=confirm.assurance(trace, formula),
-            margin=confirm.margin(trace, formula),
-            evidence=Evidence.TRACE,
-            trace=trace,
-            step=confirm.decided_at(trace, formula),
-            statistics=outcome.statistics,
-        )
-
-    def _stopped(self, question: Question, outcome: Outcome, reason: str) -> Result:
+    def _stopped(self, question: Question, outcome: Outcome, reason: str) -> Open:
         """What was proven before a limit: of a claim about every step, the steps up to which no path is in doubt."""
         proven = None
         if isinstance(question.formula, Always):
             steps = outcome.passed - (horizon(question.formula.arg) or 0)
             proven = steps if steps >= question.formula.bound.lower else None
-        return unknown(question, self.name, reason, proven_steps=proven, statistics=outcome.statistics)
+        return self._open(reason, proven, outcome.statistics)

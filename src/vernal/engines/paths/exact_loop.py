@@ -12,8 +12,7 @@ from typing import Any
 
 from flint import fmpq
 
-from vernal.evidence.replay import NotAPath, run
-from vernal.evidence.trace import Trace
+from vernal.engines.knowledge import Candidate
 from vernal.interpret.geometry.affine_form import ONE, ZERO, AffineForm, Input, fraction
 from vernal.interpret.geometry.polyhedra import Point, from_box
 from vernal.interpret.symbolic.cases import Known, Scalar, constant
@@ -173,11 +172,8 @@ def _key(value: Scalar) -> object:
 # Back to the concrete system ------------------------------------------------------------------------------------------
 
 
-def concrete_path(system: System, start: Piece, taken: Sequence[Mapping[Expr, Taken]], point: Point) -> Trace | None:
-    """The path from a point of an initial piece under these decisions, recomputed; None if it turns out to be none.
-
-    Decisions that nothing depended on take their first option.
-    """
+def candidate(system: System, start: Piece, taken: Sequence[Mapping[Expr, Taken]], point: Point) -> Candidate:
+    """The path from a point of an initial piece under these decisions; where nothing was decided, the first option."""
     values = {var: [_at(value, point) for value in start.known[var]] for var in system.step.inputs}
     first = {variable.name: values[variable.var][0] for variable in system.state}
     memory = {
@@ -187,10 +183,7 @@ def concrete_path(system: System, start: Piece, taken: Sequence[Mapping[Expr, Ta
     }
     idle: dict[Expr, Any] = {node: 0 for node in system.step.names if not isinstance(node, e.Argmax)}
     made = [{**idle, **{node: _decided(node, what, point) for node, what in one.items()}} for one in taken]
-    try:
-        return run(system, first, made, len(taken) - 1, memory)
-    except NotAPath:
-        return None
+    return Candidate(first, memory, made, len(taken) - 1)
 
 
 def _at(value: Scalar, point: Point) -> Fraction:

@@ -11,44 +11,44 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from vernal.engines.base import Question, unknown
-from vernal.engines.paths.exact_loop import Loop, Pace, concrete_path
+from vernal.engines.base import UNBOUNDED
+from vernal.engines.candidates import path_of
+from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof, Subject
+from vernal.engines.paths.exact_loop import Loop, Pace, candidate
 from vernal.engines.paths.exact_states import States, TooMany
 from vernal.errors import UnsupportedFormula
 from vernal.evidence import confirm
-from vernal.evidence.result import HOLDS, VIOLATED, Assurance, Evidence, Result
+from vernal.evidence.result import Assurance
 from vernal.evidence.trace import Trace
 from vernal.interpret.geometry.polyhedra import Polyhedron, TooManyRows
 from vernal.interpret.symbolic.execute import NotPiecewiseLinear, Piece, Taken
-from vernal.logic.formula import Formula, Not
-from vernal.logic.normal import atoms, classify, horizon
-from vernal.logic.progress import FALSE, TRUE, Obligation, Obligations, on_paths
+from vernal.logic.formula import Formula
+from vernal.logic.progress import FALSE, TRUE, Obligation, Obligations
+from vernal.logic.question import Question
 from vernal.model.expr import Expr
+from vernal.reduce.base import Direction
 from vernal.run.budget import Budget
 
 MAX_PIECES = 1_000_000  # pieces of one search; beyond, something else has to be tried
-Ask = Callable[[Piece], Result | None]  # what is wrong with an initial piece, if anything is
-UNBOUNDED = "the formula has no bound and this engine decides bounded formulas only; bound it, as in G[0,20] p"
+Ask = Callable[[Piece], Known | None]  # what is wrong with an initial piece, if anything is
 
 
-def decide(question: Question, budget: Budget, *, engine: str = "paths", limit: int = MAX_PIECES) -> Result:
-    """Decide a bounded formula exactly; unknown only where something is not piecewise linear, or by a limit."""
-    classify(question.formula)
-    reach = horizon(question.formula)
-    if reach is None:
-        return unknown(question, engine, UNBOUNDED)
+def decide(question: Question, budget: Budget, *, engine: str = "paths", limit: int = MAX_PIECES) -> Known:
+    """Decide a bounded formula exactly; open only where something is not piecewise linear, or by a limit."""
+    if question.claim.horizon is None:
+        return Open(engine=engine, reason=UNBOUNDED)
     search = Search(question, budget, engine, limit)
     try:
-        return search.run(reach)
+        return search.run()
     except NotPiecewiseLinear as error:
-        return unknown(question, engine, f"not piecewise linear: {error}", statistics=search.statistics)
+        return search.open(f"not piecewise linear: {error}")
     except TooManyRows:
         reason = "a disturbance under a quantifier takes too many inequalities to eliminate; use choose, or fewer draws"
-        return unknown(question, engine, reason, statistics=search.statistics)
+        return search.open(reason)
     except TooMany as error:
-        return unknown(question, engine, str(error), statistics=search.statistics)
+        return search.open(str(error))
     except UnsupportedFormula as error:
-        return unknown(question, engine, error.message)
+        return search.open(error.message)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,26 +86,28 @@ class Search:
     witness: Trace | None = None  # of a claim of some path, from the first initial state
 
     def __post_init__(self) -> None:
-        system = self.question.system
-        self.closed: Mapping[Expr, Expr] = {atom: system.step.resolve(atom) for atom in atoms(self.question.formula)}
-        self.loop = Loop(system, tuple(self.closed.values()), Pace(self.budget))
+        self.closed: Mapping[Expr, Expr] = self.question.atoms
+        self.loop = Loop(self.question.system, tuple(self.closed.values()), Pace(self.budget))
 
     @property
     def statistics(self) -> dict[str, int | float | str]:
         return {"pieces": self.pieces, "merged": self.merged}
 
-    def run(self, reach: int) -> Result:
+    def open(self, reason: str) -> Open:
+        """What is known where the search cannot go on."""
+        return Open(engine=self.engine, reason=reason, statistics=self.statistics)
+
+    def run(self) -> Known:
         """Ask every initial piece in the way that fits the formula; the first that fails is the answer."""
-        formula = self.question.formula
-        linear = on_paths(formula)
-        ask = self._all_paths(linear) if linear is not None else self._each_state(formula, on_paths(Not(formula)))
+        claim = self.question.claim
+        ask = self._all_paths(claim.linear) if claim.linear is not None else self._each_state(claim.formula)
         started = 0
         for start in self.loop.starts():
             started += 1
             failed = ask(start)
             if failed is not None:
                 return failed
-        return self._holds(reach, vacuous=started == 0)
+        return self._proof(empty=started == 0)
 
     # Paths ------------------------------------------------------------------------------------------------------------
 
@@ -113,7 +115,7 @@ class Search:
         """A claim of all paths fails where one path fails."""
         owed = self.obligations.of(linear, total=self.loop.is_total)
 
-        def ask(start: Piece) -> Result | None:
+        def ask(start: Piece) -> Known | None:
             node = self._failing(start, owed)
             return None if node is None else self._violated(node)
 
@@ -171,27 +173,28 @@ class Search:
         """The path one of the node's points takes, recomputed on the concrete system."""
         chain = node.chain
         taken: list[Mapping[Expr, Taken]] = [one.piece.taken for one in chain]
-        return concrete_path(self.question.system, chain[0].piece, taken, node.piece.polyhedron.point)
+        system = self.question.system
+        return path_of(system, candidate(system, chain[0].piece, taken, node.piece.polyhedron.point), self.loop.tick)
 
-    def _violated(self, node: Node) -> Result:
-        trace, formula = self._path(node), self.question.formula
-        if trace is None or confirm.truth(trace, formula) is not False:
-            return unknown(self.question, self.engine, "a counterexample was found but did not replay")
-        grade, margin = confirm.assurance(trace, formula), confirm.margin(trace, formula)
-        return self._refuted(trace, confirm.decided_at(trace, formula), grade, margin)
+    def _violated(self, node: Node) -> Known:
+        trace = self._path(node)
+        if trace is None or confirm.truth(trace, self.question.formula) is not False:
+            return self.open("a counterexample was found but did not replay")
+        return Counterexample(engine=self.engine, trace=trace, statistics=self.statistics)
 
     # States -----------------------------------------------------------------------------------------------------------
 
-    def _each_state(self, formula: Formula, opposite: Formula | None) -> Ask:
+    def _each_state(self, formula: Formula) -> Ask:
         """Look for an initial state at which the formula is false.
 
         A claim of some path, from a single state, is refuted by following all paths, and proven by one of them.
         """
         states = States(self.loop, self.obligations, self.closed, self.limit)
         owed = self.obligations.of(formula, total=self.loop.is_total)
+        opposite = self.question.claim.opposite
         shunned = None if opposite is None else self.obligations.of(opposite, total=self.loop.is_total)
 
-        def ask(start: Piece) -> Result | None:
+        def ask(start: Piece) -> Known | None:
             for piece in states.positions(start, 0):
                 if shunned is not None and not piece.polyhedron.box:
                     failed = self._unwitnessed(piece, shunned)
@@ -203,60 +206,44 @@ class Search:
 
         return ask
 
-    def _unwitnessed(self, piece: Piece, shunned: Obligation) -> Result | None:
+    def _unwitnessed(self, piece: Piece, shunned: Obligation) -> Known | None:
         self.seen.clear()  # a search that ended with a witness has left pieces behind
         node = self._failing(piece, shunned)
         if node is None:
             return self._refuted_state(piece, piece.polyhedron)
         trace = self._path(node)
         if trace is None or confirm.truth(trace, self.question.formula) is not True:
-            return unknown(self.question, self.engine, "a witness was found but did not replay")
+            return self.open("a witness was found but did not replay")
         self.witness = self.witness or trace
         return None
 
-    def _failing_state(self, states: States, piece: Piece, owed: Obligation) -> Result | None:
+    def _failing_state(self, states: States, piece: Piece, owed: Obligation) -> Known | None:
         self._count()
         false = (polyhedron for polyhedron, truth in states.evaluate(owed, piece) if not truth)
         polyhedron = next(false, None)
         return None if polyhedron is None else self._refuted_state(piece, polyhedron)
 
-    def _refuted_state(self, piece: Piece, polyhedron: Polyhedron) -> Result:
-        trace = concrete_path(self.question.system, piece, [piece.taken], polyhedron.point)
+    def _refuted_state(self, piece: Piece, polyhedron: Polyhedron) -> Known:
+        system = self.question.system
+        trace = path_of(system, candidate(system, piece, [piece.taken], polyhedron.point), self.loop.tick)
         if trace is None:
-            return unknown(self.question, self.engine, "a state that fails was found but is no initial state")
-        note = "no single path shows it: all outcomes from this state were followed, in exact arithmetic"
-        return self._refuted(trace, 0, Assurance.EXACT, None, (note,))
-
-    # Answers ----------------------------------------------------------------------------------------------------------
-
-    def _refuted(
-        self, trace: Trace, step: int, grade: Assurance, margin: float | None, notes: tuple[str, ...] = ()
-    ) -> Result:
-        return Result(
-            str(self.question.formula),
-            VIOLATED,
-            self.engine,
-            self.question.name,
-            assurance=grade,
-            margin=margin,
-            evidence=Evidence.TRACE,
+            return self.open("a state that fails was found but is no initial state")
+        return FailingState(
+            engine=self.engine,
             trace=trace,
-            step=step,
-            notes=notes,
+            direction=Direction.EXACT,
+            assurance=Assurance.EXACT,
+            excluded_by="all outcomes from it were followed, in exact arithmetic",
             statistics=self.statistics,
         )
 
-    def _holds(self, reach: int, vacuous: bool) -> Result:
-        return Result(
-            str(self.question.formula),
-            HOLDS,
-            self.engine,
-            self.question.name,
-            scope=f"up to step {reach}",
+    def _proof(self, empty: bool) -> Proof:
+        return Proof(
+            engine=self.engine,
+            direction=Direction.EXACT,
+            subject=Subject.STATES,
             assurance=Assurance.EXACT,
-            vacuous=vacuous,
-            notes=("vacuous: there is no initial state",) if vacuous else (),
+            empty=empty,
+            evidence=self.witness,
             statistics=self.statistics,
-            evidence=None if self.witness is None else Evidence.TRACE,
-            trace=self.witness,
         )

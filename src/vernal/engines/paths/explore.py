@@ -15,8 +15,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from vernal.engines.base import Question
-from vernal.engines.claims import claim_of
 from vernal.engines.halving import Halving, bent_node
 from vernal.engines.paths.batches import Floats, Indices, Pieces, join, merge
 from vernal.engines.paths.decide import FEW, MAX_PARTS, Layout, Mask, decide, highest, least, lowest, outcomes
@@ -28,9 +26,11 @@ from vernal.engines.paths.trails import Taken, Trails
 from vernal.errors import Stopped, VernalError
 from vernal.evidence.trace import Trace
 from vernal.interpret.numbers.rounding import float_above, float_below
+from vernal.logic.claim import position_claim
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
 from vernal.logic.progress import FALSE, TRUE, Obligation, Obligations
+from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model.expr import Argmax, Between, Choose, Const, Expr
 from vernal.model.fold import next_decision, specialiser
@@ -83,7 +83,7 @@ class Explorer:
         self.obligations = Obligations()
         self.start = self.obligations.of(path, total=self.step.enabled is build.TRUE)
         self.outcome = Outcome()
-        self.claim = claim_of(path)
+        self.claim = position_claim(path)
         self.specialise = self.step.once(specialiser)
         self.bent = bent_node([*self.step.next_state, *self.step.next_memory])
         self.draws = any(isinstance(node, Between) for node in self.step.names)
@@ -215,10 +215,9 @@ class Explorer:
         if self.claim is None:
             self.outcome.margin = -np.inf
             return
-        margin, first, last = self.claim
-        if not first <= t <= last:
+        if not self.claim.covers(t):
             return
-        (value,) = self.specialise([self.step.resolve(margin)], self._discrete(key.discrete))
+        (value,) = self.specialise([self.step.resolve(self.claim.margin)], self._discrete(key.discrete))
         layout = self._layout(key.discrete)
         if self.bent is not None or (len(self.trails.boxes) > 1 and len(pieces) <= MANY):
             self.round.keeps(pieces, lowest(value, layout, pieces))
@@ -358,7 +357,7 @@ class Explorer:
         """The rows of suspects, those first on which the claim fails by most."""
         if self.claim is None or len(branch.pieces) == 1:
             return np.arange(len(branch.pieces))
-        (value,) = self.specialise([self.step.resolve(self.claim[0])], self._discrete(branch.discrete))
+        (value,) = self.specialise([self.step.resolve(self.claim.margin)], self._discrete(branch.discrete))
         return np.argsort(highest(value, self._layout(branch.discrete), branch.pieces), kind="stable")
 
     # The next position

@@ -12,15 +12,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from vernal.engines.base import Engine, Question
+from vernal.engines.answers import answer
+from vernal.engines.base import Engine
 from vernal.engines.bounds.engine import FURTHEST
+from vernal.engines.knowledge import Proof
 from vernal.engines.paths.decide import Layout
 from vernal.engines.paths.explore import Branch, Explorer, NotExplorable
 from vernal.errors import Stopped, UnsupportedFormula
-from vernal.evidence.result import HOLDS, Assurance, Result
+from vernal.evidence.result import Assurance, Result
+from vernal.logic.claim import Claim
 from vernal.logic.formula import Formula
-from vernal.logic.normal import classify, horizon
-from vernal.logic.progress import on_paths
+from vernal.logic.question import Question
 from vernal.model.system import Init, System
 from vernal.reduce.base import Direction
 from vernal.reduce.initial import Box, initial_boxes
@@ -55,18 +57,17 @@ def check_together(
     results = []
     for number, init in enumerate(starts):
         question, own = Question(system.starting(init), formula), time.monotonic()
-        result = (
-            engine.check(question, replace(budget, started=own)) if number in open_sets else _kept(question, margin)
-        )
-        results.append(replace(result, seconds=share + time.monotonic() - own))
+        alone = replace(budget, started=own)
+        known = engine.attempt(question, alone) if number in open_sets else _kept(margin)
+        results.append(replace(answer(question, known, alone), seconds=share + time.monotonic() - own))
     return results
 
 
 def _sifted(system: System, starts: Sequence[Init], formula: Formula, budget: Budget) -> tuple[float, set[int]]:
     """A margin that all the others keep, and the sets that have to be looked at by themselves."""
     everything = set(range(len(starts)))
-    classify(formula)
-    reach, path = horizon(formula), on_paths(formula)
+    claim = Claim(formula)
+    reach, path = claim.horizon, claim.linear
     owners, boxes = _all_boxes(system, starts)
     if reach is None or reach > FURTHEST or path is None or not boxes:
         return -np.inf, everything
@@ -91,13 +92,5 @@ def _all_boxes(system: System, starts: Sequence[Init]) -> tuple[list[int], list[
     return owners, boxes
 
 
-def _kept(question: Question, margin: float) -> Result:
-    return Result(
-        str(question.formula),
-        HOLDS,
-        "paths",
-        question.name,
-        scope=f"up to step {horizon(question.formula)}",
-        assurance=Assurance.RIGOROUS,
-        margin=margin if np.isfinite(margin) and margin >= 0 else None,
-    )
+def _kept(margin: float) -> Proof:
+    return Proof(engine="paths", direction=Direction.OVER, assurance=Assurance.RIGOROUS, margin=margin)

@@ -9,11 +9,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from vernal.engines.base import Question
+from vernal.engines.candidates import refuting_path
+from vernal.engines.knowledge import Candidate
 from vernal.engines.paths.batches import Floats, Indices, Pairs
-from vernal.evidence import confirm
-from vernal.evidence.replay import NotAPath, run
 from vernal.evidence.trace import Trace
+from vernal.logic.question import Question
 from vernal.model.expr import Argmax, Between, Choose, Expr
 from vernal.model.sorts import INT
 from vernal.reduce.initial import Box
@@ -129,14 +129,16 @@ class Trails:
     def violation(self, trail: int, point: Floats, last: Taken) -> Trace | None:
         """The exact path through this point of the piece, if the formula is false on it."""
         for root, steps in itertools.islice(self._histories(trail), MAX_TRAILS):
-            trace = self._walk(root, steps, point, last)
-            if trace is not None and confirm.truth(trace, self.question.formula) is False:
+            candidate = self._candidate(root, steps, point, last)
+            trace = refuting_path(self.question.system, candidate, self.question.claim.path)
+            if trace is not None:
                 return trace
         return None
 
-    def _walk(
+    def _candidate(
         self, root: int, steps: Sequence[tuple[Taken, tuple[str, ...]]], point: Floats, last: Taken
-    ) -> Trace | None:
+    ) -> Candidate:
+        """The path from this point of an initial box under the decisions of a trail."""
         system = self.question.system
         index, components = self._roots[root]
         values = {var: [low for low, _ in entry] for var, entry in self.boxes[index].ends.items()}
@@ -155,10 +157,7 @@ class Trails:
             decisions.append(made)
         first = {variable.name: values[variable.var][0] for variable in system.state}
         memory = {a.name: [v for slot in a.slots for v in values[slot.var]] for a in system.agents if a.slots}
-        try:
-            return run(system, first, decisions, len(steps), memory)
-        except NotAPath:
-            return None
+        return Candidate(first, memory, decisions, len(steps))
 
 
 def _into(number: float, low: Fraction, high: Fraction) -> Fraction:

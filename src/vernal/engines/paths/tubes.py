@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vernal.engines.base import Question
 from vernal.engines.influence import steepness
 from vernal.engines.paths.batches import Floats, Indices, Pairs, Pieces
 from vernal.engines.paths.decide import Layout, Mask, mask_of
@@ -38,6 +37,7 @@ from vernal.engines.paths.trails import Trails
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.numbers.rounding import float_above, float_below
 from vernal.logic.formula import Formula
+from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model.expr import Compare, Expr
 from vernal.reduce.initial import Box
@@ -167,10 +167,9 @@ class Tubes(Explorer):
         """By how much each region keeps the claim at this position, at least."""
         if self.claim is None:
             return np.full(len(pieces), -np.inf)
-        margin, first, last = self.claim
-        if not first <= self.t <= last:
+        if not self.claim.covers(self.t):
             return np.full(len(pieces), np.inf)
-        (value,) = self.specialise([self.step.resolve(margin)], self._discrete(self.key.discrete))
+        (value,) = self.specialise([self.step.resolve(self.claim.margin)], self._discrete(self.key.discrete))
         linear = Linear(self._layout(self.key.discrete).box(*pieces.ranges()))
         linear.batch = len(pieces)
         low = np.broadcast_to(linear.range(value).lower, (len(pieces),))

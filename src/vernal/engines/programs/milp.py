@@ -20,13 +20,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, get_args
 
-from vernal.engines.base import Question, answered, listed, unknown
-from vernal.engines.bounds.levels import Levels
+from vernal.engines.base import UNBOUNDED, answered, listed
+from vernal.engines.candidates import failing_state, witnessed
 from vernal.engines.deepen import deepened
+from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof, Statistics
 from vernal.engines.programs.cases import CaseWork, is_decided
 from vernal.engines.programs.conditions import (
     Case,
@@ -39,23 +40,18 @@ from vernal.engines.programs.conditions import (
     split_starts,
 )
 from vernal.engines.programs.program import Answer, Asking, End, Solving
-from vernal.engines.refute import refuting_trace
 from vernal.engines.single_path import OPEN_ACTION, is_only_position
 from vernal.errors import Stopped, UnsupportedFormula
-from vernal.evidence import confirm
-from vernal.evidence.replay import first_range_exit
-from vernal.evidence.result import HOLDS, VIOLATED, Assurance, Evidence, Result, Verdict
+from vernal.evidence.result import Assurance
 from vernal.evidence.trace import Trace
 from vernal.interpret import exact
-from vernal.logic.formula import Formula, Not, Quantifier
-from vernal.logic.normal import horizon, quantifiers, strip_quantifiers
-from vernal.logic.progress import on_paths
-from vernal.model.build import TRUE
+from vernal.logic.formula import Formula, Not
+from vernal.logic.question import Question
 from vernal.model.expr import Expr
 from vernal.model.graph import decisions
 from vernal.model.system import OneOf, System
 from vernal.reduce import history
-from vernal.reduce.initial import initial_boxes
+from vernal.reduce.base import Direction
 from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
 from vernal.run.executor import carry_out
@@ -86,38 +82,35 @@ class Refuter(ABC):
 
     def refusal(self, question: Question) -> str | None:
         """What keeps a question from being one about single paths."""
-        if len(quantifiers(question.formula)) > 1:
+        if len(question.claim.quantifiers) > 1:
             return "a formula that mixes claims of all paths and of some path"
-        if question.system.enabled is not TRUE and decisions([question.system.step.enabled]):
+        if not question.is_total and decisions([question.system.step.enabled]):
             return "a guard that depends on a choice"
         return None
 
-    def check(self, question: Question, budget: Budget) -> Result:
-        """Violated with an exact trace, holds where there is none, or unknown with the reason."""
-        if horizon(question.formula) is None:
-            reason = "the formula has no bound, and this engine decides bounded formulas; bound it, as in G[0,20] p"
-            return unknown(question, self.name, reason)
+    def attempt(self, question: Question, budget: Budget) -> Known:
+        """A counterexample, a proof that there is none, or what keeps the question open."""
+        if question.claim.horizon is None:
+            return Open(engine=self.name, reason=UNBOUNDED)
         refusal = self.refusal(question)
         if refusal is not None:
-            return unknown(question, self.name, f"{UNSUPPORTED}: {refusal}; try --engine auto")
-        return deepened(self._check, question, budget) if self.deepen else self._check(question, budget)
+            return Open(engine=self.name, reason=f"{UNSUPPORTED}: {refusal}; try --engine auto")
+        return deepened(self._attempt, question, budget) if self.deepen else self._attempt(question, budget)
 
-    def _check(self, question: Question, budget: Budget) -> Result:
-        reach = horizon(question.formula)
-        assert reach is not None
-        some = Quantifier.SOME in quantifiers(question.formula)
-        path = strip_quantifiers(question.formula)
-        goal = Not(path) if some else path
+    def _attempt(self, question: Question, budget: Budget) -> Known:
+        claim = question.claim
+        assert claim.horizon is not None
+        goal = Not(claim.path) if claim.mentions_some else claim.path
         unrolling = self.unrolling(question.system)
-        solving = self.asking(unrolling, question.system, goal, reach, budget)
+        solving = self.asking(unrolling, question.system, goal, claim.horizon, budget)
         try:
             condition = refuting_condition(question.system, goal, budget.check, unrolling)
             asked = _Asked(question, solving, condition, self.encoding)
-            return asked.some() if some else asked.every()
+            return asked.some() if claim.mentions_some else asked.every()
         except UnsupportedFormula as error:
-            return unknown(question, self.name, f"{UNSUPPORTED}: {error.message}")
+            return Open(engine=self.name, reason=f"{UNSUPPORTED}: {error.message}")
         except Stopped as stop:
-            return unknown(question, self.name, stop.reason, statistics=solving.tally.statistics())
+            return Open(engine=self.name, reason=stop.reason, statistics=solving.tally.statistics())
 
 
 class Milp(Refuter):
@@ -162,22 +155,18 @@ class _Asked:
     condition: Expr
     encoding: str
 
-    def every(self) -> Result:
+    def every(self) -> Known:
         """A claim of all paths: one path that fails refutes it, that there is none proves it."""
         summary = _search(self.solving, self.condition, self.encoding, all_starts(self.question.system))
-        report = _Report(self.question, self.solving)
         if summary.trace is not None:
-            return report.found(VIOLATED, summary.trace)
+            return Counterexample(engine=self.engine, trace=summary.trace, statistics=self.statistics)
         if summary.doubt is not None:
-            return report.unknown(summary.doubt)
-        if on_paths(self.question.formula) is None:
-            reason = "every path keeps it, but CTL asks states to: of some alternatives one has to hold for all paths"
-            return report.unknown(f"{UNSUPPORTED}: {reason}")
-        return report.holds(summary.by_solver)
+            return self._open(summary.doubt)
+        assurance = Assurance.SOLVER if summary.by_solver else Assurance.RIGOROUS
+        return Proof(engine=self.engine, direction=Direction.OVER, assurance=assurance, statistics=self.statistics)
 
-    def some(self) -> Result:
+    def some(self) -> Known:
         """A claim of some path: a witness proves it of its own first state, and a state without any refutes it."""
-        report = _Report(self.question, self.solving)
         starts = all_starts(self.question.system)
         alone = split_starts(starts)
         if not all(map(is_point, alone)):
@@ -186,20 +175,45 @@ class _Asked:
         for one in alone:
             summary = _search(self.solving, self.condition, self.encoding, one)
             if summary.doubt is not None and summary.trace is None:
-                return report.unknown(summary.doubt)
+                return self._open(summary.doubt)
             if summary.trace is None and not _is_excluded(self.question.system, one):
-                return report.refuted(Space(one), summary.by_solver)
+                return self._refuted(Space(one), summary.by_solver)
             if summary.trace is not None and not is_only_position(
                 self.question.system, self.question.formula, summary.trace
             ):
-                return report.unknown(OPEN_ACTION)
+                return self._open(OPEN_ACTION)
             witness = witness or summary.trace
         if witness is None:
-            return report.unknown("there is no initial state to look at; try --engine auto")
+            return self._open("there is no initial state to look at; try --engine auto")
         if not all(map(is_point, alone)):
             reason = "a witness proves a claim of some path for one initial state only, and here are infinitely many"
-            return report.unknown(f"{UNSUPPORTED}: {reason}; try --engine auto")
-        return report.found(HOLDS, witness)
+            return self._open(f"{UNSUPPORTED}: {reason}; try --engine auto")
+        return witnessed(self.question, witness, self.engine, self.statistics)
+
+    def _refuted(self, space: Space, by_solver: bool) -> Known:
+        """No path from these starts keeps a claim of some path; an initial state shows it, if one can be named."""
+        shown = failing_state(self.question, space.box) if self.question.claim.opposite is not None else None
+        if shown is None:
+            return self._open(f"{UNSUPPORTED}: no single path is a witness, which alone does not refute this claim")
+        return FailingState(
+            engine=self.engine,
+            trace=shown,
+            direction=Direction.OVER,
+            assurance=Assurance.SOLVER if by_solver else Assurance.RIGOROUS,
+            excluded_by="a solver excludes it" if by_solver else "by bounds",
+            statistics=self.statistics,
+        )
+
+    @property
+    def engine(self) -> str:
+        return self.solving.engine
+
+    @property
+    def statistics(self) -> Statistics:
+        return self.solving.tally.statistics()
+
+    def _open(self, reason: str) -> Open:
+        return Open(engine=self.engine, reason=reason, statistics=self.statistics)
 
 
 def _is_excluded(system: System, starts: Starts) -> bool:
@@ -268,77 +282,3 @@ def _each(solving: Asking, every: Iterator[tuple[Space, Case]]) -> Summary:
             if summary.add(work.answer(done)):
                 break
     return summary
-
-
-# Results --------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Report:
-    """The answer to a question, with what it rests on."""
-
-    question: Question
-    solving: Asking
-
-    def found(self, verdict: Verdict, trace: Trace) -> Result:
-        """A path that refutes the claim, or a witness that proves it: exact evidence, whoever found it."""
-        margin = confirm.margin(trace, self.solving.goal)
-        if margin is not None:
-            margin = (margin if verdict is VIOLATED else -margin) + 0.0
-        left = first_range_exit(trace)
-        notes = () if left is None else (f"{left[1]} leaves its range at step {left[0]} of the trace",)
-        return replace(
-            self._result(verdict, notes),
-            assurance=confirm.assurance(trace, self.question.formula),
-            margin=margin,
-            evidence=Evidence.TRACE,
-            trace=trace,
-            step=len(trace) - 1 if verdict is VIOLATED else None,
-            scope=f"up to step {self.solving.steps}" if verdict is HOLDS else None,
-        )
-
-    def holds(self, by_solver: bool) -> Result:
-        """No path refutes the claim: bounds exclude it, or a solver does beyond the tolerance."""
-        vacuous = self._has_no_start()
-        notes = ["vacuous: there is no initial state"] if vacuous else _range_notes(self.solving)
-        return replace(
-            self._result(HOLDS, tuple(notes)),
-            scope=f"up to step {self.solving.steps}",
-            assurance=Assurance.SOLVER if by_solver else Assurance.RIGOROUS,
-            vacuous=vacuous,
-        )
-
-    def refuted(self, space: Space, by_solver: bool) -> Result:
-        """No path from these starts keeps a claim of some path; an initial state shows it, if one can be named."""
-        shown = refuting_trace(self.question, space.box) if on_paths(Not(self.question.formula)) is not None else None
-        if shown is None:
-            return self.unknown(f"{UNSUPPORTED}: no single path is a witness, which alone does not refute this claim")
-        note = "no path from this state keeps the claim: " + ("a solver excludes it" if by_solver else "by bounds")
-        return replace(
-            self._result(VIOLATED, (note,)),
-            assurance=Assurance.SOLVER if by_solver else Assurance.RIGOROUS,
-            evidence=Evidence.TRACE,
-            trace=shown.trace,
-            step=0,
-        )
-
-    def unknown(self, reason: str) -> Result:
-        return unknown(self.question, self.solving.engine, reason, statistics=self.solving.tally.statistics())
-
-    def _has_no_start(self) -> bool:
-        """Whether the constraints on the initial states leave none."""
-        if not self.question.system.init.where:
-            return False
-        answer = self.solving.answer(Space(all_starts(self.question.system)), Case(TRUE))
-        return answer.end in (End.EXCLUDED, End.INFEASIBLE)
-
-    def _result(self, verdict: Verdict, notes: tuple[str, ...]) -> Result:
-        asked = self.question
-        statistics = self.solving.tally.statistics()
-        return Result(str(asked.formula), verdict, self.solving.engine, asked.name, notes=notes, statistics=statistics)
-
-
-def _range_notes(solving: Asking) -> list[str]:
-    """Which declared ranges may be left, and when."""
-    levels = Levels(solving.system, list(initial_boxes(solving.system, 1).boxes), solving.budget, solving.steps)
-    return [f"{name} may leave its range from step {step} on" for name, step in levels.range_exits().items()]

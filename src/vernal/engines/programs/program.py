@@ -13,9 +13,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from vernal.engines.candidates import refuting_path
+from vernal.engines.knowledge import Candidate
 from vernal.engines.programs.conditions import Case, Space, Starts
-from vernal.evidence import confirm
-from vernal.evidence.replay import Memory, NotAPath, Point, run
+from vernal.evidence.replay import Memory, Point
 from vernal.evidence.trace import Trace
 from vernal.interpret import exact
 from vernal.interpret.milp.curves import Place, next_cut
@@ -168,14 +169,8 @@ class Asking(ABC):
 
     def path(self, first: Point, memory: Memory, taken: Sequence[Taken]) -> Trace | None:
         """The path of these decisions, as far as it refutes the goal; None where it does not, or is none."""
-        try:
-            trace = run(self.system, first, taken, self.steps, memory, tick=self.budget.check)
-            if confirm.truth(trace, self.goal) is False:
-                last = confirm.decided_at(trace, self.goal)
-                return run(self.system, first, taken, last, memory, tick=self.budget.check)
-        except NotAPath:
-            pass
-        return None
+        candidate = Candidate(first, memory, taken, self.steps)
+        return refuting_path(self.system, candidate, self.goal, self.budget.check)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,162 @@
+"""The one place where what an engine knows becomes a result.
+
+A proof is believed only if its direction may prove what the claim says of all paths or of some; a counterexample only
+if it is false on the concrete system. Everything that every verdict carries is added here: how far it reaches, whether
+it is vacuous, which declared ranges may be left, at which step it is decided, its margin, and its evidence.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from vernal.engines.emptiness import is_empty
+from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof, Subject
+from vernal.engines.ranges import range_notes
+from vernal.evidence import confirm
+from vernal.evidence.kinds import Tree
+from vernal.evidence.reach import ForAllTime, Reach, UpToStep
+from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result
+from vernal.evidence.trace import Trace
+from vernal.logic.claim import Claim
+from vernal.logic.prefix import refutable
+from vernal.logic.question import Question
+from vernal.logic.vacuity import is_vacuous
+from vernal.run.budget import Budget
+
+GRACE = 0.5  # seconds for notes after the time is up
+
+NO_START = "vacuous: there is no initial state"
+ALWAYS_TRUE = "vacuous: the claim is true whatever the system does; a conjunction where a disjunction was meant?"
+OF_STATES = (
+    "not supported by this engine: every path keeps it, but CTL asks states to: of some alternatives one has to hold "
+    "for all paths"
+)
+
+
+def answer(question: Question, known: Known, budget: Budget) -> Result:
+    """The result that follows from what an engine knows."""
+    known = believed(question.claim, known)
+    final = replace(budget, timeout=_extended(budget), journal=None)
+    match known:
+        case Proof():
+            return _holds(question, known, final)
+        case Counterexample():
+            return _violated(question, known, final)
+        case FailingState():
+            return _fails(question, known, final)
+    return Result(
+        question.claim.text,
+        UNKNOWN,
+        known.engine,
+        question.name,
+        reason=known.reason,
+        proven_steps=known.proven_steps,
+        notes=known.notes,
+        statistics=known.statistics,
+    )
+
+
+def is_conclusive(question: Question, known: Known) -> bool:
+    """Whether what is known decides the question."""
+    return not isinstance(believed(question.claim, known), Open)
+
+
+def _extended(budget: Budget) -> float | None:
+    return None if budget.timeout is None else max(budget.timeout, budget.elapsed + GRACE)
+
+
+# What may be believed -------------------------------------------------------------------------------------------------
+
+
+def believed(claim: Claim, known: Known) -> Known:
+    """What is known, if its direction allows to say so of this claim; else that it is open, and why."""
+    match known:
+        case Proof(direction=direction, subject=subject):
+            if subject is Subject.PATHS and claim.linear is None and not claim.mentions_some:
+                return _open(known, OF_STATES)
+            if not all(map(direction.may_prove, claim.quantifiers)):
+                return _open(known, f"a proof of direction {direction.value} says nothing of some of these paths")
+        case Counterexample(trace=trace, direction=direction):
+            if not all(map(direction.may_refute, claim.quantifiers)):
+                return _open(known, "one path does not refute a claim of some path")
+            if confirm.truth(trace, claim.path) is not False:
+                return _open(known, "a counterexample was found but did not replay")
+        case FailingState(direction=direction) if not all(map(direction.may_refute, claim.quantifiers)):
+            return _open(known, f"a refutation of direction {direction.value} says nothing of some of these paths")
+    return known
+
+
+def _open(known: Known, reason: str) -> Open:
+    return Open(engine=known.engine, statistics=known.statistics, notes=known.notes, reason=reason)
+
+
+# Verdicts -------------------------------------------------------------------------------------------------------------
+
+
+def _holds(question: Question, proof: Proof, budget: Budget) -> Result:
+    claim = question.claim
+    empty = proof.empty or is_empty(question.system, budget) is True
+    vacuous = [NO_START] if empty else [ALWAYS_TRUE] if is_vacuous(claim.formula) else []
+    path = None if proof.evidence is None else proof.evidence.path
+    ranges = [] if empty else range_notes(question, path, budget)
+    return Result(
+        claim.text,
+        HOLDS,
+        proof.engine,
+        question.name,
+        reach=reach(claim),
+        assurance=proof.assurance,
+        margin=None if empty else _at_least_zero(proof.margin),
+        vacuous=bool(vacuous),
+        notes=(*vacuous, *proof.notes, *ranges),
+        statistics=proof.statistics,
+        evidence=None if empty else proof.evidence,
+    )
+
+
+def reach(claim: Claim) -> Reach:
+    """How far a verdict about the claim reaches."""
+    return ForAllTime() if claim.horizon is None else UpToStep(claim.horizon)
+
+
+def _at_least_zero(margin: float | None) -> float | None:
+    """The margin of a claim that holds: rounding may have taken it below zero, and no finite number is none."""
+    return None if margin is None or not math.isfinite(margin) else max(margin, 0.0) + 0.0
+
+
+def _violated(question: Question, known: Counterexample, budget: Budget) -> Result:
+    claim, trace = question.claim, known.trace
+    return Result(
+        claim.text,
+        VIOLATED,
+        known.engine,
+        question.name,
+        assurance=confirm.assurance(trace, claim.formula),
+        margin=margin_on(trace, claim),
+        notes=(*known.notes, *range_notes(question, trace, budget)),
+        statistics=known.statistics,
+        evidence=trace,
+        step=confirm.decided_at(trace, claim.path),
+    )
+
+
+def margin_on(trace: Trace, claim: Claim) -> float | None:
+    """By how much the claim is true on a path; of a claim without a bound, what a prefix of this length can tell."""
+    found = confirm.margin(trace, claim.path if trace.complete else refutable(claim.path))
+    return None if found is None else found + 0.0
+
+
+def _fails(question: Question, known: FailingState, budget: Budget) -> Result:
+    note = f"no path from this state keeps the claim: {known.excluded_by}"
+    return Result(
+        question.claim.text,
+        VIOLATED,
+        known.engine,
+        question.name,
+        assurance=known.assurance,
+        notes=(note, *known.notes, *range_notes(question, known.trace, budget)),
+        statistics=known.statistics,
+        evidence=Tree(known.trace, known.excluded_by),
+        step=0,
+    )

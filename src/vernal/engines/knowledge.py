@@ -1,0 +1,87 @@
+"""What an engine knows of a question: a proof, a counterexample, a state at which the claim fails, or why it is open.
+
+An engine returns one of these and nothing else; `answers` alone turns it into a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+
+from vernal.evidence.kinds import Evidence
+from vernal.evidence.result import Assurance
+from vernal.evidence.trace import Trace
+from vernal.reduce.base import Direction
+
+Statistics = Mapping[str, int | float | str]
+NO_STATISTICS: Statistics = {}
+
+
+class Subject(Enum):
+    """Of what a proof speaks."""
+
+    PATHS = "paths"  # every path keeps the claim read along it: enough where the claim is one of paths
+    STATES = "states"  # the claim is true at every initial state
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A path that an engine believes in: where it starts, what is decided at each position, and how many steps."""
+
+    first: Mapping[str, Fraction]
+    memory: Mapping[str, Sequence[Fraction]]
+    decisions: Sequence[Mapping[Any, Any]]  # by name or by node, see `evidence.replay`
+    steps: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Knowledge:
+    """What all kinds of knowledge have in common."""
+
+    engine: str
+    statistics: Statistics = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proof(Knowledge):
+    """The claim is true of every initial state."""
+
+    direction: Direction
+    subject: Subject = Subject.PATHS
+    assurance: Assurance
+    margin: float | None = None  # a lower bound
+    empty: bool = False  # whether there is no initial state at all
+    evidence: Evidence | None = None  # a witness of a claim of some path, or a certificate that can be checked
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counterexample(Knowledge):
+    """A path, replayed, on which the claim is false; EXACT if it is the only path of the system."""
+
+    trace: Trace
+    direction: Direction = Direction.UNDER
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailingState(Knowledge):
+    """An initial state, replayed, at which the claim fails though no single path shows it."""
+
+    trace: Trace  # of one position
+    direction: Direction
+    assurance: Assurance
+    excluded_by: str  # what excludes the paths that would keep the claim
+
+
+@dataclass(frozen=True, kw_only=True)
+class Open(Knowledge):
+    """Nothing is decided, for this reason; of a claim about every step, how far it is proven."""
+
+    reason: str
+    proven_steps: int | None = None
+
+
+Known = Proof | Counterexample | FailingState | Open

@@ -1,0 +1,25 @@
+"""The kinds of evidence a result carries; each says its kind, and the path it shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from vernal.evidence.trace import Trace
+
+Kind = Literal["trace", "lasso", "tree"]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A state at which the claim fails although no single path shows it, and what excludes the paths from there."""
+
+    path: Trace  # from an initial state to the state at which the claim fails
+    excluded_by: str  # "bounds on all of them", ...
+
+    @property
+    def kind(self) -> Kind:
+        return "tree"
+
+
+Evidence = Trace | Tree

@@ -1,0 +1,83 @@
+"""Results as plain data and back, for the journal of a sweep.
+
+A path is not believed on its way back: it is recomputed exactly on the system, and judged by the formula again.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from vernal.errors import FormatError
+from vernal.evidence import confirm
+from vernal.evidence.kinds import Evidence, Tree
+from vernal.evidence.reach import ForAllTime, Reach, UpToStep
+from vernal.evidence.replay import verify
+from vernal.evidence.result import HOLDS, VIOLATED, Assurance, Result, Verdict
+from vernal.evidence.trace_file import from_json, to_json
+from vernal.logic.question import Question
+from vernal.model.system import System
+
+
+def result_data(result: Result, system: System) -> dict[str, Any]:
+    """A result as plain data; what the question says again is left out."""
+    margin = result.margin
+    return {
+        "verdict": result.verdict.value,
+        "engine": result.engine,
+        "steps": result.reach.last if isinstance(result.reach, UpToStep) else None,
+        "reason": result.reason,
+        "proven_steps": result.proven_steps,
+        "assurance": None if result.assurance is None else result.assurance.name,
+        "margin": margin if margin is not None and math.isfinite(margin) else None,
+        "vacuous": result.vacuous,
+        "notes": list(result.notes),
+        "seconds": result.seconds,
+        "statistics": dict(result.statistics),
+        "excluded_by": result.evidence.excluded_by if isinstance(result.evidence, Tree) else None,
+        "trace": None if result.trace is None else to_json(result.trace, system),
+        "step": result.step,
+    }
+
+
+def result_of(data: Any, question: Question) -> Result:
+    """The result that was recorded, its path replayed; a path that says the opposite is an error."""
+    verdict = Verdict(data["verdict"])
+    evidence = _evidence(data, question, verdict)
+    return Result(
+        question.claim.text,
+        verdict,
+        str(data["engine"]),
+        question.name,
+        reach=_reach(data["steps"]) if verdict is HOLDS else None,
+        reason=data["reason"],
+        proven_steps=data["proven_steps"],
+        assurance=None if data["assurance"] is None else Assurance[data["assurance"]],
+        margin=data["margin"],
+        vacuous=data["vacuous"] is True,
+        notes=tuple(map(str, data["notes"])),
+        seconds=float(data["seconds"]),
+        statistics=dict(data["statistics"]),
+        evidence=evidence,
+        step=data["step"],
+    )
+
+
+def _reach(steps: int | None) -> Reach:
+    return ForAllTime() if steps is None else UpToStep(int(steps))
+
+
+def _evidence(data: Any, question: Question, verdict: Verdict) -> Evidence | None:
+    if data["trace"] is None:
+        return None
+    replay = verify(question.system, from_json(data["trace"], question.system))
+    if not replay.accepted or replay.trace is None:
+        raise FormatError(f"its trace does not replay: {replay.problem}")
+    truth = confirm.truth(replay.trace, question.claim.path)
+    if data["excluded_by"] is not None:
+        return Tree(replay.trace, str(data["excluded_by"]))
+    if verdict is VIOLATED and truth is not False:
+        raise FormatError("its trace does not refute the claim")
+    if verdict is HOLDS and truth is False:
+        raise FormatError("its trace refutes the claim")
+    return replay.trace

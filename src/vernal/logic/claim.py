@@ -1,0 +1,108 @@
+"""Claims: a formula with what every engine asks of it first, each worked out once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from vernal.logic.formula import Always, And, Atom, Formula, Implies, Next, Not, Or, Quantifier
+from vernal.logic.margin import atom_margin
+from vernal.logic.normal import Logic, atoms, classify, fold, horizon, quantifiers, strip_quantifiers
+from vernal.logic.progress import on_paths
+from vernal.model import build
+from vernal.model.expr import Expr
+
+
+@dataclass(frozen=True, slots=True)
+class PositionClaim:
+    """`G[first,last] p` or `X[first] p` with p about one position: the margin of p, and where it is claimed."""
+
+    margin: Expr
+    first: int
+    last: int
+
+    def covers(self, position: int) -> bool:
+        """Whether p is claimed at this position."""
+        return self.first <= position <= self.last
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a formula claims: in which logic, of which paths, and how far it looks."""
+
+    formula: Formula
+
+    @cached_property
+    def logic(self) -> Logic:
+        """STATE, LTL or CTL; a formula that is neither is refused."""
+        return classify(self.formula)
+
+    @cached_property
+    def quantifiers(self) -> frozenset[Quantifier]:
+        """Of which paths it speaks, negations pushed inside."""
+        return quantifiers(self.formula)
+
+    @property
+    def mentions_some(self) -> bool:
+        """Whether it says of some path that it exists."""
+        return Quantifier.SOME in self.quantifiers
+
+    @cached_property
+    def horizon(self) -> int | None:
+        """How many transitions decide it on any path; None where no number does."""
+        return horizon(self.formula)
+
+    @cached_property
+    def path(self) -> Formula:
+        """The formula read along a single path."""
+        return strip_quantifiers(self.formula)
+
+    @cached_property
+    def linear(self) -> Formula | None:
+        """The LTL formula that says the same of all paths; None where states have to be asked."""
+        return on_paths(self.formula)
+
+    @cached_property
+    def opposite(self) -> Formula | None:
+        """The LTL formula of all paths that says the claim is false; None where no such formula does."""
+        return on_paths(Not(self.formula))
+
+    @cached_property
+    def atoms(self) -> tuple[Expr, ...]:
+        """The expressions it compares, as written."""
+        return tuple(atoms(self.formula))
+
+    @cached_property
+    def text(self) -> str:
+        """The formula, printed canonically."""
+        return str(self.formula)
+
+
+def position_claim(path: Formula) -> PositionClaim | None:
+    """The formula as a claim about single positions, if it is one; its margin can be measured position by position."""
+    match path:
+        case Always(arg=arg, bound=bound) if classify(arg) is Logic.STATE and bound.upper is not None:
+            return PositionClaim(_margin(arg), int(bound.lower), int(bound.upper))
+        case Next(arg=arg, count=count) if classify(arg) is Logic.STATE:
+            return PositionClaim(_margin(arg), count, count)
+    return None
+
+
+def _margin(formula: Formula) -> Expr:
+    return atom_margin(fold(formula, _expression))
+
+
+def _expression(node: Formula, args: tuple[Expr, ...]) -> Expr:
+    """A Boolean formula as one expression."""
+    match node:
+        case Atom(expr):
+            return expr
+        case Not():
+            return build.negate(args[0])
+        case And():
+            return build.conj(*args)
+        case Or():
+            return build.disj(*args)
+        case Implies():
+            return build.implies(*args)
+    return build.compare("==", *args)

@@ -1,0 +1,37 @@
+"""Questions: does the system keep the formula?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from vernal.logic.claim import Claim
+from vernal.logic.formula import Formula
+from vernal.model.build import TRUE
+from vernal.model.expr import Expr
+from vernal.model.system import System
+
+
+@dataclass(frozen=True)
+class Question:
+    """Does the system keep the formula?"""
+
+    system: System
+    formula: Formula
+    name: str | None = None  # of the property, where it has one
+
+    @cached_property
+    def claim(self) -> Claim:
+        """What the formula claims."""
+        return Claim(self.formula)
+
+    @cached_property
+    def atoms(self) -> Mapping[Expr, Expr]:
+        """Every atom as written, and over state, memory and draws."""
+        return {atom: self.system.step.resolve(atom) for atom in self.claim.atoms}
+
+    @property
+    def is_total(self) -> bool:
+        """Whether no path of the system ends."""
+        return self.system.step.enabled is TRUE
