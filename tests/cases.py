@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.recurrent import recurrent_networks
-from vernal.evidence.result import HOLDS, VIOLATED, Verdict
+from vernal.evidence.result import HOLDS, VIOLATED, Assurance, Verdict
 from vernal.formats.onnx.writer import write_onnx
 from vernal.formats.task.blueprint import load
 from vernal.logic.task import Task
@@ -305,15 +305,55 @@ GATED = SQUASHED.replace("squash", "gated")
 DEEP = SQUASHED.replace("squash", "deep")
 
 
+RANGED = """
+[state]
+x = "real [0, 1]"
+[init]
+x = "[0, 1]"
+[environment.next]
+x = "x + 1"
+"""
+
+CLIPPED = """
+[state]
+p = "real [-1.2, 0.6]"
+v = "real [-0.7, 0.7]"
+[init]
+p = "[-0.6, -0.4]"
+v = 0
+[environment.next]
+p = "clip(p + v, -1.2, 0.6)"
+v = "clip(v + between(-0.1, 0.1), -0.7, 0.7)"
+"""
+
+NOWHERE = """
+[state]
+x = "real [0, 1]"
+[init]
+x = "[0, 1]"
+where = ["x > 2"]
+[environment.next]
+x = "x + 1"
+"""
+
+
 @dataclass(frozen=True)
 class Case:
-    """A question with its answer."""
+    """A question with its answer.
+
+    `leaves` says which declared ranges can be left within the horizon, and from which step on; `margin` by how much a
+    claim that holds does so, where somebody worked it out; `assurance` the most that may be claimed of the answer.
+    """
 
     model: str
     formula: str
     expected: Verdict
     why: str
     decided_by: tuple[str, ...] = ()
+    vacuous: bool = False
+    leaves: tuple[tuple[str, int], ...] = ()
+    margin: float | None = None
+    assurance: Assurance = Assurance.EXACT
 
     def __str__(self) -> str:
         return self.formula
@@ -341,6 +381,8 @@ FALSIFY = ("auto", "falsify", "paths")
 SMOOTH_BOUNDS = ("auto", "bounds")  # at margin zero a nonlinear set stays open
 SMOOTH_FALSIFY = ("auto", "falsify")
 
+RIGOROUS = Assurance.RIGOROUS  # the most where a function has no rational values
+
 EVERY_PROOF = ("auto", "bounds", "milp", "paths")
 EVERY_REFUTATION = ("auto", "falsify", "milp", "paths")
 
@@ -357,7 +399,16 @@ CASES = [
     Case(STILL, "G[0,3] (x < 1)", VIOLATED, "the end is included", FALSIFY),
     Case(STILL, "G[0,3] (x > 0)", VIOLATED, "so is the other one", FALSIFY),
     Case(STILL, "G[0,3] (x >= 0 & x <= 1)", HOLDS, "both ends", BOUNDS),
-    Case(STILL, "G[0,2] !(x > 2 & x < 1)", HOLDS, "nothing is both", PATHS),
+    Case(STILL, "G[0,2] !(x > 2 & x < 1)", HOLDS, "nothing is both", PATHS, vacuous=True),
+    Case(STILL, "G[0,3] (x <= 2)", HOLDS, "1 below the limit", BOUNDS, margin=1.0),
+    Case(RANGED, "AX[2] (x >= 0)", HOLDS, "2 at least", BOUNDS, leaves=(("x", 1),), margin=2.0),
+    Case(RANGED, "x >= 0", HOLDS, "ranges are kept at first", BOUNDS, margin=0.0),
+    Case(RANGED, "AX[2] (x < 3)", VIOLATED, "from 1 it is 3", FALSIFY, leaves=(("x", 1),)),
+    Case(RANGED, "AX[2] (x > 4)", VIOLATED, "it is 3 at most", BOUNDS, leaves=(("x", 1),)),
+    Case(RANGED, "x < 1 & AX[2] (x > 0)", VIOLATED, "decided at the start", FALSIFY, leaves=(("x", 1),)),
+    Case(CLIPPED, "G[0,3] (p >= -1.3)", HOLDS, "clipped at -1.2", BOUNDS),
+    Case(CLIPPED, "G[0,4] (p <= -0.3)", VIOLATED, "three pushes of 0.1 to 0.3 in sum", FALSIFY),
+    Case(NOWHERE, "AX[2] (x >= 5)", HOLDS, "there is no initial state", BOUNDS, vacuous=True),
     Case(STILL, "EX (x >= 0)", HOLDS, "true of every successor", BOUNDS),
     Case(STILL, "EF[0,4] (x > 1)", VIOLATED, "never", BOUNDS),
     Case(TWO_COINS, "AX (x != 1)", VIOLATED, "two draws may differ", FALSIFY),
@@ -396,20 +447,38 @@ CASES = [
     Case(LIGHT, "G[0,6] (light == RED -> X (light == GREEN))", HOLDS, "they alternate", BOUNDS),
     Case(LIGHT, "X[2] (cars <= 1)", VIOLATED, "two come in two steps, one leaves", FALSIFY),
     Case(LIGHT, "X[2] (cars <= 2)", HOLDS, "1 + 1 + 1 - 1", PATHS),
-    Case(SINE, "G[0,5] (x <= 1 & x >= 0)", HOLDS, "sin shrinks", SMOOTH_BOUNDS),
-    Case(SINE, "X (x <= 0.85)", HOLDS, "sin(1) is 0.8414...", SMOOTH_BOUNDS),
-    Case(SINE, "X (x <= 0.84)", VIOLATED, "sin(1) is 0.8414...", SMOOTH_FALSIFY),
-    Case(PRODUCT, "G[0,3] (abs(x) <= 1.01)", HOLDS, "a quarter of at most 2", SMOOTH_BOUNDS),
-    Case(PRODUCT, "X (x < 0.5)", VIOLATED, "the corner 1 * 2 / 4", SMOOTH_FALSIFY),
-    Case(PRODUCT, "X (y >= 0)", HOLDS, "a square root"),
-    Case(MIXTURE, "G[0,4] (abs(h) < 1)", HOLDS, "a mixture of what is less than 1", PATHS),
-    Case(MIXTURE, "X (h <= 0.671 & h >= -0.2)", HOLDS, "sigmoid(2) tanh(1) is 0.6708", PATHS),
-    Case(MIXTURE, "X (h < 0.6)", VIOLATED, "sigmoid(2) tanh(1) is 0.6708", FALSIFY),
+    Case(SINE, "G[0,5] (x <= 1 & x >= 0)", HOLDS, "sin shrinks", SMOOTH_BOUNDS, assurance=RIGOROUS),
+    Case(SINE, "X (x <= 0.85)", HOLDS, "sin(1) is 0.8414...", SMOOTH_BOUNDS, assurance=RIGOROUS),
+    Case(SINE, "X (x <= 0.84)", VIOLATED, "sin(1) is 0.8414...", SMOOTH_FALSIFY, assurance=RIGOROUS),
+    Case(
+        PRODUCT, "G[0,3] (abs(x) <= 1.01)", HOLDS, "a quarter of at most 2", SMOOTH_BOUNDS, assurance=Assurance.RIGOROUS
+    ),
+    Case(PRODUCT, "X (x < 0.5)", VIOLATED, "the corner 1 * 2 / 4", SMOOTH_FALSIFY, assurance=RIGOROUS),
+    Case(PRODUCT, "X (y >= 0)", HOLDS, "a square root", assurance=RIGOROUS),
+    Case(
+        MIXTURE, "G[0,4] (abs(h) < 1)", HOLDS, "a mixture of what is less than 1", PATHS, assurance=Assurance.RIGOROUS
+    ),
+    Case(
+        MIXTURE,
+        "X (h <= 0.671 & h >= -0.2)",
+        HOLDS,
+        "sigmoid(2) tanh(1) is 0.6708",
+        PATHS,
+        assurance=Assurance.RIGOROUS,
+    ),
+    Case(MIXTURE, "X (h < 0.6)", VIOLATED, "sigmoid(2) tanh(1) is 0.6708", FALSIFY, assurance=RIGOROUS),
     Case(LOGISTIC, "X (x > 0.511 & x < 0.673)", HOLDS, "3.2 times 0.16 and 0.21", BOUNDS),
     Case(LOGISTIC, "G[0,6] (x < 0.81)", HOLDS, "never more than 3.2 / 4", PATHS),
     Case(LOGISTIC, "X (x < 0.67)", VIOLATED, "0.3 goes to 0.672", FALSIFY),
-    Case(SPIRAL, "G[0,12] (x^2 + y^2 < 1.02)", HOLDS, "a rotation keeps the distance; 1.01 at the corner", PATHS),
-    Case(SPIRAL, "G[0,12] (x > -0.99)", VIOLATED, "half a turn after six steps", FALSIFY),
+    Case(
+        SPIRAL,
+        "G[0,12] (x^2 + y^2 < 1.02)",
+        HOLDS,
+        "a rotation keeps the distance; 1.01 at the corner",
+        PATHS,
+        assurance=Assurance.RIGOROUS,
+    ),
+    Case(SPIRAL, "G[0,12] (x > -0.99)", VIOLATED, "half a turn after six steps", FALSIFY, assurance=RIGOROUS),
     Case(ROOTS, "X (x >= 1.41)", HOLDS, "the mean is at least the square root of 2", PATHS),
     Case(ROOTS, "X[3] (x < 1.43)", HOLDS, "from 4 Newton comes to 1.4219", PATHS),
     Case(ROOTS, "X[3] (x < 1.41421)", VIOLATED, "never below the root, which is 1.414213562", FALSIFY),
@@ -449,11 +518,29 @@ CASES = [
     Case(PAIR, "X (y <= 0)", HOLDS, "y - a + x with a = x at first", PATHS),
     Case(PAIR, "X[2] (x <= 2.5)", HOLDS, "x - y / 2 + the memory b starts with", PATHS),
     Case(PAIR, "X[2] (x < 2.5)", VIOLATED, "met at the corner (1, -1, 1)", EVERY_REFUTATION),
-    Case(SQUASHED, "G[0,6] (abs(m[0]) <= 1)", HOLDS, "tanh", SMOOTH_BOUNDS),
-    Case(SQUASHED, "G[0,6] (abs(x) <= 2.01)", HOLDS, "half of it and at most 1", SMOOTH_BOUNDS),
-    Case(SQUASHED, "X (x < 0.9)", VIOLATED, "0.5 + 0.5 tanh(1.5) is 0.95", SMOOTH_FALSIFY),
-    Case(GATED, "X (abs(m[0]) <= 1.01)", HOLDS, "between tanh and the start", SMOOTH_BOUNDS),
-    Case(GATED, "X[2] (x < 0.2)", VIOLATED, "the candidate is positive there", SMOOTH_FALSIFY),
-    Case(DEEP, "G[0,2] (abs(m[0]) <= 1)", HOLDS, "tanh times a sigmoid", SMOOTH_BOUNDS),
-    Case(DEEP, "X (x > -0.4)", VIOLATED, "from the lower end", SMOOTH_FALSIFY),
+    Case(SQUASHED, "G[0,6] (abs(m[0]) <= 1)", HOLDS, "tanh", SMOOTH_BOUNDS, assurance=RIGOROUS),
+    Case(
+        SQUASHED,
+        "G[0,6] (abs(x) <= 2.01)",
+        HOLDS,
+        "half of it and at most 1",
+        SMOOTH_BOUNDS,
+        assurance=Assurance.RIGOROUS,
+    ),
+    Case(
+        SQUASHED, "X (x < 0.9)", VIOLATED, "0.5 + 0.5 tanh(1.5) is 0.95", SMOOTH_FALSIFY, assurance=Assurance.RIGOROUS
+    ),
+    Case(
+        GATED, "X (abs(m[0]) <= 1.01)", HOLDS, "between tanh and the start", SMOOTH_BOUNDS, assurance=Assurance.RIGOROUS
+    ),
+    Case(
+        GATED,
+        "X[2] (x < 0.2)",
+        VIOLATED,
+        "the candidate is positive there",
+        SMOOTH_FALSIFY,
+        assurance=Assurance.RIGOROUS,
+    ),
+    Case(DEEP, "G[0,2] (abs(m[0]) <= 1)", HOLDS, "tanh times a sigmoid", SMOOTH_BOUNDS, assurance=RIGOROUS),
+    Case(DEEP, "X (x > -0.4)", VIOLATED, "from the lower end", SMOOTH_FALSIFY, assurance=RIGOROUS),
 ]

@@ -13,7 +13,7 @@ from typing import Any
 from vernal.engines.answers import answer
 from vernal.engines.base import Engine
 from vernal.engines.journals import open_journal
-from vernal.engines.knowledge import Known, Open
+from vernal.engines.knowledge import Open
 from vernal.errors import InputError, NameUnknown, Stopped, nearest
 from vernal.evidence.result import Result
 from vernal.logic.formula import ALL_TIME, Always, Bound, Formula
@@ -127,24 +127,20 @@ def ask(
     question = Question(task.system, formula, name)
     question.claim.logic  # noqa: B018 - a formula that is neither LTL nor CTL is refused before any work
     with one_blas_thread():
-        result = answer(question, _known(question, engine, budget, options), budget)
+        result = asked_of(find_engine(engine, options), question, budget)
     return replace(result, seconds=time.monotonic() - started)
 
 
-def _known(question: Question, engine: str, budget: Budget, options: Options) -> Known:
-    """What the engine knows; a limit reached on the way leaves the question open."""
+def asked_of(engine: Engine, question: Question, budget: Budget) -> Result:
+    """The result of an engine; a limit reached on the way leaves the question open."""
     try:
-        return find_engine(engine, options).attempt(question, budget)
+        known = engine.attempt(question, budget)
     except Stopped as stop:
-        return Open(engine=engine, reason=stop.reason)
+        known = Open(engine=engine.name, reason=stop.reason)
     except MemoryError:
         reason = "out of memory; try --memory, a smaller bound or a smaller initial set"
-        return Open(engine=engine, reason=reason)
-
-
-def asked_of(engine: Engine, question: Question, budget: Budget) -> Result:
-    """The result of one engine that is already made."""
-    return answer(question, engine.attempt(question, budget), budget)
+        known = Open(engine=engine.name, reason=reason)
+    return answer(question, known, budget)
 
 
 def check(

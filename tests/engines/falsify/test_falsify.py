@@ -204,7 +204,7 @@ def test_the_same_seed_gives_the_same_answer() -> None:
 
 def test_a_limit_stops_the_search() -> None:
     with pytest.raises(Stopped):
-        asked_of(Falsify(), Question(wanderer(), Always(Atom(X < 99), upto(40))), Budget(timeout=0.0))
+        Falsify().attempt(Question(wanderer(), Always(Atom(X < 99), upto(40))), Budget(timeout=0.0))
 
 
 # Formulas without bounds ----------------------------------------------------------------------------------------------

@@ -191,8 +191,13 @@ class Levels:
         return exits
 
     def _first_doubt(self, atom: Expr) -> int | None:
-        boxes = range(len(self.boxes))
-        return next((t for t in range(self.horizon + 1) if not all(self.truth(atom, t, i) for i in boxes)), None)
+        """The first step at which an atom may be false; boxes whose paths have ended have no further steps."""
+        boxes = list(range(len(self.boxes)))
+        for t in range(self.horizon + 1):
+            if not all(self.truth(atom, t, index) for index in boxes):
+                return t
+            boxes = [index for index in boxes if self.enabled(t, index) is not False]
+        return None
 
 
 def literals(formula: Formula) -> Formula:
