@@ -42,6 +42,7 @@ from vernal.model.system import Agent, Init, OneOf, Span, Start, System, Variabl
 
 OPERATORS = ("<", "<=", "==", "!=", ">", ">=")
 HORIZON = 4
+FAR = Fraction(10) ** 1000  # a draw beyond an end is the end
 
 
 # Systems --------------------------------------------------------------------------------------------------------------
@@ -166,7 +167,7 @@ def _taken(rng: random.Random, node: Choose | Between | Argmax) -> int | Fractio
             return rng.randrange(len(node.args))
         case Argmax():
             return rng.randrange(node.args[0].size)
-    return rng.choice([Fraction(-(10**9)), Fraction(10**9), Fraction(rng.randint(-10, 10), 10)])
+    return rng.choice([-FAR, FAR, Fraction(rng.randint(-10, 10), 10)])
 
 
 def gridded(system: System) -> System:

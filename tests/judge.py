@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from tests.brute import Brute, TooLarge, ValueUndefined
 from tests.hard_loops import any_start, gridded, hard_formula, hard_loop, walk
+from tests.huge_loops import huge_formula, huge_loop
 from tests.sampling import Oracle
 from tests.wild_loops import close_formula, curved_loop, memory_loop
 from vernal.evidence import confirm
@@ -22,6 +23,7 @@ from vernal.model.system import Init, OneOf, System
 
 LIMIT = 20_000  # evaluations and paths of brute force, for one question
 STARTS, WALKS = 12, 40  # tried for a question with intervals
+DEEPEST = 50  # steps that brute force recurses
 
 Make = tuple[Callable[[random.Random], System], Callable[[random.Random, System], Formula]]
 FAMILIES: dict[str, Make] = {
@@ -29,6 +31,7 @@ FAMILIES: dict[str, Make] = {
     "intervals": (lambda rng: hard_loop(rng, intervals=True), hard_formula),
     "recurrent": (memory_loop, close_formula),
     "nonlinear": (curved_loop, close_formula),
+    "huge": (huge_loop, huge_formula),
 }
 
 
@@ -81,7 +84,7 @@ class Judge:
         first = result.trace.steps[0] if result.trace is not None and result.verdict is VIOLATED else None
         key = result.verdict, str(first)
         if key not in self.known:
-            check = self._interval_problem if self.question.family == "intervals" else self._finite_problem
+            check = self._finite_problem if self.question.family == "finite" else self._interval_problem
             self.known[key] = check(result)
         return self.known[key]
 
@@ -120,6 +123,8 @@ class Judge:
 
     def _truth_at(self, first: dict[str, Fraction], limit: int) -> bool | None:
         """The exact truth at one start; with disturbances only what some of the paths can show."""
+        if (horizon(self.question.formula) or 0) > DEEPEST:
+            return None
         system, kinds = self.question.system, quantifiers(self.question.formula)
         starts = {name: OneOf((value,)) for name, value in first.items()}
         alone = replace(system, init=Init(starts, system.init.where))

@@ -2,6 +2,9 @@
 
 Arrays have the batch of boxes as their first dimension, then the shape of the expression. Inside the interpreters a
 scalar is a vector of one component and a batch of 1 stands for every box; `flat` and `shaped` translate at the door.
+
+An end of a range is never a nan: at the door, and in every operator that adds or multiplies (`Backend.known`), a nan
+becomes infinite, which bounds nothing. So no comparison of ends is false only because a number overflowed.
 """
 
 from __future__ import annotations
@@ -58,15 +61,15 @@ def first_array(value: Any) -> Array:
     return value[0]
 
 
-def flat(value: Value | tuple[Array, Array], node: Expr) -> Value:
-    """A value as the interpreters keep it: two-dimensional, a scalar as one component."""
+def flat(backend: Backend, value: Value | tuple[Array, Array], node: Expr) -> Value:
+    """A value as the interpreters keep it: two-dimensional, a scalar as one component, and no end a nan."""
     match value:
         case Finite(mask, values):
             return Finite(_flat(mask, node, 1), values)
         case Truth(must, may):
             return Truth(_flat(must, node), _flat(may, node))
         case Range(lower, upper) | (lower, upper):
-            return Range(_flat(lower, node), _flat(upper, node))
+            return Range(*backend.known(_flat(lower, node), _flat(upper, node)))
 
 
 def _flat(array: Array, node: Expr, extra: int = 0) -> Array:

@@ -43,7 +43,7 @@ MANY = 16  # sums of more terms are bounded as one dot product
 def evaluate(roots: Sequence[Expr], inputs: Mapping[Expr, Value]) -> list[Value]:
     """Sets that contain the roots' values, for inputs (variables, or any other nodes) from the given sets."""
     backend = Backend(next((first_array(value) for value in inputs.values()), None))
-    done = {node: flat(value, node) for node, value in inputs.items()}
+    done = {node: flat(backend, value, node) for node, value in inputs.items()}
     batch = max((first_array(value).shape[0] for value in done.values()), default=1)
 
     def compute(node: Expr) -> None:
@@ -194,7 +194,7 @@ def power(backend: Backend, x: Range, exponent: Fraction) -> Range:
         below, above = _powers(backend, abs(x.lower), n), _powers(backend, abs(x.upper), n)
         low = backend.where(x.lower < 0, -below[1], below[0])
         high = backend.where(x.upper < 0, -above[0], above[1])
-    result = Range(low, high)
+    result = Range(*backend.known(low, high))
     one = backend.xp.ones_like(low)
     return result if exponent >= 0 else divide(backend, Range(one, one), result)
 
@@ -240,6 +240,7 @@ def affine(backend: Backend, x: Range, W: Array, b: Array) -> Range:
     spread = radius + slack * (abs(centre) + radius) + TINY
     middle = centre @ W.T + b
     reach = (spread @ abs(W).T) * (1.0 + 2.0 * slack) + slack * abs(b) + TINY
+    reach = reach + (middle - middle)  # a nan where the middle overflowed: its parts may have met only to cancel
     return Range(*backend.known(backend.down(middle - reach), backend.up(middle + reach)))
 
 

@@ -2,7 +2,8 @@
 
 A piece is an affine image of a box of parameters: state = A p + c, up to `error`, for p between lower and upper. The
 parameters are the uncertain components of the initial state, then one for each disturbance drawn on the way. Numbers
-are floats whose rounding is in `error`; so a batch of pieces contains every execution it stands for (OVER).
+are floats whose rounding is in `error`; so a batch of pieces contains every execution it stands for (OVER). A component
+whose numbers overflowed may be anything: new numbers become pieces through `bounded`, which says so.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.interpret.numbers.rounding import TINY, gamma
+from vernal.interpret.numbers.rounding import TINY, bounding, gamma
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -62,7 +63,7 @@ class Pieces:
         return np.broadcast_to(self.A, (len(self), *self.A.shape[1:]))
 
     def ranges(self) -> tuple[Floats, Floats]:
-        """The least box around each image, rounded outward."""
+        """The least box around each image, rounded outward; infinite where a sum overflows."""
         centre = 0.5 * self.lower + 0.5 * self.upper
         radius = np.maximum(self.upper - centre, centre - self.lower)
         middle = self.c + image(self.A, centre)
@@ -72,7 +73,15 @@ class Pieces:
         size = np.abs(self.c) + image(steep, np.abs(centre) + radius)
         slack += (2 * gamma(self.parameters + 8)) * size  # twice what the middle and the last sums lose
         slack += TINY
-        return middle - slack, middle + slack
+        return bounding(middle - slack, middle + slack)
+
+
+def bounded(lower: Floats, upper: Floats, A: Floats, c: Floats, error: Floats, trail: Indices) -> Pieces:
+    """Pieces from numbers that were just computed: a component that is not finite is 0, up to any error."""
+    if not (np.isfinite(c).all() and np.isfinite(error).all() and np.isfinite(A).all()):
+        finite = np.isfinite(c) & np.isfinite(error) & np.isfinite(A).all(axis=2)
+        A, c, error = np.where(finite[..., None], A, 0.0), np.where(finite, c, 0.0), np.where(finite, error, np.inf)
+    return Pieces(lower, upper, A, c, error, trail)
 
 
 def image(A: Floats, points: Floats) -> Floats:
@@ -139,7 +148,7 @@ def merge(pieces: Pieces, *, unite: bool = True) -> tuple[Pieces, Pairs | None]:
     given_up = pieces.trail[order]
     different = np.flatnonzero(kept != given_up)
     upper = np.maximum.reduceat(pieces.upper.take(order, axis=0), starts)
-    united = Pieces(merged.lower, upper, merged.A, middle, error, merged.trail)
+    united = bounded(merged.lower, upper, merged.A, middle, error, merged.trail)
     return united, (kept[different], given_up[different])
 
 

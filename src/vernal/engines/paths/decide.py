@@ -40,12 +40,12 @@ def outcomes(decision: Expr) -> list[Expr]:
 
 
 def mask_of(linear: Linear, decision: Expr) -> Mask:
-    """(batch, outcomes): what is possible in each box."""
+    """(batch, outcomes): what is possible in each box; where bounds contradict each other, anything is."""
     value = linear.value(decision)
-    if isinstance(value, Truth):
-        return np.stack([~np.asarray(value.must), np.asarray(value.may)], axis=1)
-    assert isinstance(value, Finite)
-    return np.asarray(value.mask)
+    assert isinstance(value, Truth | Finite)
+    mask = value.mask if isinstance(value, Finite) else np.stack([~value.must, value.may], axis=1)
+    some = mask.any(axis=1, keepdims=True)
+    return np.asarray(mask if some.all() else mask | ~some)
 
 
 @dataclass(frozen=True)

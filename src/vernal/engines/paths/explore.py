@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 
 from vernal.engines.halving import Halving, bent_node
-from vernal.engines.paths.batches import Floats, Indices, Pieces, join, merge
+from vernal.engines.paths.batches import Floats, Indices, Pieces, bounded, join, merge
 from vernal.engines.paths.decide import FEW, MAX_PARTS, Layout, Mask, decide, highest, least, lowest, outcomes
 from vernal.engines.paths.moves import affine_step, bounded_step
 from vernal.engines.paths.record import SILENT, Recorder
@@ -45,6 +45,7 @@ MAX_OPEN = 200  # sets left to exact arithmetic
 MAX_SAMPLED = 256  # suspicious pieces of a batch that are looked at by points
 MAX_TRIES = 3  # exact replays in one piece
 MAX_PIECES = 2_000_000  # of one level; beyond, memory is the limit
+OVERFLOWING = np.errstate(all="ignore")  # what overflows is no bound (batches, regions), and no reason to warn
 
 State = tuple[Fraction | None, ...]  # the value of each state variable that is a constant of the piece; None for others
 
@@ -91,6 +92,7 @@ class Explorer:
         self.walks: int | None = None  # how many suspicions may still be replayed in this round
         self._begin(boxes, MAX_PARTS)
 
+    @OVERFLOWING
     def _begin(self, boxes: Sequence[Box], parts: int) -> None:
         """Start, or start again, from these boxes; a piece may be cut into so many parts for a decision."""
         self.parts = parts
@@ -123,7 +125,7 @@ class Explorer:
         if len(wide) > len(self.widths):
             self.widths = np.pad(self.widths, (0, len(wide) - len(self.widths)))
         self.widths[: len(wide)] = np.maximum(self.widths[: len(wide)], (upper - lower)[0])
-        pieces = Pieces(lower, upper, A, c, error, trail)
+        pieces = bounded(lower, upper, A, c, error, trail)
         self.frontier.setdefault(Key(discrete, self.start, len(wide)), []).append(pieces)
 
     def _constant(self, box: Box, node: Expr) -> Fraction | None:
@@ -166,6 +168,7 @@ class Explorer:
             self._begin(boxes, MAX_PARTS)
         return self._levels(horizon)
 
+    @OVERFLOWING
     def _levels(self, horizon: int) -> Outcome:
         for t in range(horizon + 1):
             self.after = {}
@@ -368,17 +371,17 @@ class Explorer:
         discrete, numbers = self._next_values(following)
         moved = None if bent_node(numbers) is not None else affine_step(layout, rows, numbers)
         moved = moved or bounded_step(layout, rows, numbers)
-        finite = np.isfinite(moved.c + moved.error).all(axis=1) & np.isfinite(moved.A).all(axis=(1, 2))
-        bounded: Mask = np.asarray(finite)
-        if not bounded.all():
-            self._leave_unbounded(rows.rows(~bounded))
-            if bounded.any():
-                self._arrive(layout, replace(branch, pieces=rows.rows(bounded)), following)
+        reached = bounded(moved.lower, moved.upper, moved.A, moved.c, moved.error, rows.trail)
+        finite: Mask = np.asarray(np.isfinite(reached.error).all(axis=1))
+        if not finite.all():
+            self._leave_unbounded(rows.rows(~finite))
+            if finite.any():
+                self._arrive(layout, replace(branch, pieces=rows.rows(finite)), following)
             return
         names = tuple(self.trails.name(node) for node, _ in moved.draws if isinstance(node, Between))
         trail = self.trails.extend(rows.trail, branch.taken, names)
         self.record.moved(rows.trail, trail, branch.taken, names)
-        pieces = Pieces(moved.lower, moved.upper, moved.A, moved.c, moved.error, trail)
+        pieces = replace(reached, trail=trail)
         self._remember_widths(pieces)
         residual = self.obligations.step(branch.residual)
         self.after.setdefault(Key(discrete, residual, pieces.parameters), []).append(pieces)

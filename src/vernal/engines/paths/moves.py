@@ -46,7 +46,10 @@ def affine_map(
         linear.need(value)
     forms = [linear.forms.get(value) for value in numbers]
     known = [form for form in forms if form is not None]
-    return None if len(known) < len(forms) else (linear, *_map(linear, known))
+    if len(known) < len(forms):
+        return None
+    F, f, gap = _map(linear, known)
+    return (linear, F, f, gap) if all(np.isfinite(part).all() for part in (F, f, gap)) else None
 
 
 def _map(linear: Linear, forms: Sequence[Form]) -> tuple[Floats, Floats, Floats]:
@@ -93,8 +96,7 @@ def bounded_step(layout: Layout, pieces: Pieces, numbers: Sequence[Expr]) -> Mov
     linear = layout.fresh(pieces)
     for value in numbers:
         linear.need(value)
-    with np.errstate(all="ignore"):  # what is not finite is noticed by the caller
-        forms = [enclosure(linear, value, len(pieces)) for value in numbers]
+    forms = [enclosure(linear, value, len(pieces)) for value in numbers]
     draws = linear.inputs.names[pieces.parameters :]
     A, c, error = _stacked(forms, linear.inputs.count, len(pieces))
     lower, upper = pieces.lower, pieces.upper

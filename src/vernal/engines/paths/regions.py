@@ -2,7 +2,8 @@
 
 A region says `lower <= D x <= upper`. The directions D are the components of the state and what they were a few steps
 before (the rows of D times the maps of a step), so that a step moves bounds to bounds and loses nothing. A cut and the
-hull of neighbours are a minimum and a maximum. Everything is rounded outward: a region contains its states (OVER).
+hull of neighbours are a minimum and a maximum. Everything is rounded outward: a region contains its states (OVER). An
+end that overflowed is no bound: every region is made by `regions`, which says so before anybody compares ends.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vernal.engines.paths.batches import Floats, Indices, Pairs, Pieces
-from vernal.interpret.numbers.rounding import TINY, gamma
+from vernal.interpret.numbers.rounding import TINY, bounding, gamma
 
 MAX_ROWS = 32  # directions of a template
 WAYS = 12  # sums that bound a direction
@@ -45,6 +46,7 @@ class Sums:
         for start in range(0, len(whole), BLOCK):
             part = slice(start, start + BLOCK)
             low, high = self._ends(whole.lower[part], whole.upper[part], largest[part])
+            low, high = bounding(low, high)
             lower[part, target] = np.maximum(lower[part, target], np.maximum.reduceat(low, starts, axis=1))
             upper[part, target] = np.minimum(upper[part, target], np.minimum.reduceat(high, starts, axis=1))
 
@@ -76,7 +78,7 @@ class Template:
         factors = self.rows @ row / (self.rows**2).sum(axis=1)
         left = np.abs(factors[:, None] * self.rows - row)
         at = int(np.argmin(left.max(axis=1)))
-        if not factors[at] or left[at].max() > SAME * np.abs(row).max():
+        if not factors[at] or not left[at].max() <= SAME * np.abs(row).max() < np.inf:
             return None
         return at, float(factors[at]), left[at] + SLACK * np.abs(row)
 
@@ -94,7 +96,7 @@ class Template:
         left = np.abs(made - rows[:, None])
         size = np.abs(rows).max(axis=1, initial=0.0)[:, None]
         cost = np.abs(factors).sum(axis=2)
-        cost[(left.max(axis=2, initial=0.0) > SAME * size) | ~np.isfinite(cost)] = np.inf
+        cost[~(left.max(axis=2, initial=0.0) <= SAME * size) | ~np.isfinite(cost)] = np.inf
         if others:
             cost[(pairs == np.arange(len(rows))[:, None, None]).any(axis=2)] = np.inf
         cost[:, (pairs < self.size).all(axis=1)] *= 1e-9  # the components themselves always count
@@ -178,12 +180,13 @@ class Regions(Pieces):
         """Every direction bounded by what others say of it; regions found to be empty are left out."""
         lower, upper = self.lower.copy(), self.upper.copy()
         self.template.own.tighten(self, lower, upper)
-        full = (lower <= upper).all(axis=1)
-        return regions(self.template, lower[full], upper[full], self.trail[full])
+        made = regions(self.template, lower, upper, self.trail)
+        return made.rows((made.lower <= made.upper).all(axis=1))
 
 
 def regions(made: Template, lower: Floats, upper: Floats, trail: Indices) -> Regions:
     """Regions between bounds of the template's directions, of which the first are the state."""
+    lower, upper = bounding(lower, upper)
     A, zeros = np.eye(len(made.rows))[None, : made.size], np.zeros((len(trail), made.size))
     return Regions(lower, upper, A, zeros, zeros, trail, made)
 

@@ -18,7 +18,7 @@ import numpy as np
 from vernal.engines.influence import steepness
 from vernal.engines.paths.batches import Floats, Indices, Pairs, Pieces
 from vernal.engines.paths.decide import Layout, Mask, mask_of
-from vernal.engines.paths.explore import Branch, Explorer, Key, NotExplorable, Outcome
+from vernal.engines.paths.explore import OVERFLOWING, Branch, Explorer, Key, NotExplorable, Outcome
 from vernal.engines.paths.moves import affine_map
 from vernal.engines.paths.regions import (
     Regions,
@@ -95,6 +95,7 @@ class Tubes(Explorer):
 
     # A round
 
+    @OVERFLOWING
     def _begin(self, boxes: Sequence[Box], parts: int) -> None:
         self.parts = parts
         self.trails = Trails(self.question, boxes)
@@ -131,6 +132,7 @@ class Tubes(Explorer):
         self.count += count
         return np.arange(self.count - count, self.count)
 
+    @OVERFLOWING
     def _levels(self, horizon: int) -> Outcome:
         for self.t in range(horizon + 1):
             self.after = {}
@@ -288,6 +290,7 @@ class Tubes(Explorer):
                 self.maps.append(made[0])
         return made
 
+    @OVERFLOWING
     def _trace_back(self) -> None:
         """The tube: regions that failed, and regions that went on to one of them."""
         failed = np.zeros(self.count, dtype=bool)

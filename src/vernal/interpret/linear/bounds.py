@@ -89,7 +89,7 @@ class Linear:
         self.graph = Graph(self.backend, self.inputs, {}, self.forms, {}, self.rewritten, self.sizes, {})
         self.batch = 1
         for node, value in box.items():
-            self._enter(node, flat(value, node))
+            self._enter(node, flat(self.backend, value, node))
         self.constraints = None if constraints is None else Constraints(*constraints, self.inputs.count)
 
     def _enter(self, node: Expr, value: Value) -> None:
@@ -181,9 +181,26 @@ class Linear:
             return ()
         if isinstance(node, e.Max | e.Min):
             if node not in self.rewritten:
-                self.rewritten[node] = as_relu(node)
+                if not all(arg in done for arg in node.args):
+                    return node.args
+                self.rewritten[node] = as_relu(node, self._contenders(node))
             return (*node.args, self.rewritten[node])
         return interval.required(node, done)
+
+    def _contenders(self, node: Expr) -> list[Expr]:
+        """The arguments of a maximum or minimum that may decide it somewhere: the size of the others costs nothing."""
+        left = list(node.args)
+        for arg in node.args:
+            if any(other is not arg and self._beats(node, other, arg) for other in left):
+                left.remove(arg)
+        return left
+
+    def _beats(self, node: Expr, winner: Expr, loser: Expr) -> bool:
+        """Whether one argument is never behind the other, in no box and no component."""
+        if winner.shape != loser.shape:
+            return False
+        x, y = self.number(winner), self.number(loser)
+        return bool(((x.lower >= y.upper) if isinstance(node, e.Max) else (x.upper <= y.lower)).all())
 
     def _compute(self, node: Expr) -> None:
         if not node.sort.is_number or isinstance(node, e.Argmax):
@@ -380,11 +397,11 @@ def is_input(node: Expr) -> bool:
     return scalars and all(isinstance(arg, e.Const) for arg in node.args)
 
 
-def as_relu(node: Expr) -> Expr:
-    """max(a, b) = b + relu(a - b) and min(a, b) = b - relu(b - a), folded over all arguments."""
+def as_relu(node: Expr, args: Sequence[Expr]) -> Expr:
+    """max(a, b) = b + relu(a - b) and min(a, b) = b - relu(b - a), folded over the arguments that matter."""
     largest = isinstance(node, e.Max)
-    best = node.args[0]
-    for arg in node.args[1:]:
+    best = args[0]
+    for arg in args[1:]:
         if largest:
             best = build.add(arg, build.relu(build.sub(best, arg)))
         else:

@@ -92,6 +92,7 @@ class Form:
 def constant_form(backend: Backend, x: Range) -> Form:
     """A value known up to rounding."""
     middle = 0.5 * x.lower + 0.5 * x.upper
+    middle = backend.where(backend.xp.isfinite(middle), middle, 0.0)
     error = backend.xp.maximum(x.upper - middle, middle - x.lower)
     error = backend.where(error > 0, backend.up(error), 0.0)
     return Form(None, middle, error, backend.size(-abs(middle), backend.up(abs(middle) + error)))
@@ -119,7 +120,7 @@ def concretise(backend: Backend, inputs: Inputs, form: Form) -> Range:
             steep = abs(form.coefficients)
             reach = backend.where(steep == 0, 0.0, steep * radius[:, None, :count]).sum(-1)
         low, high = backend.down(low + middle), backend.up(high + middle)
-        slack = backend.up(backend.up(slack + reach) + TINY)
+        slack = backend.up(backend.up(slack + reach) + TINY) + (middle - middle)  # a nan where that overflowed
     return Range(*backend.known(backend.down(low - slack), backend.up(high + slack)))
 
 

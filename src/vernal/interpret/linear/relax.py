@@ -60,12 +60,13 @@ def relax(
     exact: bool = False,
 ) -> Relaxation:
     """A relaxation from planes that are right before rounding; where one is not finite, the interval bound."""
-    sizes = [backend.magnitude(x.lower, x.upper) for x in ranges]
+    sizes = [backend.size(x.lower, x.upper) for x in ranges]
     below = _settle(backend, node, lower, sizes, own.lower, -1.0)
     above = _settle(backend, node, upper, sizes, own.upper, 1.0)
     offsets = [plane.offset for plane in (below, above) if plane.offset is not None]
     finite = all(bool(backend.xp.isfinite(offset).all()) for offset in offsets)
-    return Relaxation(tuple(args), below, above, exact and finite, finite)
+    kept = below.slopes is lower.slopes and above.slopes is upper.slopes
+    return Relaxation(tuple(args), below, above, exact and finite and kept, finite)
 
 
 def _settle(backend: Backend, node: Expr, plane: Plane, sizes: Sequence[Array], fallback: Array, side: float) -> Plane:
@@ -112,7 +113,7 @@ def relu(backend: Backend, node: Expr, own: Range, x: Range) -> Relaxation:
     reach = -lo * chord  # the chord's height at 0; (1 - chord) * hi equals it up to rounding
     other = (1.0 - chord) * hi
     top = backend.xp.maximum(reach, other)
-    slack = 8.0 * UNIT * (top + chord * backend.magnitude(lo, hi) + abs(hi)) + TINY
+    slack = 8.0 * UNIT * (top + chord * backend.size(lo, hi) + abs(hi)) + TINY
     offset = backend.where(unstable, top + slack, 0.0)
     good = ~unstable | (backend.xp.isfinite(chord) & backend.xp.isfinite(offset))
     if not bool(good.all()):
@@ -175,8 +176,7 @@ def scaled(backend: Backend, node: Expr, own: Range, arg: Expr, x: Range, factor
     doubt = backend.where(factor.upper == factor.lower, 0.0, doubt + TINY)
     slopes = (factor.lower,)
     both = relax(backend, node, own, [arg], [x], Plane(slopes, -doubt), Plane(slopes, doubt), exact=True)
-    settled = both.lower.slopes is slopes and both.upper.slopes is slopes  # nowhere the interval bound instead
-    return replace(both, doubt=both.upper.offset) if settled else both
+    return replace(both, doubt=both.upper.offset) if both.exact else both  # else somewhere the interval bound
 
 
 def planes(backend: Backend, x: Range, y: Range) -> tuple[Plane, Plane]:

@@ -78,8 +78,8 @@ class Rows:
         self.constant = self.backend.down(self.constant - amount)
 
     def gain(self, amount: Array) -> None:
-        """Add to the constants, rounding down."""
-        self.constant = self.backend.down(self.constant + amount)
+        """Add to the constants, rounding down; a sum that overflowed is no bound, whatever is lost later."""
+        self.constant = self.backend.below(self.constant + amount)
 
     def push(self, node: Expr, L: Array) -> None:
         """Coefficients for a node; what two users ask of it is added up."""
@@ -258,7 +258,7 @@ def lower_bounds(rows: Rows) -> Array:
         count = rows.coefficients.shape[-1]
         middle = backend.dot(rows.coefficients, centre[:, None, :count])
         reach = rows.weigh(abs(rows.coefficients), radius[:, :count])
-        low = backend.down(backend.down(low + middle) - reach)
+        low = backend.down(backend.below(low + middle) - reach)
     low = backend.down(low - FLOOR)
     return backend.where(backend.xp.isnan(low), -np.inf, low)
 

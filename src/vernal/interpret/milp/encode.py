@@ -19,7 +19,7 @@ import numpy as np
 
 from vernal.interpret.abstract import Range, Truth, as_range
 from vernal.interpret.choice import possibilities
-from vernal.interpret.linear.bounds import Linear, as_relu
+from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.milp import truth as milp_truth
 from vernal.interpret.milp.curves import Bent, Cuts, bent
 from vernal.interpret.milp.rows import ONE, ZERO, Form, Sheet, Unsuitable, constant
@@ -78,7 +78,8 @@ class Encoder:
         if self.known(node) is not None:
             return ()
         if isinstance(node, e.Max | e.Min):
-            return (self.linear.rewritten.setdefault(node, as_relu(node)),)
+            self.linear.need(node)
+            return (self.linear.rewritten[node],)
         if isinstance(node, e.Switch) and node.args[0].sort.is_number and not isinstance(node.args[0], e.Argmax):
             branches = live_branches(self.linear, node)
             return branches if len(branches) == 1 else (*milp_truth.case_tests(node), *branches)

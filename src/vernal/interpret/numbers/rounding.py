@@ -66,6 +66,13 @@ def namespace(*arrays: Array) -> Any:
     return array_namespace(*arrays) if arrays else np
 
 
+def bounding(lower: Array, upper: Array) -> tuple[Array, Array]:
+    """Ends of numpy in which one that is not a number, or has overflowed to the wrong side, is no bound."""
+    if np.isfinite(lower).all() and np.isfinite(upper).all():
+        return lower, upper
+    return np.where(lower < np.inf, lower, -np.inf), np.where(upper > -np.inf, upper, np.inf)
+
+
 class Backend:
     """Where arrays live, and the operations the bounds are made of."""
 
@@ -105,6 +112,10 @@ class Backend:
     def down(self, x: Array) -> Array:
         """The next float below."""
         return self.xp.nextafter(x, self.negative_infinity)
+
+    def below(self, x: Array) -> Array:
+        """A float below, two units at most; a sum that has overflowed upward becomes a nan, and stays one."""
+        return x - (abs(x) * (2.0 * UNIT) + TINY)
 
     def some(self, mask: Array) -> bool:
         """Whether any entry is true: asked so often of small arrays that the way of asking matters."""
