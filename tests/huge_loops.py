@@ -107,7 +107,8 @@ def _agent(rng: random.Random, numbers: list[Expr]) -> Agent:
 def huge_formula(rng: random.Random, system: System) -> Formula:
     """A claim of all paths, now and then of some path, close to what paths reach; a few look very far ahead."""
     steps = rng.choice(LONG) if rng.random() < 0.08 else rng.randint(1, HORIZON)
-    met = [trace for trace in (walk(rng, system, steps) for _ in range(3)) if trace is not None]
+    walks = (walk(rng, system, min(steps, HORIZON)) for _ in range(3))
+    met = [trace for trace in walks if trace is not None]
     quantifier = rng.choice([None, Quantifier.ALL, Quantifier.ALL, Quantifier.SOME])
     if steps > HORIZON:
         return Next(_claim(rng, system, met, steps), steps, quantifier)
@@ -133,7 +134,7 @@ def _atom(rng: random.Random, system: System, met: list[Trace], t: int) -> Expr:
     variable = rng.choice(system.state)
     number = magnitude(rng)
     if met and rng.random() < 0.7:
-        reached = rng.choice(met).steps[min(t, HORIZON)].state[variable.name] if t <= HORIZON else None
+        reached = rng.choice(met).steps[min(t, HORIZON)].state[variable.name]
         if isinstance(reached, Fraction):
             number = reached + rng.choice([Fraction(0), Fraction(1), Fraction(-1), abs(reached) / 10, magnitude(rng)])
     return b.compare(rng.choice(["<", "<=", ">", ">=", "==", "!="]), variable.var, b.const(number))

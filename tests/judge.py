@@ -22,7 +22,7 @@ from vernal.model.expr import Between
 from vernal.model.system import Init, OneOf, System
 
 LIMIT = 20_000  # evaluations and paths of brute force, for one question
-STARTS, WALKS = 12, 40  # tried for a question with intervals
+STARTS, WALKS, FEW_WALKS = 12, 40, 4  # tried for a question with intervals
 DEEPEST = 50  # steps that brute force recurses
 
 Make = tuple[Callable[[random.Random], System], Callable[[random.Random, System], Formula]]
@@ -117,7 +117,8 @@ class Judge:
                 return f"holds, but not from {', '.join(f'{n} = {v}' for n, v in first.items())}"
         if Quantifier.SOME in quantifiers(formula):
             return None
-        paths = (walk(rng, system, horizon(formula) or 0) for _ in range(WALKS))
+        reach = horizon(formula) or 0
+        paths = (walk(rng, system, reach) for _ in range(WALKS if reach <= DEEPEST else FEW_WALKS))
         false = any(path is not None and confirm.truth(path, formula) is False for path in paths)
         return "holds, but not on a random path" if false else None
 

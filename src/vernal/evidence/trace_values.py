@@ -33,6 +33,8 @@ def write_number(value: Number, sort: Sort = REAL, *, full: bool = False) -> int
         return _scientific(exact)
     if isinstance(value, Enclosure) or Fraction(repr(nearest)) == value:
         return nearest
+    if max(abs(exact.numerator), exact.denominator) >= 10**MAX_FULL:
+        return nearest
     text = f"{exact.numerator}/{exact.denominator}"
     return text if len(text) <= (MAX_FULL if full else MAX_TEXT) else nearest
 

@@ -51,7 +51,7 @@ def _may_differ(subject: Value, cases: Sequence[Fraction]) -> Array:
     if isinstance(subject, Finite):
         others = [subject.mask[..., index] for index, value in enumerate(subject.values) if value not in cases]
         return reduce(lambda a, b: a | b, others, subject.mask[..., 0] & ~subject.mask[..., 0])
-    floats = [float(case) for case in cases if Fraction(float_below(case)) == case]
+    floats = [low for case in cases if (low := float_below(case)) == float_above(case)]
     equal = [(subject.lower == value) & (subject.upper == value) for value in floats]
     return ~reduce(lambda a, b: a | b, equal, subject.lower != subject.lower)
 

@@ -300,7 +300,7 @@ def _nearest_inside(low: Number, high: Number, side: int) -> Scalar:
     if isinstance(end, fmpq):
         return end if _lies_within(low, end, high) else None
     middle = float(end.mid())
-    for _ in range(4):
+    for _ in range(4 if math.isfinite(middle) else 0):
         candidate = reals.rational(Fraction(repr(middle)))
         if _lies_within(low, candidate, high):
             return candidate

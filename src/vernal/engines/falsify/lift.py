@@ -101,9 +101,10 @@ def _inside(number: float, start: Start, short: bool) -> Fraction:
     width = nearest(start.upper - start.lower)
     if not math.isfinite(number):  # the interval is beyond all floats
         return start.lower
-    if short and math.isfinite(width):  # to a thousandth of the interval, as a decimal
-        number = round(number, 3 - math.floor(math.log10(width)))
-    return min(max(Fraction(repr(number)), start.lower), start.upper)
+    written = Fraction(repr(number))
+    if short and 0 < width < math.inf:  # to a thousandth of the interval, as a decimal
+        written = round(written, 3 - math.floor(math.log10(width)))
+    return min(max(written, start.lower), start.upper)
 
 
 def decisions_taken(runs: Runs, row: int, short: bool = False) -> list[Taken]:

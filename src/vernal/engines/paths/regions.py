@@ -181,7 +181,8 @@ class Regions(Pieces):
         lower, upper = self.lower.copy(), self.upper.copy()
         self.template.own.tighten(self, lower, upper)
         made = regions(self.template, lower, upper, self.trail)
-        return made.rows((made.lower <= made.upper).all(axis=1))
+        full: NDArray[np.bool_] = np.all(made.lower <= made.upper, axis=1)
+        return made.rows(full)
 
 
 def regions(made: Template, lower: Floats, upper: Floats, trail: Indices) -> Regions:

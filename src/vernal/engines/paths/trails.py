@@ -144,7 +144,7 @@ class Trails:
         values = {var: [low for low, _ in entry] for var, entry in self.boxes[index].ends.items()}
         for (var, component), number in zip(components, point, strict=False):
             low, high = self.boxes[index].ends[var][component]
-            exact = Fraction(round(number)) if var.sort == INT else Fraction(repr(float(number)))
+            exact = Fraction(round(_written(number))) if var.sort == INT else _written(number)
             values[var][component] = min(max(exact, low), high)
         column = len(components)
         decisions: list[dict[str, int | Fraction | Sequence[Fraction]]] = []
@@ -152,7 +152,7 @@ class Trails:
             made: dict[str, int | Fraction | Sequence[Fraction]] = dict.fromkeys(system.step.names.values(), 0)
             made.update(taken)
             for name in draws:
-                made[name] = Fraction(repr(float(point[column])))
+                made[name] = _written(point[column])
                 column += 1
             decisions.append(made)
         first = {variable.name: values[variable.var][0] for variable in system.state}
@@ -160,5 +160,13 @@ class Trails:
         return Candidate(first, memory, decisions, len(steps))
 
 
+def _written(number: float) -> Fraction:
+    """The decimal a float is written as; one beyond all floats is the last of them."""
+    return Fraction(repr(float(np.nan_to_num(number))))
+
+
 def _into(number: float, low: Fraction, high: Fraction) -> Fraction:
+    """An end of a parameter as one of an initial box; one beyond all floats cuts nothing off."""
+    if not np.isfinite(number):
+        return high if number > 0 else low
     return min(max(Fraction(float(number)), low), high)

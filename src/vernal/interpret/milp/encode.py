@@ -58,6 +58,7 @@ class Encoder:
         self.picks: dict[Occurrence, Values] = {}  # the options of a choice, the indices of an argmax
         self.disturbances: dict[Occurrence, Values] = {}
 
+    @np.errstate(all="ignore")  # what overflows makes a row that is refused
     def need(self, node: Expr) -> Values:
         """The forms of a node, after those it depends on."""
         stack = [node]

@@ -139,7 +139,10 @@ class Sheet:
         """form <= bound."""
         limit = bound - form.constant + form.error + 4 * UNIT * (abs(bound) + form.size)
         terms: dict[int, float] = {}
-        largest = max((abs(v) * self.magnitude(c) for c, v in form.terms.items()), default=0.0)
+        sizes = [abs(value) * self.magnitude(column) for column, value in form.terms.items()]
+        if not math.isfinite(limit + sum(sizes) + sum(map(abs, form.terms.values()))):
+            raise Unsuitable("numerics: a coefficient or a bound is beyond floating point")
+        largest = max(sizes, default=0.0)
         scale = 1.0 if largest <= SPAN else 2.0 ** -math.ceil(math.log2(largest / SPAN))
         for column, value in form.terms.items():
             if abs(value * scale) < SMALLEST:
@@ -158,6 +161,8 @@ class Sheet:
     def when(self, truth: Form, form: Form, top: float | None = None) -> None:
         """form <= 0 where the truth is 1; `top` is what the form can be at most elsewhere."""
         most = self.top(form) if top is None else min(top + form.error, self.top(form))
+        if math.isnan(most):
+            raise Unsuitable("numerics: a coefficient or a bound is beyond floating point")
         if truth.is_constant:
             if truth.constant == 1.0:
                 self.at_most(form)
