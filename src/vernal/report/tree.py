@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vernal.engines.paths.decide import Layout
-from vernal.engines.paths.explore import Branch, Explorer, NotExplorable
+from vernal.engines.paths.affine import AffineSpace, Cutting
+from vernal.engines.paths.batches import Floats, Pieces
+from vernal.engines.paths.explore import OVERFLOWING
+from vernal.engines.paths.positions import Graph, NotExplorable, Position
 from vernal.engines.paths.record import Edge, Fate, Node, Tree
 from vernal.engines.paths.samples import likely
+from vernal.engines.search import Place, Search
 from vernal.errors import InputError
 from vernal.logic.claim import Claim
 from vernal.logic.formula import Formula, Not
-from vernal.logic.normal import horizon
+from vernal.logic.normal import atoms, horizon
 from vernal.logic.printing import text
 from vernal.logic.question import Question
 from vernal.model.expr import Argmax, Choose, Const, Expr
@@ -26,7 +29,7 @@ from vernal.model.fold import specialise
 from vernal.model.graph import order
 from vernal.model.system import System
 from vernal.reduce.base import Direction
-from vernal.reduce.initial import initial_boxes
+from vernal.reduce.initial import Box, initial_boxes
 from vernal.report.plots import INK, SOFT, _save, _style
 from vernal.report.values import number, scalar
 from vernal.run.budget import Budget
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_SETS = 40  # of a step: those beyond are only counted
+MAX_REPLAYS = 3  # of points of one set
 MOST_LINES = 6  # of a box: variables beyond are left out
 LINE, GAP = 0.125, 0.09  # inches: the height of a line of text, and the space between two boxes
 LETTER, LABEL = 0.054, 0.048  # inches: the width of a letter in a box, and of one on a step
@@ -50,14 +54,40 @@ LEGEND = {
 }
 
 
-class Survey(Explorer):
-    """An exploration to look at: it goes on where the engine would stop, and its outcome is nobody's answer."""
+@dataclass
+class Survey:
+    """Handles an exploration to look at: it goes on where the engine would stop, and decides nothing."""
 
-    def _suspect(self, layout: Layout, branch: Branch) -> None:
-        pieces = branch.pieces
-        found = likely(branch.asked, layout, pieces, np.arange(len(pieces)))
-        broken = [self._walked(branch, row, points) is not None for row, points in found]
-        self.record.closed(pieces.rows(np.array(broken, dtype=bool)), False)
+    space: AffineSpace
+
+    done = False
+
+    def reached(self, place: Place, states: Position[Pieces]) -> None:
+        self.space.record.position(place.t, states.discrete, states.batch)
+
+    def kept(self, place: Place, states: Position[Pieces]) -> None:
+        self.space.record.closed(states.batch, True)
+
+    def failed(self, place: Place, states: Position[Pieces]) -> None:
+        """Sets through which an exact path breaks the formula."""
+        pieces = states.batch
+        found = likely(states.asked, states.layout, pieces, np.arange(len(pieces)))
+        broken = [any(self._breaks(states, row, point) for point in points[:MAX_REPLAYS]) for row, points in found]
+        self.space.record.closed(pieces.rows(np.array(broken, dtype=bool)), False)
+
+    def _breaks(self, states: Position[Pieces], row: int, point: Floats) -> bool:
+        return self.space.trails.violation(int(states.batch.trail[row]), point, states.taken) is not None
+
+    def passed(self, t: int) -> None:
+        """Nothing to do between steps."""
+
+
+@OVERFLOWING
+def survey(question: Question, path: Formula, boxes: Sequence[Box], depth: int, tree: Tree) -> None:
+    """Explore the first steps, and record what is met."""
+    graph = Graph(question.system.step, atoms(path), Budget().check)
+    space = AffineSpace(question, graph, boxes, Cutting.CUT, MOST_SETS, tree)
+    Search(path, space, Survey(space), total=question.is_total, tick=Budget().check).levels(depth)
 
 
 def explored(system: System, formula: Formula, depth: int, most: int = MOST_SETS) -> tuple[Tree, Formula]:
@@ -75,7 +105,7 @@ def explored(system: System, formula: Formula, depth: int, most: int = MOST_SETS
     tree = Tree(most)
     try:
         with one_blas_thread():
-            Survey(Question(system, path), path, boxes.boxes, Budget(), tree).run(min(depth, reach))
+            survey(Question(system, path), path, boxes.boxes, min(depth, reach), tree)
     except NotExplorable as error:
         raise InputError(f"the tree cannot be drawn: {error}") from error
     return tree, asked
@@ -221,7 +251,7 @@ def _options(edge: Edge, node: Node, system: System) -> dict[str, Choose | Argma
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Frame:
     """A box of the picture, by its left end and middle."""
 
     x: float
@@ -229,7 +259,7 @@ class Place:
     height: float
 
 
-def places(tree: Tree, written: Words) -> dict[int, Place]:
+def places(tree: Tree, written: Words) -> dict[int, Frame]:
     """Steps from left to right; within one, sets near those they come from, and spread over the same height."""
     parents: dict[int, list[int]] = {}
     for edge in tree.edges:
@@ -237,19 +267,19 @@ def places(tree: Tree, written: Words) -> dict[int, Place]:
     levels = _levels(tree)
     tall = {trail: LINE * len(lines) + 0.1 for trail, lines in written.sets.items()}
     total = max(sum(tall[node.trail] + GAP for node in level) for level in levels.values())
-    found: dict[int, Place] = {}
+    found: dict[int, Frame] = {}
     for t, level in sorted(levels.items()):
         level.sort(key=lambda node: (_above(node, parents, found), *node.low.tolist()))
         spare = (total - sum(tall[node.trail] for node in level)) / len(level)
         top = 0.0
         for node in level:
             height = tall[node.trail]
-            found[node.trail] = Place(t * written.pitch, -(top + spare / 2 + height / 2), height)
+            found[node.trail] = Frame(t * written.pitch, -(top + spare / 2 + height / 2), height)
             top += spare + height
     return found
 
 
-def _above(node: Node, parents: Mapping[int, Sequence[int]], found: Mapping[int, Place]) -> float:
+def _above(node: Node, parents: Mapping[int, Sequence[int]], found: Mapping[int, Frame]) -> float:
     """How far down the sets it comes from are, on average."""
     heights = [-found[parent].y for parent in parents.get(node.trail, ()) if parent in found]
     return sum(heights) / len(heights) if heights else 0.0
@@ -293,7 +323,7 @@ def _heads(panel: Axes, tree: Tree, written: Words, title: str, bottom: float) -
         left += 0.05 * len(meaning) + 0.3
 
 
-def _box(panel: Axes, fate: Fate, place: Place, width: float, lines: Sequence[str]) -> None:
+def _box(panel: Axes, fate: Fate, place: Frame, width: float, lines: Sequence[str]) -> None:
     from matplotlib.patches import FancyBboxPatch
 
     corner = (place.x, place.y - place.height / 2)
@@ -315,7 +345,7 @@ def _box(panel: Axes, fate: Fate, place: Place, width: float, lines: Sequence[st
         panel.text(place.x + 0.07, y, line, size=6.5, va="center", zorder=4)
 
 
-def _edges(panel: Axes, where: Mapping[int, Place], written: Words) -> None:
+def _edges(panel: Axes, where: Mapping[int, Frame], written: Words) -> None:
     """Steps as curves that arrive level, one below the other at a merged set, with what was decided written on them."""
     coming: dict[int, list[Edge]] = {}
     for edge in written.steps:

@@ -12,7 +12,7 @@ from vernal.engines.check import asked_of
 from vernal.engines.paths.batches import Floats
 from vernal.engines.paths.decide import Mask
 from vernal.engines.paths.engine import Paths
-from vernal.engines.paths.explore import NotExplorable
+from vernal.engines.paths.positions import NotExplorable
 from vernal.engines.paths.regions import (
     Regions,
     Template,

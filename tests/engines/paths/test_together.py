@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
 from tests import systems
 from vernal.engines.check import asked_of
 from vernal.engines.knowledge import Known
+from vernal.engines.paths import together
 from vernal.engines.paths.engine import Paths
-from vernal.engines.paths.together import check_together
+from vernal.engines.paths.together import Sieve, check_together
 from vernal.errors import Stopped
 from vernal.evidence.result import HOLDS, VIOLATED
 from vernal.logic.formula import Always, Atom, Bound, Formula
@@ -58,30 +60,24 @@ def test_constraints_are_asked_one_by_one() -> None:
 
 
 def test_nothing_is_lost_where_the_common_exploration_stops(monkeypatch: pytest.MonkeyPatch) -> None:
-    from vernal.engines.paths import together
-
-    def stopped(*_: object) -> set[int]:
+    def stopped(*_: object) -> Sieve:
         raise Stopped("enough")
 
-    monkeypatch.setattr(together.Sieve, "sift", stopped)
+    monkeypatch.setattr(together, "sift", stopped)
     found = check_together(walker(), starts((0, 1), (9, 9)), below(10, 1), Paths(), Budget())
     assert [result.verdict for result in found] == [HOLDS, VIOLATED]
 
 
 def test_a_box_that_is_given_up_is_not_proven(monkeypatch: pytest.MonkeyPatch) -> None:
     """A round may leave a box open without a suspicion, because it has too many pieces."""
-    from vernal.engines.paths.rounds import Round
-    from vernal.engines.paths.together import Sieve
+    seen = together.sift
 
-    seen = Sieve._levels
+    def gives_up(*args: Any) -> Sieve:
+        sieve = seen(*args)
+        sieve.space.round.open[:] = True
+        return sieve
 
-    def gives_up(self: Sieve, horizon: int) -> object:
-        outcome = seen(self, horizon)
-        assert isinstance(self.round, Round)
-        self.round.open[:] = True
-        return outcome
-
-    monkeypatch.setattr(Sieve, "_levels", gives_up)
+    monkeypatch.setattr(together, "sift", gives_up)
     asked: list[Question] = []
 
     class Asked(Paths):

@@ -17,7 +17,8 @@ from vernal.engines.halving import describe
 from vernal.engines.knowledge import NO_STATISTICS, Counterexample, Known, Open, Proof, Statistics
 from vernal.engines.parts import attempt_parts, each_part, restricted
 from vernal.engines.paths import exact_search
-from vernal.engines.paths.explore import Explorer, NotExplorable, Outcome
+from vernal.engines.paths.explore import Explorer, Outcome
+from vernal.engines.paths.positions import NotExplorable
 from vernal.engines.paths.tubes import Tubes
 from vernal.errors import Stopped, UnsupportedFormula
 from vernal.evidence.result import Assurance
@@ -72,8 +73,8 @@ class Paths:
             return self._exact(question, budget)
         except Stopped as stop:
             return self._stopped(question, explorer.outcome, stop.reason)
-        if outcome.open and outcome.trace is None and explorer.bent is not None:
-            return self._bent(outcome, explorer.bent)
+        if outcome.open and outcome.trace is None and explorer.graph.nonlinear is not None:
+            return self._nonlinear(outcome, explorer.graph.nonlinear)
         return self._known(question, outcome, budget)
 
     def _tubes(
@@ -88,7 +89,7 @@ class Paths:
             return None
         return None if outcome.open else outcome
 
-    def _bent(self, outcome: Outcome, node: Expr) -> Open:
+    def _nonlinear(self, outcome: Outcome, node: Expr) -> Open:
         """What halving leaves open of a nonlinear loop: there is no exact arithmetic that could settle it."""
         reason = (
             f"{len(outcome.open):,} small sets of initial states stay open: the margin is zero or too small for the "

@@ -16,7 +16,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.engines.paths.batches import Floats, Indices, Pairs, Pieces
+from vernal.engines.paths.batches import Floats, Indices, Pairs
 from vernal.interpret.numbers.rounding import TINY, bounding, gamma
 
 MAX_ROWS = 32  # directions of a template
@@ -158,10 +158,16 @@ def _sides(draw: Floats) -> list[Floats]:
 
 
 @dataclass(frozen=True, slots=True)
-class Regions(Pieces):
-    """A batch of regions: pieces whose parameters are what the directions of a template measure."""
+class Regions:
+    """A batch of regions: states between bounds of the directions of a template."""
 
     template: Template
+    lower: Floats  # (batch, directions)
+    upper: Floats
+    trail: Indices  # (batch,): how each came about
+
+    def __len__(self) -> int:
+        return len(self.trail)
 
     def rows(self, index: Indices | NDArray[np.bool_]) -> Regions:
         """Some of the regions."""
@@ -187,9 +193,7 @@ class Regions(Pieces):
 
 def regions(made: Template, lower: Floats, upper: Floats, trail: Indices) -> Regions:
     """Regions between bounds of the template's directions, of which the first are the state."""
-    lower, upper = bounding(lower, upper)
-    A, zeros = np.eye(len(made.rows))[None, : made.size], np.zeros((len(trail), made.size))
-    return Regions(lower, upper, A, zeros, zeros, trail, made)
+    return Regions(made, *bounding(lower, upper), trail)
 
 
 def from_box(made: Template, low: Floats, high: Floats, trail: Indices) -> Regions:

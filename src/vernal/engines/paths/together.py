@@ -1,14 +1,14 @@
-"""One claim from many initial sets at once: a batch does not care whose pieces it holds.
+"""Explores many initial sets in one batch; asks singly only those left undecided.
 
-All the sets are explored together, uncut; every set none of whose paths ends in a suspicion keeps the claim (OVER).
-Only the others are asked one by one. A map of a thousand cells costs little more than its border.
+All the sets are explored together, uncut; every set none of whose paths ends in a suspicion keeps the claim (OVER). A
+map of a thousand cells costs little more than its border.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -16,12 +16,17 @@ from vernal.engines.answers import answer
 from vernal.engines.base import Engine
 from vernal.engines.bounds.engine import FURTHEST
 from vernal.engines.knowledge import Proof
-from vernal.engines.paths.decide import Layout
-from vernal.engines.paths.explore import Branch, Explorer, NotExplorable
+from vernal.engines.paths.affine import AffineSpace, Cutting
+from vernal.engines.paths.batches import Pieces
+from vernal.engines.paths.explore import OVERFLOWING, SCATTERED
+from vernal.engines.paths.margins import Margins
+from vernal.engines.paths.positions import Graph, NotExplorable, Position
+from vernal.engines.search import Place, Search
 from vernal.errors import Stopped, UnsupportedFormula
 from vernal.evidence.result import Assurance, Result
-from vernal.logic.claim import Claim
+from vernal.logic.claim import position_claim
 from vernal.logic.formula import Formula
+from vernal.logic.normal import atoms
 from vernal.logic.question import Question
 from vernal.model.system import Init, System
 from vernal.reduce.base import Direction
@@ -29,19 +34,42 @@ from vernal.reduce.initial import Box, initial_boxes
 from vernal.run.budget import Budget
 
 
-class Sieve(Explorer):
-    """An exploration that only asks from where something suspicious can be reached."""
+@dataclass
+class Sieve:
+    """Notes from which boxes something suspicious can be reached; nothing is replayed."""
 
-    def sift(self, horizon: int) -> set[int]:
-        """The numbers of the boxes that may break the claim."""
-        self.suspicious: set[int] = set()
-        self._begin(self.boxes, 0)
-        self._levels(horizon)
-        return self.suspicious | set(np.flatnonzero(self.round.open).tolist())  # also those given up as too many pieces
+    space: AffineSpace
+    margins: Margins
+    suspicious: set[int] = field(default_factory=set)
 
-    def _suspect(self, layout: Layout, branch: Branch) -> None:
-        for trail in branch.pieces.trail.tolist():
-            self.suspicious.update(self.trails.boxes_behind(trail))
+    done = False
+
+    def reached(self, place: Place, states: Position[Pieces]) -> None:
+        self.margins.measure(place, states)
+
+    def kept(self, place: Place, states: Position[Pieces]) -> None:
+        """Nothing to do: what is not suspicious is kept."""
+
+    def failed(self, place: Place, states: Position[Pieces]) -> None:
+        for trail in states.batch.trail.tolist():
+            self.suspicious.update(self.space.trails.boxes_behind(trail))
+
+    def passed(self, t: int) -> None:
+        """Nothing to do between steps."""
+
+    def open_boxes(self) -> set[int]:
+        """The numbers of the boxes that may break the claim, also those given up as too many pieces."""
+        return self.suspicious | set(np.flatnonzero(self.space.round.open).tolist())
+
+
+@OVERFLOWING
+def sift(question: Question, path: Formula, boxes: Sequence[Box], horizon: int, budget: Budget) -> Sieve:
+    """Explore all boxes together, uncut."""
+    graph = Graph(question.system.step, atoms(path), budget.check)
+    space = AffineSpace(question, graph, boxes, Cutting.UNCUT, SCATTERED)
+    sieve = Sieve(space, Margins(position_claim(path), space))
+    Search(path, space, sieve, total=question.is_total, tick=budget.check).levels(horizon)
+    return sieve
 
 
 def check_together(
@@ -66,18 +94,17 @@ def check_together(
 def _sifted(system: System, starts: Sequence[Init], formula: Formula, budget: Budget) -> tuple[float, set[int]]:
     """A margin that all the others keep, and the sets that have to be looked at by themselves."""
     everything = set(range(len(starts)))
-    claim = Claim(formula)
-    reach, path = claim.horizon, claim.linear
+    question = Question(system, formula)
+    reach, path = question.claim.horizon, question.claim.linear
     owners, boxes = _all_boxes(system, starts)
     if reach is None or reach > FURTHEST or path is None or not boxes:
         return -np.inf, everything
     try:
-        sieve = Sieve(Question(system, formula), path, boxes, budget)
-        open_boxes = sieve.sift(reach)
+        sieve = sift(question, path, boxes, reach, budget)
     except (NotExplorable, UnsupportedFormula, Stopped):
         return -np.inf, everything
     sifted = set(owners)  # the others have no boxes of their own, or too many
-    return sieve.outcome.margin, {owners[box] for box in open_boxes} | (everything - sifted)
+    return sieve.margins.least(), {owners[box] for box in sieve.open_boxes()} | (everything - sifted)
 
 
 def _all_boxes(system: System, starts: Sequence[Init]) -> tuple[list[int], list[Box]]:
@@ -93,4 +120,5 @@ def _all_boxes(system: System, starts: Sequence[Init]) -> tuple[list[int], list[
 
 
 def _kept(margin: float) -> Proof:
-    return Proof(engine="paths", direction=Direction.OVER, assurance=Assurance.RIGOROUS, margin=margin)
+    kept = margin if margin >= 0 else None
+    return Proof(engine="paths", direction=Direction.OVER, assurance=Assurance.RIGOROUS, margin=kept)

@@ -14,7 +14,7 @@ from vernal.engines.knowledge import Candidate
 from vernal.engines.paths.batches import Floats, Indices, Pairs
 from vernal.evidence.trace import Trace
 from vernal.logic.question import Question
-from vernal.model.expr import Argmax, Between, Choose, Expr
+from vernal.model.expr import Expr
 from vernal.model.sorts import INT
 from vernal.reduce.initial import Box
 
@@ -36,11 +36,6 @@ class Trails:
         self._from = np.zeros(1024, dtype=np.intp)  # the initial box of each trail, with room for more
         self._pairs: list[Pairs] = []
         self._merged: dict[int, list[int]] = {}
-        self._names = {node.occurrence.serial: name for node, name in question.system.step.names.items()}
-
-    def name(self, decision: Choose | Between | Argmax) -> str:
-        """Under which name a trace records a decision."""
-        return self._names[decision.occurrence.serial]
 
     def root(self, box: int, components: list[tuple[Expr, int]]) -> int:
         """The trail of an initial piece; negative, so that it is nobody's position in the tree."""

@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from vernal.engines.paths.exact_loop import Loop
-from vernal.errors import VernalError
+from vernal.engines.paths.exact_space import TooMany
 from vernal.interpret.geometry.polyhedra import Polyhedron, project
 from vernal.interpret.symbolic.execute import Piece, Taken, execute
 from vernal.logic.formula import Quantifier
@@ -28,12 +28,8 @@ Answer = Generator[Ask, list[Cell], list[Cell]]
 MAX_CELLS = 1_000_000
 
 
-class TooMany(VernalError):
-    """A search that has grown beyond its limit; says what to try."""
-
-
 @dataclass
-class States:
+class Cells:
     """What obligations are worth at the states of pieces; asked once, remembered."""
 
     loop: Loop

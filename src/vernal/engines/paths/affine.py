@@ -1,0 +1,153 @@
+"""Affine pieces as a space to search: where they start, how they are cut, moved and merged.
+
+All of it contains the real executions (OVER). Pieces are either cut where a decision is open, or go all ways uncut;
+then the initial boxes they come from are remembered, so that those can be looked at again, narrower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from enum import Enum
+
+import numpy as np
+
+from vernal.engines.halving import bent_node
+from vernal.engines.paths.batches import Indices, Pieces, bounded, join, merge
+from vernal.engines.paths.decide import FEW, MAX_PARTS, Layout, Mask, decide
+from vernal.engines.paths.moves import affine_step, bounded_step
+from vernal.engines.paths.positions import Graph, Key, NotExplorable, Position, State, position
+from vernal.engines.paths.record import SILENT, Recorder
+from vernal.engines.paths.rounds import Round
+from vernal.engines.paths.trails import Trails
+from vernal.engines.search import Place
+from vernal.errors import Stopped
+from vernal.interpret.numbers.rounding import float_above, float_below
+from vernal.logic.question import Question
+from vernal.model.expr import Between, Expr
+from vernal.reduce.initial import Box
+
+MANY = 512  # pieces of a nonlinear loop that are not worth gathering: hulls of their memories decide nothing
+MAX_PIECES = 2_000_000  # of one level; beyond, memory is the limit
+
+
+class Cutting(Enum):
+    """What is done with a piece that a decision leaves open."""
+
+    UNCUT = "goes all ways; its initial box is looked at again"
+    CUT = "is cut until each part goes one way"
+
+
+class AffineSpace:
+    """The pieces of one exploration, and how each came about."""
+
+    def __init__(
+        self,
+        question: Question,
+        graph: Graph,
+        boxes: Sequence[Box],
+        cutting: Cutting,
+        scatter: int,
+        record: Recorder = SILENT,
+    ) -> None:
+        """`scatter`: of a nonlinear loop, the pieces of one box beyond which it is better cut than followed."""
+        self.graph, self.boxes, self.cutting, self.scatter, self.record = graph, boxes, cutting, scatter, record
+        self.trails = Trails(question, boxes)
+        self.round = Round(self.trails, len(boxes))
+        self.widths = np.zeros(0)  # of every parameter, the largest at first
+        self.nonlinear = graph.nonlinear
+        self.decided = 0  # pieces that were asked for a decision
+
+    @property
+    def may_give_up(self) -> bool:
+        """Whether boxes are left open rather than followed at any cost: they are looked at again, narrower."""
+        return self.cutting is Cutting.UNCUT and self.nonlinear is not None
+
+    # Entering
+
+    def enter(self) -> Iterator[tuple[Key, Pieces]]:
+        """A piece for each initial box; its parameters are the components that are not known."""
+        for index, box in enumerate(self.boxes):
+            yield self._entered(index, box)
+
+    def _entered(self, index: int, box: Box) -> tuple[Key, Pieces]:
+        discrete = self.graph.discrete(box)
+        nodes = [node for node, value in zip(self.graph.step.inputs, discrete, strict=True) if value is None]
+        ends = [pair for node in nodes for pair in box.ends[node]]
+        wide = [at for at, (low, high) in enumerate(ends) if high > low]
+        lower = np.array([float_below(ends[at][0]) for at in wide]).reshape(1, len(wide))
+        upper = np.array([float_above(ends[at][1]) for at in wide]).reshape(1, len(wide))
+        A = np.zeros((1, len(ends), len(wide)))
+        A[0, wide, np.arange(len(wide))] = 1.0
+        points = [(float_below(low), float_above(low)) if low == high else (0.0, 0.0) for low, high in ends]
+        c = np.array([low for low, _ in points]).reshape(1, len(ends))
+        error = np.array([high - low for low, high in points]).reshape(1, len(ends))
+        places = [(node, component) for node in nodes for component in range(node.size)]
+        trail = np.array([self.trails.root(index, [places[at] for at in wide])])
+        if len(wide) > len(self.widths):
+            self.widths = np.pad(self.widths, (0, len(wide) - len(self.widths)))
+        self.widths[: len(wide)] = np.maximum(self.widths[: len(wide)], (upper - lower)[0])
+        return Key(discrete, len(wide)), bounded(lower, upper, A, c, error, trail)
+
+    # Merging
+
+    def gather(self, place: Place, arrived: Sequence[object]) -> Position[Pieces] | None:
+        """Equal pieces become one; those of boxes that are looked at again anyway are dropped."""
+        pieces = self._pursued(self._merged([batch for batch in arrived if isinstance(batch, Pieces)]))
+        return position(self.graph, self, place, pieces) if len(pieces) else None
+
+    def _merged(self, batches: Sequence[Pieces]) -> Pieces:
+        pieces, pairs = merge(join(batches), unite=self.nonlinear is None)
+        if pairs is not None:
+            self.trails.merged(pairs)
+            self.round.merged(pairs)
+            self.record.merged(pairs)
+        if len(pieces) > MAX_PIECES:
+            raise Stopped(f"more than {MAX_PIECES:,} distinct sets at one step")
+        return pieces
+
+    def _pursued(self, pieces: Pieces) -> Pieces:
+        """Without the pieces of boxes that this exploration will not prove: no bound gets sharper on the way."""
+        return self.round.pursued(pieces, self.scatter) if self.may_give_up else pieces
+
+    # Dividing and moving
+
+    def divide(self, decision: Expr, layout: Layout, batch: Pieces) -> Sequence[tuple[int, Pieces]]:
+        """Which pieces can come out how, cut where they can come out in several ways."""
+        self.decided += len(batch)
+        few = MANY if self.nonlinear is not None else FEW
+        most = MAX_PARTS if self.cutting is Cutting.CUT else 0
+        found = decide(decision, layout, batch, self.widths, most, self.graph.tick, few)
+        if self.cutting is Cutting.UNCUT:
+            self.round.weigh(decision, layout, found, len(batch))
+        return found
+
+    def move(self, position: Position[Pieces], discrete: State, numbers: Sequence[Expr]) -> tuple[Key, Pieces] | None:
+        """The next states of a batch: affine in its parameters, or bounded by forms."""
+        layout, rows = position.layout, position.batch
+        moved = None if bent_node(numbers) is not None else affine_step(layout, rows, numbers)
+        moved = moved or bounded_step(layout, rows, numbers)
+        reached = bounded(moved.lower, moved.upper, moved.A, moved.c, moved.error, rows.trail)
+        finite: Mask = np.asarray(np.isfinite(reached.error).all(axis=1))
+        if not finite.all():
+            self._leave_unbounded(rows.trail[~finite])
+            rest = replace(position, batch=rows.rows(finite))
+            return self.move(rest, discrete, numbers) if finite.any() else None
+        names = tuple(self.graph.name(node) for node, _ in moved.draws if isinstance(node, Between))
+        trail = self.trails.extend(rows.trail, position.taken, names)
+        self.record.moved(rows.trail, trail, position.taken, names)
+        pieces = replace(reached, trail=trail)
+        self._remember_widths(pieces)
+        return Key(discrete, pieces.parameters), pieces
+
+    def _leave_unbounded(self, trails: Indices) -> None:
+        """Values without a bound, or undefined ones: perhaps not from narrower starts."""
+        if not self.may_give_up:
+            raise NotExplorable("values without a bound, or undefined ones")
+        self.round.leave_open(trails)
+
+    def _remember_widths(self, pieces: Pieces) -> None:
+        known = len(self.widths)
+        if pieces.parameters > known:
+            more = (pieces.upper - pieces.lower)[:, known:].max(axis=0)
+            self.widths = np.concatenate([self.widths, more])

@@ -1,0 +1,123 @@
+"""Exact pieces as a space to search: polyhedra of initial values and draws, with the state affine in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from vernal.engines.candidates import path_of
+from vernal.engines.paths.exact_loop import Loop, candidate
+from vernal.engines.search import Place
+from vernal.errors import VernalError
+from vernal.evidence.trace import Trace
+from vernal.interpret.symbolic.execute import Piece, execute
+from vernal.model.expr import Expr
+
+
+class TooMany(VernalError):
+    """A search that has grown beyond its limit; says what to try."""
+
+
+@dataclass(frozen=True, eq=False)
+class ExactStates:
+    """A piece at position t of its paths, and the positions it came from."""
+
+    space: ExactSpace
+    piece: Piece
+    t: int
+    before: ExactStates | None = None
+
+    def decide(self, atom: Expr, *, only_truth: bool) -> Iterator[tuple[bool, ExactStates]]:
+        """The piece divided by the truth of an atom; how that comes about costs nothing more here."""
+        return self._divided(self.space.closed[atom])
+
+    def enabled(self) -> Iterator[tuple[bool, ExactStates]]:
+        """The piece divided by whether a step leaves it."""
+        if self.space.loop.is_total:
+            yield True, self
+        else:
+            yield from self._divided(self.space.loop.system.step.enabled)
+
+    def _divided(self, condition: Expr) -> Iterator[tuple[bool, ExactStates]]:
+        for piece, truth in self.space.loop.truths(self.piece, condition, self.t):
+            yield truth, replace(self, piece=piece)
+
+    def moves(self) -> Iterator[tuple[Hashable, ExactStates]]:
+        """The outcomes of a step, each with a key that is equal for equal sets of states."""
+        loop = self.space.loop
+        for moved in execute(self.piece, list(loop.following.values()), self.t, loop.tick):
+            arrived = loop.arrive(moved)
+            yield loop.key(arrived), ExactStates(self.space, arrived, self.t + 1, replace(self, piece=moved))
+
+    def path(self) -> Trace | None:
+        """The path one of its points takes, recomputed on the concrete system."""
+        chain = [self]
+        while chain[-1].before is not None:
+            chain.append(chain[-1].before)
+        chain.reverse()
+        system = self.space.loop.system
+        taken = [one.piece.taken for one in chain]
+        found = candidate(system, chain[0].piece, taken, self.piece.polyhedron.point)
+        return path_of(system, found, self.space.loop.tick)
+
+
+@dataclass
+class ExactSpace:
+    """All pieces of a search from one initial piece after the other; equal ones are followed once."""
+
+    loop: Loop
+    closed: Mapping[Expr, Expr]  # an atom as written, to the same over state, memory and draws
+    limit: int
+    tell: Callable[[int], None]  # is told how many pieces there are
+    pieces: int = 0
+    merged: int = 0
+    seen: set[Place] = field(default_factory=set)
+
+    def enter(self) -> Iterator[tuple[Hashable, ExactStates]]:
+        """The initial pieces."""
+        for piece in self.loop.starts():
+            yield self.loop.key(piece), ExactStates(self, piece, 0)
+
+    def gather(self, place: Place, arrived: Sequence[object]) -> ExactStates | None:
+        """A piece that arrived, unless an equal one was followed before; that of the start is always followed."""
+        (states,) = arrived
+        assert isinstance(states, ExactStates)
+        anywhen = replace(place, t=0)  # what follows does not depend on when
+        if place.t and anywhen in self.seen:
+            self.merged += 1
+            return None
+        if place.t:
+            self.seen.add(anywhen)
+        self.count()
+        return states
+
+    def count(self) -> None:
+        """One piece more."""
+        self.pieces += 1
+        if self.pieces % 256 == 0:
+            self.tell(self.pieces)
+        if self.pieces > self.limit:
+            raise TooMany(f"more than {self.limit:,} pieces; try a shorter bound or a smaller initial set")
+
+
+@dataclass
+class FirstFailure:
+    """Ends a search at the first states that fail."""
+
+    found: ExactStates | None = None
+
+    @property
+    def done(self) -> bool:
+        return self.found is not None
+
+    def reached(self, place: Place, states: ExactStates) -> None:
+        """Nothing to do: only failures matter."""
+
+    def kept(self, place: Place, states: ExactStates) -> None:
+        """Nothing to do: only failures matter."""
+
+    def failed(self, place: Place, states: ExactStates) -> None:
+        self.found = self.found or states
+
+    def passed(self, t: int) -> None:
+        """Nothing to do between steps."""
