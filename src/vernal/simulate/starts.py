@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from vernal.errors import InputError
 from vernal.interpret import concrete
-from vernal.interpret.program import nearest
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Var
 from vernal.model.graph import variables
+from vernal.model.numbers import nearest
 from vernal.model.sorts import BOOL, REAL
 from vernal.model.system import OneOf, Span, Start, System
 

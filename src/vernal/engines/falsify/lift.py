@@ -14,9 +14,10 @@ from vernal.evidence import confirm
 from vernal.evidence.replay import PRECISIONS
 from vernal.evidence.trace import Trace
 from vernal.interpret import concrete, exact
-from vernal.interpret.program import Program, nearest
+from vernal.interpret.program import Program
 from vernal.logic.formula import Formula
 from vernal.model.expr import Argmax, Between, Choose, Expr
+from vernal.model.numbers import nearest
 from vernal.model.sorts import REAL
 from vernal.model.system import OneOf, Start, Step, System
 from vernal.simulate.runs import Plan, Runs

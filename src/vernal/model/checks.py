@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 from vernal.errors import TypeClash
 from vernal.model import build
 from vernal.model.expr import Const, Expr
+from vernal.model.initial import OneOf, Span, Start
+from vernal.model.numbers import show
 from vernal.model.sorts import INT, REAL, Kind, Sort
-from vernal.model.system import OneOf, Span, Start, Variable
+from vernal.model.system import Variable
 
 MAX_INTEGERS = 1000  # an interval of integers is a set, and sets stay small
 
@@ -44,12 +45,12 @@ def _as_set(variable: Variable, span: Span) -> Start:
         raise TypeClash(f"[{show(span.lower)}, {show(span.upper)}] is an inverted interval: it holds no value")
     if variable.sort == REAL:
         return OneOf((span.lower,)) if span.lower == span.upper else span
-    integers = range(math.ceil(span.lower), math.floor(span.upper) + 1)
-    if not integers:
+    count = span.count(INT)
+    if not count:
         raise TypeClash(f"[{show(span.lower)}, {show(span.upper)}] is empty: it holds no integer")
-    if len(integers) > MAX_INTEGERS:
-        raise TypeClash(f"this interval holds {len(integers)} integers; at most {MAX_INTEGERS} are taken one by one")
-    return OneOf(tuple(Fraction(value) for value in integers))
+    if count > MAX_INTEGERS:
+        raise TypeClash(f"this interval holds {count} integers; at most {MAX_INTEGERS} are taken one by one")
+    return OneOf(tuple(Fraction(value) for value in span.integers))
 
 
 def _check_value(variable: Variable, value: Fraction) -> None:
@@ -70,11 +71,3 @@ def check_next(variable: Variable, value: Expr) -> None:
     if value.sort != variable.sort and not (variable.sort == REAL and value.sort == INT):
         advice = "; use floor(...) to make an integer" if (variable.sort, value.sort) == (INT, REAL) else ""
         raise TypeClash(f"{variable.name!r} is of sort {variable.sort}, but its value is of sort {value.sort}{advice}")
-
-
-def show(value: Fraction) -> str:
-    """A number for a message: as a decimal where that is exact, else as a fraction."""
-    if value.denominator == 1:
-        return str(value.numerator)
-    decimal = repr(float(value)) if abs(value) < 10**15 else ""
-    return decimal if decimal and "e" not in decimal and Fraction(decimal) == value else str(value)
