@@ -35,8 +35,8 @@ from vernal.model import build
 from vernal.model.expr import Argmax, Between, Choose, Const, Expr
 from vernal.model.fold import next_decision, specialiser
 from vernal.model.graph import draws
+from vernal.model.initial import Box, Ends
 from vernal.model.sorts import INT, REAL
-from vernal.reduce.initial import Box, Ends
 from vernal.run.budget import Budget
 
 MANY = 512  # pieces of a nonlinear loop that are not worth gathering: hulls of their memories decide nothing

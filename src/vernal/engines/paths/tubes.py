@@ -40,7 +40,7 @@ from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model.expr import Compare, Expr
-from vernal.reduce.initial import Box
+from vernal.model.initial import Box
 from vernal.run.budget import Budget
 
 RESOLUTIONS = (0, 6, 10, 13, 15)  # how often the spread of a component is halved; at first nothing is cut

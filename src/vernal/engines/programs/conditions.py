@@ -36,8 +36,9 @@ from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Occurrence
 from vernal.model.graph import substitute
+from vernal.model.initial import Box
 from vernal.model.system import OneOf, Span, Start, System
-from vernal.reduce.initial import MAX_BOXES, Box
+from vernal.reduce.initial import MAX_BOXES
 from vernal.reduce.unroll import Unrolling
 
 Starts = Mapping[Expr, tuple[Start, ...]]
