@@ -7,7 +7,7 @@ from fractions import Fraction
 from vernal.errors import TypeClash
 from vernal.model import build
 from vernal.model.expr import Const, Expr
-from vernal.model.initial import OneOf, Span, Start
+from vernal.model.initial import OneOf, Span, Start, start_between
 from vernal.model.numbers import show
 from vernal.model.sorts import INT, REAL, Kind, Sort
 from vernal.model.system import Variable
@@ -32,7 +32,7 @@ def value_of(sort: Sort, value: Fraction | int | float | str | bool) -> Fraction
 def check_start(variable: Variable, start: Start) -> Start:
     """The start, if the variable may begin there; an interval of integers becomes their set."""
     start = _as_set(variable, start) if isinstance(start, Span) else start
-    values = (start.lower, start.upper) if isinstance(start, Span) else start.values
+    values = start.ends if isinstance(start, Span) else start.values
     for value in values:
         _check_value(variable, value)
     return start
@@ -44,7 +44,7 @@ def _as_set(variable: Variable, span: Span) -> Start:
     if span.lower > span.upper:
         raise TypeClash(f"[{show(span.lower)}, {show(span.upper)}] is an inverted interval: it holds no value")
     if variable.sort == REAL:
-        return OneOf((span.lower,)) if span.lower == span.upper else span
+        return start_between(*span.ends)
     count = span.count(INT)
     if not count:
         raise TypeClash(f"[{show(span.lower)}, {show(span.upper)}] is empty: it holds no integer")

@@ -66,9 +66,7 @@ class Span:
     def cut(self, ends: Ends) -> Start | None:
         """The values between these ends; None where there are none."""
         lower, upper = max(self.lower, ends[0]), min(self.upper, ends[1])
-        if lower > upper:
-            return None
-        return OneOf((lower,)) if lower == upper else Span(lower, upper)
+        return start_between(lower, upper) if lower <= upper else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +112,11 @@ class OneOf:
 
 
 Start = Span | OneOf
+
+
+def start_between(lower: Fraction, upper: Fraction) -> Start:
+    """An interval, or the one value where its ends are equal."""
+    return OneOf((lower,)) if lower == upper else Span(lower, upper)
 
 
 def represented(start: Start, number: float, digits: int | None = None, slack: float = 0.0) -> Fraction:
