@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+import sys
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -190,6 +191,12 @@ def test_a_start_beyond_all_floats(digits: int | None) -> None:
     assert represented(Span(-far, far), 0.5, digits, 1e-9) == Fraction(1, 2)
     assert represented(Span(Fraction(0), tiny), 0.5, digits, 1e-9) == tiny
     assert represented(OneOf((Fraction(1), far)), math.inf, digits) == far
+
+
+def test_rounding_does_not_leave_the_floats() -> None:
+    """The largest float, rounded to digits of a width like its own, is none any more."""
+    start = Span(Fraction(0), Fraction(sys.float_info.max) - 1)
+    assert has(start, represented(start, math.nextafter(sys.float_info.max, 0), 0))
 
 
 @given(initial_sets, st.tuples(*[st.floats(-10, 10) | st.fractions(-10, 10)] * 3))

@@ -133,15 +133,13 @@ def represented(start: Start, number: float, digits: int | None = None, slack: f
         return start.first
     if isinstance(start, OneOf):
         return start.nearest(Fraction(number))
-    width = numbers.nearest(start.upper - start.lower)
+    written, width = Fraction(repr(number)), numbers.nearest(start.upper - start.lower)
     if not 0 < width < math.inf:
-        return start.nearest(Fraction(repr(number)))
+        return start.nearest(written)
     for end in start.ends:
         if abs(Fraction(number) - end) <= Fraction(slack * width):
             return end
-    if digits is not None:
-        number = round(number, digits - math.floor(math.log10(width)))
-    return start.nearest(Fraction(repr(number)))
+    return start.nearest(written if digits is None else round(written, digits - math.floor(math.log10(width))))
 
 
 @dataclass(frozen=True, slots=True)
