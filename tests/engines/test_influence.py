@@ -22,7 +22,8 @@ from vernal.logic.progress import on_paths
 from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model.expr import Expr
-from vernal.reduce.initial import Box, initial_boxes
+from vernal.model.initial import Box
+from vernal.reduce.initial import initial_boxes
 from vernal.run.budget import Budget
 from vernal.simulate.runs import simulate
 

@@ -25,11 +25,11 @@ X, Y = b.var("x"), b.var("y")
 NAMES = ["falsify", "bounds", "paths", "milp monolithic highs", "milp compositional scip", "auto"]
 
 
-def verdict(name: str, system: System, claim: str) -> Verdict:
+def verdict(name: str, system: System, claim: str, workers: int = 1) -> Verdict:
     """What an engine says, its trace checked."""
     engine, options = SETUPS[name]
     task = Task(system)
-    result = ask(task, parse_formula(task, claim), None, engine, Budget(timeout=60), options)
+    result = ask(task, parse_formula(task, claim), None, engine, Budget(timeout=60, workers=workers), options)
     assert result.trace is None or verify(system, result.trace).accepted
     return result.verdict
 
@@ -120,6 +120,15 @@ def test_a_margin_of_zero_is_as_sure_as_the_branches_that_lead_to_it(claim: str,
     task = Task(make({"x": (0, Fraction(1, 3))}, {"x": X}))
     result = ask(task, parse_formula(task, claim), None, "bounds", Budget(timeout=60))
     assert (result.verdict, str(result.assurance)) == (HOLDS, assurance)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("claim", ["AX (x <= 0.5 | x >= 1.5)", "EX (x != 1)"])
+def test_between_many_starts_nothing_starts(name: str, claim: str, workers: int) -> None:
+    """Beside a constraint, more values than are taken one by one were filled up to an interval by exact arithmetic."""
+    system = make({"x": {2 * value for value in range(300)}, "y": (0, 1)}, {"x": X * 1}, where=[X >= 0])
+    assert verdict(name, system, claim, workers) in (HOLDS, UNKNOWN)
 
 
 # Random loops ---------------------------------------------------------------------------------------------------------

@@ -25,9 +25,10 @@ from vernal.evidence.result_data import result_data, result_of
 from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model import build
+from vernal.model.initial import Box
 from vernal.model.system import Span
 from vernal.reduce.base import Direction
-from vernal.reduce.initial import Box, initial_boxes
+from vernal.reduce.initial import initial_boxes
 from vernal.run.budget import Budget
 from vernal.run.executor import Finished
 

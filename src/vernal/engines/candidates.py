@@ -11,9 +11,9 @@ from vernal.evidence.trace import Trace
 from vernal.logic.formula import Formula, Not
 from vernal.logic.prefix import refutable
 from vernal.logic.question import Question
+from vernal.model.initial import Box
 from vernal.model.system import System
 from vernal.reduce.base import Direction
-from vernal.reduce.initial import Box
 
 Tick = Callable[[], None]
 
@@ -97,9 +97,7 @@ def from_box(question: Question, box: Box, steps: int) -> Iterator[Candidate]:
     defaults = dict.fromkeys(system.step.names.values(), 0)
     corners = [{var: tuple(ends[side] for ends in entry) for var, entry in box.ends.items()} for side in (0, 1)]
     for point in (box.middle(), *corners):
-        first = {variable.name: point[variable.var][0] for variable in system.state}
-        memory = {a.name: [value for slot in a.slots for value in point[slot.var]] for a in system.agents if a.slots}
-        yield Candidate(first, memory, [defaults] * (steps + 1), steps)
+        yield Candidate(*system.pack(point), [defaults] * (steps + 1), steps)
 
 
 def _first(traces: Iterable[Trace | None]) -> Trace | None:

@@ -12,8 +12,8 @@ from fractions import Fraction
 
 from vernal.model.expr import Argmax, Between, Choose, Div, Expr, Mul, Nonlinear, Pow, Var
 from vernal.model.graph import order
+from vernal.model.initial import Box
 from vernal.model.sorts import REAL
-from vernal.reduce.initial import Box
 
 ROUNDS = 12  # of several dimensions: each halves what is left open
 PATIENCE = 3  # rounds after which most of the initial set should be closed

@@ -16,11 +16,11 @@ from vernal.engines.outcomes import combined, is_decided, known_of, summed, to_d
 from vernal.errors import Stopped
 from vernal.evidence.trace import Trace
 from vernal.logic.question import Question
-from vernal.model.expr import Expr
+from vernal.model.initial import Box
 from vernal.model.sorts import REAL
-from vernal.model.system import Init, OneOf, Span, Start, System
+from vernal.model.system import System
 from vernal.reduce.base import Direction
-from vernal.reduce.initial import Box, initial_boxes
+from vernal.reduce.initial import initial_boxes
 from vernal.run.budget import Budget
 from vernal.run.executor import carry_out
 from vernal.run.journal import Outcome
@@ -103,7 +103,9 @@ def divided(system: System, cuts: int = PARTS) -> Iterator[tuple[str, System]]:
     for number, box in enumerate(boxes.boxes):
         made = slices(box, pieces)
         for place, part in enumerate(made):
-            yield f"box {number} of {len(boxes.boxes)}, part {place} of {len(made)}", restricted(system, part)
+            cut = system.cut(part)
+            if cut is not None:
+                yield f"box {number} of {len(boxes.boxes)}, part {place} of {len(made)}", cut
 
 
 def slices(box: Box, count: int) -> list[Box]:
@@ -118,26 +120,10 @@ def slices(box: Box, count: int) -> list[Box]:
     if not wide or count < 2:
         return [box]
     _, var, component = max(wide, key=lambda entry: entry[0])
-    entry = box.ends[var]
-    low, high = entry[component]
+    low, high = box.ends[var][component]
     ends = [low + (high - low) * Fraction(i, count) for i in range(count + 1)]
-    return [Box({**box.ends, var: (*entry[:component], cut, *entry[component + 1 :])}) for cut in pairwise(ends)]
+    return [box.replaced(var, component, cut) for cut in pairwise(ends)]
 
 
 def _relative_width(low: Fraction, high: Fraction) -> Fraction:
     return (high - low) / max(abs(low), abs(high), Fraction(1))
-
-
-def restricted(system: System, box: Box) -> System:
-    """The system started from a part of its initial set."""
-    starts = {variable.name: _starts(box, variable.var)[0] for variable in system.state}
-    agents = tuple(
-        replace(agent, slots=tuple(replace(slot, starts=_starts(box, slot.var)) for slot in agent.slots))
-        for agent in system.agents
-    )
-    return system.starting(Init(starts, system.init.where), agents)
-
-
-def _starts(box: Box, var: Expr) -> tuple[Start, ...]:
-    """The ends of each component; a set of discrete starts is never cut, so a wide one is real."""
-    return tuple(OneOf((low,)) if low == high else Span(low, high) for low, high in box.ends[var])

@@ -52,7 +52,7 @@ def possible_exits(system: System, steps: int, budget: Budget) -> dict[str, int]
 
 
 def _starts_inside(system: System, variable: Variable) -> bool:
-    return _within(initial_boxes(system, 1).boxes[0].ends[variable.var][0], variable)
+    return _within(system.initial.hull.ends[variable.var][0], variable)
 
 
 def ranged(system: System) -> tuple[Variable, ...]:

@@ -20,22 +20,12 @@ from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
 from vernal.model.expr import Argmax, Between, Choose
 from vernal.model.graph import decisions
-from vernal.model.system import OneOf, Start, System
-from vernal.simulate.starts import starts
+from vernal.model.system import System
 
 OPEN_ACTION = (
     "not supported by this engine: the claim asks about actions that a tie or a draw leaves open at the start, "
     "and a witness is one for its own action only; try --engine paths"
 )
-
-
-def has_one_start(system: System) -> bool:
-    """Whether every variable and memory starts with one value."""
-    return all(_is_single(start) for _, _, start, _ in starts(system))
-
-
-def _is_single(start: Start) -> bool:
-    return len(set(start.values)) == 1 if isinstance(start, OneOf) else start.lower == start.upper
 
 
 def is_only_position(system: System, formula: Formula, trace: Trace) -> bool:
@@ -58,20 +48,16 @@ def only_path(
 
     Where nobody asks for the action at the last position, that may be one of several.
     """
-    if not has_one_start(system) or any(isinstance(node, Choose | Between) for node in uncertain(system)):
+    if not system.initial.is_point or any(isinstance(node, Choose | Between) for node in uncertain(system)):
         return None
-    first = {var.name: _single(start) for var, index, start, _ in starts(system) if index is None}
+    first, memory = system.pack(system.initial.first)
     taken = _forced(system)
     try:
-        trace = replay.run(system, first, [taken] * (steps + 1), steps, tick=tick)
+        trace = replay.run(system, first, [taken] * (steps + 1), steps, memory, tick=tick)
     except NotAPath:
         return None
     acting = len(trace) if last_action else len(trace) - 1
     return trace if all(_no_ties(system, trace, t, taken) for t in range(acting)) else None
-
-
-def _single(start: Start) -> Fraction:
-    return start.values[0] if isinstance(start, OneOf) else start.lower
 
 
 def _forced(system: System) -> Taken:

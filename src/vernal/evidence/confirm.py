@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from vernal.evidence.replay import PRECISIONS
 from vernal.evidence.result import Assurance
-from vernal.evidence.trace import Enclosure, Number, Trace, Value
+from vernal.evidence.trace import Enclosure, Number, Trace, Value, components
 from vernal.interpret import exact
 from vernal.interpret.exact import Given, Result
 from vernal.interpret.numbers import reals
@@ -74,7 +74,7 @@ def _may_be_irrational(node: Expr) -> bool:
 
 
 def _is_enclosed(value: Value) -> bool:
-    return any(isinstance(item, Enclosure) for item in (value if isinstance(value, tuple) else (value,)))
+    return any(isinstance(item, Enclosure) for item in components(value))
 
 
 @dataclass(frozen=True)
@@ -111,14 +111,8 @@ class Facts:
         given: dict[Expr, Given] = {var: _ball(position.state[var.name]) for var in step.state}
         for name, action in step.actions.items():
             given[build.var(name, action.sort, action.shape, Role.ACTION)] = _ball(position.actions[name])
-        for agent in self.system.agents:
-            start = 0
-            for slot in agent.slots:
-                memory = position.memory[agent.name]
-                assert isinstance(memory, tuple)
-                given[slot.var] = [_scalar(item) for item in memory[start : start + slot.var.size]]
-                start += slot.var.size
-        return given
+        memory = {name: [_scalar(item) for item in components(value)] for name, value in position.memory.items()}
+        return {**given, **self.system.unpack_memory(memory)}
 
 
 def _ball(value: Value) -> Given:

@@ -15,7 +15,7 @@ from typing import Any
 from flint import arb
 
 from vernal.errors import VernalError
-from vernal.evidence.trace import Choice, Enclosure, Number, Trace, TraceStep, Value
+from vernal.evidence.trace import Choice, Enclosure, Number, Trace, TraceStep, Value, components
 from vernal.evidence.trace_file import step_json
 from vernal.evidence.trace_values import settled
 from vernal.interpret import exact
@@ -23,8 +23,7 @@ from vernal.interpret.exact import Given, Outcome
 from vernal.interpret.numbers import reals
 from vernal.interpret.numbers.reals import Undefined
 from vernal.model.expr import Argmax, Between, Choose, Expr
-from vernal.model.sorts import Kind, Sort
-from vernal.model.system import OneOf, Start, System
+from vernal.model.system import System
 
 PRECISIONS = (128, 256, 512, 1024, 2048, 4096)  # bits, tried in turn until nothing is undecided
 
@@ -84,31 +83,20 @@ def run(
 
     A disturbance just outside its interval (a rounding) is moved to the nearer end, and an action that is not maximal
     gives way to the first that is; the trace says what was really taken. The first state has to be an initial one.
-    `tick` is called at every step and may stop the walk by raising.
+    Without a memory, agents remember the first of the values they may start with. `tick` is called at every step and
+    may stop the walk by raising.
     """
     last: Undecided | None = None
+    memory = memory or system.pack_memory(system.initial.first)
     for precision in PRECISIONS:
         if precision >= least_precision:
             try:
-                return Run(system, decisions, precision, tick).walk(first, memory or first_memory(system), steps)
+                return Run(system, decisions, precision, tick).walk(first, memory, steps)
             except Undecided as doubt:
                 last = doubt
     assert last is not None
     why = f"undecided with {PRECISIONS[-1]} bits: a comparison of reals that may be equal"
     raise NotAPath(Problem(last.step, why, last.variable))
-
-
-def first_memory(system: System) -> dict[str, tuple[Fraction, ...]]:
-    """What agents remember at first: the value given, or the lowest of several."""
-    return {
-        agent.name: tuple(_lowest(start) for slot in agent.slots for start in slot.starts)
-        for agent in system.agents
-        if agent.slots
-    }
-
-
-def _lowest(start: Start) -> Fraction:
-    return start.values[0] if isinstance(start, OneOf) else start.lower
 
 
 @dataclass(frozen=True)
@@ -123,7 +111,7 @@ class Run:
     def walk(self, first: Point, memory: Memory, steps: int) -> Trace:
         self.check_first(first, memory)
         inputs: dict[Expr, Any] = {variable.var: first[variable.name] for variable in self.system.state}
-        inputs.update(self.split_memory(memory))
+        inputs.update(self.system.unpack_memory(memory))
         made: list[TraceStep] = []
         for t in range(steps + 1):
             self.tick()
@@ -179,7 +167,7 @@ class Run:
         names = self.system.step.names
         return {node: recorded[key] for node, name in names.items() for key in (node, name) if key in recorded}
 
-    def record(self, inputs: Mapping[Expr, Given], outcome: Outcome, t: int) -> TraceStep:
+    def record(self, inputs: Mapping[Expr, Any], outcome: Outcome, t: int) -> TraceStep:
         """The position as it will be shown: draws under their names, ties of agents as their actions."""
         step = self.system.step
         actions = dict(zip(step.actions, (_value(v) for v in outcome.values), strict=False))
@@ -197,48 +185,35 @@ class Run:
             elif node is not step.actions.get(name):
                 choices[name] = Choice(_index(value), value)
         state = {variable.name: _value(inputs[variable.var]) for variable in self.system.state}
-        return TraceStep(state, actions, choices, disturbances, self.join_memory(inputs))
-
-    def split_memory(self, memory: Memory) -> dict[Expr, Given]:
-        """Each agent's memory, cut into its slots."""
-        parts: dict[Expr, Given] = {}
-        for agent in self.system.agents:
-            start = 0
-            for slot in agent.slots:
-                parts[slot.var] = tuple(memory[agent.name][start : start + slot.var.size])
-                start += slot.var.size
-        return parts
-
-    def join_memory(self, inputs: Mapping[Expr, Given]) -> dict[str, Value]:
-        joined: dict[str, Value] = {}
-        for agent in self.system.agents:
-            parts = [_value(inputs[slot.var]) for slot in agent.slots]
-            if parts:
-                joined[agent.name] = tuple(item for part in parts if isinstance(part, tuple) for item in part)
-        return joined
+        memory = {name: _value(items) for name, items in self.system.pack_memory(inputs).items()}
+        return TraceStep(state, actions, choices, disturbances, memory)
 
     # The initial set
 
     def check_first(self, first: Point, memory: Memory) -> None:
         """The first state has to be an initial one, exactly."""
-        for variable in self.system.state:
-            name = variable.name
-            if name not in first:
-                raise NotAPath(Problem(0, "the first state does not say its value", name))
-            start = self.system.init.starts[name]
-            if not _is_of(first[name], variable.sort) or not _starts(first[name], start):
-                raise NotAPath(Problem(0, f"{first[name]} is not an initial value ({_shown(start)})", name))
-        for agent in self.system.agents:
-            self.check_memory(agent.name, [s for slot in agent.slots for s in slot.starts], memory)
+        self.check_complete(first, memory)
+        values = self.system.unpack(first, memory)
+        for var, component, start in self.system.initial.outside(values):
+            what, name = self.origin(var)
+            raise NotAPath(Problem(0, f"{values[var][component]} is not an initial {what} ({start})", name))
         self.check_where(first)
 
-    def check_memory(self, agent: str, starts: Sequence[Start], memory: Memory) -> None:
-        values = memory.get(agent, ())
-        if len(values) != len(starts):
-            raise NotAPath(Problem(0, f"the memory has {len(starts)} components, not {len(values)}", agent))
-        for value, start in zip(values, starts, strict=True):
-            if not _starts(value, start):
-                raise NotAPath(Problem(0, f"{value} is not an initial memory ({_shown(start)})", agent))
+    def origin(self, var: Expr) -> tuple[str, str]:
+        """What kind of quantity a variable is, and whose."""
+        owners: dict[Expr, str] = {slot.var: agent.name for agent in self.system.agents for slot in agent.slots}
+        names: dict[Expr, str] = {variable.var: variable.name for variable in self.system.state}
+        return ("memory", owners[var]) if var in owners else ("value", names[var])
+
+    def check_complete(self, first: Point, memory: Memory) -> None:
+        """Every variable has to have a value, and every memory its size."""
+        for variable in self.system.state:
+            if variable.name not in first:
+                raise NotAPath(Problem(0, "the first state does not say its value", variable.name))
+        for agent in self.system.agents:
+            wanted, given = len(agent.starts), len(memory.get(agent.name, ()))
+            if wanted != given:
+                raise NotAPath(Problem(0, f"the memory has {wanted} components, not {given}", agent.name))
 
     def check_where(self, first: Point) -> None:
         inputs: dict[Expr, Given] = {variable.var: first[variable.name] for variable in self.system.state}
@@ -247,23 +222,6 @@ class Run:
                 raise Undecided(0, f"where #{number}")
             if truth is not True:
                 raise NotAPath(Problem(0, f"the first state does not satisfy constraint {number} of init.where"))
-
-
-def _is_of(value: Fraction, sort: Sort) -> bool:
-    if sort.kind is Kind.REAL:
-        return True
-    limit = {Kind.BOOL: 2, Kind.ENUM: len(sort.labels)}.get(sort.kind)
-    return value.denominator == 1 and (limit is None or 0 <= value < limit)
-
-
-def _starts(value: Fraction, start: Start) -> bool:
-    return value in start.values if isinstance(start, OneOf) else start.lower <= value <= start.upper
-
-
-def _shown(start: Start) -> str:
-    if isinstance(start, OneOf):
-        return f"one of {', '.join(str(value) for value in start.values)}"
-    return f"[{start.lower}, {start.upper}]"
 
 
 # Numbers --------------------------------------------------------------------------------------------------------------
@@ -298,7 +256,7 @@ def verify(system: System, recorded: Trace) -> Replay:
     """Recompute a recorded trace and compare it value by value, after the rounding with which traces are written."""
     steps = len(recorded.steps) - (recorded.loop is None)
     first = {name: _exact(value) for name, value in recorded.steps[0].state.items()}
-    memory = {name: [_exact(v) for v in _items(value)] for name, value in recorded.steps[0].memory.items()}
+    memory = {name: [_exact(v) for v in components(value)] for name, value in recorded.steps[0].memory.items()}
     try:
         trace = run(system, first, [decisions_of(system, step) for step in recorded.steps], steps, memory)
     except NotAPath as error:
@@ -319,10 +277,6 @@ def decisions_of(system: System, step: TraceStep) -> dict[str, int | Fraction | 
         if isinstance(action, Argmax) and name in step.actions:
             made[system.step.names[action]] = int(_exact(step.actions[name]))
     return made
-
-
-def _items(value: Value) -> tuple[Number, ...]:
-    return value if isinstance(value, tuple) else (value,)
 
 
 def _exact(value: Value) -> Fraction:
@@ -368,7 +322,7 @@ def _open_loop(loop: int, length: int, trace: Trace) -> Problem | None:
     there, here = trace.steps[loop], trace.steps[-1]
     for name in (*here.state, *here.memory):
         old, new = ({**step.state, **step.memory}[name] for step in (there, here))
-        if old != new or any(isinstance(item, Enclosure) for item in _items(new)):
+        if old != new or any(isinstance(item, Enclosure) for item in components(new)):
             return Problem(last, f"the loop to step {loop} does not close exactly", name, old, new)
     return None
 

@@ -25,6 +25,11 @@ Number = Fraction | Enclosure
 Value = Number | tuple[Number, ...]  # a scalar (truth values 0 and 1, enum values as indices) or a vector
 
 
+def components(value: Value) -> tuple[Number, ...]:
+    """The numbers of a vector; of a scalar, itself."""
+    return value if isinstance(value, tuple) else (value,)
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """Which option of a `choose` was taken, and its value."""

@@ -78,7 +78,7 @@ def _read_step(document: Any, system: System, where: str) -> TraceStep:
     state = _object(fields["state"], tuple(variable.name for variable in system.state), f"{where}, state")
     actions = _object(fields["actions"], tuple(system.step.actions), f"{where}, actions")
     memory = _object(fields["memory"], tuple(a.name for a in system.agents if a.slots), f"{where}, memory")
-    sizes = {agent.name: sum(slot.var.size for slot in agent.slots) for agent in system.agents}
+    sizes = {agent.name: len(agent.starts) for agent in system.agents}
     return TraceStep(
         {v.name: read_value(state[v.name], v.sort, None, f"{where}, {v.name}") for v in system.state},
         {n: _read_like(actions[n], x, f"{where}, {n}") for n, x in system.step.actions.items()},

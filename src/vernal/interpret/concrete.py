@@ -16,9 +16,10 @@ from typing import TypeVar
 import numpy as np
 
 from vernal.interpret import program
-from vernal.interpret.program import Array, Meaning, Program, nearest
+from vernal.interpret.program import Array, Meaning, Program
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function
+from vernal.model.numbers import nearest
 from vernal.model.sorts import BOOL
 
 __all__ = ["MEANINGS", "Array", "Program", "compile", "evaluate"]

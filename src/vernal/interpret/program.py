@@ -7,7 +7,6 @@ as much as an agent with one.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.graph import order, users
+from vernal.model.numbers import nearest
 from vernal.model.sorts import BOOL
 
 Array = NDArray[Any]
@@ -106,14 +106,6 @@ class Program:
                     del values[slot]
         pairs = zip(self.results, self.shapes, strict=True)
         return [np.broadcast_to(values[slot], (batch, *shape)) for slot, shape in pairs]
-
-
-def nearest(value: Fraction) -> float:
-    """The float nearest to a rational; infinite beyond all floats."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
 
 
 def _given(node: Expr, inputs: Inputs, rows: Rows) -> Array | None:

@@ -10,9 +10,10 @@ from vernal.errors import TypeClash
 from vernal.model import build
 from vernal.model.expr import Const, Expr, Operand, Role, Var
 from vernal.model.graph import substitute
+from vernal.model.initial import OneOf, Span, Start, start_between
 from vernal.model.network import Network
 from vernal.model.sorts import Sort
-from vernal.model.system import Agent, OneOf, Slot, Span, Start
+from vernal.model.system import Agent, Slot
 
 ZERO = OneOf((Fraction(0),))
 
@@ -73,7 +74,7 @@ def memory_starts(name: str, networks: Sequence[Network], memory: Sequence[Start
     for start in starts:
         if isinstance(start, Span) and start.lower > start.upper:
             raise TypeClash(f"agent {name!r}: its memory starts in an inverted interval, which holds no value")
-    return tuple(OneOf((s.lower,)) if isinstance(s, Span) and s.lower == s.upper else s for s in starts)
+    return tuple(start_between(*start.ends) if isinstance(start, Span) else start for start in starts)
 
 
 def _own_starts(network: Network) -> tuple[Start, ...]:

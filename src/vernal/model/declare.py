@@ -21,12 +21,12 @@ from typing import TypeAlias
 from vernal.errors import NameUnknown, TypeClash, nearest
 from vernal.model import build
 from vernal.model.agent import make_agent, output_var, remembered
+from vernal.model.checks import check_next, check_start, value_of
 from vernal.model.expr import Between, Choose, Expr, Occurrence, Operand, Role, Var
 from vernal.model.graph import draws, rewrite, variables
 from vernal.model.network import Network
 from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort
 from vernal.model.sorts import enum as enum_sort
-from vernal.model.start import check_next, check_start, value_of
 from vernal.model.system import Agent, Init, OneOf, Span, Start, System, Variable
 
 Number: TypeAlias = Fraction | int | float | str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from fractions import Fraction
 
 
 class Kind(Enum):
@@ -33,6 +34,13 @@ class Sort:
     def is_discrete(self) -> bool:
         """Whether a value is one of finitely many or countably many (everything but a real)."""
         return self.kind is not Kind.REAL
+
+    def has(self, value: Fraction) -> bool:
+        """Whether a number is a value of this sort: the index of a label, 0 or 1 for a truth value."""
+        if self.kind is Kind.REAL:
+            return True
+        limit = {Kind.BOOL: 2, Kind.ENUM: len(self.labels)}.get(self.kind)
+        return value.denominator == 1 and (limit is None or 0 <= value < limit)
 
 
 REAL = Sort(Kind.REAL)

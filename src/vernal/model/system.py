@@ -6,10 +6,11 @@ resolves it into one closed graph over state, memory and draws; everything downs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import islice
 from typing import TypeVar, cast
 
 from vernal.errors import TypeClash
@@ -17,6 +18,11 @@ from vernal.model import build
 from vernal.model.build import TRUE
 from vernal.model.expr import Argmax, Between, Choose, Expr, Role, Var
 from vernal.model.graph import decisions, draws, exclusive, order, substitute
+from vernal.model.initial import Box, InitialSet
+from vernal.model.initial import Init as Init
+from vernal.model.initial import OneOf as OneOf
+from vernal.model.initial import Span as Span
+from vernal.model.initial import Start as Start
 from vernal.model.network import Network
 from vernal.model.sorts import INT, REAL, Sort
 
@@ -37,31 +43,7 @@ class Variable:
         return build.var(self.name, self.sort)
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """An interval of initial values, both ends included."""
-
-    lower: Fraction
-    upper: Fraction
-
-
-@dataclass(frozen=True, slots=True)
-class OneOf:
-    """Finitely many initial values; one of them is a plain value. Enum values are indices, truth values 0 and 1."""
-
-    values: tuple[Fraction, ...]
-
-
-Start = Span | OneOf
 OPEN = "open"  # how an agent acts whose action comes from outside; nothing can be said about such a system
-
-
-@dataclass(frozen=True, slots=True)
-class Init:
-    """The initial states: a start for each variable, cut by constraints over the state variables."""
-
-    starts: Mapping[str, Start]
-    where: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +82,15 @@ class Agent:
     def var(self) -> Var:
         """The agent's name as it appears in expressions: its action."""
         return build.var(self.name, self.action.sort, self.action.shape, Role.ACTION)
+
+    def pack(self, values: Mapping[Expr, Sequence[T]]) -> tuple[T, ...]:
+        """What it remembers as one list, slot after slot, from values by variable."""
+        return tuple(value for slot in self.slots for value in values[slot.var])
+
+    def unpack(self, memory: Sequence[T]) -> dict[Expr, tuple[T, ...]]:
+        """What it remembers by variable, from one list."""
+        rest = iter(memory)
+        return {slot.var: tuple(islice(rest, slot.var.size)) for slot in self.slots}
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,11 +151,43 @@ class System:
         """The closed graph of one step; made once."""
         return _close(self)
 
+    @cached_property
+    def initial(self) -> InitialSet:
+        """Where every component of state and memory starts."""
+        starts: dict[Expr, Sequence[Start]] = {v.var: (self.init.starts[v.name],) for v in self.state}
+        return InitialSet({**starts, **{slot.var: slot.starts for slot in self.slots}}, self.init.where)
+
     def starting(self, init: Init, agents: tuple[Agent, ...] | None = None) -> System:
         """The same system from elsewhere; agents may differ in what they remember at first. The graph is shared."""
         system = replace(self, init=init, agents=self.agents if agents is None else agents)
         system.__dict__["step"] = self.step  # where cached_property keeps it
         return system
+
+    def cut(self, box: Box) -> System | None:
+        """The same system from the part of its initial set inside a box; None where there is none."""
+        part = self.initial.cut(box)
+        if part is None:
+            return None
+        starts, _ = self.pack(part.starts)
+        agents = (replace(agent, slots=_restarted(agent.slots, part)) for agent in self.agents)
+        return self.starting(Init(starts, part.where), tuple(agents))
+
+    def pack(self, values: Mapping[Expr, Sequence[T]]) -> tuple[dict[str, T], dict[str, tuple[T, ...]]]:
+        """Values by variable in the form of traces: of the state by name, of what is remembered by agent."""
+        return {variable.name: values[variable.var][0] for variable in self.state}, self.pack_memory(values)
+
+    def unpack(self, state: Mapping[str, T], memory: Mapping[str, Sequence[T]]) -> dict[Expr, tuple[T, ...]]:
+        """Values by variable, from those of the state by name and those remembered by agent."""
+        return {**{variable.var: (state[variable.name],) for variable in self.state}, **self.unpack_memory(memory)}
+
+    def pack_memory(self, values: Mapping[Expr, Sequence[T]]) -> dict[str, tuple[T, ...]]:
+        """What each agent that has a memory remembers, as one list."""
+        return {agent.name: agent.pack(values) for agent in self.agents if agent.slots}
+
+    def unpack_memory(self, memory: Mapping[str, Sequence[T]]) -> dict[Expr, tuple[T, ...]]:
+        """What the agents remember, by variable."""
+        unpacked = (agent.unpack(memory[agent.name]) for agent in self.agents if agent.slots)
+        return {var: values for one in unpacked for var, values in one.items()}
 
     def variable(self, name: str) -> Variable:
         return next(variable for variable in self.state if variable.name == name)
@@ -181,6 +204,10 @@ class System:
     @property
     def networks(self) -> tuple[Network, ...]:
         return tuple(dict.fromkeys(network for agent in self.agents for network in agent.networks))
+
+
+def _restarted(slots: Iterable[Slot], initial: InitialSet) -> tuple[Slot, ...]:
+    return tuple(replace(slot, starts=tuple(initial.starts[slot.var])) for slot in slots)
 
 
 def _close(system: System) -> Step:

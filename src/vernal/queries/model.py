@@ -14,8 +14,8 @@ import numpy as np
 from vernal.errors import InputError
 from vernal.formats.networks import read_network, read_whole
 from vernal.formats.vnnlib.query import Query, Tensor
-from vernal.interpret.program import nearest
 from vernal.model.network import Network
+from vernal.model.numbers import nearest
 
 if TYPE_CHECKING:
     from onnx import ModelProto, ValueInfoProto

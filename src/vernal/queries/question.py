@@ -17,15 +17,14 @@ from vernal.logic.formula import And, Atom, Formula, Not, Or
 from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model.expr import Expr, Role, Var
+from vernal.model.initial import Ends, Init, start_between
 from vernal.model.network import Network
 from vernal.model.sorts import REAL
-from vernal.model.system import Init, OneOf, Span, Start, System, Variable
+from vernal.model.system import System, Variable
 
 MAX_CASES = 100_000  # alternatives among the inputs
 MAX_COPIES = 10_000_000  # constraints written down for all of them together
 MAX_NAMED = 3  # variables named in a message
-
-Ends = tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +139,7 @@ def question(query: Query, case: Case, network: Network, slack: Fraction = Fract
     elements: list[Expr] = [*(variable.var for variable in variables)]
     result = output_var(query)
     elements += [build.component(result, index) for index in range(query.output.size)]
-    starts = {name: _start(ends) for name, ends in zip(names, case.box, strict=True)}
+    starts = {name: start_between(*ends) for name, ends in zip(names, case.box, strict=True)}
     where = tuple(_expression(comparison, elements) for comparison in case.where)
     system = System(query.network or network.name, variables, Init(starts, where), {}, (), {query.output.name: output})
     claim = And(tuple(_formula(node, elements, slack) for node in case.claims))
@@ -150,10 +149,6 @@ def question(query: Query, case: Case, network: Network, slack: Fraction = Fract
 def output_var(query: Query) -> Var:
     """The output as one vector, by the name of its tensor."""
     return build.var(query.output.name, REAL, (query.output.size,), Role.LET)
-
-
-def _start(ends: Ends) -> Start:
-    return OneOf((ends[0],)) if ends[0] == ends[1] else Span(*ends)
 
 
 def _formula(root: Constraint, elements: Sequence[Expr], slack: Fraction) -> Formula:

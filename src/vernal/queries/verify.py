@@ -25,10 +25,10 @@ from vernal.evidence.result import UNKNOWN, VIOLATED, Result
 from vernal.formats.vnnlib.query import Query
 from vernal.interpret import exact
 from vernal.interpret.exact import Given
-from vernal.interpret.program import nearest
 from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model.expr import Expr
+from vernal.model.numbers import nearest
 from vernal.queries.model import Model
 from vernal.queries.question import Case, cases, question
 from vernal.run.budget import Budget

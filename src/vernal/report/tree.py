@@ -27,9 +27,10 @@ from vernal.logic.question import Question
 from vernal.model.expr import Argmax, Choose, Const, Expr
 from vernal.model.fold import specialise
 from vernal.model.graph import order
+from vernal.model.initial import Box
 from vernal.model.system import System
 from vernal.reduce.base import Direction
-from vernal.reduce.initial import Box, initial_boxes
+from vernal.reduce.initial import initial_boxes
 from vernal.report.plots import INK, SOFT, _save, _style
 from vernal.report.values import number, scalar
 from vernal.run.budget import Budget

@@ -7,20 +7,21 @@ starts in an interval, the equation is solved for it: the variable is *tied* to 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vernal.errors import InputError
-from vernal.interpret import concrete
-from vernal.interpret.program import nearest
+from vernal.interpret import concrete, exact
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Var
 from vernal.model.graph import variables
+from vernal.model.initial import OneOf, Span, Start, Valuation
+from vernal.model.numbers import nearest
 from vernal.model.sorts import BOOL, REAL
-from vernal.model.system import OneOf, Span, Start, System
+from vernal.model.system import System
 
 Array = NDArray[np.float64]
 
@@ -83,6 +84,16 @@ def tie(system: System, points: dict[Var, Array]) -> dict[Var, Array]:
     return made
 
 
+def tied_exactly(system: System, values: Valuation) -> Valuation:
+    """The values with tied variables computed from the others, where that yields a rational."""
+    made = dict(values)
+    for var, value in ties(system)[0].items():
+        (found,) = exact.evaluate([value], {v: made[v][0] for v in system.step.state})
+        if isinstance(found, Fraction):
+            made[var] = (found,)
+    return made
+
+
 def satisfied(system: System, points: Mapping[Var, Array]) -> NDArray[np.bool_]:
     """Which points satisfy the constraints; tied variables only have to stay in their intervals."""
     tied, rest = ties(system)
@@ -142,32 +153,20 @@ def _where(system: System, points: dict[Var, Array]) -> dict[Var, Array]:
     return {var: array[good] for var, array in moved.items()}
 
 
-def starts(system: System) -> Iterator[tuple[Var, int | None, Start, bool]]:
-    """Every initial degree of freedom: variable, component of a vector, start, and whether it is a real."""
-    for variable in system.state:
-        yield variable.var, None, system.init.starts[variable.name], variable.sort == REAL
-    for slot in system.slots:
-        for index, start in enumerate(slot.starts):
-            yield slot.var, index, start, True
-
-
 def _uniform(system: System, runs: int, rng: np.random.Generator) -> dict[Var, Array]:
-    return _points(system, [_sample(start, real, runs, rng) for _, _, start, real in starts(system)], runs)
+    columns = [_sample(start, var.sort == REAL, runs, rng) for var, _, start in system.initial.components()]
+    return _points(system, columns, runs)
 
 
 def _sample(start: Start, real: bool, runs: int, rng: np.random.Generator) -> Array:
     if isinstance(start, OneOf):
         return rng.choice(np.array([nearest(value) for value in start.values]), runs)
     if not real:
-        lowest, highest = _integers(start)
+        lowest, highest = start.integers.start, start.integers.stop - 1
         if max(-lowest, highest) > 2**62:  # beyond the generator, and beyond telling neighbours apart
             return np.floor(place(start, rng.random(runs)))
         return rng.integers(lowest, highest, runs, endpoint=True).astype(float)
     return place(start, rng.random(runs))
-
-
-def _integers(start: Span) -> tuple[int, int]:
-    return -(-start.lower.numerator // start.lower.denominator), start.upper.numerator // start.upper.denominator
 
 
 def place(start: Span, position: Array) -> Array:
@@ -179,7 +178,7 @@ def place(start: Span, position: Array) -> Array:
 
 def _corners(system: System, most: int) -> dict[Var, Array]:
     """The centre of the initial box, then its corners, combined with the values of sets."""
-    options = [_extremes(start, real) for _, _, start, real in starts(system)]
+    options = [_extremes(start, var.sort == REAL) for var, _, start in system.initial.components()]
     rows = [tuple(option[-1] for option in options), *itertools.islice(itertools.product(*options), most - 1)]
     columns = [np.array([nearest(value) for value in column]) for column in zip(*rows, strict=True)]
     return _points(system, columns, len(rows))
@@ -189,20 +188,18 @@ def _extremes(start: Start, real: bool) -> list[Fraction]:
     """Both ends and, last, the middle; of a set, its values."""
     if isinstance(start, OneOf):
         return list(start.values)
-    if start.lower == start.upper:
+    if start.is_point:
         return [start.lower]
     if not real:
-        lowest, highest = _integers(start)
+        lowest, highest = start.integers.start, start.integers.stop - 1
         return [Fraction(lowest), Fraction(highest), Fraction((lowest + highest) // 2)]
     return [start.lower, start.upper, (start.lower + start.upper) / 2]
 
 
 def _points(system: System, columns: Sequence[Array], runs: int) -> dict[Var, Array]:
     """Columns, one for each degree of freedom, as arrays by variable."""
-    made: dict[Var, Array] = {var: np.empty((runs, *var.shape)) for var in (*system.step.state, *system.step.memory)}
-    for (var, index, _, _), column in zip(starts(system), columns, strict=True):
-        if index is None:
-            made[var][:] = column
-        else:
-            made[var][:, index] = column
-    return made
+    rest = iter(columns)
+    return {
+        var: np.stack(list(itertools.islice(rest, var.size)), axis=-1).reshape(runs, *var.shape)
+        for var in system.step.inputs
+    }

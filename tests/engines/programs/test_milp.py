@@ -17,7 +17,7 @@ from tests.loops import closed_loop, disturbed_loop, formula
 from tests.test_vcas import RATES, SAFE
 from tests.test_vcas import cell as vcas_cell
 from vernal.engines.check import ask, asked_of, find_engine, parse_formula
-from vernal.engines.programs.conditions import Space, all_starts, cases, refuting_condition, split_starts
+from vernal.engines.programs.conditions import Space, cases, refuting_condition
 from vernal.engines.programs.milp import Milp
 from vernal.errors import InputError, NameUnknown
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result
@@ -332,14 +332,14 @@ def test_unknown_options_are_refused() -> None:
 def test_cases_cover_disjuncts_and_choices() -> None:
     task = read(TWO_COINS)
     condition = refuting_condition(task.system, parse_formula(task, "X (x != 1)"))
-    found = list(cases(Space(all_starts(task.system)), condition))
+    found = list(cases(Space(task.system.initial), condition))
     assert sorted(tuple(case.taken.values()) for case in found) == [(0, 1), (1, 0)]
 
 
 def test_starts_are_split_while_they_are_few() -> None:
-    starts = all_starts(read(STEERED).system)
-    assert len(split_starts(starts)) == 2
-    assert split_starts(starts, limit=1) == [starts]
+    initial = read(STEERED).system.initial
+    assert len(initial.split(2)) == 2
+    assert initial.split(1) == [initial]
 
 
 def test_every_position_is_asked_once() -> None:

@@ -37,9 +37,10 @@ from vernal.logic.normal import horizon, steps
 from vernal.logic.question import Question
 from vernal.model.expr import Argmax, Floor, If, Sign, Switch
 from vernal.model.graph import order
+from vernal.model.initial import Box
 from vernal.model.system import System
 from vernal.reduce.base import Direction
-from vernal.reduce.initial import Box, initial_boxes
+from vernal.reduce.initial import initial_boxes
 from vernal.run.budget import Budget
 
 FURTHEST = 50_000  # steps; nobody unrolls further

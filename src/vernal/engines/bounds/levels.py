@@ -23,9 +23,9 @@ from vernal.logic.ranges import range_atoms
 from vernal.logic.semantics import evaluate_levels, margins
 from vernal.model import build
 from vernal.model.expr import Compare, Const, Expr
+from vernal.model.initial import Box
 from vernal.model.sorts import Kind
 from vernal.model.system import System, Variable
-from vernal.reduce.initial import Box
 from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
 

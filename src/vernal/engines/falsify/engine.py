@@ -62,7 +62,7 @@ class Falsify:
             return alone
         if not claim.mentions_some:
             return _search(question, claim.path, budget, self.generations)
-        if claim.quantifiers == {Quantifier.SOME} and single_path.has_one_start(question.system):
+        if claim.quantifiers == {Quantifier.SOME} and question.system.initial.is_point:
             return _search(question, Not(claim.path), budget, self.generations)
         if claim.quantifiers == {Quantifier.SOME}:
             reason = "a witness proves a claim of some path for one initial state only, and here are several"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -13,15 +12,16 @@ from vernal.engines.knowledge import Candidate
 from vernal.evidence import confirm
 from vernal.evidence.replay import PRECISIONS
 from vernal.evidence.trace import Trace
-from vernal.interpret import concrete, exact
-from vernal.interpret.program import Program, nearest
+from vernal.interpret import concrete
+from vernal.interpret.program import Program
 from vernal.logic.formula import Formula
 from vernal.model.expr import Argmax, Between, Choose, Expr
-from vernal.model.sorts import REAL
-from vernal.model.system import OneOf, Start, Step, System
+from vernal.model.initial import Valuation
+from vernal.model.system import Step, System
 from vernal.simulate.runs import Plan, Runs
-from vernal.simulate.starts import ties
+from vernal.simulate.starts import tied_exactly
 
+SHORT = 3  # digits of an interval's width that are kept of a start in a trace for people
 FAR = Fraction(10**400)  # beyond every interval: replay moves it to the exact end
 
 Taken = dict[Expr, int | Fraction | Sequence[Fraction]]
@@ -37,7 +37,7 @@ def violation(
     """
     system = runs.system
     one = runs.plan.rows(np.array([row]))
-    first, memory = first_values(system, one, short)
+    first, memory = system.pack(first_values(system, one, short))
     taken = decisions_taken(runs, row, short)
     for precision in PRECISIONS[:4]:
         for steps in _lengths(int(runs.lengths[row]) - 1):
@@ -62,49 +62,10 @@ def _lengths(most: int) -> list[int]:
 # Floats as exact values -----------------------------------------------------------------------------------------------
 
 
-def first_values(
-    system: System, plan: Plan, short: bool = False
-) -> tuple[dict[str, Fraction], dict[str, tuple[Fraction, ...]]]:
-    """The first state and memory of a single run, exactly inside the initial box."""
-    state: dict[str, Fraction] = {}
-    for variable in system.state:
-        number = float(plan.first[variable.var][0])
-        exact = _inside(number, system.init.starts[variable.name], short)
-        state[variable.name] = exact if variable.sort == REAL else Fraction(round(exact))
-    for var, value in ties(system)[0].items():
-        state[var.name] = _tied(system, value, state)
-    memory: dict[str, tuple[Fraction, ...]] = {}
-    for agent in system.agents:
-        values = [
-            _inside(float(plan.first[slot.var][0, index]), start, short)
-            for slot in agent.slots
-            for index, start in enumerate(slot.starts)
-        ]
-        if values:
-            memory[agent.name] = tuple(values)
-    return state, memory
-
-
-def _tied(system: System, value: Expr, state: Mapping[str, Fraction]) -> Fraction:
-    """What an equation among the constraints makes of the others, if that is a rational."""
-    (found,) = exact.evaluate([value], {variable.var: state[variable.name] for variable in system.state})
-    return found if isinstance(found, Fraction) else Fraction(0)  # then the first state is refused
-
-
-def _inside(number: float, start: Start, short: bool) -> Fraction:
-    """The decimal the float prints as, or the end or element it stands for."""
-    if isinstance(start, OneOf):
-        return min(start.values, key=lambda value: abs(nearest(value) - number))
-    for end in (start.lower, start.upper):
-        if nearest(end) == number:
-            return end
-    width = nearest(start.upper - start.lower)
-    if not math.isfinite(number):  # the interval is beyond all floats
-        return start.lower
-    written = Fraction(repr(number))
-    if short and 0 < width < math.inf:  # to a thousandth of the interval, as a decimal
-        written = round(written, 3 - math.floor(math.log10(width)))
-    return min(max(written, start.lower), start.upper)
+def first_values(system: System, plan: Plan, short: bool = False) -> Valuation:
+    """The first state and memory of a single run, exactly inside the initial set; `where` may exclude them."""
+    floats: dict[Expr, list[float]] = {var: array[0].ravel().tolist() for var, array in plan.first.items()}
+    return tied_exactly(system, system.initial.nearest(floats, digits=SHORT if short else None))
 
 
 def decisions_taken(runs: Runs, row: int, short: bool = False) -> list[Taken]:

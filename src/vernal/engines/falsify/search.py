@@ -20,9 +20,11 @@ from vernal.logic.normal import atoms
 from vernal.logic.semantics import atom_margin, margins
 from vernal.model import build
 from vernal.model.expr import Argmax, Between, Choose, Const, Expr, Role
-from vernal.model.system import OneOf, System
+from vernal.model.initial import Span
+from vernal.model.sorts import REAL
+from vernal.model.system import System
 from vernal.simulate.runs import Plan, Runs, random_plan
-from vernal.simulate.starts import Array, place, satisfied, starts, tie
+from vernal.simulate.starts import Array, place, satisfied, tie
 
 ELITE = 40
 
@@ -64,7 +66,7 @@ class Target:
 
 def freedom(system: System) -> int:
     """How many coordinates of a plan can really vary at the start and in one step."""
-    free = sum(len(s.values) > 1 if isinstance(s, OneOf) else s.lower < s.upper for _, _, s, _ in starts(system))
+    free = sum(not start.is_point for _, _, start in system.initial.components())
     return free + len(uncertain(system))
 
 
@@ -142,13 +144,11 @@ def random_plan_unconstrained(system: System, runs: int, steps: int, rng: np.ran
 
 
 def _limits(system: System) -> dict[Expr, tuple[Array, Array] | tuple[float, float]]:
-    """The ends of every real initial interval."""
+    """The ends of every initial interval of a real state variable."""
     limits: dict[Expr, tuple[Array, Array] | tuple[float, float]] = {}
-    for var, index, start, real in starts(system):
-        if isinstance(start, OneOf) or not real:
-            continue
-        lower, upper = (float(place(start, np.array([p]))[0]) for p in (0.0, 1.0))
-        if index is None:
+    for var, _, start in system.initial.components():
+        if isinstance(start, Span) and var.sort == REAL and not var.shape:
+            lower, upper = (float(place(start, np.array([p]))[0]) for p in (0.0, 1.0))
             limits[var] = (lower, upper)
     return limits
 

@@ -25,7 +25,7 @@ from vernal.errors import Stopped
 from vernal.interpret.numbers.rounding import float_above, float_below
 from vernal.logic.question import Question
 from vernal.model.expr import Between, Expr
-from vernal.reduce.initial import Box
+from vernal.model.initial import Box
 
 MANY = 512  # pieces of a nonlinear loop that are not worth gathering: hulls of their memories decide nothing
 MAX_PIECES = 2_000_000  # of one level; beyond, memory is the limit

@@ -15,7 +15,7 @@ from vernal.engines.base import UNBOUNDED
 from vernal.engines.bounds.engine import FURTHEST
 from vernal.engines.halving import describe
 from vernal.engines.knowledge import NO_STATISTICS, Counterexample, Known, Open, Proof, Statistics
-from vernal.engines.parts import attempt_parts, each_part, restricted
+from vernal.engines.parts import attempt_parts, each_part
 from vernal.engines.paths import exact_search
 from vernal.engines.paths.explore import Explorer, Outcome
 from vernal.engines.paths.positions import NotExplorable
@@ -26,8 +26,9 @@ from vernal.logic.formula import Always, Formula
 from vernal.logic.normal import horizon
 from vernal.logic.question import Question
 from vernal.model.expr import Between, Expr
+from vernal.model.initial import Box
 from vernal.reduce.base import Direction
-from vernal.reduce.initial import Box, initial_boxes
+from vernal.reduce.initial import initial_boxes
 from vernal.run.budget import Budget
 
 TUBES = 0.6  # the share of the time in which regions of the state space are tried first
@@ -117,11 +118,12 @@ class Paths:
 
     def _settle(self, question: Question, boxes: Sequence[Box], budget: Budget) -> Known | None:
         """What exact arithmetic finds in sets that were left open; None if the claim holds of all of them."""
-        systems = {f"set {number}": restricted(question.system, box) for number, box in enumerate(boxes)}
+        cut = {f"set {number}": question.system.cut(box) for number, box in enumerate(boxes)}
+        systems = {key: system for key, system in cut.items() if system is not None}  # others hold no initial state
         with closing(each_part(question, systems, budget, self.name, self._decide)) as answers:
             for number, known in enumerate(answers, start=1):
-                left = len(boxes) - number
-                budget.progress(f"paths: exact arithmetic for {left} more small sets", number / len(boxes))
+                left = len(systems) - number
+                budget.progress(f"paths: exact arithmetic for {left} more small sets", number / len(systems))
                 if not isinstance(known, Proof):
                     return known
         return None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -21,8 +19,8 @@ from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Var
 from vernal.model.graph import decisions, order, variables
-from vernal.model.sorts import INT
-from vernal.model.system import OneOf, Span, Start, System
+from vernal.model.initial import Ends, Start, Valuation
+from vernal.model.system import System
 from vernal.run.budget import Budget
 
 PACE = 32  # ticks between two looks at the clock
@@ -83,18 +81,10 @@ class Loop:
 
     def starts(self) -> Iterator[Piece]:
         """The initial set in pieces: one for each combination of values, cut by the constraints."""
-        system = self.system
-        starts: list[tuple[Var, int, Start]] = []
-        starts += [(variable.var, 0, system.init.starts[variable.name]) for variable in system.state]
-        starts += [(slot.var, i, start) for slot in system.slots for i, start in enumerate(slot.starts)]
-        for combination in itertools.product(*(_alternatives(var, start) for var, _, start in starts)):
+        for part in self.system.initial.alternatives():
             self.tick()
-            pairs = [((var, i), ends) for (var, i, _), ends in zip(starts, combination, strict=True)]
-            wide: dict[Input, tuple[Fraction, Fraction]] = {name: ends for name, ends in pairs if ends[0] != ends[1]}
-            known: dict[Expr, Known] = {}
-            for name, (low, high) in pairs:
-                value = constant(low, name[0]) if low == high else AffineForm(ZERO, {name: ONE})
-                known[name[0]] = (*known.get(name[0], ()), value)
+            wide: dict[Input, Ends] = {(x, i): start.ends for x, i, start in part.components() if not start.is_point}
+            known = {var: tuple(_initial(var, i, s) for i, s in enumerate(entry)) for var, entry in part.starts.items()}
             yield from self._constrained(Piece(from_box(wide, self.tick), known))
 
     def _constrained(self, piece: Piece) -> Iterator[Piece]:
@@ -148,14 +138,8 @@ def _may_be_undefined(node: Expr) -> bool:
     return False
 
 
-def _alternatives(var: Var, start: Start) -> Sequence[tuple[Fraction, Fraction]]:
-    if isinstance(start, OneOf):
-        return [(value, value) for value in dict.fromkeys(start.values)]
-    if var.sort == INT:
-        whole = range(math.ceil(start.lower), math.floor(start.upper) + 1)
-        return [(Fraction(value), Fraction(value)) for value in whole]
-    assert isinstance(start, Span)
-    return [(start.lower, start.upper)]
+def _initial(var: Expr, component: int, start: Start) -> Scalar:
+    return constant(start.first, var) if start.is_point else AffineForm(ZERO, {(var, component): ONE})
 
 
 def _of_sort(var: Var, values: Known) -> Known:
@@ -174,16 +158,10 @@ def _key(value: Scalar) -> object:
 
 def candidate(system: System, start: Piece, taken: Sequence[Mapping[Expr, Taken]], point: Point) -> Candidate:
     """The path from a point of an initial piece under these decisions; where nothing was decided, the first option."""
-    values = {var: [_at(value, point) for value in start.known[var]] for var in system.step.inputs}
-    first = {variable.name: values[variable.var][0] for variable in system.state}
-    memory = {
-        agent.name: [value for slot in agent.slots for value in values[slot.var]]
-        for agent in system.agents
-        if agent.slots
-    }
+    values: Valuation = {var: tuple(_at(x, point) for x in start.known[var]) for var in system.step.inputs}
     idle: dict[Expr, Any] = {node: 0 for node in system.step.names if not isinstance(node, e.Argmax)}
     made = [{**idle, **{node: _decided(node, what, point) for node, what in one.items()}} for one in taken]
-    return Candidate(first, memory, made, len(taken) - 1)
+    return Candidate(*system.pack(values), made, len(taken) - 1)
 
 
 def _at(value: Scalar, point: Point) -> Fraction:

@@ -29,7 +29,7 @@ from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
 from vernal.logic.question import Question
 from vernal.model.expr import Between
-from vernal.reduce.initial import Box, Ends
+from vernal.model.initial import Box, Ends
 from vernal.run.budget import Budget
 
 SCATTERED = 256  # pieces of one box: from here on it is better cut, twice as many in every round

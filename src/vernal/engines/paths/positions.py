@@ -21,9 +21,9 @@ from vernal.errors import VernalError
 from vernal.model.expr import Argmax, Between, Choose, Const, Expr
 from vernal.model.fold import next_decision, specialiser
 from vernal.model.graph import draws
+from vernal.model.initial import Box
 from vernal.model.sorts import INT, REAL
 from vernal.model.system import Step
-from vernal.reduce.initial import Box
 
 State = tuple[Fraction | None, ...]  # the value of each state variable that is a constant of the piece; None for others
 

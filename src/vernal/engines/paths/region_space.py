@@ -30,7 +30,7 @@ from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.numbers.rounding import float_above, float_below
 from vernal.model import build
 from vernal.model.expr import Compare, Expr
-from vernal.reduce.initial import Box, Ends
+from vernal.model.initial import Box, Ends
 
 JOIN = 4.0  # regions this many times the resolution apart are joined
 MAX_REGIONS = 2_000  # of one level: beyond, another method is better

@@ -16,7 +16,7 @@ from vernal.engines.paths.batches import Floats, Indices, Pairs, Pieces
 from vernal.engines.paths.decide import Layout
 from vernal.engines.paths.trails import Trails
 from vernal.model.expr import Expr
-from vernal.reduce.initial import Box
+from vernal.model.initial import Box
 
 
 class Round:

@@ -28,9 +28,10 @@ from vernal.logic.claim import position_claim
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
 from vernal.logic.question import Question
+from vernal.model.initial import Box
 from vernal.model.system import Init, System
 from vernal.reduce.base import Direction
-from vernal.reduce.initial import Box, initial_boxes
+from vernal.reduce.initial import initial_boxes
 from vernal.run.budget import Budget
 
 

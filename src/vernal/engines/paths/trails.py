@@ -15,8 +15,8 @@ from vernal.engines.paths.batches import Floats, Indices, Pairs
 from vernal.evidence.trace import Trace
 from vernal.logic.question import Question
 from vernal.model.expr import Expr
+from vernal.model.initial import Box
 from vernal.model.sorts import INT
-from vernal.reduce.initial import Box
 
 Taken = tuple[tuple[str, int], ...]  # names of choices and ties of a step, and what was taken
 
@@ -150,9 +150,7 @@ class Trails:
                 made[name] = _written(point[column])
                 column += 1
             decisions.append(made)
-        first = {variable.name: values[variable.var][0] for variable in system.state}
-        memory = {a.name: [v for slot in a.slots for v in values[slot.var]] for a in system.agents if a.slots}
-        return Candidate(first, memory, decisions, len(steps))
+        return Candidate(*system.pack(values), decisions, len(steps))
 
 
 def _written(number: float) -> Fraction:

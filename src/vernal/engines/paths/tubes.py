@@ -26,7 +26,7 @@ from vernal.logic.claim import PositionClaim, position_claim
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
 from vernal.logic.question import Question
-from vernal.reduce.initial import Box
+from vernal.model.initial import Box
 from vernal.run.budget import Budget
 
 RESOLUTIONS = (0, 6, 10, 13, 15)  # how often the spread of a component is halved; at first nothing is cut

@@ -84,4 +84,4 @@ def _tally(numbers: Mapping[str, Any]) -> Tally:
 
 
 def _starts_key(space: Space) -> str:
-    return digest([[str(var), [repr(start) for start in entry]] for var, entry in space.starts.items()])[:16]
+    return digest([[str(var), [repr(start) for start in entry]] for var, entry in space.initial.starts.items()])[:16]

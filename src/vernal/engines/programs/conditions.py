@@ -8,11 +8,8 @@ take a disjunct, a start and the options of the choices that matter; cases that 
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
 
 from vernal.engines.bounds.levels import abstract_box
@@ -36,11 +33,10 @@ from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Occurrence
 from vernal.model.graph import substitute
-from vernal.model.system import OneOf, Span, Start, System
-from vernal.reduce.initial import MAX_BOXES, Box
+from vernal.model.initial import Box, InitialSet
+from vernal.model.system import System
 from vernal.reduce.unroll import Unrolling
 
-Starts = Mapping[Expr, tuple[Start, ...]]
 Tick = Callable[[], None]  # may stop the work by raising
 
 
@@ -114,34 +110,7 @@ def _asked(node: Formula, t: int) -> list[tuple[Formula, int]]:
     return []
 
 
-# Claims of states and of paths ---------------------------------------------------------------------------------------
-
-
-# Starts ---------------------------------------------------------------------------------------------------------------
-
-
-def all_starts(system: System) -> Starts:
-    """Where each component of state and memory may start."""
-    starts: dict[Expr, tuple[Start, ...]] = {v.var: (system.init.starts[v.name],) for v in system.state}
-    return {**starts, **{slot.var: slot.starts for slot in system.slots}}
-
-
-def split_starts(starts: Starts, limit: int = MAX_BOXES) -> list[Starts]:
-    """One for each combination of alternatives; all in one where there are too many."""
-    options = [[_alternatives(start) for start in entry] for entry in starts.values()]
-    if math.prod(len(one) for entry in options for one in entry) > limit:
-        return [starts]
-    combined = [list(itertools.product(*entry)) for entry in options]
-    return [dict(zip(starts, chosen, strict=True)) for chosen in itertools.product(*combined)]
-
-
-def is_point(starts: Starts) -> bool:
-    """Whether there is one start only."""
-    return all(isinstance(start, OneOf) and len(start.values) == 1 for entry in starts.values() for start in entry)
-
-
-def _alternatives(start: Start) -> list[Start]:
-    return [start] if isinstance(start, Span) else [OneOf((value,)) for value in start.values]
+# Bounds over starts ---------------------------------------------------------------------------------------------------
 
 
 class _Ticking(Linear):
@@ -182,16 +151,16 @@ class _TickingPlain(_Ticking, Plain):
 
 @dataclass(frozen=True)
 class Space:
-    """Starts, and bounds over them that all cases share: what one case computes, the next one has."""
+    """An initial set, and bounds over it that all cases share: what one case computes, the next one has."""
 
-    starts: Starts
+    initial: InitialSet
     tick: Tick = lambda: None
     tighten: bool = True  # by linear bounds; intervals alone otherwise
     twins: Mapping[Expr, Expr] = field(default_factory=dict)  # nodes with the same value, of which more may be known
 
     @cached_property
     def box(self) -> Box:
-        return Box({var: tuple(_hull(start) for start in entry) for var, entry in self.starts.items()})
+        return self.initial.hull
 
     @cached_property
     def linear(self) -> Linear:
@@ -207,12 +176,6 @@ class Space:
         if isinstance(condition, e.Const):
             return bool(condition.value)
         return bool(self.linear.truth(condition).may[0])
-
-
-def _hull(start: Start) -> tuple[Fraction, Fraction]:
-    if isinstance(start, Span):
-        return start.lower, start.upper
-    return min(start.values), max(start.values)
 
 
 # Cases ----------------------------------------------------------------------------------------------------------------

@@ -32,12 +32,8 @@ from vernal.engines.programs.cases import CaseWork, is_decided
 from vernal.engines.programs.conditions import (
     Case,
     Space,
-    Starts,
-    all_starts,
     cases,
-    is_point,
     refuting_condition,
-    split_starts,
 )
 from vernal.engines.programs.program import Answer, Asking, End, Solving
 from vernal.engines.single_path import OPEN_ACTION, is_only_position
@@ -45,13 +41,16 @@ from vernal.errors import Stopped, UnsupportedFormula
 from vernal.evidence.result import Assurance
 from vernal.evidence.trace import Trace
 from vernal.interpret import exact
+from vernal.interpret.exact import Given
 from vernal.logic.formula import Formula, Not
 from vernal.logic.question import Question
 from vernal.model.expr import Expr
 from vernal.model.graph import decisions
-from vernal.model.system import OneOf, System
+from vernal.model.initial import InitialSet
+from vernal.model.system import System
 from vernal.reduce import history
 from vernal.reduce.base import Direction
+from vernal.reduce.initial import MAX_BOXES
 from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
 from vernal.run.executor import carry_out
@@ -157,7 +156,7 @@ class _Asked:
 
     def every(self) -> Known:
         """A claim of all paths: one path that fails refutes it, that there is none proves it."""
-        summary = _search(self.solving, self.condition, self.encoding, all_starts(self.question.system))
+        summary = _search(self.solving, self.condition, self.encoding, self.question.system.initial)
         if summary.trace is not None:
             return Counterexample(engine=self.engine, trace=summary.trace, statistics=self.statistics)
         if summary.doubt is not None:
@@ -167,10 +166,11 @@ class _Asked:
 
     def some(self) -> Known:
         """A claim of some path: a witness proves it of its own first state, and a state without any refutes it."""
-        starts = all_starts(self.question.system)
-        alone = split_starts(starts)
-        if not all(map(is_point, alone)):
-            alone = [starts]
+        initial = self.question.system.initial
+        alone = initial.split(MAX_BOXES)
+        finite = all(one.is_point for one in alone)
+        if not finite:
+            alone = [initial]
         witness: Trace | None = None
         for one in alone:
             summary = _search(self.solving, self.condition, self.encoding, one)
@@ -185,7 +185,7 @@ class _Asked:
             witness = witness or summary.trace
         if witness is None:
             return self._open("there is no initial state to look at; try --engine auto")
-        if not all(map(is_point, alone)):
+        if not finite:
             reason = "a witness proves a claim of some path for one initial state only, and here are infinitely many"
             return self._open(f"{UNSUPPORTED}: {reason}; try --engine auto")
         return witnessed(self.question, witness, self.engine, self.statistics)
@@ -216,15 +216,15 @@ class _Asked:
         return Open(engine=self.engine, reason=reason, statistics=self.statistics)
 
 
-def _is_excluded(system: System, starts: Starts) -> bool:
+def _is_excluded(system: System, initial: InitialSet) -> bool:
     """Whether a single start is no initial state, by the constraints; of more than one nobody says so.
 
     A constraint without a defined truth value excludes nothing.
     """
-    if not system.init.where or not is_point(starts):
+    if not initial.where or not initial.is_point:
         return False
-    given = {var: entry[0].values[0] for var, entry in starts.items() if isinstance(entry[0], OneOf) and not var.shape}
-    return any(truth is False for truth in exact.evaluate(system.init.where, given))
+    given: dict[Expr, Given] = {var: initial.first[var][0] for var in system.step.state}
+    return any(truth is False for truth in exact.evaluate(initial.where, given))
 
 
 # The search -----------------------------------------------------------------------------------------------------------
@@ -247,25 +247,25 @@ class Summary:
         return answer.trace is not None or (answer.end is End.UNSUITABLE and answer.reason.startswith(UNSUPPORTED))
 
 
-def _search(solving: Asking, condition: Expr, encoding: str, starts: Starts) -> Summary:
+def _search(solving: Asking, condition: Expr, encoding: str, initial: InitialSet) -> Summary:
     """All programs of the encoding; a monolithic one that ends in doubt is split into a few cases."""
     if encoding == "compositional":
-        return _each(solving, _all_cases(_spaces(solving, starts), condition))
-    space = solving.space(starts)
+        return _each(solving, _all_cases(_spaces(solving, initial), condition))
+    space = solving.space(initial)
     if not space.may_be(condition):
         return Summary()
     whole = Summary()
     whole.add(solving.answer(space, Case(condition)))
     if whole.trace is not None or whole.doubt is None or encoding == WHOLE:
         return whole
-    parts = list(islice(_all_cases(_spaces(solving, starts), condition), REFINED + 1))
+    parts = list(islice(_all_cases(_spaces(solving, initial), condition), REFINED + 1))
     if len(parts) > REFINED:
         return whole
     return _each(solving, iter(parts))
 
 
-def _spaces(solving: Asking, starts: Starts) -> list[Space]:
-    return [solving.space(one) for one in split_starts(starts)]
+def _spaces(solving: Asking, initial: InitialSet) -> list[Space]:
+    return [solving.space(one) for one in initial.split(MAX_BOXES)]
 
 
 def _all_cases(spaces: list[Space], condition: Expr) -> Iterator[tuple[Space, Case]]:

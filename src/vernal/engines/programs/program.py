@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,25 +14,25 @@ import numpy as np
 
 from vernal.engines.candidates import refuting_path
 from vernal.engines.knowledge import Candidate
-from vernal.engines.programs.conditions import Case, Space, Starts
-from vernal.evidence.replay import Memory, Point
+from vernal.engines.programs.conditions import Case, Space
 from vernal.evidence.trace import Trace
-from vernal.interpret import exact
 from vernal.interpret.milp.curves import Place, next_cut
 from vernal.interpret.milp.encode import Encoder, Values
 from vernal.interpret.milp.rows import TOLERANCE, Form, Sheet, Unsuitable
 from vernal.logic.formula import Formula
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Occurrence
-from vernal.model.system import OneOf, Start, System
+from vernal.model.initial import InitialSet, Valuation
+from vernal.model.system import System
 from vernal.run.budget import Budget
-from vernal.simulate.starts import ties
+from vernal.simulate.starts import tied_exactly
 from vernal.solvers.base import Floats, Milp, MilpSolver, Outcome, Status
 
 MARGIN_WEIGHT, EQUALITY_WEIGHT = 1e4, 1e5  # in the objective: a clear margin, and equations met well
 ENOUGH = MARGIN_WEIGHT * 10 * TOLERANCE  # a margin that no rounding eats up
 REFINEMENTS = 40  # of one program's envelopes
 TRY_OTHERS = "try --engine auto, which halves the initial set instead"
+SLACK = 1e-9  # of an interval's width: a start that the solver puts so near to an end is the end
 DIGITS = (3, 6, None)  # of an interval's width, to which a start or disturbance is rounded: short ones first
 
 Taken = dict[Expr, int | Fraction | tuple[Fraction, ...]]
@@ -163,13 +162,13 @@ class Asking(ABC):
     def answer(self, space: Space, case: Case) -> Answer:
         """Whether there is a path of this case."""
 
-    def space(self, starts: Starts) -> Space:
+    def space(self, initial: InitialSet) -> Space:
         """These starts, with the bounds asked for."""
-        return Space(starts, self.budget.check, self.tighten, self.twins)
+        return Space(initial, self.budget.check, self.tighten, self.twins)
 
-    def path(self, first: Point, memory: Memory, taken: Sequence[Taken]) -> Trace | None:
+    def path(self, values: Valuation, taken: Sequence[Taken]) -> Trace | None:
         """The path of these decisions, as far as it refutes the goal; None where it does not, or is none."""
-        candidate = Candidate(first, memory, taken, self.steps)
+        candidate = Candidate(*self.system.pack(values), taken, self.steps)
         return refuting_path(self.system, candidate, self.goal, self.budget.check)
 
 
@@ -187,7 +186,7 @@ class Solving(Asking):
         """
         cuts: dict[Place, list[float]] = {}
         for number in range(REFINEMENTS + 1):
-            encoder = Encoder(space.starts, space.linear, space.exact, self.budget.check, cuts)
+            encoder = Encoder(space.initial.starts, space.linear, space.exact, self.budget.check, cuts)
             answer, point = self._once(encoder, case)
             if answer.end is not End.DOUBT or point is None or not encoder.bent:
                 return answer
@@ -239,8 +238,7 @@ class Solving(Asking):
     def _replay(self, found: Found, point: Floats) -> Trace | None:
         for digits in DIGITS:
             self.budget.check()
-            first, memory = found.first(point, digits)
-            trace = self.path(first, memory, found.decisions(point, self.steps, digits))
+            trace = self.path(found.first(point, digits), found.decisions(point, self.steps, digits))
             if trace is not None:
                 return trace
         return None
@@ -254,28 +252,17 @@ class Found:
     encoder: Encoder
     case: Case
 
-    def first(self, point: Floats, digits: int | None) -> tuple[dict[str, Fraction], dict[str, tuple[Fraction, ...]]]:
-        """The first state and memory, exactly inside the starts."""
-        state = {v.name: self._start(v.var, point, digits)[0] for v in self.system.state}
-        for var, value in ties(self.system)[0].items():
-            (tied,) = exact.evaluate([value], {v.var: state[v.name] for v in self.system.state})
-            state[var.name] = tied if isinstance(tied, Fraction) else state[var.name]
-        memory = {
-            agent.name: tuple(x for slot in agent.slots for x in self._start(slot.var, point, digits))
-            for agent in self.system.agents
-            if agent.slots
-        }
-        return state, memory
+    def first(self, point: Floats, digits: int | None) -> Valuation:
+        """The first state and memory, exactly inside the starts; where the program does not say, anything goes."""
+        values = self.encoder.values
+        found = {var: self._numbers(var, values[var], point) for var in self.encoder.starts if var in values}
+        return tied_exactly(self.system, InitialSet(self.encoder.starts).nearest(found, digits, SLACK))
 
-    def _start(self, var: Expr, point: Floats, digits: int | None) -> list[Fraction]:
-        starts = self.encoder.starts[var]
-        values = self.encoder.values.get(var)
-        if values is None:  # nothing depends on it
-            return [start.values[0] if isinstance(start, OneOf) else start.lower for start in starts]
-        if not var.sort.is_number and len(values) > 1:  # one form for each label
-            return [Fraction(int(np.argmax([_at(form, point) for form in values])))]
-        numbers = [_at(form, point) for form in values]
-        return [_inside(number, start, digits) for number, start in zip(numbers, starts, strict=True)]
+    def _numbers(self, var: Expr, forms: Values, point: Floats) -> Sequence[Fraction | float]:
+        numbers = [_at(form, point) for form in forms]
+        if not var.sort.is_number and len(numbers) > 1:  # one form for each label
+            return [Fraction(int(np.argmax(numbers)))]
+        return numbers
 
     def decisions(self, point: Floats, steps: int, digits: int | None) -> list[Taken]:
         """What is taken at each position; where the program does not say, anything goes."""
@@ -305,19 +292,6 @@ def _values(forms: Values | None, point: Floats) -> Iterator[float]:
 
 def _at(form: Form, point: Floats) -> float:
     return float(form.constant + sum(value * point[column] for column, value in form.terms.items()))
-
-
-def _inside(number: float, start: Start, digits: int | None) -> Fraction:
-    """The nearest value a start allows; near an end, the end."""
-    if isinstance(start, OneOf):
-        return min(start.values, key=lambda value: abs(value - Fraction(number)))
-    width = float(start.upper - start.lower)
-    for end in (start.lower, start.upper):
-        if abs(Fraction(number) - end) <= Fraction(1e-9 * width):
-            return end
-    if digits is not None and width > 0:
-        number = round(number, digits - math.floor(math.log10(width)))
-    return min(max(Fraction(repr(number)), start.lower), start.upper)
 
 
 def _rounded(number: float, digits: int | None) -> Fraction:

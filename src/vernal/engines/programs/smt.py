@@ -8,19 +8,20 @@ same, without a certificate anybody checked: the assurance says `solver`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from vernal.engines.base import answered
-from vernal.engines.programs.conditions import Case, Space, Starts
+from vernal.engines.programs.conditions import Case, Space
 from vernal.engines.programs.milp import UNSUPPORTED, WHOLE, Refuter
 from vernal.engines.programs.program import Answer, Asking, End, Taken, Tally
 from vernal.interpret.smt import NoTerm, Script
 from vernal.logic.formula import Formula
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Occurrence
-from vernal.model.system import OneOf, Start, System
+from vernal.model.initial import InitialSet, Valuation
+from vernal.model.system import System
 from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
 from vernal.solvers import registry
@@ -56,11 +57,11 @@ class SmtAsking(Asking):
 
     solver: SmtSolver
 
-    def space(self, starts: Starts) -> Space:
-        return Unbounded(starts, self.budget.check)
+    def space(self, initial: InitialSet) -> Space:
+        return Unbounded(initial, self.budget.check)
 
     def answer(self, space: Space, case: Case) -> Answer:
-        script = Script(space.starts, self.budget.check)
+        script = Script(space.initial.starts, self.budget.check)
         try:
             for condition in (*self.system.init.where, case.condition):
                 script.require(condition)
@@ -80,7 +81,7 @@ class SmtAsking(Asking):
 
     def _lift(self, model: Model) -> Answer:
         """The model as an exact path; a model with irrational numbers, or of undefined values, may be none."""
-        trace = self.path(*model.first(), model.decisions(self.steps))
+        trace = self.path(model.first(), model.decisions(self.steps))
         if trace is not None:
             return Answer(End.FOUND, trace)
         return Answer(End.DOUBT, reason="a model that is no counterexample in exact arithmetic; try --engine auto")
@@ -94,23 +95,11 @@ class Model:
     script: Script
     values: Values
 
-    def first(self) -> tuple[dict[str, Fraction], dict[str, tuple[Fraction, ...]]]:
-        """The first state and memory."""
-        state = {v.name: self._start(v.var)[0] for v in self.system.state}
-        memory = {
-            agent.name: tuple(x for slot in agent.slots for x in self._start(slot.var))
-            for agent in self.system.agents
-            if agent.slots
-        }
-        return state, memory
-
-    def _start(self, var: Expr) -> Sequence[Fraction]:
-        """A value for each component, inside its start: irrational ones were rounded."""
-        starts = self.script.starts[var]
-        names = self.script.values.get(var)
-        if names is None:  # nothing depends on it
-            return [start.values[0] if isinstance(start, OneOf) else start.lower for start in starts]
-        return [_inside(self.values[name], start) for name, start in zip(names, starts, strict=True)]
+    def first(self) -> Valuation:
+        """The first state and memory, inside the starts: irrational values were rounded."""
+        terms = self.script.values
+        found = {var: [self.values[name] for name in terms[var]] for var in self.script.starts if var in terms}
+        return InitialSet(self.script.starts).nearest(found)
 
     def decisions(self, steps: int) -> list[Taken]:
         """What is taken at each position; where the script does not say, anything goes."""
@@ -128,9 +117,3 @@ class Model:
             return int(self.values[self.script.winners[occurrence]]) if occurrence in self.script.winners else 0
         options = self.script.options.get(occurrence, ())
         return next((index for index, name in enumerate(options) if self.values[name]), len(options))
-
-
-def _inside(value: Fraction, start: Start) -> Fraction:
-    if isinstance(start, OneOf):
-        return min(start.values, key=lambda option: abs(option - value))
-    return min(max(value, start.lower), start.upper)

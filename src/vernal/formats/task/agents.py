@@ -20,8 +20,8 @@ from vernal.model.agent import make_agent, memory_starts, output_var
 from vernal.model.declare import action_var, needs_action
 from vernal.model.expr import Expr, Role, Var
 from vernal.model.network import Network
+from vernal.model.numbers import show
 from vernal.model.sorts import INT, Kind, Sort, enum
-from vernal.model.start import show
 from vernal.model.system import Agent, OneOf, Span, Start, Variable
 
 ACTS = ("argmax", "raw")

@@ -20,10 +20,10 @@ from vernal.logic.syntax import Name
 from vernal.logic.task import Input, Task
 from vernal.model.agent import remembered
 from vernal.model.build import TRUE
+from vernal.model.checks import check_next
 from vernal.model.declare import let_var
 from vernal.model.expr import Expr
 from vernal.model.network import Network
-from vernal.model.start import check_next
 from vernal.model.system import Agent, Init, System, Variable
 
 WORLD = frozenset(Owner) - {Owner.MEMORY}

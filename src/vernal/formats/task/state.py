@@ -12,9 +12,10 @@ from vernal.formats.task.places import Path
 from vernal.logic import syntax as s
 from vernal.logic.parser import parse_sort
 from vernal.model import build
+from vernal.model.checks import check_start, value_of
 from vernal.model.expr import Expr
+from vernal.model.numbers import show
 from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort, enum
-from vernal.model.start import check_start, show, value_of
 from vernal.model.system import Init, OneOf, Span, Start, Variable
 
 SORTS = ("real", "int", "bool", "enum")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 from vernal.errors import TypeClash
 from vernal.model import build
 from vernal.model.expr import Const, Expr
+from vernal.model.initial import OneOf, Span, Start, start_between
+from vernal.model.numbers import show
 from vernal.model.sorts import INT, REAL, Kind, Sort
-from vernal.model.system import OneOf, Span, Start, Variable
+from vernal.model.system import Variable
 
 MAX_INTEGERS = 1000  # an interval of integers is a set, and sets stay small
 
@@ -31,7 +32,7 @@ def value_of(sort: Sort, value: Fraction | int | float | str | bool) -> Fraction
 def check_start(variable: Variable, start: Start) -> Start:
     """The start, if the variable may begin there; an interval of integers becomes their set."""
     start = _as_set(variable, start) if isinstance(start, Span) else start
-    values = (start.lower, start.upper) if isinstance(start, Span) else start.values
+    values = start.ends if isinstance(start, Span) else start.values
     for value in values:
         _check_value(variable, value)
     return start
@@ -43,13 +44,13 @@ def _as_set(variable: Variable, span: Span) -> Start:
     if span.lower > span.upper:
         raise TypeClash(f"[{show(span.lower)}, {show(span.upper)}] is an inverted interval: it holds no value")
     if variable.sort == REAL:
-        return OneOf((span.lower,)) if span.lower == span.upper else span
-    integers = range(math.ceil(span.lower), math.floor(span.upper) + 1)
-    if not integers:
+        return start_between(*span.ends)
+    count = span.count(INT)
+    if not count:
         raise TypeClash(f"[{show(span.lower)}, {show(span.upper)}] is empty: it holds no integer")
-    if len(integers) > MAX_INTEGERS:
-        raise TypeClash(f"this interval holds {len(integers)} integers; at most {MAX_INTEGERS} are taken one by one")
-    return OneOf(tuple(Fraction(value) for value in integers))
+    if count > MAX_INTEGERS:
+        raise TypeClash(f"this interval holds {count} integers; at most {MAX_INTEGERS} are taken one by one")
+    return OneOf(tuple(Fraction(value) for value in span.integers))
 
 
 def _check_value(variable: Variable, value: Fraction) -> None:
@@ -70,11 +71,3 @@ def check_next(variable: Variable, value: Expr) -> None:
     if value.sort != variable.sort and not (variable.sort == REAL and value.sort == INT):
         advice = "; use floor(...) to make an integer" if (variable.sort, value.sort) == (INT, REAL) else ""
         raise TypeClash(f"{variable.name!r} is of sort {variable.sort}, but its value is of sort {value.sort}{advice}")
-
-
-def show(value: Fraction) -> str:
-    """A number for a message: as a decimal where that is exact, else as a fraction."""
-    if value.denominator == 1:
-        return str(value.numerator)
-    decimal = repr(float(value)) if abs(value) < 10**15 else ""
-    return decimal if decimal and "e" not in decimal and Fraction(decimal) == value else str(value)
