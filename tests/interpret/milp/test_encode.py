@@ -220,6 +220,9 @@ BENT = [
     build.div(X, build.add(3, Y)),
     build.power(X, 2),
     build.power(X - Y, 3),
+    build.atan2(X, Y + 1),
+    build.atan2(Y, X - 3),
+    build.atan2(X - Y, Y - 2),
 ]
 
 

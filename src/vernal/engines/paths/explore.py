@@ -15,7 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from vernal.engines.halving import Halving, bent_node
+from vernal.engines.halving import Halving
 from vernal.engines.paths.batches import Floats, Indices, Pieces, bounded, join, merge
 from vernal.engines.paths.decide import FEW, MAX_PARTS, Layout, Mask, decide, highest, least, lowest, outcomes
 from vernal.engines.paths.moves import affine_step, bounded_step
@@ -36,6 +36,7 @@ from vernal.model.expr import Argmax, Between, Choose, Const, Expr
 from vernal.model.fold import next_decision, specialiser
 from vernal.model.graph import draws
 from vernal.model.sorts import INT, REAL
+from vernal.model.traits import nonlinear_node
 from vernal.reduce.initial import Box, Ends
 from vernal.run.budget import Budget
 
@@ -86,7 +87,7 @@ class Explorer:
         self.outcome = Outcome()
         self.claim = position_claim(path)
         self.specialise = self.step.once(specialiser)
-        self.bent = bent_node([*self.step.next_state, *self.step.next_memory])
+        self.bent = nonlinear_node([*self.step.next_state, *self.step.next_memory])
         self.draws = any(isinstance(node, Between) for node in self.step.names)
         self.most = SCATTERED
         self.walks: int | None = None  # how many suspicions may still be replayed in this round
@@ -145,7 +146,7 @@ class Explorer:
         Of several dimensions the surfaces between decisions are long: there it is cheaper to let pieces go all ways
         uncut, and to look again, at halves, only from where that leaves something open.
         """
-        coarse = Halving(self.boxes, bent=self.bent is not None)
+        coarse = Halving(self.boxes, nonlinear=self.bent is not None)
         if coarse.useful and self.record is SILENT:
             boxes = self.boxes
             for number in range(1, coarse.rounds + 1):
@@ -369,7 +370,7 @@ class Explorer:
         """Every decision is taken: the next state is affine, or bounded by forms, and its discrete part is constant."""
         rows = branch.pieces
         discrete, numbers = self._next_values(following)
-        moved = None if bent_node(numbers) is not None else affine_step(layout, rows, numbers)
+        moved = None if nonlinear_node(numbers) is not None else affine_step(layout, rows, numbers)
         moved = moved or bounded_step(layout, rows, numbers)
         reached = bounded(moved.lower, moved.upper, moved.A, moved.c, moved.error, rows.trail)
         finite: Mask = np.asarray(np.isfinite(reached.error).all(axis=1))
