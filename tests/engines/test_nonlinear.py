@@ -124,6 +124,16 @@ def test_values_without_a_bound_are_looked_at_in_halves() -> None:
     assert ask(system, Next(atom, 1, None), "paths").verdict is HOLDS
 
 
+@pytest.mark.parametrize("engine", ["falsify", "paths", "auto"])
+def test_a_counterexample_through_angles_is_rigorous_and_not_exact(engine: str) -> None:
+    """The state (1, 1) is rational and so is the claim, the angle is not."""
+    x, y = build.var("x"), build.var("y")
+    system = make({"x": 1, "y": 1}, {"x": build.atan2(y, x), "y": y})
+    asked = Next(Atom(build.compare("<", x, Fraction(78, 100))), 1, None)
+    result = asked_of(find_engine(engine), Question(system, asked), Budget(timeout=20))
+    assert (result.verdict, str(result.assurance)) == (VIOLATED, "rigorous")
+
+
 def test_which_steps_are_nonlinear() -> None:
     x, y = build.var("x"), build.var("y")
     assert nonlinear_node([2 * x + build.relu(y), x / 3, build.apply(Function.SIN, build.const(1)) * y]) is None
