@@ -168,3 +168,20 @@ def test_bounds_shrink_with_the_square_of_the_width() -> None:
         gaps.append(float((d - c)[0, 0]))
     assert gaps[1] < gaps[0] / 50
     assert gaps[2] < gaps[1] / 50
+
+
+@pytest.mark.torch
+def test_torch_draws_the_same_planes() -> None:
+    import torch
+
+    rng = np.random.default_rng(1)
+    lows = rng.uniform(-2, 2, (2, 200, 3))
+    highs = lows + rng.uniform(0, 2, (2, 200, 3))
+    there = Backend(torch.asarray(lows))
+    y, x = (Range(low, high) for low, high in zip(lows, highs, strict=True))
+    v, u = (Range(torch.asarray(part.lower), torch.asarray(part.upper)) for part in (y, x))
+    with np.errstate(all="ignore"):
+        here_planes = angle_planes(HERE, y, x, interval.angle(HERE, y, x))
+        there_planes = angle_planes(there, v, u, interval.angle(there, v, u))
+    for a, b in zip(here_planes, there_planes, strict=True):
+        assert np.allclose(a, b.numpy(), rtol=1e-6, atol=1e-6)
