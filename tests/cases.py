@@ -148,6 +148,32 @@ h = "(1 - z)*h + z*tanh(x)"
 x = "0.9*x"
 """
 
+ATAN = """
+[state]
+x = "real"
+[init]
+x = "[-1, 1]"
+[environment.next]
+x = "atan(2*x)"
+"""
+
+AHEAD = """
+[state]
+x = "real"
+y = "real"
+h = "real"
+[init]
+x = "[1, 2]"
+y = "[-1, 1]"
+h = 0
+[environment.next]
+h = "atan2(y, x)"
+y = "y / 2"
+"""
+
+BEHIND = AHEAD.replace("[1, 2]", "[-2, -1]")
+ABOVE = BEHIND.replace("[-1, 1]", "[0, 1]")
+
 LOGISTIC = """
 [state]
 x = "real"
@@ -467,6 +493,28 @@ CASES = [
         assurance=Assurance.RIGOROUS,
     ),
     Case(MIXTURE, "X (h < 0.6)", VIOLATED, "sigmoid(2) tanh(1) is 0.6708", FALSIFY, assurance=RIGOROUS),
+    Case(ATAN, "G[0,4] (abs(x) <= 1.17)", HOLDS, "atan(2x) is x at 1.1655...", SMOOTH_BOUNDS, assurance=RIGOROUS),
+    Case(ATAN, "X (x <= 1.1)", VIOLATED, "atan(2) is 1.107...", SMOOTH_FALSIFY, assurance=RIGOROUS),
+    Case(AHEAD, "X (abs(h) <= 0.79)", HOLDS, "at most 45 degrees", SMOOTH_BOUNDS, assurance=RIGOROUS),
+    Case(AHEAD, "X (abs(h - y) <= 0.3)", HOLDS, "atan2(1, 1) less one half is 0.285...", PATHS, assurance=RIGOROUS),
+    Case(AHEAD, "X (h < 0.78)", VIOLATED, "atan2(1, 1) is 0.785...", SMOOTH_FALSIFY, assurance=RIGOROUS),
+    Case(BEHIND, "X (abs(h) <= 3.15)", HOLDS, "every angle is at most pi", SMOOTH_BOUNDS, assurance=RIGOROUS),
+    Case(
+        BEHIND,
+        "X (h >= 0)",
+        VIOLATED,
+        "below the negative axis angles are negative",
+        SMOOTH_FALSIFY,
+        assurance=RIGOROUS,
+    ),
+    Case(
+        ABOVE,
+        "X (h >= 2.35)",
+        HOLDS,
+        "pi on the negative axis, 3 pi / 4 in the corner",
+        SMOOTH_BOUNDS,
+        assurance=RIGOROUS,
+    ),
     Case(LOGISTIC, "X (x > 0.511 & x < 0.673)", HOLDS, "3.2 times 0.16 and 0.21", BOUNDS),
     Case(LOGISTIC, "G[0,6] (x < 0.81)", HOLDS, "never more than 3.2 / 4", PATHS),
     Case(LOGISTIC, "X (x < 0.67)", VIOLATED, "0.3 goes to 0.672", FALSIFY),

@@ -14,6 +14,7 @@ from vernal.model import expr as e
 from vernal.model.expr import Expr, Function
 from vernal.model.network import Network, network_input
 from vernal.model.sorts import BOOL, INT, Sort, enum
+from vernal.model.traits import FUNCTIONS
 
 COLOURS = enum("RED", "GREEN", "BLUE")
 REALS = tuple(build.var(name) for name in ("x", "y", "z"))
@@ -27,11 +28,6 @@ SLOPES = (Fraction(0), Fraction(1, 10), Fraction(1, 2))
 EXPONENTS = (2, 3, -1, Fraction(1, 2), Fraction(2, 3), Fraction(-1, 2))
 
 Draw = Callable[[st.SearchStrategy[object]], object]
-
-
-def operators() -> set[type[Expr]]:
-    """Every kind of node there is."""
-    return {kind for kind in vars(e).values() if isinstance(kind, type) and issubclass(kind, Expr)} - {Expr}
 
 
 def numbers(limit: int = 8) -> st.SearchStrategy[Fraction]:
@@ -118,11 +114,12 @@ class Pool:
         x = build.clip(self.number(), -6, 6)
         if not self.smooth:
             return build.power(x, 2)
-        safe = [f for f in Function if f not in (Function.LOG, Function.SQRT, Function.TAN)]
+        safe = [f for f in Function if FUNCTIONS[f].total]
         chosen = self.draw(st.sampled_from(list(Function) if self.undefined else safe))
         exponent = self.draw(st.sampled_from(EXPONENTS if self.undefined else EXPONENTS[:2]))
         y = self.pick([node for node in self.scalars if not isinstance(node, e.Const)])
-        return self.pick([build.apply(chosen, x), build.power(y, exponent), build.mul(x, build.PI)])
+        angle = build.atan2(x, y) if self.undefined else build.atan2(x, build.add(build.absolute(y), 1))
+        return self.pick([build.apply(chosen, x), build.power(y, exponent), build.mul(x, build.PI), angle])
 
     def truth(self) -> Expr:
         op = self.draw(st.sampled_from(["<", "<=", "==", "!=", ">", ">="]))
@@ -178,7 +175,7 @@ def expressions(
     """Some roots of a random graph over `VARIABLES`, of all sorts and shapes.
 
     `smooth` allows transcendental functions, `draws` choose, between and argmax, `undefined` operations that have no
-    value somewhere (division by an expression, log, sqrt, tan).
+    value somewhere (division by an expression, log, sqrt, tan, atan2).
     """
     pool = Pool(draw, smooth, draws, undefined)
     for _ in range(draw(st.integers(size // 2, size))):

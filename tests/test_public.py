@@ -25,6 +25,8 @@ PUBLIC = [
     "VernalError",
     "absolute",
     "agent",
+    "atan",
+    "atan2",
     "between",
     "boolean",
     "check",

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from vernal.logic.task import Task
     from vernal.model.build import (
         absolute,
+        atan2,
         between,
         choose,
         clip,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     )
     from vernal.model.declare import agent, boolean, enum, equals, integer, interval, match, real
     from vernal.model.declare import system as System  # noqa: N812 - it reads like the class it makes
-    from vernal.model.functions import cos, exp, log, sigmoid, sin, sqrt, tan, tanh
+    from vernal.model.functions import atan, cos, exp, log, sigmoid, sin, sqrt, tan, tanh
     from vernal.model.network import Network
 
 __version__ = "0.1.0"
@@ -63,6 +64,7 @@ _HOMES = {
     "vernal.logic.task": ["Task"],
     "vernal.model.build": [
         "absolute",
+        "atan2",
         "between",
         "choose",
         "clip",
@@ -84,7 +86,7 @@ _HOMES = {
         "match",
         "real",
     ],
-    "vernal.model.functions": ["cos", "exp", "log", "sigmoid", "sin", "sqrt", "tan", "tanh"],
+    "vernal.model.functions": ["atan", "cos", "exp", "log", "sigmoid", "sin", "sqrt", "tan", "tanh"],
     "vernal.model.network": ["Network"],
 }
 _HOME = {name: (module, name) for module, names in _HOMES.items() for name in names}
@@ -106,6 +108,8 @@ __all__ = [
     "VernalError",
     "absolute",
     "agent",
+    "atan",
+    "atan2",
     "between",
     "boolean",
     "check",

@@ -13,7 +13,6 @@ from tests.loops import nonlinear_loop
 from tests.systems import make
 from vernal.engines.check import asked_of, find_engine
 from vernal.engines.falsify.search import Target
-from vernal.engines.halving import bent_node
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result, Verdict
 from vernal.logic.formula import Always, Atom, Bound, Eventually, Formula, Next
 from vernal.logic.question import Question
@@ -22,6 +21,7 @@ from vernal.model.agent import make_agent
 from vernal.model.expr import Function, Matrix
 from vernal.model.network import Network, network_input
 from vernal.model.system import System
+from vernal.model.traits import nonlinear_node
 from vernal.run.budget import Budget
 from vernal.simulate.runs import simulate
 
@@ -124,8 +124,18 @@ def test_values_without_a_bound_are_looked_at_in_halves() -> None:
     assert ask(system, Next(atom, 1, None), "paths").verdict is HOLDS
 
 
-def test_which_steps_are_bent() -> None:
+@pytest.mark.parametrize("engine", ["falsify", "paths", "auto"])
+def test_a_counterexample_through_angles_is_rigorous_and_not_exact(engine: str) -> None:
+    """The state (1, 1) is rational and so is the claim, the angle is not."""
     x, y = build.var("x"), build.var("y")
-    assert bent_node([2 * x + build.relu(y), x / 3, build.apply(Function.SIN, build.const(1)) * y]) is None
+    system = make({"x": 1, "y": 1}, {"x": build.atan2(y, x), "y": y})
+    asked = Next(Atom(build.compare("<", x, Fraction(78, 100))), 1, None)
+    result = asked_of(find_engine(engine), Question(system, asked), Budget(timeout=20))
+    assert (result.verdict, str(result.assurance)) == (VIOLATED, "rigorous")
+
+
+def test_which_steps_are_nonlinear() -> None:
+    x, y = build.var("x"), build.var("y")
+    assert nonlinear_node([2 * x + build.relu(y), x / 3, build.apply(Function.SIN, build.const(1)) * y]) is None
     for node in (x * y, x / y, x * x, build.apply(Function.TANH, x)):
-        assert bent_node([x, node + 1]) is not None
+        assert nonlinear_node([x, node + 1]) is not None

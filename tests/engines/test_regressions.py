@@ -72,6 +72,7 @@ CHOSEN = make({"x": 0}, {"x": b.choose(b.div(1, X), b.const(3))})
 UNTAKEN = make({"x": 0}, {"x": b.if_(b.eq(X, 0), b.const(2), b.div(1, X))})
 UNSEEN = make({"x": 0, "y": 0}, {"x": X + 1, "y": b.div(1, Y)})
 ROOT = make({"x": (-2, -1)}, {"x": b.apply(Function.SQRT, X)})
+ORIGIN = make({"x": {0, 1}, "y": 0}, {"x": b.atan2(Y, X), "y": Y})
 WHERE = make({"x": {0, 1}}, {"x": X}, where=[b.div(1, X) > 0])
 GUARD = make({"x": {0, 1}}, {"x": X}, enabled=b.div(1, X) > 0)
 ATOM = make({"x": 0}, {"x": X + 1})
@@ -95,6 +96,8 @@ ATOM = make({"x": 0}, {"x": X + 1})
         (UNSEEN, "X (x == 1)", HOLDS),
         (UNSEEN, "X (x == 2)", None),
         *((ROOT, claim, None) for claim in ("X (x >= 0)", "X (x < 0)", "EX (x >= 0)")),
+        *((ORIGIN, claim, None) for claim in ("X (x == 0)", "X (x <= 4)", "EX (x == 0)", "AX (x < 1) | AX (x >= 1)")),
+        (ORIGIN, "X (x > 0)", VIOLATED),
         (WHERE, "x == 1", None),
         (WHERE, "x != 1", VIOLATED),
         (WHERE, "EX (x == 1)", None),

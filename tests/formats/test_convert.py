@@ -40,6 +40,7 @@ BODIES: dict[str, Callable[[Expr], Expr]] = {
     "gather": lambda x: build.gather(x, [2, 0, 0]),
     "concat": lambda x: build.concat(x[1], build.relu(x), x[0] + x[2]),
     "tanh": lambda x: build.apply(Function.TANH, x),
+    "atan": lambda x: build.apply(Function.ATAN, x),
     "sigmoid": lambda x: build.apply(Function.SIGMOID, x),
     "input": lambda x: x,
 }

@@ -11,7 +11,7 @@ from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.strategies import decisions, expressions, networks, operators, points
+from tests.strategies import decisions, expressions, networks, points
 from vernal.interpret import concrete, exact
 from vernal.interpret.exact import Result
 from vernal.interpret.numbers import reals
@@ -30,10 +30,6 @@ def value(node: Expr, x: Fraction | int = 0, **more: Fraction) -> Result:
     """The node's value where x and others have the given ones."""
     inputs: dict[Expr, exact.Given] = {X: Fraction(x), **{build.var(name): number for name, number in more.items()}}
     return exact.evaluate([node], inputs)[0]
-
-
-def test_every_operator_has_a_meaning() -> None:
-    assert operators() <= set(exact.MEANINGS)
 
 
 def test_ten_tenths_are_one() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.interpret.sets import abstract, boxes, contains, samples
-from tests.strategies import expressions, operators
+from tests.strategies import expressions
 from vernal.errors import TypeClash
 from vernal.interpret import interval
 from vernal.interpret.abstract import Finite, Range, Truth, Value
@@ -46,10 +46,6 @@ def truth(node: Expr, **ranges: tuple[float, float]) -> bool | None:
     value = evaluate(node, **ranges)
     assert isinstance(value, Truth)
     return True if value.must[0] else None if value.may[0] else False
-
-
-def test_every_operator_has_a_meaning() -> None:
-    assert operators() - {e.Var} == set(interval.HANDLERS)
 
 
 @given(st.data())

@@ -60,6 +60,7 @@ def numeric(inner: st.SearchStrategy[Expr], truths: st.SearchStrategy[Expr]) -> 
         st.builds(build.sign, inner),
         st.builds(build.floor, inner),
         st.builds(build.apply, st.sampled_from(Function), inner),
+        st.builds(build.atan2, inner, nonzero),
         st.builds(build.if_, truths, inner, inner),
         st.builds(lambda a, b: build.switch(light, [Fraction(2), None], [a, b]), inner, inner),
         st.builds(lambda a, b: build.switch(p, [Fraction(1), Fraction(0)], [a, b]), inner, inner),

@@ -7,52 +7,30 @@ and nothing but narrower starts makes them sharper: there halving is the way, an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from vernal.model.expr import Argmax, Between, Choose, Div, Expr, Mul, Nonlinear, Pow, Var
-from vernal.model.graph import order
+from vernal.model.expr import Div, Expr, Mul, Nonlinear, Pow
 from vernal.model.initial import Box
 from vernal.model.sorts import REAL
 
 ROUNDS = 12  # of several dimensions: each halves what is left open
 PATIENCE = 3  # rounds after which most of the initial set should be closed
 MAX_HALVES = 128
-BENT_ROUNDS = 60
-MAX_BENT_HALVES = 2048
+NONLINEAR_ROUNDS = 60
+MAX_NONLINEAR_HALVES = 2048
 NARROWEST = Fraction(1, 1 << 24)
-BENT_WALKS = 8  # replays in a round: enclosures are slow, and most suspicions of bounds are wrong
+NONLINEAR_WALKS = 8  # replays in a round: enclosures are slow, and most suspicions of bounds are wrong
 
 
-def bent_node(roots: Iterable[Expr]) -> Expr | None:
-    """The first operator that is not piecewise linear, if there is one."""
-    varying: set[Expr] = set()
-    for node in order(roots):
-        if not (isinstance(node, Var | Choose | Between | Argmax) or any(arg in varying for arg in node.args)):
-            continue
-        varying.add(node)
-        match node:
-            case Nonlinear():
-                return node
-            case Pow(exponent=exponent) if exponent not in (0, 1):
-                return node
-            case Mul() if all(arg in varying for arg in node.args):
-                return node
-            case Div() if node.args[1] in varying:
-                return node
-    return None
+NAMES: dict[type[Expr], str] = {Mul: "a product", Div: "a quotient", Pow: "a power"}
 
 
 def describe(node: Expr) -> str:
-    """An operator in words."""
-    match node:
-        case Nonlinear(function=function):
-            return function.value
-        case Pow():
-            return "a power"
-        case Div():
-            return "a quotient"
-    return "a product"
+    """An operator that is not piecewise linear, in words."""
+    if isinstance(node, Nonlinear):
+        return node.function.value
+    return NAMES.get(type(node), type(node).__name__.lower())
 
 
 Place = tuple[Expr, int]  # a component of a variable
@@ -63,8 +41,8 @@ NO_WEIGHTS: Weights = {}
 class Halving:
     """Which starts are cut between rounds: real components, those first that have most to do with what is open."""
 
-    def __init__(self, boxes: Sequence[Box], *, bent: bool = False) -> None:
-        self.bent, self.first = bent, len(boxes)
+    def __init__(self, boxes: Sequence[Box], *, nonlinear: bool = False) -> None:
+        self.nonlinear, self.first = nonlinear, len(boxes)
         self.widths: dict[Place, Fraction] = {}
         for box in boxes:
             for var, entry in box.ends.items():
@@ -75,27 +53,27 @@ class Halving:
 
     @property
     def useful(self) -> bool:
-        """With one dimension a decision is a point, and cutting there is best, unless steps are bent."""
-        return len(self.widths) > (0 if self.bent else 1)
+        """With one dimension a decision is a point, and cutting there is best, unless steps are nonlinear."""
+        return len(self.widths) > (0 if self.nonlinear else 1)
 
     @property
     def rounds(self) -> int:
-        return BENT_ROUNDS if self.bent else ROUNDS
+        return NONLINEAR_ROUNDS if self.nonlinear else ROUNDS
 
     @property
     def walks(self) -> int | None:
         """How many suspicions of a round are replayed; None is all of them."""
-        return BENT_WALKS if self.bent else None
+        return NONLINEAR_WALKS if self.nonlinear else None
 
     def is_vain(self, number: int, count: int) -> bool:
         """Whether so many boxes after so many rounds show that halving does not help."""
-        return not self.bent and number >= PATIENCE and 2 * count > self.first << number
+        return not self.nonlinear and number >= PATIENCE and 2 * count > self.first << number
 
     def is_much(self, boxes: Sequence[Box]) -> bool:
         """Whether there are too many boxes to go on, or one so narrow that only a margin of zero keeps it open."""
-        if len(boxes) > (MAX_BENT_HALVES if self.bent else MAX_HALVES):
+        if len(boxes) > (MAX_NONLINEAR_HALVES if self.nonlinear else MAX_HALVES):
             return True
-        return self.bent and any(0 < width < NARROWEST for box in boxes for width in self._relative(box).values())
+        return self.nonlinear and any(0 < width < NARROWEST for box in boxes for width in self._relative(box).values())
 
     def _relative(self, box: Box) -> dict[Place, Fraction]:
         """How wide the components still are, as shares of the first widths."""

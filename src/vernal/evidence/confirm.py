@@ -22,9 +22,10 @@ from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
 from vernal.logic.semantics import atom_margin, evaluate, margins
 from vernal.model import build
-from vernal.model.expr import Expr, Nonlinear, Pi, Pow, Role
+from vernal.model.expr import Expr, Role
 from vernal.model.graph import order, substitute
 from vernal.model.system import System
+from vernal.model.traits import is_rational
 
 PRECISION = PRECISIONS[-1]  # a few comparisons; the width of the enclosures is what limits
 
@@ -55,7 +56,7 @@ def assurance(trace: Trace, formula: Formula, system: System | None = None) -> A
     facts = Facts(trace, system or trace.system)
     roots = [*facts.system.step.roots, *(facts.closed(atom) for atom in atoms(formula)), *facts.system.init.where]
     values = [value for step in trace.steps for group in (step.state, step.actions) for value in group.values()]
-    rational = not any(_may_be_irrational(node) for node in order(roots))
+    rational = all(map(is_rational, order(roots)))
     return Assurance.EXACT if rational and not any(_is_enclosed(v) for v in values) else Assurance.RIGOROUS
 
 
@@ -67,10 +68,6 @@ def close_atom(system: System, atom: Expr) -> Expr:
         x: build.var(n, x.sort, x.shape, Role.ACTION) for n, x in step.actions.items() if x.args
     }
     return substitute(substitute([atom], lets), actions)[0]
-
-
-def _may_be_irrational(node: Expr) -> bool:
-    return isinstance(node, Nonlinear | Pi) or (isinstance(node, Pow) and node.exponent.denominator != 1)
 
 
 def _is_enclosed(value: Value) -> bool:

@@ -123,6 +123,7 @@ FUNCTIONS: dict[Function, Callable[[Array], Array]] = {
     Function.SIN: np.sin,
     Function.COS: np.cos,
     Function.TAN: np.tan,
+    Function.ATAN: np.arctan,
     Function.TANH: np.tanh,
     Function.EXP: np.exp,
     Function.LOG: lambda x: np.log(np.where(x == 0, np.nan, x)),
@@ -134,6 +135,12 @@ FUNCTIONS: dict[Function, Callable[[Array], Array]] = {
 @elementwise(e.Nonlinear)
 def _nonlinear(node: e.Nonlinear, x: Array) -> Array:
     return FUNCTIONS[node.function](x)
+
+
+@elementwise(e.Atan2)
+def _atan2(node: e.Atan2, y: Array, x: Array) -> Array:
+    """nan at the origin; the sum makes a 0.0 of -0.0, whose angle left of the origin would be -pi."""
+    return np.where((y == 0) & (x == 0), np.nan, np.arctan2(y + 0.0, x))
 
 
 # Vectors --------------------------------------------------------------------------------------------------------------

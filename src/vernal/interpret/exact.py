@@ -117,6 +117,7 @@ elementwise(e.Abs)(strict(lambda node, x: reals.absolute(x)))
 elementwise(e.Sign)(strict(lambda node, x: reals.sign(x)))
 elementwise(e.Floor)(strict(lambda node, x: reals.floor(x)))
 elementwise(e.Pow)(strict(lambda node, x: reals.power(x, node.exponent)))
+elementwise(e.Atan2)(fold(reals.atan2))
 elementwise(e.Nonlinear)(strict(lambda node, x: reals.apply(node.function, x)))
 
 

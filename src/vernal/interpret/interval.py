@@ -218,6 +218,11 @@ def elementary(backend: Backend, x: Range, name: enclose.Name) -> Range:
     return Range(*enclose.ranges(backend, name, x.lower, x.upper))
 
 
+def angle(backend: Backend, y: Range, x: Range) -> Range:
+    """atan2(y, x)"""
+    return Range(*enclose.angles(backend, (y.lower, y.upper), (x.lower, x.upper)))
+
+
 def leaky(backend: Backend, x: Range, slopes: Sequence[Fraction]) -> Range:
     """x above 0, slope * x below: from the ends and, where 0 is inside, the kink."""
     low = backend.array(np.array([[float_below(slope) for slope in slopes]]))
@@ -399,6 +404,7 @@ HANDLERS: dict[type[Expr], Handler] = {
     e.Sign: _unary(lambda backend, node, x: Range(backend.xp.sign(x.lower), backend.xp.sign(x.upper))),
     e.Floor: _unary(lambda backend, node, x: Range(backend.xp.floor(x.lower), backend.xp.floor(x.upper))),
     e.Nonlinear: _unary(lambda backend, node, x: elementary(backend, x, node.function)),  # type: ignore[attr-defined]
+    e.Atan2: _nary(lambda backend, terms: angle(backend, *terms)),
     e.Affine: _unary(_affine),
     e.Gather: _gather,
     e.Concat: _nary(_concat),

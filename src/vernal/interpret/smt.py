@@ -221,7 +221,7 @@ def _plain(node: Expr, x: Sequence[str], component: int) -> str:
             return _any(x)
         case e.If():
             return f"(ite {x[0]} {x[1]} {x[2]})"
-    name = node.function.value if isinstance(node, e.Nonlinear) else type(node).__name__
+    name = node.function.value if isinstance(node, e.Nonlinear) else type(node).__name__.lower()
     raise NoTerm(f"{name} is no polynomial, and has no term")
 
 

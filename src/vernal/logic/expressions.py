@@ -33,12 +33,14 @@ SIGNATURES = {
     "min": "min(a, b, ...)",
     "max": "max(a, b, ...)",
     "clip": "clip(x, low, high)",
+    "atan2": "atan2(y, x)",
     **{name: f"{name}(x)" for name in (*ELEMENTARY, "abs", "relu", "sign", "floor")},
 }
 PLAIN: dict[str, Callable[..., Expr]] = {
     "min": build.minimum,
     "max": build.maximum,
     "clip": build.clip,
+    "atan2": build.atan2,
     "abs": build.absolute,
     "relu": build.relu,
     "sign": build.sign,

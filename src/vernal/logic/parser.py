@@ -38,6 +38,7 @@ from vernal.logic.syntax import (
     Temporal,
     Unary,
 )
+from vernal.model.expr import Function
 
 if TYPE_CHECKING:  # lark is loaded when the first text is parsed, not when the package is imported
     from lark import Lark, Token, UnexpectedInput
@@ -51,8 +52,8 @@ OPERATORS = frozenset({"A", "E", "F", "G", "R", "U", "W", "X", "AX", "EX", "AF",
 WORDS = frozenset({"and", "or", "not", "always", "eventually"})
 CONSTANTS = frozenset({"pi", "true", "false"})
 FORMS = frozenset({"if", "match", "choose", "between"})
-ELEMENTARY = frozenset({"sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "sigmoid"})
-FUNCTIONS = FORMS | ELEMENTARY | {"min", "max", "abs", "clip", "relu", "sign", "floor"}
+ELEMENTARY = frozenset(function.value for function in Function)
+FUNCTIONS = FORMS | ELEMENTARY | {"min", "max", "abs", "atan2", "clip", "relu", "sign", "floor"}
 RESERVED = OPERATORS | WORDS | CONSTANTS | FUNCTIONS | {"_"}
 """Words that cannot name a variable; the operators among them may still be labels of an enum."""
 

@@ -190,6 +190,7 @@ FUNCTIONS: dict[type[Expr], str] = {
     e.Min: "min",
     e.Sign: "sign",
     e.Floor: "floor",
+    e.Atan2: "atan2",
     e.If: "if",
     e.Choose: "choose",
     e.Between: "between",

@@ -216,9 +216,17 @@ def clip(x: Operand, low: Operand, high: Operand) -> Expr:
 
 
 def apply(function: e.Function, x: Operand) -> Expr:
-    """sin, cos, tan, tanh, exp, log, sqrt or sigmoid."""
+    """An elementary function of one argument."""
     (a,) = _numbers(function.value, x)
     return e.Nonlinear((a,), REAL, a.shape, function)
+
+
+def atan2(y: Operand, x: Operand) -> Expr:
+    """The angle of the point (x, y), in (-pi, pi]."""
+    a, b = _numbers("atan2", y, x)
+    if a is b is const(0):
+        raise TypeClash("atan2(0, 0) is undefined: the origin has no angle")
+    return e.Atan2((a, b), REAL, shape_of("atan2", a, b))
 
 
 # Truth ----------------------------------------------------------------------------------------------------------------

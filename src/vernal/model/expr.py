@@ -293,6 +293,7 @@ class Function(Enum):
     SIN = "sin"
     COS = "cos"
     TAN = "tan"
+    ATAN = "atan"
     TANH = "tanh"
     EXP = "exp"
     LOG = "log"
@@ -305,6 +306,11 @@ class Nonlinear(Expr):
     """function(x); undefined outside the function's domain."""
 
     function: Function
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Atan2(Expr):
+    """args = (y, x): the angle of the point (x, y), in (-pi, pi]; pi where y is 0 and x < 0, undefined at (0, 0)."""
 
 
 # Vectors --------------------------------------------------------------------------------------------------------------

@@ -18,6 +18,10 @@ def tan(x: Operand) -> Expr:
     return apply(Function.TAN, x)
 
 
+def atan(x: Operand) -> Expr:
+    return apply(Function.ATAN, x)
+
+
 def tanh(x: Operand) -> Expr:
     return apply(Function.TANH, x)
 

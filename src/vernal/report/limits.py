@@ -12,6 +12,7 @@ from vernal.logic.normal import atoms
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.graph import order
+from vernal.model.traits import varying
 
 
 def limits(formula: Formula) -> dict[str, list[float]]:
@@ -62,7 +63,7 @@ def _inside(node: Expr, values: Iterable[float]) -> tuple[Expr, set[float]]:
 
 
 def _is_constant(node: Expr) -> bool:
-    return not any(isinstance(part, (e.Var, e.Choose, e.Between, e.Argmax)) for part in order([node]))
+    return not varying([node])
 
 
 def _number(node: Expr) -> float | None:

@@ -32,6 +32,7 @@ from vernal.model.expr import Expr
 from vernal.model.graph import order
 from vernal.model.sorts import BOOL, INT, REAL, enum
 from vernal.model.system import Init, OneOf, Span, Start, System
+from vernal.model.traits import is_rational, nonlinear_node
 from vernal.run.budget import Budget
 
 LOOPS = 200
@@ -68,13 +69,8 @@ def verdict(system: System, text: str) -> Verdict:
 
 
 def is_piecewise_linear(case: Case) -> bool:
-    nodes = order(case.task.system.step.roots)
-    return not any(isinstance(node, e.Nonlinear | e.Pi | e.Pow) or _is_product(node) for node in nodes)
-
-
-def _is_product(node: Expr) -> bool:
-    factors = node.args if isinstance(node, e.Mul) else node.args[1:] if isinstance(node, e.Div) else ()
-    return bool(factors) and not any(isinstance(arg, e.Const) for arg in factors)
+    roots = case.task.system.step.roots
+    return nonlinear_node(roots) is None and all(map(is_rational, order(roots)))
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

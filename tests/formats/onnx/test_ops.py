@@ -57,6 +57,7 @@ class Case:
 CUBE = ("N", 2, 3)
 CASES = [
     *(Case(op, opset) for op in ("Relu", "Abs", "Neg", "Sigmoid", "Tanh") for opset in (6, 13, 21)),
+    Case("Atan", 7),
     Case("Gemm", 7, tensors={"W": f32(3, 4), "b": f32(4)}, more=("W", "b")),
     Case("Gemm", 9, tensors={"W": f32(4, 3), "b": f32(1, 4)}, more=("W", "b"), attributes={"transB": 1}),
     Case("Gemm", 13, tensors={"W": f32(3, 4)}, more=("W",), attributes={"alpha": 0.3}),

@@ -220,6 +220,8 @@ BENT = [
     build.div(X, build.add(3, Y)),
     build.power(X, 2),
     build.power(X - Y, 3),
+    build.atan2(X, Y + 1),
+    build.atan2(Y, X - 3),
 ]
 
 
@@ -249,6 +251,19 @@ def test_nonlinear_operators_are_enclosed(node: Expr, count: int) -> None:
         number = float(true) if isinstance(true, Fraction) else float(true.mid())  # type: ignore[union-attr]
         assert low - 1e-5 <= number <= high + 1e-5
         assert high - low <= 12.0 / (count + 1) ** 1.5
+
+
+@pytest.mark.parametrize("cuts", [[], [-0.5, 0.0], [0.3]])
+def test_an_angle_that_jumps_is_enclosed_on_both_sides(cuts: list[float]) -> None:
+    node = build.atan2(X, Y - 2)
+    for x in (Fraction(-1, 2), Fraction(-1, 1000), Fraction(0), Fraction(1, 1000), Fraction(1, 3)):
+        encoder = bent_encoder({(node, 0, 0): cuts})
+        (form,) = encoder.need(node)
+        for var, value in ((X, x), (Y, Fraction(1, 2))):
+            encoder.need(var)
+            pin(encoder, encoder.values[var], [value])
+        low, high = -best(encoder, encoder.sheet.combine([(-1.0, form)])), best(encoder, form)
+        assert low - 1e-6 <= np.arctan2(float(x), -1.5) <= high + 1e-6
 
 
 def test_a_quotient_needs_a_denominator_that_is_not_0() -> None:

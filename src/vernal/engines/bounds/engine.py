@@ -17,7 +17,7 @@ import numpy as np
 from vernal.engines.base import UNBOUNDED, answered
 from vernal.engines.bounds.levels import Levels
 from vernal.engines.candidates import failing_path, failing_state
-from vernal.engines.halving import Halving, bent_node
+from vernal.engines.halving import Halving
 from vernal.engines.knowledge import (
     NO_STATISTICS,
     Counterexample,
@@ -35,10 +35,10 @@ from vernal.interpret.linear.plain import Plain
 from vernal.logic.formula import Always, Bound, Formula
 from vernal.logic.normal import horizon, steps
 from vernal.logic.question import Question
-from vernal.model.expr import Argmax, Floor, If, Sign, Switch
 from vernal.model.graph import order
 from vernal.model.initial import Box
 from vernal.model.system import System
+from vernal.model.traits import branches, nonlinear_node
 from vernal.reduce.base import Direction
 from vernal.reduce.initial import initial_boxes
 from vernal.run.budget import Budget
@@ -62,18 +62,17 @@ class Effort:
         return cuts >= self.trial and 2 * count > first << cuts
 
 
-BENT = Effort(rounds=40, most=4096, patience=9, few=8)
+NONLINEAR = Effort(rounds=40, most=4096, patience=9, few=8)
 SMOOTH = Effort(rounds=24, most=4096, patience=9, trial=24, few=8)  # without decisions, narrower boxes are all there is
 
 
 def effort(system: System) -> Effort:
-    """How long to try: a loop that bends but never branches is for this engine alone."""
+    """How long to try: a nonlinear loop that never branches is for this engine alone."""
     step = system.step
     moves = [*step.next_state, *step.next_memory]
-    if bent_node(moves) is None:
+    if nonlinear_node(moves) is None:
         return Effort()
-    branches = any(isinstance(node, Argmax | If | Switch | Floor | Sign) for node in order(moves))
-    return BENT if branches else SMOOTH
+    return NONLINEAR if any(map(branches, order(moves))) else SMOOTH
 
 
 @dataclass

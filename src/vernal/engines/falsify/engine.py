@@ -38,7 +38,9 @@ PATIENCE = 8  # generations without progress
 TOLERANCE = 1e-9  # relative; a margin this close to zero is decided by exact replay
 TRIES = 4  # exact replays per batch, of clear violations and of those at zero each
 LONGEST = 50_000  # steps
-UNDEFINED = "a quotient by 0, or log, sqrt or tan outside its domain; begin elsewhere, or say what is meant there"
+UNDEFINED = (
+    "a quotient by 0, log, sqrt or tan outside its domain, or atan2(0, 0); begin elsewhere, or say what is meant there"
+)
 
 
 class Falsify:

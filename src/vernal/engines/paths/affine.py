@@ -12,7 +12,6 @@ from enum import Enum
 
 import numpy as np
 
-from vernal.engines.halving import bent_node
 from vernal.engines.paths.batches import Indices, Pieces, bounded, join, merge
 from vernal.engines.paths.decide import FEW, MAX_PARTS, Layout, Mask, decide
 from vernal.engines.paths.moves import affine_step, bounded_step
@@ -26,6 +25,7 @@ from vernal.interpret.numbers.rounding import float_above, float_below
 from vernal.logic.question import Question
 from vernal.model.expr import Between, Expr
 from vernal.model.initial import Box
+from vernal.model.traits import nonlinear_node
 
 MANY = 512  # pieces of a nonlinear loop that are not worth gathering: hulls of their memories decide nothing
 MAX_PIECES = 2_000_000  # of one level; beyond, memory is the limit
@@ -125,7 +125,8 @@ class AffineSpace:
     def move(self, position: Position[Pieces], discrete: State, numbers: Sequence[Expr]) -> tuple[Key, Pieces] | None:
         """The next states of a batch: affine in its parameters, or bounded by forms."""
         layout, rows = position.layout, position.batch
-        moved = None if bent_node(numbers) is not None else affine_step(layout, rows, numbers)
+        linear = self.nonlinear is None or nonlinear_node(numbers) is None
+        moved = affine_step(layout, rows, numbers) if linear else None
         moved = moved or bounded_step(layout, rows, numbers)
         reached = bounded(moved.lower, moved.upper, moved.A, moved.c, moved.error, rows.trail)
         finite: Mask = np.asarray(np.isfinite(reached.error).all(axis=1))

@@ -21,6 +21,7 @@ from vernal.model.expr import Expr, Var
 from vernal.model.graph import decisions, order, variables
 from vernal.model.initial import Ends, Start, Valuation
 from vernal.model.system import System
+from vernal.model.traits import may_be_undefined
 from vernal.run.budget import Budget
 
 PACE = 32  # ticks between two looks at the clock
@@ -53,7 +54,7 @@ class Loop:
         step = self.system.step
         following = dict(zip(step.inputs, (*step.next_state, *step.next_memory), strict=True))
         needed = set(variables([*self.atoms, step.enabled]))
-        needed |= {var for var, after in following.items() if any(map(_may_be_undefined, order([after])))}
+        needed |= {var for var, after in following.items() if any(map(may_be_undefined, order([after])))}
         while True:
             more = needed | set(variables([following[var] for var in step.inputs if var in needed]))
             if more == needed:
@@ -123,19 +124,6 @@ class Loop:
         forms = [value for value in values if isinstance(value, AffineForm)]
         inputs = {name for form in forms for name in form.coefficients}
         return tuple(_key(value) for value in values), piece.polyhedron.key(inputs)
-
-
-def _may_be_undefined(node: Expr) -> bool:
-    match node:
-        case e.Div(args=(_, divisor)):
-            return not isinstance(divisor, e.Const)
-        case e.Pow(exponent=p):
-            return p < 0 or p.denominator != 1
-        case e.Between(args=args):
-            return not all(isinstance(arg, e.Const) for arg in args)
-        case e.Nonlinear(function=function):
-            return function in (e.Function.LOG, e.Function.SQRT, e.Function.TAN)
-    return False
 
 
 def _initial(var: Expr, component: int, start: Start) -> Scalar:

@@ -63,7 +63,7 @@ class Explorer:
         """`path` is the LTL formula that every path has to keep for the question's answer to be yes."""
         self.question, self.path, self.boxes, self.budget, self.record = question, path, boxes, budget, record
         self.graph = Graph(question.system.step, atoms(path), budget.check)
-        self.halving = Halving(boxes, bent=self.graph.nonlinear is not None)
+        self.halving = Halving(boxes, nonlinear=self.graph.nonlinear is not None)
         self.outcome = Outcome()
 
     @OVERFLOWING

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Generic, Protocol, TypeVar
 
-from vernal.engines.halving import bent_node
 from vernal.engines.paths.decide import Layout, outcomes
 from vernal.engines.paths.samples import Conditions
 from vernal.engines.paths.trails import Taken
@@ -24,6 +23,7 @@ from vernal.model.graph import draws
 from vernal.model.initial import Box
 from vernal.model.sorts import INT, REAL
 from vernal.model.system import Step
+from vernal.model.traits import nonlinear_node
 
 State = tuple[Fraction | None, ...]  # the value of each state variable that is a constant of the piece; None for others
 
@@ -57,7 +57,7 @@ class Batches(Protocol[B]):
 
 def nonlinear_step(step: Step) -> Expr | None:
     """The first operator of a step that is not piecewise linear."""
-    return bent_node([*step.next_state, *step.next_memory])
+    return nonlinear_node([*step.next_state, *step.next_memory])
 
 
 class Graph:

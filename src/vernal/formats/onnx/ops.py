@@ -23,7 +23,7 @@ from vernal.formats.onnx.recurrent import RECURRENT
 from vernal.formats.onnx.shapes import SHAPE_OPERATORS
 from vernal.formats.onnx.windows import WINDOW_OPERATORS
 from vernal.model import build
-from vernal.model.expr import Expr
+from vernal.model.expr import Expr, Function
 
 EQUATION = re.compile(r"([a-z]*),([a-z]*)->([a-z]*)")
 ZERO = np.zeros((), dtype=np.int64)
@@ -343,6 +343,7 @@ OPERATORS: dict[str, Operator] = {
     **{name: Operator(read, frozenset(attributes)) for name, (read, attributes) in WINDOW_OPERATORS.items()},
     "Abs": Operator(_elementwise(lambda call, x: build.absolute(x)), OLD),
     "Add": Operator(_add, BROADCAST),
+    "Atan": Operator(_elementwise(lambda call, x: build.apply(Function.ATAN, x))),
     "BatchNormalization": Operator(
         _batch_normalization, _names("epsilon", "momentum", "is_test", "spatial", "training_mode")
     ),

@@ -27,7 +27,7 @@ OPSET = 15
 IR_VERSION = 8
 PLAIN: dict[type[Expr], str] = {e.Relu: "Relu", e.Abs: "Abs", e.Neg: "Neg", e.Mul: "Mul", e.Div: "Div"}
 VARIADIC: dict[type[Expr], str] = {e.Max: "Max", e.Min: "Min"}
-FUNCTIONS = {Function.TANH: "Tanh", Function.SIGMOID: "Sigmoid"}
+FUNCTIONS = {Function.ATAN: "Atan", Function.TANH: "Tanh", Function.SIGMOID: "Sigmoid"}
 
 
 def write_onnx(network: Network, path: str | Path) -> None:

@@ -41,6 +41,7 @@ from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.sorts import INT
+from vernal.model.traits import OPERATORS
 
 Mode = Literal["backward", "interval"]
 Box = Mapping[Expr, Value | tuple[Array, Array]]
@@ -50,7 +51,7 @@ CHUNK = 1 << 16  # numbers in a block of rows on the host: they stay in the cach
 DEVICE_CHUNK = 1 << 26
 DENSE = 0.5  # from this share of open components on, all rows are bounded at once
 STRUCTURAL = (e.Affine, e.Add, e.Neg, e.Gather, e.Concat)
-SMOOTH = (e.Mul, e.Div, e.Pow, e.Nonlinear)
+SMOOTH = tuple(kind for kind, known in OPERATORS.items() if not known.piecewise_linear)
 ACTIVATIONS = (e.Relu, e.LeakyRelu, e.Abs)
 SQUASHED = (*ACTIVATIONS, e.Nonlinear)  # their own range says all that backward substitution would
 

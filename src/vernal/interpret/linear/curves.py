@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import assert_never
 
 import numpy as np
 
@@ -92,10 +93,13 @@ def slope(backend: Backend, name: enclose.Name, x: Range) -> Range:
             return _inverse(backend, Range(2.0 * root.lower, 2.0 * root.upper))
         case Function.TAN:
             return _plus(backend, interval.power(backend, interval.elementary(backend, x, name), Fraction(2)), 1.0)
+        case Function.ATAN:
+            return _inverse(backend, _plus(backend, interval.power(backend, x, Fraction(2)), 1.0))
         case Function.TANH:
             return _falling(backend, interval.elementary(backend, x, name), 1.0)
-    centred = _plus(backend, interval.elementary(backend, x, name), -0.5)  # sigmoid' = 1/4 - (sigmoid - 1/2)^2
-    return _falling(backend, centred, 0.25)
+        case Function.SIGMOID:  # 1/4 - (sigmoid - 1/2)^2
+            return _falling(backend, _plus(backend, interval.elementary(backend, x, name), -0.5), 0.25)
+    assert_never(name)
 
 
 def _slope_at(backend: Backend, name: enclose.Name, t: Array, g: Range) -> Range:
@@ -238,7 +242,7 @@ def rough(backend: Backend, name: enclose.Name, x: Array) -> Array:
         return x ** int(name)
     if name is Function.SIGMOID:
         return 0.5 + 0.5 * backend.xp.tanh(0.5 * x)
-    return getattr(backend.xp, name.value)(x)
+    return getattr(backend.xp, "arctan" if name is Function.ATAN else name.value)(x)
 
 
 def rough_slope(backend: Backend, name: enclose.Name, x: Array) -> Array:
@@ -254,7 +258,11 @@ def rough_slope(backend: Backend, name: enclose.Name, x: Array) -> Array:
             return 1.0 + backend.xp.tan(x) ** 2
         case Function.TANH:
             return 1.0 - backend.xp.tanh(x) ** 2
-    return 0.25 - (0.5 * backend.xp.tanh(0.5 * x)) ** 2
+        case Function.ATAN:
+            return 1.0 / (1.0 + x * x)
+        case Function.SIGMOID:
+            return 0.25 - (0.5 * backend.xp.tanh(0.5 * x)) ** 2
+    raise LookupError(f"{name.value} has no inflection")
 
 
 # Several inflections --------------------------------------------------------------------------------------------------

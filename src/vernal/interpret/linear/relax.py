@@ -17,6 +17,7 @@ import numpy as np
 from vernal.interpret.abstract import Range
 from vernal.interpret.interval import divide
 from vernal.interpret.linear.curves import lines
+from vernal.interpret.linear.surfaces import angle_planes
 from vernal.interpret.numbers import enclose
 from vernal.interpret.numbers.rounding import TINY, UNIT, Array, Backend, float_above, float_below, gamma
 from vernal.model import expr as e
@@ -237,6 +238,12 @@ def curve(backend: Backend, node: Expr, own: Range, arg: Expr, x: Range, name: e
     return relax(backend, node, own, [arg], [x], Plane((a,), c), Plane((b,), d))
 
 
+def angle(backend: Backend, node: Expr, own: Range, y: Range, x: Range) -> Relaxation:
+    """atan2(y, x), between two planes."""
+    a, b, c, d = angle_planes(backend, y, x, own)
+    return relax(backend, node, own, node.args, [y, x], Plane((a, b), c), Plane((a, b), d))
+
+
 # The table of operators -----------------------------------------------------------------------------------------------
 
 Builder = Callable[[Backend, Expr, Range, list[Range]], Relaxation]
@@ -267,5 +274,6 @@ BUILDERS: dict[type[Expr], Builder] = {
     e.Div: lambda backend, node, own, x: quotient(backend, node, own, *x),
     e.Pow: _power,
     e.Nonlinear: lambda backend, node, own, x: curve(backend, node, own, node.args[0], x[0], node.function),  # type: ignore[attr-defined]
+    e.Atan2: lambda backend, node, own, x: angle(backend, node, own, *x),
     e.Between: _between,
 }

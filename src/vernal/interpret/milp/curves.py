@@ -8,7 +8,8 @@ closer the envelope; so cuts are set where a candidate has shown that an envelop
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -16,8 +17,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vernal.interpret import interval
 from vernal.interpret.abstract import Range
 from vernal.interpret.linear.curves import lines, value
+from vernal.interpret.linear.surfaces import angle_planes
 from vernal.interpret.milp.rows import Form, Unsuitable
 from vernal.interpret.numbers.rounding import TINY, UNIT, Backend
 from vernal.model import expr as e
@@ -40,18 +43,14 @@ class Bent:
     place: Place
     args: tuple[Form, ...]
     result: Form
-    name: Name | None  # None is a product
     lower: float
     upper: float
+    meaning: Callable[..., float]  # of numbers, in plain floating point
 
     def gap(self, numbers: Sequence[float], found: float) -> float:
-        """How far a value is from what the operator makes of the arguments, in plain floating point."""
-        if self.name is None:
-            return abs(numbers[0] * numbers[1] - found)
-        x = min(max(numbers[0], self.lower), self.upper)
-        with np.errstate(all="ignore"):
-            near = value(HOST, self.name, Range(np.array([[x]]), np.array([[x]])))
-        return abs(float(near.lower[0, 0]) - found)
+        """How far a value is from what the operator makes of the arguments; of the first only its range counts."""
+        first, *others = numbers
+        return abs(self.meaning(min(max(first, self.lower), self.upper), *others) - found)
 
 
 def bent(encoder: Encoder, node: Expr, x: Sequence[Form], component: int) -> Form:
@@ -67,18 +66,27 @@ def bent(encoder: Encoder, node: Expr, x: Sequence[Form], component: int) -> For
             return curve(encoder, (node, component, 0), x[0], ends[0], own, Fraction(2))
         case e.Mul():
             return product(encoder, (node, component, 0), (x[0], x[1]), (ends[0], ends[1]), own)
+        case e.Atan2():
+            return angle(encoder, (node, component, 0), (x[0], x[1]), (ends[0], ends[1]), own)
         case e.Div() if ends[1][0] > 0 or ends[1][1] < 0:
             inverse = _enclosed(ends[1], INVERSE)
             r = curve(encoder, (node, component, 1), x[1], ends[1], inverse, INVERSE)
             if x[0].is_constant:
                 return encoder.scaled(x[0], r)
             return product(encoder, (node, component, 0), (x[0], r), (ends[0], inverse), own)
-    raise Unsuitable("not supported by this engine: a quotient whose denominator may be 0")
+        case e.Div():
+            raise Unsuitable("not supported by this engine: a quotient whose denominator may be 0")
+    raise Unsuitable(f"not supported by this engine: the operator {type(node).__name__}")
 
 
 def _enclosed(ends: tuple[float, float], name: Name) -> tuple[float, float]:
-    found = value(HOST, name, Range(*(np.array([[end]]) for end in ends)))
+    with np.errstate(all="ignore"):
+        found = value(HOST, name, _interval(ends))
     return float(found.lower[0, 0]), float(found.upper[0, 0])
+
+
+def _interval(ends: tuple[float, float]) -> Range:
+    return Range(*(np.array([[end]]) for end in ends))
 
 
 def curve(
@@ -91,13 +99,13 @@ def curve(
     segments = _segments(ends, encoder.cuts.get(place, ()))
     for pick, (p, q) in zip(sheet.one_of(len(segments)), segments, strict=True):
         _inside(encoder, pick, x, p, q, len(segments))
-        part = Range(*(np.array([[end]]) for end in (p, q)))
+        part = _interval((p, q))
         with np.errstate(all="ignore"):
             a, c, b, d = (float(entry[0, 0]) for entry in lines(HOST, name, part, value(HOST, name, part)))
         for slope, offset, side in ((a, c, 1.0), (b, d, -1.0)):  # a x + c <= y <= b x + d
             if math.isfinite(slope) and math.isfinite(offset):
                 sheet.when(pick, sheet.combine([(side * slope, x), (-side, result)], side * offset))
-    encoder.bent.append(Bent(place, (x,), result, name, *ends))
+    encoder.bent.append(Bent(place, (x,), result, *ends, lambda number: _enclosed((number, number), name)[0]))
     return result
 
 
@@ -122,7 +130,34 @@ def product(
             slack = 2 * UNIT * abs(corner) + TINY
             plane = [(side * v, x[0]), (side * u, x[1]), (-side, result)]
             sheet.when(pick, sheet.combine(plane, -side * corner, slack))
-    encoder.bent.append(Bent(place, x, result, None, *ends[0]))
+    encoder.bent.append(Bent(place, x, result, *ends[0], operator.mul))
+    return result
+
+
+def angle(
+    encoder: Encoder,
+    place: Place,
+    x: tuple[Form, Form],
+    ends: tuple[tuple[float, float], tuple[float, float]],
+    own: tuple[float, float],
+) -> Form:
+    """atan2(y, x), between two planes over each segment of y."""
+    sheet = encoder.sheet
+    for pair in ends:
+        _check(pair)
+    result = sheet.column(*own)
+    across = _interval(ends[1])
+    segments = _segments(ends[0], encoder.cuts.get(place, ()))
+    for pick, segment in zip(sheet.one_of(len(segments)), segments, strict=True):
+        _inside(encoder, pick, x[0], *segment, len(segments))
+        part = _interval(segment)
+        with np.errstate(all="ignore"):
+            planes = angle_planes(HOST, part, across, interval.angle(HOST, part, across))
+        a, b, c, d = (float(entry[0, 0]) for entry in planes)
+        for offset, side in ((c, 1.0), (d, -1.0)):  # a y + b x + c <= result <= a y + b x + d
+            if math.isfinite(offset):
+                sheet.when(pick, sheet.combine([(side * a, x[0]), (side * b, x[1]), (-side, result)], side * offset))
+    encoder.bent.append(Bent(place, x, result, *ends[0], math.atan2))
     return result
 
 

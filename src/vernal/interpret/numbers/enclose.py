@@ -11,14 +11,16 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.interpret.numbers.kernels import KERNELS, is_reduced
-from vernal.interpret.numbers.rounding import UNIT, Array, Backend
+from vernal.interpret.numbers.kernels import KERNELS, atan2, is_reduced
+from vernal.interpret.numbers.rounding import PI, UNIT, Array, Backend
 from vernal.model.expr import Function
+from vernal.model.traits import FUNCTIONS
 
 Name = Function | Fraction
 Floats = NDArray[np.float64]
@@ -26,7 +28,10 @@ Ball = Any  # flint.arb
 Enclosed = tuple[Array, Array]
 
 BITS = 53
-LIMITS = dict.fromkeys((Function.SIN, Function.COS, Function.TANH), (-1.0, 1.0)) | {Function.SIGMOID: (0.0, 1.0)}
+LIMITS = dict.fromkeys((Function.SIN, Function.COS, Function.TANH), (-1.0, 1.0)) | {
+    Function.SIGMOID: (0.0, 1.0),
+    Function.ATAN: (-0.5 * PI[1], 0.5 * PI[1]),
+}
 WAVES = (Function.SIN, Function.COS, Function.TAN)
 PER_PI = 0.3183098861837907
 
@@ -69,6 +74,7 @@ BALLS: dict[Function, Callable[[Ball], Ball]] = {
     Function.SIN: lambda x: x.sin(),
     Function.COS: lambda x: x.cos(),
     Function.TAN: lambda x: x.tan(),
+    Function.ATAN: lambda x: x.atan(),
     Function.TANH: lambda x: x.tanh(),
     Function.EXP: lambda x: x.exp(),
     Function.LOG: lambda x: x.log(),
@@ -107,17 +113,47 @@ def ranges(backend: Backend, name: Name, lower: Array, upper: Array) -> Enclosed
     at_lower, at_upper = values(backend, name, lower), values(backend, name, upper)
     if name in (Function.SIN, Function.COS):
         return _wave(backend, name, lower, upper, at_lower, at_upper)
+    if isinstance(name, Function) and not FUNCTIONS[name].monotone:
+        raise LookupError(f"the range of {name.value} is not known from the ends of an interval")
     falling = isinstance(name, Fraction) and name < 0
     low, high = (at_upper[0], at_lower[1]) if falling else (at_lower[0], at_upper[1])
     if isinstance(name, Fraction) or name in (Function.EXP, Function.SQRT):
         low = backend.positive(low)
-    if name is Function.EXP or name in LIMITS:
+    if isinstance(name, Function) and FUNCTIONS[name].total:
         return low, high
-    if name is Function.TAN:
-        undefined = crossings(backend, name, lower, upper, pole=True)[1] > 0
-    else:
-        undefined = lower <= 0 if name is Function.LOG or falling else lower < 0
+    undefined = _undefined(backend, name, lower, upper)
     return backend.where(undefined, -np.inf, low), backend.where(undefined, np.inf, high)
+
+
+def _undefined(backend: Backend, name: Name, lower: Array, upper: Array) -> Array:
+    """Where an interval may hold a point outside the domain."""
+    match name:
+        case Function.TAN:
+            return crossings(backend, name, lower, upper, pole=True)[1] > 0
+        case Function.LOG:
+            return lower <= 0
+        case Function.SQRT:
+            return lower < 0
+        case Fraction():
+            return lower <= 0 if name < 0 else lower < 0
+    raise LookupError(f"where {name.value} is undefined is not known")
+
+
+def angles(backend: Backend, y: Enclosed, x: Enclosed) -> Enclosed:
+    """The angles of the points of boxes (lower and upper ends of y and of x): from the corners, since along an edge
+    the angle rises or falls; any angle where the box meets the jump at y = 0, x < 0 from below.
+    """
+    corners = [atan2(backend, b, a) for a in x for b in y]
+    low, high = reduce(backend.xp.minimum, [p for p, _ in corners]), reduce(backend.xp.maximum, [q for _, q in corners])
+    smooth, defined = is_smooth_angle(y, x)
+    low, high = backend.where(smooth, low, -PI[1]), backend.where(smooth, high, PI[1])
+    return backend.where(defined, low, -np.inf), backend.where(defined, high, np.inf)
+
+
+def is_smooth_angle(y: Enclosed, x: Enclosed) -> tuple[Array, Array]:
+    """Boxes over which the angle is continuous, and boxes without the origin."""
+    defined = (x[0] > 0) | (x[1] < 0) | (y[0] > 0) | (y[1] < 0)
+    return defined & ((x[0] >= 0) | (y[0] >= 0) | (y[1] < 0)), defined
 
 
 def _wave(backend: Backend, name: Name, lower: Array, upper: Array, first: Enclosed, last: Enclosed) -> Enclosed:
@@ -187,11 +223,13 @@ def _signs(name: Name) -> tuple[float, float]:
             return right, right  # defined from 0 on
         return (1.0 if name % 2 == 0 else -1.0), right
     match name:
-        case Function.TANH | Function.SIGMOID:
+        case Function.TANH | Function.SIGMOID | Function.ATAN:
             return 1.0, -1.0
         case Function.EXP:
             return 1.0, 1.0
-    return -1.0, -1.0  # logarithm and square root
+        case Function.LOG | Function.SQRT:
+            return -1.0, -1.0  # defined from 0 on
+    raise LookupError(f"the curvature of {name.value} is not known")
 
 
 def _wave_bend(backend: Backend, name: Name, lower: Array, upper: Array) -> Bend:

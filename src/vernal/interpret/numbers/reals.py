@@ -226,6 +226,7 @@ FUNCTIONS: dict[Function, Callable[[arb], arb]] = {
     Function.SIN: lambda x: x.sin(),
     Function.COS: lambda x: x.cos(),
     Function.TAN: lambda x: x.tan(),
+    Function.ATAN: lambda x: x.atan(),
     Function.TANH: lambda x: x.tanh(),
     Function.EXP: lambda x: x.exp(),
     Function.LOG: lambda x: x.log(),
@@ -237,6 +238,7 @@ RATIONAL_POINTS: dict[Function, tuple[fmpq, fmpq]] = {
     Function.SIN: (ZERO, ZERO),
     Function.COS: (ZERO, ONE),
     Function.TAN: (ZERO, ZERO),
+    Function.ATAN: (ZERO, ZERO),
     Function.TANH: (ZERO, ZERO),
     Function.EXP: (ZERO, ONE),
     Function.LOG: (ONE, ZERO),
@@ -245,7 +247,7 @@ RATIONAL_POINTS: dict[Function, tuple[fmpq, fmpq]] = {
 
 
 def apply(function: Function, x: Number) -> Scalar:
-    """sin, cos, tan, tanh, exp, log, sqrt or sigmoid."""
+    """An elementary function."""
     if function is Function.SQRT:
         return power(x, Fraction(1, 2))
     if function is Function.LOG:
@@ -256,3 +258,17 @@ def apply(function: Function, x: Number) -> Scalar:
     if isinstance(x, fmpq) and x == point:
         return value
     return settle(FUNCTIONS[function](arb(x)))
+
+
+def atan2(y: Number, x: Number) -> Scalar:
+    """The angle of (x, y); undecided where a ball may contain the origin, or points on both sides of the jump."""
+    match sign_of(y), sign_of(x):
+        case 0, 0:
+            return Undefined("the angle of the origin")
+        case 0, 1:
+            return ZERO
+        case ((0 | None), None):
+            return None
+        case None, (-1 | 0):
+            return None
+    return settle(arb.atan2(arb(y), arb(x)))

@@ -290,6 +290,8 @@ def _why(node: Expr) -> str:
             return f"a power ^{p} of a value that varies, or is not rational"
         case e.Nonlinear(function=function):
             return f"the function {function.value}"
+        case e.Atan2():
+            return "the function atan2"
         case e.Pi():
             return "the number pi"
         case e.Floor():

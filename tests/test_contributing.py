@@ -1,0 +1,31 @@
+"""What CONTRIBUTING says a new operator takes is what `atan` and `atan2` took."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "vernal"
+
+
+@pytest.mark.parametrize(
+    ("begins", "mentions"),
+    [
+        ("These files took `atan`:", r"\batan\b|\bATAN\b"),
+        ("These files took `atan2`:", r"\b[Aa]tan2\b|\bangle_planes\b"),
+    ],
+    ids=["function", "node"],
+)
+def test_the_files_that_an_operator_takes(begins: str, mentions: str) -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    table = text.split(begins)[1].split("\n\n")[1]
+    named = {name for row in table.splitlines() for name in re.findall(r"`([\w/]+\.py)`", row.split("|")[1])}
+    touched = {
+        file.relative_to(SOURCE).as_posix()
+        for file in SOURCE.rglob("*.py")
+        if re.search(mentions, file.read_text(encoding="utf-8"))
+    }
+    assert named == touched
