@@ -55,6 +55,7 @@ PUBLIC = [
     "sqrt",
     "tan",
     "tanh",
+    "when",
     "worlds",
     "write_network",
 ]

@@ -82,9 +82,9 @@ def run(
 ) -> Trace:
     """The path from the first state under these decisions, as far as `steps` transitions or the end of the path.
 
-    A disturbance just outside its interval (a rounding) is moved to the nearer end, and an action that is not maximal
-    gives way to the first that is; the trace says what was really taken. The first state has to be an initial one.
-    `tick` is called at every step and may stop the walk by raising.
+    A disturbance just outside its interval (a rounding) is moved to the nearer end, an option that does not exist gives
+    way to the first that does, an action that is not maximal to the first that is; the trace says what was taken. The
+    first state has to be an initial one. `tick` is called at every step and may stop the walk by raising.
     """
     last: Undecided | None = None
     for precision in PRECISIONS:
@@ -185,7 +185,6 @@ class Run:
         actions = dict(zip(step.actions, (_value(v) for v in outcome.values), strict=False))
         choices: dict[str, Choice] = {}
         disturbances: dict[str, Value] = {}
-        recorded = self.named(t)
         for node, name in step.names.items():
             if node not in outcome.reached:
                 continue
@@ -193,7 +192,7 @@ class Run:
             if isinstance(node, Between):
                 disturbances[name] = value
             elif isinstance(node, Choose):
-                choices[name] = Choice(_index(recorded[node]), value)
+                choices[name] = Choice(outcome.options[node], value)
             elif node is not step.actions.get(name):
                 choices[name] = Choice(_index(value), value)
         state = {variable.name: _value(inputs[variable.var]) for variable in self.system.state}

@@ -17,6 +17,7 @@ from flint import arb, fmpq
 from vernal.interpret.numbers import reals
 from vernal.interpret.numbers.reals import Number, Scalar, Undefined
 from vernal.model import expr as e
+from vernal.model.build import TRUE
 from vernal.model.expr import Choose, Expr
 from vernal.model.sorts import BOOL, Sort
 
@@ -54,7 +55,7 @@ class Walk:
             subject = node.args[0]
             need = (subject, *taken(node, self.values[subject])) if subject in self.values else (subject,)
         elif isinstance(node, Choose):
-            need = node.args[option(node, self) :][:1]
+            need = node.options[option(node, self) :][:1]
         return [arg for arg in need if arg not in self.values]
 
     def given(self, node: Expr, where: Mapping[Expr, Given]) -> Value:
@@ -98,9 +99,22 @@ def option(node: Choose, walk: Walk) -> int:
         raise LookupError(f"no option is given for {node!r}")
     index = walk.decisions[node]
     assert isinstance(index, Fraction | int)
-    if not 0 <= index < len(node.args) or index != int(index):
-        raise LookupError(f"{node.occurrence.name} has options 0 to {len(node.args) - 1}, not {index}")
+    if not 0 <= index < len(node.options) or index != int(index):
+        raise LookupError(f"{node.occurrence.name} has options 0 to {len(node.options) - 1}, not {index}")
     return int(index)
+
+
+def existing(node: Choose, walk: Walk) -> int:
+    """The option that is really taken: the one decided on if it exists, else the first that does, if one does."""
+    index = option(node, walk)
+    if exists(node, index, walk):
+        return index
+    return next((other for other in range(len(node.options)) if exists(node, other, walk)), index)
+
+
+def exists(node: Choose, index: int, walk: Walk) -> bool:
+    """Whether an option is there for certain. Guards are computed with options: its own, then from the first on."""
+    return not node.guarded or node.guards[index] is TRUE or walk.values.get(node.guards[index]) is True
 
 
 # Meanings -------------------------------------------------------------------------------------------------------------

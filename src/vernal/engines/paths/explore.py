@@ -290,9 +290,8 @@ class Explorer:
     def _branch(self, decision: Expr, layout: Layout, branch: Branch) -> list[Branch]:
         if isinstance(decision, Choose):
             name = self.trails.name(decision)
-            chosen = [self.specialise(branch.here, {decision: option}) for option in decision.args]
-            taken = [(*branch.taken, (name, index)) for index in range(len(chosen))]
-            return [replace(branch, here=here, taken=way) for here, way in zip(chosen, taken, strict=True)]
+            chosen = {i: self.specialise(branch.here, {decision: option}) for i, option in existing(decision)}
+            return [replace(branch, here=here, taken=(*branch.taken, (name, i))) for i, here in chosen.items()]
         branches = []
         options = outcomes(decision)
         for index, pieces in self._decided(decision, layout, branch.pieces):
@@ -419,6 +418,12 @@ class Branch:
 
 class NotExplorable(VernalError):
     """This front end cannot go on; the message says why."""
+
+
+def existing(choice: Choose) -> list[tuple[int, Expr]]:
+    """The options that exist once it is decided which do."""
+    absent = {index for index, guard in enumerate(choice.guards) if not _truth(guard)}
+    return [(index, option) for index, option in enumerate(choice.options) if index not in absent]
 
 
 def _truth(node: Expr) -> bool:
