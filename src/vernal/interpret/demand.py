@@ -55,7 +55,8 @@ class Walk:
             subject = node.args[0]
             need = (subject, *taken(node, self.values[subject])) if subject in self.values else (subject,)
         elif isinstance(node, Choose):
-            need = node.options[option(node, self) :][:1]
+            index = option(node, self)
+            need = (*node.guards[index : index + 1], node.options[index])
         return [arg for arg in need if arg not in self.values]
 
     def given(self, node: Expr, where: Mapping[Expr, Given]) -> Value:
@@ -107,13 +108,13 @@ def option(node: Choose, walk: Walk) -> int:
 def existing(node: Choose, walk: Walk) -> int:
     """The option that is really taken: the one decided on if it exists, else the first that does, if one does."""
     index = option(node, walk)
-    if exists(node, index, walk):
+    if _exists(node, index, walk):
         return index
-    return next((other for other in range(len(node.options)) if exists(node, other, walk)), index)
+    return next((other for other in range(len(node.options)) if _exists(node, other, walk)), index)
 
 
-def exists(node: Choose, index: int, walk: Walk) -> bool:
-    """Whether an option is there for certain. Guards are computed with options: its own, then from the first on."""
+def _exists(node: Choose, index: int, walk: Walk) -> bool:
+    """Whether an option is there for certain; guards up to the first true one are computed where they are asked."""
     return not node.guarded or node.guards[index] is TRUE or walk.values.get(node.guards[index]) is True
 
 

@@ -28,7 +28,6 @@ from vernal.interpret.demand import (
     elementwise,
     enter_scalar,
     existing,
-    exists,
     fold,
     meaning,
     option,
@@ -272,10 +271,9 @@ def _widen(value: Value, node: Expr) -> Value:
 @meaning(Choose)
 def _choose(node: Choose, walk: Walk) -> Value:
     index = option(node, walk)
-    value = _widen(walk.values[node.options[index]], node)
-    if walk.lenient or exists(node, index, walk) or walk.values.get(node.guards[index], False) is not False:
-        return value  # undecided or undefined where its guard is
-    return _widen(Undefined(f"{node.occurrence.name}: option {index} does not exist here"), node)
+    if not walk.lenient and node.guarded and walk.values[node.guards[index]] is False:
+        return _widen(Undefined(f"{node.occurrence.name}: option {index} does not exist here"), node)
+    return _widen(walk.values[node.options[index]], node)
 
 
 @meaning(Between)
