@@ -161,8 +161,13 @@ class Run:
 
     def compute(self, roots: Sequence[Expr], inputs: Mapping[Expr, Given], t: int, names: Sequence[str]) -> Outcome:
         """The roots' values, each of them known."""
+        decided = self.named(t)
         try:
-            outcome = exact.run(roots, inputs, self.named(t), self.precision, lenient=True)
+            outcome = exact.run(roots, inputs, decided, self.precision, lenient=True)
+            if any(decided[node] != index for node, index in outcome.options.items()):
+                # What was asked only to find another option was not drawn: a replay of the record would not ask it.
+                decided.update(outcome.options.items())
+                outcome = exact.run(roots, inputs, decided, self.precision, lenient=True)
         except LookupError as error:
             raise NotAPath(Problem(t, str(error.args[0]))) from None
         for name, value in zip(names, outcome.values, strict=True):

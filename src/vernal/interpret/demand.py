@@ -106,16 +106,15 @@ def option(node: Choose, walk: Walk) -> int:
 
 
 def existing(node: Choose, walk: Walk) -> int:
-    """The option that is really taken: the one decided on if it exists, else the first that does, if one does."""
+    """The option that is really taken: the one decided on, or the first that exists where that one does not.
+
+    Guards are computed from the first on until one is true; where none before the last is, the last option is taken.
+    """
     index = option(node, walk)
-    if _exists(node, index, walk):
+    if not node.guarded or walk.values[node.guards[index]] is not False:
         return index
-    return next((other for other in range(len(node.options)) if _exists(node, other, walk)), index)
-
-
-def _exists(node: Choose, index: int, walk: Walk) -> bool:
-    """Whether an option is there for certain; guards up to the first true one are computed where they are asked."""
-    return not node.guarded or node.guards[index] is TRUE or walk.values.get(node.guards[index]) is True
+    *before, last = range(len(node.options))
+    return next((i for i in before if node.guards[i] is TRUE or walk.values.get(node.guards[i]) is True), last)
 
 
 # Meanings -------------------------------------------------------------------------------------------------------------
