@@ -645,6 +645,6 @@ CASES = [
     Case(DEPENDS, "X (x != 11)", VIOLATED, "10 exists where 1 was drawn", EVERY_REFUTATION),
     Case(DEPENDS, "EX (x == 10)", VIOLATED, "10 does not exist where 0 was drawn", PATHS),
     Case(STRANDED, "AX (x < 0)", HOLDS, "waiting at 0 or more there is no option", PATHS),
-    Case(STRANDED, "X (x < 0)", VIOLATED, "waiting at 0 or more there is no option", EVERY_REFUTATION),
+    Case(STRANDED, "X (x < 0)", VIOLATED, "waiting at 0 or more there is no option", FALSIFY),
     Case(STRANDED, "G[0,5] (x <= 1)", HOLDS, "who goes on stays below 0", PATHS),
 ]
