@@ -194,6 +194,21 @@ CASES = [
     case("unclosed bracket", "2 * x", "2 * (x", "'('"),
     case("broken expression", "2 * x", "2 * * x", "unexpected '*'", place="24:14"),
     case("inverted draw", "choose(-1, 1)", "between(1, -1)", "inverted"),
+    case("real guard of an option", "choose(-1, 1)", "choose(-1 when x, 1)", "when needs truth values", place="23:24"),
+    case("when outside a choice", "2 * x", "max(x when on, 0)", "belongs to an option of choose", place="24:14"),
+    case(
+        "an option left or not by a draw",
+        "x + pace * push",
+        "choose(1 when push > 0)",
+        "whether the choice in 'x' has an option left cannot depend on what is drawn in the same step (push)",
+        place="27:5",
+    ),
+    wrong_agent(
+        "nothing to observe",
+        "an agent observes the choice in 'pilot'",
+        "without `when`",
+        changes={'"x", "n"': '"x", "choose(n when on)"'},
+    ),
     case("real guard", "[environment.let]", '[environment]\nenabled = "x"\n[environment.let]', "enabled", "real"),
     case(
         "drawn guard",

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cache
 
 from vernal.interpret import exact
-from vernal.interpret.exact import Given
+from vernal.interpret.exact import Given, Outcome
 from vernal.interpret.numbers.reals import Undefined
 from vernal.logic.formula import (
     Always,
@@ -60,6 +60,7 @@ class Brute:
         self.limit = limit
         self.size = sum(var.size for var in self.step.inputs)
         self.resolved = cache(self.step.resolve)
+        self.enabled = self.step.resolve(system.enabled)  # as written: that choices have options is not asked here
         self.asked = _asked(system, formula)
         self.open = _finite(self.asked)
         self.rest = [node for node in _finite(self.step.roots) if node not in self.open]
@@ -101,7 +102,7 @@ class Brute:
         found: dict[State, None] = {}
         for picked in self._combinations(self.open):
             outcome = exact.run(self.asked, self._inputs(state), picked)
-            if not _contradicts(outcome.values):
+            if not _contradicts(outcome):
                 taken = tuple(picked[node] if node in outcome.reached else Fraction(0) for node in self.open)
                 found[(*state, *taken)] = None
         return tuple(found)
@@ -118,13 +119,14 @@ class Brute:
             raise TooLarge
 
     def _successors(self, state: State) -> tuple[State, ...]:
-        if not self.is_true(self.step.enabled, state):
+        """What the draws lead to; options that do not exist lead nowhere, so that there may be nothing."""
+        if not self.is_true(self.enabled, state):
             return ()
         found: set[State] = set()
         for picked in self._combinations(self.rest):
             following = [*self.step.next_state, *self.step.next_memory]
             outcome = exact.run(following, self._inputs(state), {**picked, **self._decided(state)})
-            if not _contradicts(outcome.values):
+            if not _contradicts(outcome):
                 flat = _flat(outcome.values)
                 known = [Fraction(value) for value in flat if isinstance(value, Fraction | bool)]
                 if len(known) < len(flat):
@@ -223,12 +225,14 @@ def _asked(system: System, formula: Formula | None) -> list[Expr]:
 
 
 def _options(node: Decided) -> int:
-    return len(node.args) if isinstance(node, Choose) else node.args[0].size
+    return len(node.options) if isinstance(node, Choose) else node.args[0].size
 
 
-def _contradicts(values: Iterable[object]) -> bool:
-    """Whether a decision cannot be made that way: an index of argmax that is not maximal."""
-    return any(isinstance(item, Undefined) and "largest" in item.why for item in _flat(values))
+def _contradicts(outcome: Outcome) -> bool:
+    """Whether a decision cannot be made that way: an index of argmax that is not maximal, an option not there."""
+    values = [*outcome.values, *outcome.reached.values()]
+    reasons = [item.why for item in _flat(values) if isinstance(item, Undefined)]
+    return any("largest" in why or "does not exist" in why for why in reasons)
 
 
 def _flat(values: Iterable[object]) -> list[object]:

@@ -223,6 +223,77 @@ x = "between(x, 1 - x)"
 """
 
 
+# Guarded choice -------------------------------------------------------------------------------------------------------
+
+ROOMS = """
+[state]
+room = "enum {HALL, LAB, VAULT}"
+key = "bool"
+[init]
+room = "HALL"
+key = "false"
+[environment.let]
+go = "choose(HALL when room != HALL, LAB when room != LAB, VAULT when room == LAB & key)"
+[environment.next]
+room = "go"
+key = "key | go == LAB & choose(true, false)"
+"""
+
+DESCENT = """
+[state]
+n = "int"
+[init]
+n = 3
+[environment.next]
+n = "choose(n - 1 when n >= 1, n - 2 when n >= 2)"
+"""
+
+EDGE = """
+[state]
+x = "real"
+[init]
+x = "[0, 1]"
+[environment.next]
+x = "choose(x + 1 when x <= 1, x - 1 when x > 1, 0 when x == 0.5)"
+"""
+
+UNTAKEN = """
+[state]
+x = "int"
+go = "bool"
+[init]
+x = 0
+go = "{true, false}"
+[environment.next]
+x = "if(go, choose(x + 1 when x < 2), x)"
+"""
+
+DEPENDS = """
+[state]
+x = "int"
+[init]
+x = 0
+[environment.let]
+d = "choose(0, 1)"
+e = "choose(10 when d == 1, d)"
+[environment.next]
+x = "d + e"
+"""
+
+STRANDED = """
+[state]
+x = "real"
+[init]
+x = "[-1, 1]"
+[agents.pilot]
+policy = "late.onnx"
+observe = ["x"]
+labels = ["WAIT", "GO"]
+[environment.next]
+x = "choose(x + 1 when pilot == GO, x when pilot == WAIT & x < 0)"
+"""
+
+
 # Agents with memory ---------------------------------------------------------------------------------------------------
 
 COUNTS = """
@@ -591,4 +662,37 @@ CASES = [
     ),
     Case(DEEP, "G[0,2] (abs(m[0]) <= 1)", HOLDS, "tanh times a sigmoid", SMOOTH_BOUNDS, assurance=RIGOROUS),
     Case(DEEP, "X (x > -0.4)", VIOLATED, "from the lower end", SMOOTH_FALSIFY, assurance=RIGOROUS),
+    Case(ROOMS, "X (room == LAB)", HOLDS, "from the hall there is one way", EVERY_PROOF),
+    Case(ROOMS, "G[0,1] (room != VAULT)", HOLDS, "the vault is behind the lab", EVERY_PROOF),
+    Case(ROOMS, "X[2] (room != VAULT)", VIOLATED, "with the key found at once", EVERY_REFUTATION),
+    Case(ROOMS, "EF[0,2] (room == VAULT)", HOLDS, "with the key found at once", PATHS),
+    Case(ROOMS, "AG[0,4] EX (room != VAULT)", HOLDS, "the hall or the lab are always next", PATHS),
+    Case(ROOMS, "EX (room == HALL)", VIOLATED, "nobody stays in the hall", PATHS),
+    Case(ROOMS, "AG[0,4] (room == VAULT -> key)", HOLDS, "only the key opens it", PATHS),
+    Case(ROOMS, "(room != VAULT) W[0,5] key", HOLDS, "only the key opens it", PATHS),
+    Case(DESCENT, "G[0,5] (n >= 0)", HOLDS, "no option leads below 0", ("auto", "paths", "milp")),
+    Case(DESCENT, "G (n >= 0)", HOLDS, "for all time: at 0 no option is left"),
+    Case(DESCENT, "F[0,3] (n == 0)", HOLDS, "every path comes to its end at 0", PATHS),
+    Case(DESCENT, "AF[0,2] (n == 0)", VIOLATED, "3, 2, 1", EVERY_REFUTATION),
+    Case(DESCENT, "X[3] (n >= 0)", VIOLATED, "3, 1, 0 has no third transition", EVERY_REFUTATION),
+    Case(DESCENT, "AX[4] (n == 7)", HOLDS, "nothing has a fourth transition", EVERY_PROOF),
+    Case(DESCENT, "EX[3] (n == 0)", HOLDS, "3, 2, 1, 0", PATHS),
+    Case(DESCENT, "EX[4] (n >= 0)", VIOLATED, "nothing has a fourth transition", BOUNDS),
+    Case(DESCENT, "AX (n == 1) | AX (n == 2)", VIOLATED, "both options exist at 3", PATHS),
+    Case(EDGE, "X (x <= 2)", HOLDS, "at most 1 + 1", EVERY_PROOF),
+    Case(EDGE, "X (x < 2)", VIOLATED, "at 1 the first option still exists", EVERY_REFUTATION),
+    Case(EDGE, "X (x >= 1 | x == 0)", HOLDS, "the second option needs more than 1", PATHS),
+    Case(EDGE, "X (x > 0)", VIOLATED, "at 0.5, and nowhere else", PATHS),
+    Case(EDGE, "G[0,3] (x >= 0)", HOLDS, "more than 1 minus 1", PATHS),
+    Case(UNTAKEN, "G[0,5] (x <= 2)", HOLDS, "no option leads beyond", EVERY_PROOF),
+    Case(UNTAKEN, "AX[3] (x == 0)", HOLDS, "who goes has come to the end", EVERY_PROOF),
+    Case(UNTAKEN, "X[3] (x >= 0)", VIOLATED, "who goes has come to the end", EVERY_REFUTATION),
+    Case(UNTAKEN, "EX[3] (x == 0)", VIOLATED, "not from where it goes", PATHS),
+    Case(UNTAKEN, "EX[2] (x == 0 | x == 2)", HOLDS, "who stays draws nothing and never ends", PATHS),
+    Case(DEPENDS, "X (x == 0 | x == 2 | x == 11)", HOLDS, "10 exists where 1 was drawn", PATHS),
+    Case(DEPENDS, "X (x != 11)", VIOLATED, "10 exists where 1 was drawn", EVERY_REFUTATION),
+    Case(DEPENDS, "EX (x == 10)", VIOLATED, "10 does not exist where 0 was drawn", PATHS),
+    Case(STRANDED, "AX (x < 0)", HOLDS, "waiting at 0 or more there is no option", PATHS),
+    Case(STRANDED, "X (x < 0)", VIOLATED, "waiting at 0 or more there is no option", FALSIFY),
+    Case(STRANDED, "G[0,5] (x <= 1)", HOLDS, "who goes on stays below 0", PATHS),
 ]

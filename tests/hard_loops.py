@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from tests.loops import MODE, condition, number, value
+from tests.loops import MODE, condition, guarded, legal, number, value
 from vernal.evidence.replay import NotAPath, Undecided, run
 from vernal.evidence.trace import Trace
 from vernal.logic.formula import (
@@ -48,6 +48,7 @@ FAR = Fraction(10) ** 1000  # a draw beyond an end is the end
 # Systems --------------------------------------------------------------------------------------------------------------
 
 
+@legal
 def hard_loop(rng: random.Random, intervals: bool) -> System:
     """One to three state variables, up to two agents, draws, constraints, sometimes an end."""
     state = tuple(
@@ -93,6 +94,7 @@ def _following(rng: random.Random, variable: Variable, seen: list[Expr], interva
         lambda: b.floor(x) + Fraction(rng.randint(0, 1), 2),  # a supremum that is not attained
         lambda: x - b.floor(x),
         lambda: b.choose(x, -x) + b.choose(x, -x),  # two equal choices are two
+        lambda: guarded(rng, seen, x - 1, x + Fraction(1, 2)),  # what exists jumps
         lambda: _draw(rng, REAL, seen, intervals) - _draw(rng, REAL, seen, intervals),
         lambda: x * Fraction(10) ** rng.choice([6, -6]) + rng.choice([0, 1]) * x,
         lambda: x + _draw(rng, REAL, seen, intervals),
@@ -164,7 +166,7 @@ def _point(rng: random.Random, start: Start) -> Fraction:
 def _taken(rng: random.Random, node: Choose | Between | Argmax) -> int | Fraction:
     match node:
         case Choose():
-            return rng.randrange(len(node.args))
+            return rng.randrange(len(node.options))
         case Argmax():
             return rng.randrange(node.args[0].size)
     return rng.choice([-FAR, FAR, Fraction(rng.randint(-10, 10), 10)])

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import wraps
+from typing import ParamSpec
 
 import numpy as np
 
+from vernal.errors import NoOption
 from vernal.logic.formula import (
     Always,
     And,
@@ -30,6 +34,8 @@ from vernal.model.expr import Expr, Function, Matrix, Var
 from vernal.model.network import Network, network_input
 from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort, enum
 from vernal.model.system import Agent, Init, OneOf, Span, System, Variable
+
+Rest = ParamSpec("Rest")
 
 MODE = enum("IDLE", "GO", "STOP")
 
@@ -55,6 +61,23 @@ def _vector(rng: random.Random, size: int) -> Matrix:
     return Matrix(np.array([rng.randint(-2, 2) / 2 for _ in range(size)]))
 
 
+def legal(make: Callable[Rest, System]) -> Callable[Rest, System]:
+    """Draw again where it would depend on a draw whether a choice has an option left."""
+
+    @wraps(make)
+    def made(*args: Rest.args, **named: Rest.kwargs) -> System:
+        while True:
+            system = make(*args, **named)
+            try:
+                system.step  # noqa: B018 - made once and kept
+            except NoOption:
+                continue
+            return system
+
+    return made
+
+
+@legal
 def closed_loop(rng: random.Random) -> System:
     """One to three state variables, perhaps an agent, perhaps an end."""
     state = tuple(Variable(name, rng.choice([REAL, REAL, INT, MODE, BOOL])) for name in "xyz"[: rng.randint(1, 3)])
@@ -171,7 +194,19 @@ def value(rng: random.Random, sort: Sort, seen: list[Expr], depth: int) -> Expr:
     if depth == 0 or rng.random() < 0.3:
         return rng.choice(leaves)
     a, c = value(rng, sort, seen, depth - 1), value(rng, sort, seen, depth - 1)
-    return rng.choice([b.if_(condition(rng, seen, 0), a, c), b.choose(a, c)])
+    return rng.choice([b.if_(condition(rng, seen, 0), a, c), b.choose(a, c), guarded(rng, seen, a, c)])
+
+
+def guarded(rng: random.Random, seen: list[Expr], a: Expr, c: Expr) -> Expr:
+    """A choice of which only some options exist, and now and then none."""
+    p, q = condition(rng, seen, 0), condition(rng, seen, 0)
+    kinds: list[list[Expr | b.Guarded]] = [
+        [b.when(a, p), c],
+        [b.when(a, p), b.when(c, ~p)],
+        [b.when(a, p), b.when(c, q)],
+        [b.when(a, p)],
+    ]
+    return b.choose(*rng.choice(kinds))
 
 
 def _const(sort: Sort, number: Fraction) -> Expr:
@@ -185,7 +220,7 @@ def _number_value(rng: random.Random, sort: Sort, seen: list[Expr], depth: int) 
         return rng.choice([*fitting, literal])
     x, y = _number_value(rng, sort, seen, depth - 1), _number_value(rng, sort, seen, depth - 1)
     scale = b.const(Fraction(rng.randint(-2, 2)) if sort == INT else Fraction(rng.randint(-4, 4), 2))
-    match rng.randrange(9):
+    match rng.randrange(10):
         case 0 | 1:
             return x + y
         case 2:
@@ -200,6 +235,8 @@ def _number_value(rng: random.Random, sort: Sort, seen: list[Expr], depth: int) 
             return abs(x)
         case 7:
             return b.floor(x)
+        case 8:
+            return guarded(rng, seen, x, y)
     return b.clip(x, -5, 5)
 
 

@@ -163,9 +163,19 @@ class Pool:
 
     def uncertain(self) -> Expr:
         low, width, v = self.number(), self.number(), self.pick(self.vectors)
+        p, q = self.pick(self.truths), self.pick(self.truths)
         options = [build.choose(self.number(), self.number(), self.number()), build.choose(low, v)]
+        options += [
+            build.choose(build.when(low, p), build.when(width, q), build.when(v[0], q)),
+            self.truth_or_colour(p),
+        ]
         ranges = [build.between(low, build.add(low, build.absolute(width))), build.between(-1, 1)]
         return self.pick([*options, *ranges, build.argmax(v)])
+
+    def truth_or_colour(self, guard: Expr) -> Expr:
+        """A choice of truth values or labels of which one does not always exist."""
+        kind = self.draw(st.sampled_from([self.truths, self.colours]))
+        return build.choose(self.pick(kind), build.when(self.pick(kind), guard))
 
 
 @st.composite
@@ -208,7 +218,7 @@ def decisions(draw: st.DrawFn, roots: Sequence[Expr]) -> dict[Expr, Fraction]:
     made: dict[Expr, Fraction] = {}
     for node in graph.draws(roots):
         if isinstance(node, e.Choose):
-            made[node] = Fraction(draw(st.integers(0, len(node.args) - 1)))
+            made[node] = Fraction(draw(st.integers(0, len(node.options) - 1)))
         else:
             made[node] = Fraction(draw(st.integers(0, 4)), 4)
     return made

@@ -57,6 +57,7 @@ PUBLIC = [
     "sqrt",
     "tan",
     "tanh",
+    "when",
     "worlds",
     "write_network",
 ]

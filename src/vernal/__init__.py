@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         minimum,
         relu,
         sign,
+        when,
     )
     from vernal.model.declare import agent, boolean, enum, equals, integer, interval, match, real
     from vernal.model.declare import system as System  # noqa: N812 - it reads like the class it makes
@@ -75,6 +76,7 @@ _HOMES = {
         "minimum",
         "relu",
         "sign",
+        "when",
     ],
     "vernal.model.declare": [
         "agent",
@@ -140,6 +142,7 @@ __all__ = [
     "sqrt",
     "tan",
     "tanh",
+    "when",
     "worlds",
     "write_network",
 ]

@@ -5,6 +5,7 @@
     │   ├── ParseError                     text that is not an expression, a formula or a TOML file
     │   ├── NameUnknown                    a name nobody declared, with the nearest one
     │   ├── TypeClash                      a bool in arithmetic, a real into an int, a wrong arity
+    │   │   └── NoOption                   a guarded choice of which it is not known in time whether an option is left
     │   ├── FormatError                    a model file that is broken, too large or not what it claims to be
     │   │   └── UnsupportedOperator        a well-formed file that uses something Vernal does not read
     │   ├── UnsupportedFormula             a property outside the language or outside an engine
@@ -80,6 +81,14 @@ class NameUnknown(InputError):
 
 class TypeClash(InputError):
     """Operands whose types, shapes or number do not fit the operator."""
+
+
+class NoOption(TypeClash):
+    """A guarded choice that may have no option where that cannot be known before the step; `choice` names it."""
+
+    def __init__(self, message: str, *, place: Place | None = None, choice: str = "") -> None:
+        self.choice = choice
+        super().__init__(message, place=place)
 
 
 class FormatError(InputError):

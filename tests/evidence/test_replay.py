@@ -66,6 +66,53 @@ def test_a_disturbance_outside_is_moved_to_the_end() -> None:
     assert states(trace)[-1] == Fraction(1, 3) - TENTH
 
 
+def stairs() -> System:
+    """Up while below 2, or down while above 0, from 0."""
+    move = build.choose(build.when(1, X < 2), build.when(-1, X > 0), name="move")
+    return make({"x": 0}, {"x": X + move})
+
+
+def test_an_option_that_does_not_exist_gives_way_to_the_first_that_does() -> None:
+    trace = run(stairs(), {"x": Fraction(0)}, [{"move": 1}] * 4, 4)
+    assert [step.choices.get("move") for step in trace.steps] == [
+        Choice(0, Fraction(1)),
+        Choice(1, Fraction(-1)),
+        Choice(0, Fraction(1)),
+        Choice(1, Fraction(-1)),
+        None,
+    ]
+    last = run(stairs(), {"x": Fraction(0)}, [{"move": 0}] * 3, 3)
+    assert states(last) == [0, 1, 2, 1]
+    assert last.steps[2].choices == {"move": Choice(1, Fraction(-1))}  # the last guard is nobody's to look at
+
+
+def test_a_record_of_an_option_that_does_not_exist_is_refused() -> None:
+    system = stairs()
+    trace = run(system, {"x": Fraction(0)}, [{"move": 0}], 1)
+    assert verify(system, trace).accepted
+    first = replace(trace.steps[0], choices={"move": Choice(1, Fraction(1))})
+    found = problem(system, replace(trace, steps=(first, *trace.steps[1:])))
+    assert (found.step, found.variable, found.recorded, found.recomputed) == (0, "choice move", "1", "0")
+
+
+def test_the_path_ends_where_no_option_is_left() -> None:
+    system = make({"x": 0}, {"x": X + build.choose(build.when(1, X < 2), name="up")})
+    trace = run(system, {"x": Fraction(0)}, [{"up": 0}] * 5, 5)
+    assert states(trace) == [0, 1, 2]
+    assert trace.complete
+    assert trace.steps[2].choices == {}
+    assert verify(system, trace).accepted
+
+
+def test_what_only_an_option_not_taken_asks_is_not_drawn() -> None:
+    """A candidate names an option whose guard draws; the one that is there in its place does not."""
+    coin = build.choose(0, 1, name="coin")
+    system = make({"x": 0}, {"x": build.choose(build.when(7, coin > 0), 3, name="move")})
+    trace = run(system, {"x": Fraction(0)}, [{"move": 0, "coin": 0}], 1)
+    assert trace.steps[0].choices == {"move": Choice(1, Fraction(3))}
+    assert verify(system, trace).accepted
+
+
 def test_ties_are_recorded_as_actions() -> None:
     system = chooser()
     for index, after in ((0, -1), (1, 1)):

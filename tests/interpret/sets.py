@@ -68,7 +68,7 @@ def samples(draw: st.DrawFn, ends: Ends, roots: Sequence[Expr]) -> tuple[list[ex
     taken: dict[Expr, Any] = {}
     for node in graph.draws(roots):
         if isinstance(node, e.Choose):
-            taken[node] = Fraction(draw(st.integers(0, len(node.args) - 1)))
+            taken[node] = Fraction(draw(st.integers(0, len(node.options) - 1)))
         else:
             value = draw(st.sampled_from([Fraction(-100), Fraction(0), Fraction(1, 3), Fraction(100)]))
             taken[node] = (value,) * node.size if node.shape else value

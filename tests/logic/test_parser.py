@@ -20,6 +20,7 @@ from vernal.logic.syntax import (
     Call,
     Case,
     Comparison,
+    Guarded,
     Index,
     Match,
     Members,
@@ -44,6 +45,8 @@ def show(node: Syntax | None) -> str:
             return text
         case Call(function=function, args=args):
             return f"{function}({', '.join(map(show, args))})"
+        case Guarded(value=value, condition=condition):
+            return f"{show(value)} when {show(condition)}"
         case Index(base=base, index=index):
             return f"{show(base)}[{show(index)}]"
         case Case(label=label, value=value):
@@ -151,6 +154,12 @@ READ = {
     "match(a == b, true: F x > 0, false: q)": "match((a == b), true: (F (x > 0)), false: q)",
     "if(c, choose(-1, 0), between(lo, hi))": "if(c, choose((-1), 0), between(lo, hi))",
     "f()": "f()",
+    # guarded options; elsewhere `when` is a name like any other
+    "choose(a when p, b + 1 when q | x > 0, c)": "choose(a when p, (b + 1) when (q | (x > 0)), c)",
+    "choose(a <-> b when p -> q)": "choose((a <-> b) when (p -> q))",
+    "choose(when when when, when + 1)": "choose(when when when, (when + 1))",
+    "whenever + when * when(x)": "(whenever + (when * when(x)))",
+    "choose(choose(a when p, b) when q)": "choose(choose(a when p, b) when q)",
     "Given + Every + AXE + U_1 + orbit + nota": "(Given + Every + AXE + U_1 + orbit + nota)",
     " \n x\r\n\t+ y ": "(x + y)",
 }
@@ -231,6 +240,12 @@ REFUSED = {  # text: (column, a part of the message)
     "x == and": (6, "unexpected 'and'"),
     "min + 1": (1, "'min' is a function; write min(...)"),
     "match(x)": (8, "expected ','"),
+    "min(x when p, 1)": (5, "'when' belongs to an option of choose(a when p, b), not of min(...)"),
+    "(x when p)": (4, "'when' belongs to an option of choose(a when p, b)"),
+    "x when p": (3, "'when' belongs to an option of choose(a when p, b)"),
+    "if(p, x, y) when p": (13, "'when' belongs to an option of choose(a when p, b)"),
+    "choose(x when)": (14, "expected one of: a number, a name, '('"),
+    "choose(x when p when q)": (17, "'when' belongs to an option"),
     "match(x, 1)": (11, "expected ':'"),
     "match(x, -a: 1)": (10, "a label is a name or a number"),
     "1e401": (1, "beyond the limit of 400"),

@@ -16,6 +16,7 @@ from vernal.logic.printing import LONGEST, number, text
 from vernal.logic.scope import Scope as ScopeAgain
 from vernal.model import build
 from vernal.model.expr import Expr, Function, Matrix
+from vernal.model.graph import flatten
 from vernal.model.sorts import BOOL, INT, enum
 
 LIGHT, ADVICE = enum("RED", "GREEN", "G", "X", "U"), enum("COC", "DNC", "RED", "A")
@@ -25,6 +26,7 @@ light, advice = build.var("light", LIGHT), build.var("advice", ADVICE)
 force = build.var("force", shape=(3,))
 NAMES: dict[str, Expr] = {"x": x, "y": y, "n": n, "p": p, "q": q, "light": light, "advice": advice, "force": force}
 SCOPE = Scope(NAMES)
+DRAWING = Scope({**NAMES, "when": build.var("when")}, allow_draws=True)
 
 NUMBERS = st.fractions(-20, 20, max_denominator=12) | st.sampled_from([Fraction(1, 10**30), Fraction(10**25)])
 
@@ -154,6 +156,25 @@ def test_canonical_text(written: str, printed: str) -> None:
     made = formula(written, SCOPE)
     assert str(made) == printed
     assert formula(printed, SCOPE) == made
+
+
+@pytest.mark.parametrize(
+    ("written", "printed"),
+    [
+        ("choose(x when p, y when q & x > 0, 1)", "choose(x when p, y when q & x > 0, 1)"),
+        ("choose(x when (p -> q))", "choose(x when !p | q)"),
+        ("choose(RED when light == GREEN, light)", "choose(RED when light == GREEN, light)"),
+        ("choose(if(p, x, y) when p, 0 when true)", "choose(if(p, x, y) when p, 0)"),
+        ("choose(1 when false, x when p)", "choose(x when false, x when p)"),
+        ("choose(choose(1 when p, 2) when q, 3) + 1", "choose(choose(1 when p, 2) when q, 3) + 1"),
+        ("choose(when when p, x)", "choose(when when p, x)"),
+    ],
+)
+def test_guarded_choices_are_read_back(written: str, printed: str) -> None:
+    """Up to the occurrence: every text is a draw of its own."""
+    made = expression(written, DRAWING)
+    assert text(made) == printed
+    assert flatten([expression(printed, DRAWING)]) == flatten([made])
 
 
 def test_long_sums_and_many_signs() -> None:

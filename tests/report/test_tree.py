@@ -45,6 +45,17 @@ def test_orders_of_the_same_choices_meet_again() -> None:
     assert len(tree.edges) == 2 + 4 + 6
 
 
+def test_options_that_do_not_exist_are_not_followed() -> None:
+    """Up only from at most 1, down from everywhere; the labels are the options as they were written."""
+    step = build.choose(build.when(1, X <= 1), -1, name="step")
+    system = systems.make({"x": (3, 4)}, {"x": X + step})
+    tree, _ = explored(system, below(9), 2)
+    assert counts(tree) == [1, 1, 1]
+    assert set(words(tree, system).steps.values()) == {"step -1"}
+    low = systems.make({"x": (0, 1)}, {"x": X + step})
+    assert sorted(words(explored(low, below(9), 1)[0], low).steps.values()) == ["step -1", "step 1"]
+
+
 def test_steps_are_labelled_with_what_was_chosen() -> None:
     tree, _ = explored(walk(), below(9), 1)
     assert sorted(words(tree, walk()).steps.values()) == ["step -1", "step 1"]

@@ -116,6 +116,18 @@ def test_choices_are_uniform() -> None:
     assert (abs(counts - 2000) < 200).all()
 
 
+def test_options_that_exist_are_uniform() -> None:
+    """Of four options the second and the fourth exist where x > 0, else the third alone."""
+    x = build.var("x")
+    move = build.choose(build.when(1, x > 9), build.when(2, x > 0), build.when(3, x <= 0), build.when(4, x > 0))
+    runs = simulate(make({"x": {-1, 1}}, {"x": move}), 6000, 1, rng())
+    first, after = runs.state["x"].T
+    assert set(after[first == -1]) == {3}
+    drawn = after[first == 1]
+    assert set(drawn) == {2, 4}
+    assert abs((drawn == 2).mean() - 0.5) < 0.05
+
+
 # The published networks, against a loop that knows nothing of Vernal --------------------------------------------------
 
 Numbers = NDArray[np.float64]

@@ -81,10 +81,10 @@ def run(
 ) -> Trace:
     """The path from the first state under these decisions, as far as `steps` transitions or the end of the path.
 
-    A disturbance just outside its interval (a rounding) is moved to the nearer end, and an action that is not maximal
-    gives way to the first that is; the trace says what was really taken. The first state has to be an initial one.
-    Without a memory, agents remember the first of the values they may start with. `tick` is called at every step and
-    may stop the walk by raising.
+    A disturbance just outside its interval (a rounding) is moved to the nearer end, an option that does not exist gives
+    way to the first that does, an action that is not maximal to the first that is; the trace says what was taken. The
+    first state has to be an initial one. Without a memory, agents remember the first of the values they may start
+    with. `tick` is called at every step and may stop the walk by raising.
     """
     last: Undecided | None = None
     memory = memory or system.pack_memory(system.initial.first)
@@ -149,8 +149,13 @@ class Run:
 
     def compute(self, roots: Sequence[Expr], inputs: Mapping[Expr, Given], t: int, names: Sequence[str]) -> Outcome:
         """The roots' values, each of them known."""
+        decided = self.named(t)
         try:
-            outcome = exact.run(roots, inputs, self.named(t), self.precision, lenient=True)
+            outcome = exact.run(roots, inputs, decided, self.precision, lenient=True)
+            if any(decided[node] != index for node, index in outcome.options.items()):
+                # What was asked only to find another option was not drawn: a replay of the record would not ask it.
+                decided.update(outcome.options.items())
+                outcome = exact.run(roots, inputs, decided, self.precision, lenient=True)
         except LookupError as error:
             raise NotAPath(Problem(t, str(error.args[0]))) from None
         for name, value in zip(names, outcome.values, strict=True):
@@ -173,7 +178,6 @@ class Run:
         actions = dict(zip(step.actions, (_value(v) for v in outcome.values), strict=False))
         choices: dict[str, Choice] = {}
         disturbances: dict[str, Value] = {}
-        recorded = self.named(t)
         for node, name in step.names.items():
             if node not in outcome.reached:
                 continue
@@ -181,7 +185,7 @@ class Run:
             if isinstance(node, Between):
                 disturbances[name] = value
             elif isinstance(node, Choose):
-                choices[name] = Choice(_index(recorded[node]), value)
+                choices[name] = Choice(outcome.options[node], value)
             elif node is not step.actions.get(name):
                 choices[name] = Choice(_index(value), value)
         state = {variable.name: _value(inputs[variable.var]) for variable in self.system.state}

@@ -2,8 +2,8 @@
 
 Every array has a leading batch dimension: a scalar node is `(batch,)`, a vector node `(batch, n)`. Numbers and enum
 indices are float64, truth values bool. An operation outside its domain gives nan, silently: the branch it stands in may
-not be the one taken. Draws are inputs: `Choose` takes option indices, `Between` positions from 0 (low) to 1 (high), and
-`Argmax` tie breakers in [0, 1) that pick among exactly equal maxima (without them, the first).
+not be the one taken. Draws are inputs: `Choose` takes option indices (see `existing`), `Between` positions from 0 (low)
+to 1 (high), and `Argmax` tie breakers in [0, 1) that pick among exactly equal maxima (without them, the first).
 """
 
 from __future__ import annotations
@@ -225,12 +225,29 @@ def _argmax(node: e.Argmax, args: Sequence[Array], breaker: Array | None) -> Arr
 @meaning(e.Choose)
 def _choose(node: e.Choose, args: Sequence[Array], index: Array | None) -> Array:
     assert index is not None
-    options = _spread(node, args)
+    options = _spread(node, args[: len(node.options)])
+    if node.guarded:
+        index = existing(args[len(node.options) :], index)
     which = index[:, None] if node.shape else index
     result = options[0]
     for number, option in enumerate(options[1:], start=1):
         result = np.where(which == number, option, result)
     return result
+
+
+def existing(guards: Sequence[Array], index: Array) -> Array:
+    """The options taken by points that ask for an option which may not exist.
+
+    In the place of one that does not exist stands the first that does; a fraction in the index says how far behind, so
+    that with `n * uniform` every option that exists is as likely as any other.
+    """
+    index, *truths = np.broadcast_arrays(index, *guards)
+    wanted, exists = np.floor(index), np.stack(truths, axis=-1)
+    rank = np.cumsum(exists, axis=-1)
+    place = np.floor((index - wanted) * rank[:, -1])
+    other = np.argmax(exists & (rank == place[:, None] + 1), axis=-1)
+    there = np.take_along_axis(exists, wanted.astype(int)[:, None], axis=-1)[:, 0]
+    return np.where(there | ~exists.any(axis=-1), wanted, other)
 
 
 @meaning(e.Between)

@@ -17,6 +17,7 @@ from flint import arb, fmpq
 from vernal.interpret.numbers import reals
 from vernal.interpret.numbers.reals import Number, Scalar, Undefined
 from vernal.model import expr as e
+from vernal.model.build import TRUE
 from vernal.model.expr import Choose, Expr
 from vernal.model.sorts import BOOL, Sort
 
@@ -54,7 +55,8 @@ class Walk:
             subject = node.args[0]
             need = (subject, *taken(node, self.values[subject])) if subject in self.values else (subject,)
         elif isinstance(node, Choose):
-            need = node.args[option(node, self) :][:1]
+            index = option(node, self)
+            need = (*node.guards[index : index + 1], node.options[index])
         return [arg for arg in need if arg not in self.values]
 
     def given(self, node: Expr, where: Mapping[Expr, Given]) -> Value:
@@ -98,9 +100,21 @@ def option(node: Choose, walk: Walk) -> int:
         raise LookupError(f"no option is given for {node!r}")
     index = walk.decisions[node]
     assert isinstance(index, Fraction | int)
-    if not 0 <= index < len(node.args) or index != int(index):
-        raise LookupError(f"{node.occurrence.name} has options 0 to {len(node.args) - 1}, not {index}")
+    if not 0 <= index < len(node.options) or index != int(index):
+        raise LookupError(f"{node.occurrence.name} has options 0 to {len(node.options) - 1}, not {index}")
     return int(index)
+
+
+def existing(node: Choose, walk: Walk) -> int:
+    """The option that is really taken: the one decided on, or the first that exists where that one does not.
+
+    Guards are computed from the first on until one is true; where none before the last is, the last option is taken.
+    """
+    index = option(node, walk)
+    if not node.guarded or walk.values[node.guards[index]] is not False:
+        return index
+    *before, last = range(len(node.options))
+    return next((i for i in before if node.guards[i] is TRUE or walk.values.get(node.guards[i]) is True), last)
 
 
 # Meanings -------------------------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ FUNCTIONS: Mapping[Function, Ends] = {
     Function.SIN: (-ONE, ONE),
     Function.COS: (-ONE, ONE),
     Function.TANH: (-ONE, ONE),
+    Function.ATAN: (-Fraction(11, 7), Fraction(11, 7)),  # pi/2 is a little less
     Function.SIGMOID: (ZERO, ONE),
     Function.EXP: (ZERO, None),
     Function.SQRT: (ZERO, None),
@@ -67,7 +68,9 @@ def _ends(node: Expr, args: Sequence[Ends]) -> Ends:
             return FUNCTIONS.get(function, UNKNOWN_ENDS)
         case e.If() | e.Switch():
             return _hull(args[1:])
-        case e.Choose() | e.Between():
+        case e.Choose():
+            return _hull(args[: len(node.options)])
+        case e.Between():
             return _hull(args)
     return UNKNOWN_ENDS
 

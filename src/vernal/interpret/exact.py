@@ -27,6 +27,7 @@ from vernal.interpret.demand import (
     Walk,
     elementwise,
     enter_scalar,
+    existing,
     fold,
     meaning,
     option,
@@ -56,10 +57,11 @@ def evaluate(
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The roots' values, and the decisions that were really taken on the way, each with its value."""
+    """The roots' values, the decisions that were really taken on the way, each with its value, and the options."""
 
     values: list[Result]
     reached: Mapping[Decision, Result]
+    options: Mapping[Choose, int]
 
 
 def run(
@@ -72,16 +74,17 @@ def run(
 ) -> Outcome:
     """Evaluate the roots under decisions: an option's index, a disturbance's value, the index of a maximal score.
 
-    A disturbance outside its interval or an index that is not maximal makes the node undefined, saying so; a lenient
-    run moves the one to the nearer end and takes the first maximum for the other. Results are fractions where they
-    are rational, else balls; None is undecided at this precision.
+    A disturbance outside its interval, an option that does not exist or an index that is not maximal makes the node
+    undefined, saying so; a lenient run moves the first to the nearer end and takes the first that exists or is maximal
+    for the others. Results are fractions where they are rational, else balls; None is undecided at this precision.
     """
     with ctx.workprec(precision):
         walk = Walk(inputs, decisions, lenient)
         for root in roots:
             walk.visit(root)
         reached = {n: _publish(v) for n, v in walk.values.items() if isinstance(n, Choose | Between | Argmax)}
-        return Outcome([_publish(walk.values[root]) for root in roots], reached)
+        options = {node: existing(node, walk) for node in reached if isinstance(node, Choose)}
+        return Outcome([_publish(walk.values[root]) for root in roots], reached, options)
 
 
 def _publish(value: Value) -> Result:
@@ -268,7 +271,10 @@ def _widen(value: Value, node: Expr) -> Value:
 
 @meaning(Choose)
 def _choose(node: Choose, walk: Walk) -> Value:
-    return _widen(walk.values[node.args[option(node, walk)]], node)
+    index = option(node, walk)
+    if not walk.lenient and node.guarded and walk.values[node.guards[index]] is False:
+        return _widen(Undefined(f"{node.occurrence.name}: option {index} does not exist here"), node)
+    return _widen(walk.values[node.options[index]], node)
 
 
 @meaning(Between)

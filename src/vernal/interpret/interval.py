@@ -76,6 +76,8 @@ def demand(
 
 def required(node: Expr, done: Mapping[Expr, Value]) -> Sequence[Expr]:
     """The arguments a node cannot do without: all of them, or the deciding one and the possible branches."""
+    if isinstance(node, e.Choose):
+        return node.options
     if not isinstance(node, e.If | e.Switch):
         return node.args
     if node.args[0] not in done:
@@ -371,8 +373,10 @@ def _branch(backend: Backend, node: Expr, args: Sequence[Value | None]) -> Value
 
 
 def _choose(backend: Backend, node: Expr, args: Sequence[Value | None]) -> Value:
+    assert isinstance(node, e.Choose)
     always = backend.array(np.array([[True]]))
-    return merge(backend, [always] * len(args), args)
+    count = len(node.options)
+    return merge(backend, [always] * count, args[:count])
 
 
 def _each(combine: str) -> Callable[[Backend, list[Range]], Range]:

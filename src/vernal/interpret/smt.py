@@ -102,7 +102,7 @@ class Script:
             case e.Argmax():
                 return (self._argmax(node, args[0]),)
             case e.Choose():
-                return self._choose(node, args)
+                return self._choose(node, args[: len(node.options)])
             case e.Between():
                 self.disturbances[node.occurrence] = tuple(self.unknown() for _ in range(node.size))
         return tuple(self._scalar(node, [_at(arg, i) for arg in args], i) for i in range(node.size))
@@ -131,10 +131,10 @@ class Script:
         self.claim(_any(best))
         return winner
 
-    def _choose(self, node: e.Choose, args: Sequence[Terms]) -> Terms:
-        taken = self.options[node.occurrence] = tuple(self.unknown("Bool") for _ in args[1:])
+    def _choose(self, node: e.Choose, options: Sequence[Terms]) -> Terms:
+        taken = self.options[node.occurrence] = tuple(self.unknown("Bool") for _ in options[1:])
         return tuple(
-            self.define(_first_of(taken, [_at(arg, i) for arg in args]), _sort(node)) for i in range(node.size)
+            self.define(_first_of(taken, [_at(option, i) for option in options]), _sort(node)) for i in range(node.size)
         )
 
     def _scalar(self, node: Expr, x: Sequence[str], component: int) -> str:

@@ -28,7 +28,7 @@ T = TypeVar("T")
 CONSTANTS: dict[str, Expr] = {"true": build.TRUE, "false": build.FALSE, "pi": build.PI}
 SIGNATURES = {
     "if": "if(condition, then, otherwise)",
-    "choose": "choose(a, b, ...)",
+    "choose": "choose(a, b when p, ...)",
     "between": "between(low, high)",
     "min": "min(a, b, ...)",
     "max": "max(a, b, ...)",
@@ -152,6 +152,8 @@ class Expressions:
                 return self.open(args[1]) and self.open(args[2])
             case s.Call("choose", args) if args:
                 return all(map(self.open, args))
+            case s.Guarded(value):
+                return self.open(value)
             case s.Match(_, cases):
                 return all(map(self.open, (case.value for case in cases)))
         return False
@@ -227,10 +229,16 @@ class Expressions:
             raise TypeClash(what, place=self.place(syntax))
         name = self.scope.draw_name
         if syntax.function == "choose":
-            options = self.alike(syntax.args, expected)
+            options = self.options(syntax.args, expected)
             return self.make(syntax, lambda: build.choose(*options, name=name))
         low, high = self.number(syntax.args[0], "between"), self.number(syntax.args[1], "between")
         return self.make(syntax, lambda: build.between(low, high, name=name))
+
+    def options(self, written: Sequence[Syntax], expected: Sort | None) -> list[Expr | build.Guarded]:
+        """The options of a choice, each with its condition if it has one."""
+        values = self.alike([o.value if isinstance(o, s.Guarded) else o for o in written], expected)
+        pairs = zip(written, values, strict=True)
+        return [build.when(v, self.boolean(o.condition, "when")) if isinstance(o, s.Guarded) else v for o, v in pairs]
 
     def network(self, syntax: s.Call) -> Expr:
         if self.in_atom:

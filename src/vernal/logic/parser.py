@@ -24,6 +24,7 @@ from vernal.logic.syntax import (
     Call,
     Case,
     Comparison,
+    Guarded,
     Index,
     Match,
     Members,
@@ -225,7 +226,14 @@ class _Build:
     @staticmethod
     def call(children: list[Child]) -> Call:
         _refuse_operator(children[0])
+        options = [child for child in children if isinstance(child, Guarded)]
+        if options and str(children[0]) != "choose":
+            raise _Complaint(f"{WHEN}, not of {children[0]}(...)", options[0].span)
         return _make(Call, children, str(children[0]), _nodes(children))
+
+    @staticmethod
+    def guarded(children: list[Child]) -> Guarded:
+        return _make(Guarded, children, *_nodes(children))
 
     @staticmethod
     def index(children: list[Child]) -> Index:
@@ -329,7 +337,7 @@ def _temporal(children: list[Child], op: str, args: tuple[Child, ...], bounds: l
 OPERAND = {"NUMBER": "a number", "NAME": "a name", "LPAR": "'('"}
 STARTS = frozenset({"MINUS", "NOT", "TEMPORAL", "QUANTIFIER", "MATCH"})
 JOINS = frozenset({"PLUS", "MINUS", "STAR", "SLASH", "CARET", "COMPARE", "LE", "AND", "OR", "IMPLIES", "IFF", "UNTIL"})
-FOLLOWS = JOINS | {"LSQB", "LPAR"}  # an index or arguments may follow, but hardly anyone forgets those
+FOLLOWS = JOINS | {"LSQB", "LPAR", "WHEN"}  # an index or arguments may follow, but hardly anyone forgets those
 CLOSING = {"RPAR": "')'", "RSQB": "']'", "RBRACE": "'}'", "COMMA": "','", "COLON": "':'", "$END": "the end"}
 OPENING = {"LSQB": "'['", "LBRACE": "'{'", "LPAR": "'('", "MINUS": "'-'"}
 
@@ -352,6 +360,7 @@ HINTS = {
     "+": "there is no unary plus",
 }
 
+WHEN = "'when' belongs to an option of choose(a when p, b)"
 LATEST = r"(?:\b[AE]?[XFGURW]|always|eventually|\[\]|<>)\s*<=\s*[\w.]+\s*$"  # the bound of `F<=5`
 
 
@@ -381,6 +390,8 @@ def _hint(word: str, text: str, start: int, accepted: frozenset[str]) -> str | N
         return "put the bound in brackets"
     if previous in {"A", "E"} and word in {"X", "F", "G"}:
         return f"write '{previous}{word}' as one word"
+    if word == "when":
+        return WHEN
     if previous in OPERATORS and "STAR" in accepted:
         return f"{previous!r} is read as a label here; put a temporal operator and its operand in brackets"
     if "STAR" in accepted and re.match(r"[A-Za-z_(]", word) and re.search(r"[\w).\]]$", before, re.ASCII):

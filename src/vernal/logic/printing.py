@@ -99,6 +99,11 @@ def _expression(expr: Expr) -> Piece:
         if isinstance(node, e.Add):
             later = [_term(arg, {each: _cut(pieces[each]) for each in (arg, *arg.args)}) for arg in node.args[1:]]
             pieces[node] = Piece(args[0].at(SUM) + "".join(later), SUM)
+        elif isinstance(node, e.Choose) and node.guarded:
+            options = [
+                _option(_cut(pieces[o]), _cut(pieces[g])) for o, g in zip(node.written, node.guards, strict=True)
+            ]
+            pieces[node] = Piece(f"choose({', '.join(options)})", WHOLE)
         else:
             pieces[node] = _special(node, args) or _operator(node, args) or _call(node, args) or _placeholder(node)
     return pieces[expr]
@@ -134,6 +139,10 @@ def _term(node: Expr, pieces: Mapping[Expr, Piece]) -> str:
     if isinstance(node, e.Const) and not node.shape and node.value < 0:
         return f" - {number(-node.value)}"
     return f" + {pieces[node].at(PRODUCT)}"
+
+
+def _option(value: Piece, guard: Piece) -> str:
+    return value.text if guard.text == "true" else f"{value.text} when {guard.text}"
 
 
 def _match(node: Expr, cases: Sequence[Fraction | None], args: list[Piece]) -> str:

@@ -76,6 +76,14 @@ class Call(Syntax):
 
 
 @dataclass(frozen=True, slots=True)
+class Guarded(Syntax):
+    """`value when condition`, an option of `choose`."""
+
+    value: Syntax
+    condition: Syntax
+
+
+@dataclass(frozen=True, slots=True)
 class Index(Syntax):
     """`base[index]`."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from vernal.errors import TypeClash
@@ -333,12 +334,53 @@ def _check_exhaustive(sort: Sort, cases: Sequence[Fraction | None]) -> None:
 # Draws ----------------------------------------------------------------------------------------------------------------
 
 
-def choose(*options: Operand, name: str = "choose") -> Expr:
-    """A finite non-deterministic choice; every call is its own draw."""
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """An option of `choose` that exists where its condition is true; made by `when`."""
+
+    value: Operand
+    condition: Operand
+
+
+def when(value: Operand, condition: Operand) -> Guarded:
+    """An option for `choose` that exists only in steps in which the condition is true."""
+    return Guarded(value, condition)
+
+
+def choose(*options: Operand | Guarded, name: str = "choose") -> Expr:
+    """A finite non-deterministic choice; every call is its own draw.
+
+    An option `when(value, condition)` exists where its condition is true; where no option is left the path ends.
+    """
     if not options:
         raise TypeClash("choose needs at least one option")
-    nodes = tuple(const(option) for option in options)
-    return e.Choose(nodes, join_sorts("choose", *nodes), shape_of("choose", *nodes), Occurrence(name))
+    values = [const(option.value if isinstance(option, Guarded) else option) for option in options]
+    guards = [_guard(option) if isinstance(option, Guarded) else TRUE for option in options]
+    sort, shape, occurrence = join_sorts("choose", *values), shape_of("choose", *values), Occurrence(name)
+    if all(guard is TRUE for guard in guards):
+        return e.Choose(tuple(values), sort, shape, occurrence)
+    return e.Choose((*_existing(values, guards), *guards), sort, shape, occurrence, guarded=True)
+
+
+def _guard(option: Guarded) -> Expr:
+    if isinstance(option.condition, bool):
+        raise TypeClash(
+            "the condition of an option is a plain Python truth value: == compares objects, use vn.eq(a, b)"
+        )
+    (condition,) = _truths("when", option.condition)
+    if condition.shape:
+        raise TypeClash(f"when needs one truth value, but this is a vector of {condition.size}")
+    return condition
+
+
+def _existing(values: Sequence[Expr], guards: Sequence[Expr]) -> list[Expr]:
+    """The options, where one does not exist the first that does; the last where there is none."""
+    if len(values) == 1:
+        return [if_(guards[0], values[0], values[0])]
+    first = values[-1]
+    for guard, value in zip(guards[-2::-1], values[-2::-1], strict=True):
+        first = if_(guard, value, first)
+    return [first, *(if_(guard, value, first) for guard, value in zip(guards[1:], values[1:], strict=True))]
 
 
 def between(low: Operand, high: Operand, name: str = "between") -> Expr:

@@ -388,9 +388,32 @@ class Argmax(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Choose(Expr):
-    """One of its arguments, nobody knows which."""
+    """One of its options, nobody knows which: args = (option, ...), or (option, ..., guard, ...) where it is guarded.
+
+    An option whose guard is false does not exist in this step. It is kept as `if(guard, option, first)` with the first
+    option whose guard is true, so that the options as they stand take exactly the values that exist as long as there
+    is one; whoever asks only for values need not look at the guards. Where none is left the step is not enabled.
+    """
 
     occurrence: Occurrence
+    guarded: bool = False
+
+    @property
+    def options(self) -> tuple[Expr, ...]:
+        return self.args[: len(self.args) // 2] if self.guarded else self.args
+
+    @property
+    def guards(self) -> tuple[Expr, ...]:
+        """The condition of each option; none at all where every option always exists."""
+        return self.args[len(self.args) // 2 :] if self.guarded else ()
+
+    @property
+    def written(self) -> tuple[Expr, ...]:
+        """The options as they were written, without what stands in for them where they do not exist."""
+        if not self.guarded:
+            return self.args
+        pairs = zip(self.options, self.guards, strict=True)
+        return tuple(o.args[1] if isinstance(o, If) and o.args[0] is guard else o for o, guard in pairs)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

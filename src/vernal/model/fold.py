@@ -98,7 +98,7 @@ def next_decision(roots: Sequence[Expr]) -> Expr | None:
     """The first decision needed whatever else is decided: a comparison of numbers, an argmax or a choice.
 
     Of a branching only the condition is looked at as long as it holds a decision, so nothing is asked on behalf of a
-    branch that may not be taken.
+    branch that may not be taken; and of a choice only which of its options exist.
     """
     closed: set[Expr] = set()  # nodes without a decision below
     stack = list(reversed(roots))
@@ -119,7 +119,7 @@ def next_decision(roots: Sequence[Expr]) -> Expr | None:
 
 def _needed(node: Expr, closed: set[Expr]) -> Sequence[Expr]:
     if isinstance(node, e.Choose):
-        return ()
+        return node.guards
     if isinstance(node, e.If | e.Switch) and node.args[0] not in closed:
         return node.args[:1]
     return node.args

@@ -6,7 +6,7 @@ resolves it into one closed graph over state, memory and draws; everything downs
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -16,7 +16,8 @@ from typing import TypeVar, cast
 from vernal.errors import TypeClash
 from vernal.model import build
 from vernal.model.build import TRUE
-from vernal.model.expr import Argmax, Between, Choose, Expr, Role, Var
+from vernal.model.ending import options_left, refuse_unseen
+from vernal.model.expr import Argmax, Between, Choose, Draw, Expr, Role, Var
 from vernal.model.graph import decisions, draws, exclusive, order, substitute
 from vernal.model.initial import Box, InitialSet
 from vernal.model.initial import Init as Init
@@ -103,7 +104,7 @@ class Step:
     lets: Mapping[str, Expr]
     next_state: tuple[Expr, ...]
     next_memory: tuple[Expr, ...]
-    enabled: Expr
+    enabled: Expr  # as the environment says it, and that every choice has an option left
     names: Mapping[Choose | Between | Argmax, str]  # under which name a trace records a decision
     _made: dict[Callable[[Step], object], object] = field(default_factory=dict, init=False, repr=False)
 
@@ -223,18 +224,20 @@ def _close(system: System) -> Step:
     *resolved, enabled = substitute([*following, *updates, system.enabled], closed)
     actions = {agent.name: closed[agent.var] for agent in system.agents}
     lets = {n: closed[build.var(n, x.sort, x.shape, Role.LET)] for n, x in system.lets.items()}
-    _refuse_drawn(enabled, list(actions.values()))
+    seen = set(draws(actions.values()))
+    _refuse_drawn(enabled, seen)
     count = len(system.state)
     next_state, next_memory = tuple(resolved[:count]), tuple(resolved[count:])
+    refuse_unseen([*actions.values(), *next_memory])
+    enabled = build.conj(enabled, options_left([*next_state, *next_memory], seen))
     names = _name_decisions(system, [*actions.values(), *lets.values(), enabled, *next_state, *next_memory])
     state = tuple(variable.var for variable in system.state)
     memory = tuple(slot.var for slot in system.slots)
     return Step(state, memory, actions, lets, next_state, next_memory, enabled, names)
 
 
-def _refuse_drawn(enabled: Expr, actions: list[Expr]) -> None:
+def _refuse_drawn(enabled: Expr, seen: Collection[Draw]) -> None:
     """Whether there is a step is known before its draws; those an agent saw belong to the position, like its action."""
-    seen = set(draws(actions))
     late = [draw.occurrence.name for draw in draws([enabled]) if draw not in seen]
     if late:
         raise TypeClash(f"whether a step is enabled cannot depend on what is drawn in it ({', '.join(late)})")

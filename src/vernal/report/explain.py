@@ -9,6 +9,7 @@ from vernal.logic.normal import horizon, quantifiers
 from vernal.logic.printing import constant, text
 from vernal.logic.progress import on_paths
 from vernal.logic.task import Task
+from vernal.model.build import TRUE
 from vernal.model.expr import Affine, Between, Choose, Expr
 from vernal.model.graph import draws, order
 from vernal.model.network import Network
@@ -135,9 +136,12 @@ def _draws(system: System) -> str:
 
 
 def _options(node: Choose | Between) -> str:
-    shown = [shortened(arg, 40) for arg in node.args]
     if isinstance(node, Between):
-        return f"any real between {shown[0]} and {shown[1]}"
+        low, high = (shortened(arg, 40) for arg in node.args)
+        return f"any real between {low} and {high}"
+    shown = [shortened(option, 40) for option in node.written]
+    for index, guard in enumerate(node.guards):
+        shown[index] += "" if guard is TRUE else f" when {shortened(guard, 40)}"
     return f"one of {', '.join(shown)}"
 
 

@@ -214,7 +214,7 @@ def step_label(edge: Edge, node: Node, system: System) -> str:
         if isinstance(decision, Argmax):
             parts.append(scalar(Fraction(index), decision.sort))
         elif decision is not None:
-            parts.append(f"{name} {_option(decision.args[index])}")
+            parts.append(f"{name} {_option(decision.written[index])}")
         else:
             parts.append(f"{name} no. {index + 1}")
     return ", ".join([*parts, *(f"any {name}" for name in edge.draws)])

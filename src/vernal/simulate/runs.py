@@ -136,5 +136,11 @@ def random_plan(system: System, runs: int, steps: int, rng: np.random.Generator,
     for node in system.step.names:
         shape = (runs, steps + 1, *(node.shape if isinstance(node, Between) else ()))
         uniform = rng.random(shape)
-        made[node] = np.floor(uniform * len(node.args)) if isinstance(node, Choose) else uniform
+        made[node] = pick(node, uniform) if isinstance(node, Choose) else uniform
     return Plan(first, made)
+
+
+def pick(node: Choose, uniform: Array) -> Array:
+    """Options from uniform numbers, as the concrete meaning takes them: each that exists is as likely as any other."""
+    index = uniform * len(node.options)
+    return index if node.guarded else np.floor(index)

@@ -21,6 +21,7 @@ from vernal.interpret import concrete
 from vernal.model.expr import Between, Choose, Expr, Var
 from vernal.model.graph import decisions
 from vernal.model.system import Agent, System
+from vernal.simulate.runs import pick
 from vernal.simulate.starts import initial_points, typed
 from vernal.worlds.outside import hand
 from vernal.worlds.scope import Term, observed, of_state, of_step
@@ -108,7 +109,7 @@ class Batch:
 
     def _draw(self, node: Expr) -> Array:
         uniform = self.random.random((self.n, *(node.shape if isinstance(node, Between) else ())))
-        return np.floor(uniform * len(node.args)) if isinstance(node, Choose) else uniform
+        return pick(node, uniform) if isinstance(node, Choose) else uniform
 
 
 def _shaped(agent: Agent, given: Array, n: int) -> Array:

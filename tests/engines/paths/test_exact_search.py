@@ -164,7 +164,7 @@ def _drawn(rng: random.Random, node: Expr) -> int:
     """An option, a winner that may be taken or not, or a disturbance: in the middle or moved to an end."""
     if isinstance(node, e.Between):
         return rng.choice([-100, 100, 0])
-    return rng.randrange(len(node.args) if isinstance(node, e.Choose) else node.args[0].size)
+    return rng.randrange(len(node.options) if isinstance(node, e.Choose) else node.args[0].size)
 
 
 def test_disturbances_agree_with_samples_and_other_engines() -> None:

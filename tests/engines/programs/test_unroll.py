@@ -150,8 +150,8 @@ def test_twins_have_the_same_values(wait: Wait) -> None:
         copies = [node for node in unrolling.twins if set(variables([node])) <= set(inputs)]
         point: dict[Expr, Any] = {var: [Fraction(rng.randint(-4, 4), 2) for _ in range(var.size)] for var in inputs}
         given = {var: value if var.shape else value[0] for var, value in point.items()}
-        taken: dict[Expr, Any] = dict.fromkeys(draws(copies), Fraction(0))
         twins = [unrolling.twins[node] for node in copies]
+        taken: dict[Expr, Any] = dict.fromkeys(draws([*copies, *twins]), Fraction(0))
         assert exact.evaluate(copies, given, taken) == exact.evaluate(twins, given, taken)
         assert len(copies) > 20
 

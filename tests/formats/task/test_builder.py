@@ -59,6 +59,51 @@ def test_python_and_toml_give_the_same_thermostat() -> None:
     assert built.init == written.init
 
 
+WAREHOUSE = """
+vernal = 1
+name = "warehouse"
+[state]
+place = "enum {DOCK, AISLE, SHELF}"
+load = "int [0, 2]"
+[init]
+place = "DOCK"
+load = 0
+[environment.let]
+move = "choose(DOCK when place == AISLE & load > 0, AISLE when place != AISLE, SHELF when place == AISLE & load < 2)"
+[environment.next]
+place = "move"
+load = "choose(load + 1 when move == SHELF & load < 2, load)"
+"""
+
+
+def test_python_and_toml_give_the_same_guarded_choices(tmp_path: Path) -> None:
+    def is_at(s: builder.Names, label: str) -> Expr:
+        return builder.equals(s.place, label)
+
+    def move(s: builder.Names) -> Expr:
+        dock, aisle, shelf = (build.label(s.place.sort, label) for label in s.place.sort.labels)
+        return build.choose(
+            build.when(dock, is_at(s, "AISLE") & (s.load > 0)),
+            build.when(aisle, build.compare("!=", s.place, aisle)),
+            build.when(shelf, is_at(s, "AISLE") & (s.load < 2)),
+        )
+
+    built = builder.system(
+        "warehouse",
+        state={"place": builder.enum("DOCK", "AISLE", "SHELF"), "load": builder.integer(0, 2)},
+        init={"place": "DOCK", "load": 0},
+        lets={"move": move},
+        step=lambda s: {
+            "place": s.move,
+            "load": build.choose(build.when(s.load + 1, builder.equals(s.move, "SHELF") & (s.load < 2)), s.load),
+        },
+    )
+    (tmp_path / "warehouse.toml").write_text(WAREHOUSE)
+    written = load(tmp_path / "warehouse.toml").system
+    assert flatten(built.step.roots) == flatten(written.step.roots)
+    assert sorted(built.step.names.values()) == sorted(written.step.names.values()) == ["load", "move"]
+
+
 ADVISORIES = ("COC", "DNC", "DND", "DES1500", "CL1500", "SDES1500", "SCL1500", "SDES2500", "SCL2500")
 COMPLIANT = {"DNC": ("<=", 0), "DND": (">=", 0), "DES1500": ("<=", -1500), "CL1500": (">=", 1500)}
 COMPLIANT |= {"SDES1500": ("<=", -1500), "SCL1500": (">=", 1500), "SDES2500": ("<=", -2500), "SCL2500": (">=", 2500)}

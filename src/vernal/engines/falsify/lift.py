@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -81,7 +81,7 @@ def decisions_taken(runs: Runs, row: int, short: bool = False) -> list[Taken]:
         for node in nodes:
             position = runs.plan.decisions[node][row, t]
             if isinstance(node, Choose):
-                taken[node] = int(position)
+                taken[node] = _option(node, position, values)
             elif isinstance(node, Between):
                 taken[node] = _disturbance(position, values[node][0], short)
             elif not np.isnan(values[node][0]):
@@ -91,11 +91,19 @@ def decisions_taken(runs: Runs, row: int, short: bool = False) -> list[Taken]:
 
 
 def _computed(step: Step) -> list[Expr]:
-    return [node for node in step.names if isinstance(node, Between | Argmax)]
+    guards = [guard for node in step.names if isinstance(node, Choose) for guard in node.guards]
+    return [*(node for node in step.names if isinstance(node, Between | Argmax)), *guards]
 
 
 def _decisions(step: Step) -> Program:
     return concrete.compile(_computed(step))
+
+
+def _option(node: Choose, position: float, values: Mapping[Expr, concrete.Array]) -> int:
+    """The option of a run; in floats, where one that just exists may seem not to."""
+    if not node.guarded:
+        return int(position)
+    return int(concrete.existing([values[guard] for guard in node.guards], np.array([position]))[0])
 
 
 def _disturbance(position: concrete.Array, value: concrete.Array, short: bool) -> Fraction | Sequence[Fraction]:

@@ -72,7 +72,7 @@ def freedom(system: System) -> int:
 
 def uncertain(system: System) -> list[Choose | Between | Argmax]:
     """The decisions of a step that may go more than one way."""
-    return [n for n in system.step.names if not (isinstance(n, Choose) and len(n.args) == 1) and not _is_fixed(n)]
+    return [n for n in system.step.names if not (isinstance(n, Choose) and len(n.options) == 1) and not _is_fixed(n)]
 
 
 def _is_fixed(node: Choose | Between | Argmax) -> bool:

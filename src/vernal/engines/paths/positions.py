@@ -158,8 +158,8 @@ class Position(Generic[B]):
     def _branches(self, decision: Expr) -> list[Position[B]]:
         if isinstance(decision, Choose):
             name = self.graph.name(decision)
-            chosen = [self.graph.specialise(self.here, {decision: option}) for option in decision.args]
-            return [replace(self, here=h, taken=(*self.taken, (name, i))) for i, h in enumerate(chosen)]
+            chosen = {i: self.graph.specialise(self.here, {decision: option}) for i, option in existing(decision)}
+            return [replace(self, here=here, taken=(*self.taken, (name, i))) for i, here in chosen.items()]
         options = outcomes(decision)
         branches = []
         for index, batch in self.batches.divide(decision, self.layout, self.batch):
@@ -191,6 +191,12 @@ def _truth(node: Expr) -> bool:
     if not isinstance(node, Const):
         raise NotExplorable("a condition is not decided by comparisons, argmax and choices alone")
     return bool(node.value)
+
+
+def existing(choice: Choose) -> list[tuple[int, Expr]]:
+    """The options that exist once it is decided which do."""
+    absent = {index for index, guard in enumerate(choice.guards) if not _truth(guard)}
+    return [(index, option) for index, option in enumerate(choice.options) if index not in absent]
 
 
 def _discrete_value(node: Expr, value: Expr) -> Fraction | None:

@@ -44,7 +44,7 @@ def refuting_condition(
     system: System, goal: Formula, tick: Tick = lambda: None, unrolling: Unrolling | None = None
 ) -> Expr:
     """A path makes this condition true iff the (bounded, quantifier-free) goal is false on it."""
-    total = system.enabled is build.TRUE
+    total = system.step.enabled is build.TRUE
     written = expand(nnf(Not(goal), total=total), total=total)
     unrolling = unrolling or Unrolling(system.step)
     for t in range((horizon(goal) or 0) + 1):  # unrolling far is work, too
@@ -232,7 +232,7 @@ def _split(space: Space, case: Case) -> Sequence[Case] | None:
     if choice is None:
         return None
     made = []
-    for index, option in enumerate(choice.args):
+    for index, option in enumerate(choice.options):
         (condition,) = substitute([case.condition], {choice: option})
         made.append(Case(condition, {**case.taken, choice.occurrence: index}, (*case.way, choice.occurrence)))
     return made
@@ -265,7 +265,7 @@ def _earliest_choice(space: Space, condition: Expr) -> e.Choose | None:
         if node in seen:
             continue
         seen.add(node)
-        if isinstance(node, e.Choose) and all(arg.shape == node.shape for arg in node.args):
+        if isinstance(node, e.Choose) and all(option.shape == node.shape for option in node.options):
             found.append(node)
         stack.extend(demanded(space.linear, node))
     return min(found, key=lambda node: (node.occurrence.step or 0, node.occurrence.serial), default=None)

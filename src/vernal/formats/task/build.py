@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from vernal.errors import NameUnknown, ParseError, TypeClash, nearest
+from vernal.errors import NameUnknown, NoOption, ParseError, TypeClash, nearest
 from vernal.formats.task.agents import Draft, Library, draft, finish, read_functions
 from vernal.formats.task.expressions import Reader
 from vernal.formats.task.names import WORD, Owner, Use, mentioned
@@ -121,15 +121,29 @@ def build_task(
     reader.names.update(dynamics.names)
     properties = read_properties(reader, table.properties, dynamics.lets)
     reader.done()
-    system = made.system.starting(init) if made else _system(table.name, init, quantities, dynamics)
+    system = made.system.starting(init) if made else _system(reader, table.name, init, quantities, dynamics)
     shared.keep(key, made or Made(quantities, dynamics, system))
     known = {**{name: reader.names[name] for name in values}, **quantities.constants}
     inputs = tuple(quantities.library.inputs.values())
     return Task(system, properties, values, known, dict(reader.functions), source, inputs)
 
 
-def _system(name: str, init: Init, quantities: Quantities, moves: Dynamics) -> System:
-    return System(name, tuple(quantities.state.values()), init, moves.next, moves.agents, moves.lets, moves.enabled)
+def _system(reader: Reader, name: str, init: Init, quantities: Quantities, moves: Dynamics) -> System:
+    """The system, with its step: what is wrong with a choice only the whole of it tells."""
+    state = tuple(quantities.state.values())
+    system = System(name, state, init, moves.next, moves.agents, moves.lets, moves.enabled)
+    try:
+        system.step  # noqa: B018 - made once and kept
+    except NoOption as error:
+        raise error.at(reader.place(_drawn_at(error.choice, moves))) from None
+    return system
+
+
+def _drawn_at(draw: str, moves: Dynamics) -> Path:
+    """The definition that a draw is named for."""
+    if draw in moves.lets:
+        return ("environment", "let", draw)
+    return ("environment", "next", draw) if draw in moves.next else ("agents", draw)
 
 
 def read_quantities(reader: Reader, table: TaskTable, library: Library) -> Quantities:

@@ -211,7 +211,9 @@ class Linear:
         elif isinstance(node, e.Const) and self.backend.native:
             self._store(node, *known_constant(node))
         elif is_input(node):
-            x = as_range(self.backend, interval.apply(self.backend, node, [self._constant(arg) for arg in node.args]))
+            x = as_range(
+                self.backend, interval.apply(self.backend, node, [self._constant(end) for end in drawn_from(node)])
+            )
             self._store(node, x, self.inputs.add(node, x))
         else:
             self._number(node)
@@ -395,7 +397,12 @@ def is_input(node: Expr) -> bool:
     if not isinstance(node, e.Between | e.Choose) or not node.sort.is_number:
         return False
     scalars = isinstance(node, e.Between) or not node.shape
-    return scalars and all(isinstance(arg, e.Const) for arg in node.args)
+    return scalars and all(isinstance(end, e.Const) for end in drawn_from(node))
+
+
+def drawn_from(node: Expr) -> tuple[Expr, ...]:
+    """The options of a choice, or the ends of an interval."""
+    return node.options if isinstance(node, e.Choose) else node.args
 
 
 def as_relu(node: Expr, args: Sequence[Expr]) -> Expr:

@@ -165,7 +165,7 @@ def branches(linear: Linear, node: Expr) -> list[tuple[Expr, Array]]:
     """The branches some box may take, with the boxes (and components) that may."""
     if isinstance(node, e.Choose):
         always = linear.backend.array(np.array([[True]]))
-        return [(arg, always) for arg in node.args]
+        return [(option, always) for option in node.options]
     masks = possibilities(node, linear.values[node.args[0]])
     return [(arg, m) for arg, m in zip(node.args[1:], masks, strict=True) if bool(m.any())]
 

@@ -300,6 +300,8 @@ def demanded(linear: Linear, node: Expr) -> Sequence[Expr]:
     if isinstance(node, e.If | e.Switch):
         branches = live_branches(linear, node)
         return branches if len(branches) == 1 else (node.args[0], *branches)
+    if isinstance(node, e.Choose):
+        return node.options
     if isinstance(node, e.And | e.Or):
         return node.args if node.shape else [arg for arg in node.args if not _is_settled(linear, arg)]
     return node.args

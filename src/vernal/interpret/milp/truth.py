@@ -212,9 +212,9 @@ def _options(encoder: Encoder, node: Expr) -> tuple[Sequence[Expr], list[Sequenc
     from vernal.interpret.milp.encode import live_branches
 
     if isinstance(node, e.Choose):
-        picks = encoder.sheet.one_of(len(node.args))
+        picks = encoder.sheet.one_of(len(node.options))
         encoder.picks[node.occurrence] = tuple(picks)
-        return node.args, [picks]
+        return node.options, [picks]
     assert isinstance(node, e.If | e.Switch)
     branches = live_branches(encoder.linear, node)
     if len(branches) == 1:

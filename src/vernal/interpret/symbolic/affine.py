@@ -30,7 +30,7 @@ from vernal.interpret.geometry.affine_form import (
     extent,
     rational,
 )
-from vernal.interpret.linear.bounds import Linear, is_input
+from vernal.interpret.linear.bounds import Linear, drawn_from, is_input
 from vernal.interpret.symbolic.cases import Known, Scalar, Split, as_form, branches, constant, split, winners
 from vernal.model import expr as e
 from vernal.model.expr import Expr
@@ -146,7 +146,7 @@ class Forms:
         return tuple(self._scalar(node, [at(arg, i) for arg in args], i) for i in range(node.size))
 
     def _draw(self, node: Expr) -> Known:
-        options = [_constants(arg) for arg in node.args]
+        options = [_constants(end) for end in drawn_from(node)]
         per_component = [[values[i if len(values) > 1 else 0] for values in options] for i in range(node.size)]
         return tuple(self._enter(node, i, min(values), max(values)) for i, values in enumerate(per_component))
 

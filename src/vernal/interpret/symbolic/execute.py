@@ -106,8 +106,9 @@ class _Task:
     def _missing(self, node: Expr) -> list[Expr] | None:
         """The arguments to evaluate first, as few as possible; None where that is itself a decision."""
         match node:
-            case e.Choose():
-                return self._missing_argument(node)
+            case e.Choose():  # first, which of its options exist
+                unknown = [guard for guard in node.guards if guard not in self.known]
+                return unknown[:1] or self._missing_argument(node)
             case e.If() | e.Switch():
                 if node.args[0] not in self.known:
                     return [node.args[0]]
@@ -122,7 +123,7 @@ class _Task:
     def _missing_argument(self, node: Expr) -> list[Expr] | None:
         if node not in self.positions:
             return None
-        argument = node.args[self.positions[node]]
+        argument = self._argument(node)
         return [] if argument in self.known else [argument]
 
     def _missing_branches(self, node: Expr) -> list[Expr]:
@@ -134,8 +135,7 @@ class _Task:
     def _choose_argument(self, node: Expr) -> list[_Task]:
         """Fork into the arguments an `if`, `match` or `choose` may take."""
         if isinstance(node, e.Choose):
-            first = {arg: i for i, arg in reversed(list(enumerate(node.args)))}  # equal options are one
-            alternatives = [(self.polyhedron, i) for i in sorted(first.values())]
+            alternatives = [(self.polyhedron, i) for i in self._existing(node)]
         else:
             assert isinstance(node, e.If | e.Switch)
             subject = self.known[node.args[0]][0]
@@ -147,6 +147,17 @@ class _Task:
             if isinstance(node, e.Choose):
                 task.taken[node] = position
         return [] if tasks == [self] else tasks
+
+    def _argument(self, node: Expr) -> Expr:
+        """The one that was decided on."""
+        return node.args[self.positions[node]]
+
+    def _existing(self, node: e.Choose) -> list[int]:
+        """The options to follow, equal ones once; where none exists there is no step, and any will do."""
+        absent = {i for i, guard in enumerate(node.guards) if self.known[guard] == (False,)}
+        existing = [i for i in range(len(node.options)) if i not in absent]
+        first = {node.options[i]: i for i in reversed(existing or [0])}
+        return sorted(first.values())
 
     # Values -----------------------------------------------------------------------------------------------------------
 
@@ -195,9 +206,9 @@ class _Task:
         """The value of a node that decides nothing any more."""
         match node:
             case e.Choose():
-                return self._spread(node, self.known[node.args[self.positions[node]]])
+                return self._spread(node, self.known[self._argument(node)])
             case e.If() | e.Switch() if not node.args[0].shape:
-                return self._spread(node, self.known[node.args[self.positions[node]]])
+                return self._spread(node, self.known[self._argument(node)])
             case e.If():
                 chosen = [self.known[node.args[1 if c else 2]] for c in self.known[node.args[0]]]
                 return tuple(at(values, i) for i, values in enumerate(chosen))
