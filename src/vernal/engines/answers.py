@@ -57,11 +57,6 @@ def answer(question: Question, known: Known, budget: Budget) -> Result:
     )
 
 
-def is_conclusive(question: Question, known: Known) -> bool:
-    """Whether what is known decides the question."""
-    return not isinstance(believed(question.claim, known), Open)
-
-
 def _extended(budget: Budget) -> float | None:
     return None if budget.timeout is None else max(budget.timeout, budget.elapsed + GRACE)
 

@@ -1,26 +1,29 @@
 """Which declared ranges may be left within the horizon of a question, and when: the same for every engine.
 
 Most ranges are kept because the step says so: `clip(x + v, -1, 1)` is never outside [-1, 1]. That is seen from exact
-ends of the next values, by induction. What is not seen so is bounded through time.
+ends of the next values, by induction; others are kept for a while, which exact ends show step by step. Where these do
+not tell, a small loop is bounded through time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Sequence
 
 from vernal.engines.bounds.levels import Levels
 from vernal.errors import Stopped
 from vernal.evidence.replay import range_exits
 from vernal.evidence.trace import Trace
-from vernal.interpret.ends import Ends, exact_ends
+from vernal.interpret.ends import Ends, EndsProgram, shortened
 from vernal.interpret.linear.plain import Plain
 from vernal.logic.question import Question
 from vernal.model.expr import Expr
+from vernal.model.graph import order
 from vernal.model.system import Step, System, Variable
 from vernal.reduce.initial import initial_boxes
 from vernal.run.budget import Budget
 
 MAX_BOXES = 64  # of the initial set; more are taken as one hull
+MAX_UNROLLED = 2_000  # nodes of the loop, unrolled, that are bounded where ends alone do not tell
 LOOK_AHEAD = 20  # steps looked at where the claim has no bound
 
 
@@ -40,62 +43,70 @@ def range_notes(question: Question, trace: Trace | None, budget: Budget) -> list
 
 def possible_exits(system: System, steps: int, budget: Budget) -> dict[str, int]:
     """For each variable whose range may be left within so many steps: the first step at which it may."""
-    inside = tuple(variable for variable in ranged(system) if _starts_inside(system, variable))
-    kept = system.step.once(_kept_by_step)(inside)
-    open_variables = [variable for variable in ranged(system) if variable.name not in kept]
-    if not open_variables:
+    ranged = [variable for variable in system.state if variable.lower is not None or variable.upper is not None]
+    if not ranged:
         return {}
-    levels = Levels(system, initial_boxes(system, MAX_BOXES).boxes, budget, steps, Plain)
-    found = levels.range_exits(open_variables)
-    levels.raise_if_stopped()
-    return found
+    exits = _exits_by_ends(system, ranged, steps, budget)
+    if exits and len(order(system.step.roots)) * steps <= MAX_UNROLLED:
+        open_variables = [variable for variable in ranged if variable.name in exits]
+        levels = Levels(system, initial_boxes(system, MAX_BOXES).boxes, budget, steps, Plain)
+        exits = levels.range_exits(open_variables)
+        levels.raise_if_stopped()
+    return exits
 
 
-def _starts_inside(system: System, variable: Variable) -> bool:
-    return _within(system.initial.hull.ends[variable.var][0], variable)
+def _exits_by_ends(system: System, ranged: Sequence[Variable], steps: int, budget: Budget) -> dict[str, int]:
+    """The same from exact ends alone, step by step; ends that are inside a range for good stay as they are."""
+    program, hull = system.step.once(_program), system.initial.hull
+    ends: dict[Expr, Ends] = {var: hull.ends[var][0] for var in system.step.state}
+    exits = {v.name: 0 for v in ranged if not _within(ends[v.var], v)}
+    kept = _inductive(system.step, [v for v in ranged if v.name not in exits])
+    left = [variable for variable in ranged if variable not in kept]
+    for t in range(1, steps + 1):
+        if all(variable.name in exits for variable in left):
+            break
+        budget.check()
+        before, ends = ends, dict(zip(system.step.state, map(shortened, program(ends)), strict=True))
+        ends |= {v.var: _met(ends[v.var], v) for v in kept}
+        exits |= {v.name: t for v in left if v.name not in exits and not _within(ends[v.var], v)}
+        if all(_inside(made, before[var]) for var, made in ends.items()):
+            break  # and so after every further step
+    return exits
 
 
-def ranged(system: System) -> tuple[Variable, ...]:
-    """The variables that declare a range."""
-    return tuple(v for v in system.state if v.lower is not None or v.upper is not None)
+def _program(step: Step) -> EndsProgram:
+    return EndsProgram(step.next_state)
 
 
-# Ranges that the step itself keeps ------------------------------------------------------------------------------------
-
-Kept = Callable[[tuple[Variable, ...]], frozenset[str]]
-
-
-def _kept_by_step(step: Step) -> Kept:
-    known: dict[tuple[Variable, ...], frozenset[str]] = {}
-
-    def kept(variables: tuple[Variable, ...]) -> frozenset[str]:
-        if variables not in known:
-            known[variables] = _inductive(step, variables)
-        return known[variables]
-
-    return kept
-
-
-def _inductive(step: Step, variables: Iterable[Variable]) -> frozenset[str]:
+def _inductive(step: Step, variables: Sequence[Variable]) -> list[Variable]:
     """The largest set of ranges such that a step from states inside all of them stays inside all of them.
 
     Their initial values are inside; so these ranges are never left.
     """
-    following: Mapping[Expr, Expr] = dict(zip(step.state, step.next_state, strict=True))
-    kept = {variable.var: variable for variable in variables}
+    program, kept = step.once(_program), list(variables)
     while kept:
-        inside: dict[Expr, Ends] = {var: (variable.lower, variable.upper) for var, variable in kept.items()}
-        ends = exact_ends([following[var] for var in kept], inside)
-        failed = [var for (var, variable), made in zip(kept.items(), ends, strict=True) if not _within(made, variable)]
-        if not failed:
+        after = program({variable.var: (variable.lower, variable.upper) for variable in kept})
+        made = dict(zip(step.state, after, strict=True))
+        inside = [variable for variable in kept if _within(made[variable.var], variable)]
+        if len(inside) == len(kept):
             break
-        for var in failed:
-            del kept[var]
-    return frozenset(variable.name for variable in kept.values())
+        kept = inside
+    return kept
 
 
 def _within(ends: Ends, variable: Variable) -> bool:
+    return _inside(ends, (variable.lower, variable.upper))
+
+
+def _inside(ends: Ends, others: Ends) -> bool:
+    (low, high), (lower, upper) = ends, others
+    above = lower is None or (low is not None and low >= lower)
+    return above and (upper is None or (high is not None and high <= upper))
+
+
+def _met(ends: Ends, variable: Variable) -> Ends:
+    """Ends cut to a range that is known to be kept."""
     low, high = ends
-    above = variable.lower is None or (low is not None and low >= variable.lower)
-    below = variable.upper is None or (high is not None and high <= variable.upper)
-    return above and below
+    lower = variable.lower if low is None else low if variable.lower is None else max(low, variable.lower)
+    upper = variable.upper if high is None else high if variable.upper is None else min(high, variable.upper)
+    return lower, upper

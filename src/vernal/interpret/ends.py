@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from math import floor
+from math import floor, isfinite
 
+from vernal.interpret.numbers.rounding import float_above, float_below
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function
-from vernal.model.graph import order
 
 Ends = tuple[Fraction | None, Fraction | None]  # None: no end is known
 
 UNKNOWN_ENDS: Ends = (None, None)
+MAX_BITS = 256  # of an end, before it is rounded
 ZERO, ONE = Fraction(0), Fraction(1)
 FUNCTIONS: Mapping[Function, Ends] = {
     Function.SIN: (-ONE, ONE),
@@ -29,15 +30,50 @@ FUNCTIONS: Mapping[Function, Ends] = {
 }
 
 
-def exact_ends(roots: Sequence[Expr], inside: Mapping[Expr, Ends]) -> list[Ends]:
-    """The ends of the roots (scalars), given those of some variables."""
-    known: dict[Expr, Ends] = {}
-    for node in order(roots):
-        known[node] = inside.get(node) or _ends(node, [known[arg] for arg in node.args])
-    return [known[root] for root in roots]
+class EndsProgram:
+    """The ends of some roots (scalars), given those of variables; what does not matter to them is never looked at."""
+
+    def __init__(self, roots: Sequence[Expr]) -> None:
+        self.roots = list(roots)
+        self._nodes = _demanded(self.roots)
+
+    def __call__(self, inside: Mapping[Expr, Ends]) -> list[Ends]:
+        known: dict[Expr, Ends] = {}
+        for node, args in self._nodes:
+            known[node] = inside.get(node) or _ends(node, [known[arg] for arg in args])
+        return [known[root] for root in self.roots]
+
+
+def _demanded(roots: Sequence[Expr]) -> list[tuple[Expr, Sequence[Expr]]]:
+    """The nodes that ends depend on, arguments first, each with the arguments that matter."""
+    made: dict[Expr, Sequence[Expr]] = {}
+    stack = [(root, False) for root in reversed(roots)]
+    while stack:
+        node, ready = stack.pop()
+        if node in made:
+            continue
+        args = _operands(node)
+        if ready or all(arg in made for arg in args):
+            made[node] = args
+        else:
+            stack += [(node, True), *((arg, False) for arg in args if arg not in made)]
+    return list(made.items())
+
+
+def _operands(node: Expr) -> Sequence[Expr]:
+    """The arguments whose ends say something about those of a node."""
+    match node:
+        case e.Neg() | e.Add() | e.Mul() | e.Min() | e.Max() | e.Relu() | e.Abs() | e.Floor() | e.Between():
+            return node.args
+        case e.If() | e.Switch():
+            return node.args[1:]
+        case e.Choose():
+            return node.options
+    return ()
 
 
 def _ends(node: Expr, args: Sequence[Ends]) -> Ends:
+    """The ends of a node from those of its operands; an operator without any has its own, or none."""
     match node:
         case e.Const() if not node.shape:
             return node.value, node.value
@@ -45,33 +81,55 @@ def _ends(node: Expr, args: Sequence[Ends]) -> Ends:
             return _negated(args[0])
         case e.Add():
             return _sum([low for low, _ in args]), _sum([high for _, high in args])
-        case e.Mul(args=(e.Const() as factor, _)) if not factor.shape:
-            return _scaled(factor.value, args[1])
-        case e.Mul(args=(_, e.Const() as factor)) if not factor.shape:
-            return _scaled(factor.value, args[0])
+        case e.Mul():
+            return _product(node, args)
         case e.Min():
             return _least([low for low, _ in args], all_known=True), _least([high for _, high in args], all_known=False)
         case e.Max():
-            return _negated(_ends(e.Min(node.args, node.sort, node.shape), [_negated(arg) for arg in args]))
+            low = _greatest([low for low, _ in args], all_known=False)
+            return low, _greatest([high for _, high in args], all_known=True)
         case e.Relu():
             return max(args[0][0] or ZERO, ZERO), None if args[0][1] is None else max(args[0][1], ZERO)
         case e.Abs():
             low, high = args[0]
             return ZERO, None if low is None or high is None else max(-low, high)
         case e.Floor():
-            return tuple(None if end is None else Fraction(floor(end)) for end in args[0])  # type: ignore[return-value]
+            low, high = args[0]
+            return None if low is None else Fraction(floor(low)), None if high is None else Fraction(floor(high))
         case e.Sign():
             return -ONE, ONE
         case e.Argmax():
             return ZERO, Fraction(node.args[0].size - 1)
         case e.Nonlinear(function=function):
             return FUNCTIONS.get(function, UNKNOWN_ENDS)
-        case e.If() | e.Switch():
-            return _hull(args[1:])
-        case e.Choose():
-            return _hull(args[: len(node.options)])
-        case e.Between():
+        case e.If() | e.Switch() | e.Choose() | e.Between():
             return _hull(args)
+    return UNKNOWN_ENDS
+
+
+def shortened(ends: Ends) -> Ends:
+    """The ends, rounded outward to floats where exact numbers have become long."""
+    low, high = ends
+    if low is not None and _is_long(low):
+        low = _finite(float_below(low))
+    if high is not None and _is_long(high):
+        high = _finite(float_above(high))
+    return low, high
+
+
+def _is_long(number: Fraction) -> bool:
+    return number.numerator.bit_length() + number.denominator.bit_length() > MAX_BITS
+
+
+def _finite(number: float) -> Fraction | None:
+    return Fraction(number) if isfinite(number) else None
+
+
+def _product(node: Expr, args: Sequence[Ends]) -> Ends:
+    """The ends of a product with a constant."""
+    for factor, (other, ends) in zip(node.args, zip(node.args[::-1], args[::-1], strict=True), strict=True):
+        if isinstance(factor, e.Const) and not factor.shape and not other.shape:
+            return _scaled(factor.value, ends)
     return UNKNOWN_ENDS
 
 
@@ -98,7 +156,10 @@ def _least(parts: Sequence[Fraction | None], *, all_known: bool) -> Fraction | N
     return min(known) if known and (len(known) == len(parts) or not all_known) else None
 
 
+def _greatest(parts: Sequence[Fraction | None], *, all_known: bool) -> Fraction | None:
+    return _negated((None, _least([None if part is None else -part for part in parts], all_known=all_known)))[0]
+
+
 def _hull(parts: Sequence[Ends]) -> Ends:
     low = _least([low for low, _ in parts], all_known=True)
-    high = _least([None if high is None else -high for _, high in parts], all_known=True)
-    return low, None if high is None else -high
+    return low, _greatest([high for _, high in parts], all_known=True)

@@ -1,0 +1,57 @@
+"""Exact ends contain every value, and are exact where operators say so."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vernal.interpret import exact
+from vernal.interpret.ends import EndsProgram, shortened
+from vernal.model import build as b
+from vernal.model.expr import Expr
+
+X, Y = b.var("x"), b.var("y")
+tenth = Fraction(1, 10)
+numbers = st.fractions(min_value=-3, max_value=3, max_denominator=7)
+
+
+def shapes() -> list[Expr]:
+    """One expression for each operator that has ends of its own."""
+    return [
+        b.clip(X + Y, -6 * tenth, 6 * tenth),
+        b.maximum(X, Y, 0) - b.minimum(X, 2),
+        b.absolute(X) + b.relu(Y) * Fraction(-3),
+        b.if_(X < Y, X * 2, Y - 1),
+        b.floor(X + Fraction(1, 2)),
+        b.sign(X) - -Y,
+        X * Y,
+        b.minimum(X * Y, Fraction(7, 10)),
+    ]
+
+
+@given(numbers, numbers, numbers, numbers)
+def test_ends_contain_values(a: Fraction, c: Fraction, x: Fraction, y: Fraction) -> None:
+    box = {X: (min(a, x), max(a, x)), Y: (min(c, y), max(c, y))}
+    for expression in shapes():
+        ((low, high),) = EndsProgram([expression])(box)
+        (value,) = exact.evaluate([expression], {X: x, Y: y})
+        assert isinstance(value, Fraction)
+        assert low is None or low <= value
+        assert high is None or value <= high
+
+
+def test_a_clip_has_the_ends_that_were_written() -> None:
+    """0.6 is no float: in floating point the end would be a little more."""
+    clipped = b.clip(X, Fraction(-12, 10), Fraction(6, 10))
+    assert EndsProgram([clipped])({}) == [(Fraction(-12, 10), Fraction(6, 10))]
+
+
+def test_long_ends_are_rounded_outward() -> None:
+    long = Fraction(1, 3**200)
+    low, high = shortened((long, long))
+    assert low is not None
+    assert high is not None
+    assert low < long < high
+    assert shortened((None, 10 ** Fraction(400) + Fraction(1, 3**200))) == (None, None)
