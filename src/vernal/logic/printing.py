@@ -30,6 +30,7 @@ from vernal.logic.formula import (
     Until,
     Weak,
 )
+from vernal.logic.normal import fold
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.graph import order
@@ -230,8 +231,6 @@ def _placeholder(node: Expr) -> Piece:
 
 
 def _formula(formula: Formula) -> Piece:
-    from vernal.logic.normal import fold
-
     return fold(formula, lambda node, args: _cut(formula_piece(node, args, _expression)))
 
 
@@ -287,3 +286,7 @@ def bound_text(bound: Bound) -> str:
     if bound == ALL_TIME:
         return ""
     return f"[{number(bound.lower)},{'' if bound.upper is None else number(bound.upper)}]"
+
+
+Formula.printer = text
+Bound.printer = bound_text

@@ -141,12 +141,12 @@ class Expr(metaclass=_Interned):
 Operand = Expr | Fraction | int | float | bool | str
 
 
-def _made(constructor: str, *operands: Operand) -> Expr:
-    """The constructors live one module further down; operators reach them when first used."""
-    from vernal.model import build
+# What the operators above build: `vernal.model.build`, which is loaded with the package, enters its constructors here.
+CONSTRUCTORS: dict[str, Callable[..., Expr]] = {}
 
-    node: Expr = getattr(build, constructor)(*operands)
-    return node
+
+def _made(constructor: str, *operands: Operand) -> Expr:
+    return CONSTRUCTORS[constructor](*operands)
 
 
 class Matrix:

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
 import numpy as np
 
@@ -32,10 +31,11 @@ from vernal.interpret.abstract import (
     shaped,
 )
 from vernal.interpret.linear import choice as linear_choice
+from vernal.interpret.linear.choice import Mode
 from vernal.interpret.linear.constraints import Constraints, tighten_rows
 from vernal.interpret.linear.forms import Form, Inputs, concretise, constant_form, exact_form, widen
 from vernal.interpret.linear.relax import BUILDERS, Relaxation, constant
-from vernal.interpret.linear.rows import Graph, Index, Rows, Selected, lower_bounds, tighter
+from vernal.interpret.linear.rows import Graph, Index, Rows, Seeds, Selected, lower_bounds, tighter
 from vernal.interpret.numbers.rounding import FLOOR, Array, Backend
 from vernal.model import build
 from vernal.model import expr as e
@@ -43,9 +43,7 @@ from vernal.model.expr import Expr
 from vernal.model.sorts import INT
 from vernal.model.traits import OPERATORS
 
-Mode = Literal["backward", "interval"]
 Box = Mapping[Expr, Value | tuple[Array, Array]]
-Seeds = Mapping[Expr, Array | Selected]
 
 CHUNK = 1 << 16  # numbers in a block of rows on the host: they stay in the cache
 DEVICE_CHUNK = 1 << 26
@@ -425,4 +423,4 @@ def bounds(
     return [linear.form(root) for root in roots]
 
 
-__all__ = ["Finite", "Linear", "LinearBounds", "Range", "Truth", "bounds"]
+__all__ = ["Finite", "Linear", "LinearBounds", "Mode", "Range", "Truth", "bounds"]
