@@ -18,8 +18,9 @@ from vernal.formats.task.blueprint import Override, read_tables, read_task
 from vernal.formats.task.world import world_text
 from vernal.logic.task import Input
 from vernal.model import build
-from vernal.model.declare import Initial, Policy, restart, seat
+from vernal.model.declare import restart, seat
 from vernal.model.expr import Role
+from vernal.model.given import Initial, Policy
 from vernal.model.network import Network, network_input
 from vernal.model.system import System
 from vernal.worlds import spread
