@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import overload
 
 from vernal.engines.answers import answer
 from vernal.engines.base import Engine
@@ -20,7 +20,7 @@ from vernal.logic.formula import ALL_TIME, Always, Bound, Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model.system import System
-from vernal.run.budget import Budget, Progress
+from vernal.run.budget import Budget, Progress, silent
 from vernal.run.threads import one_blas_thread
 
 Options = Mapping[str, str]
@@ -143,6 +143,39 @@ def asked_of(engine: Engine, question: Question, budget: Budget) -> Result:
     return answer(question, known, budget)
 
 
+@overload
+def check(
+    subject: Task | System,
+    formula: str | Formula,
+    *,
+    engine: str = "auto",
+    timeout: float | None = None,
+    memory: float | None = None,
+    workers: int = 1,
+    seed: int = 0,
+    progress: Progress | None = None,
+    options: Options = NO_OPTIONS,
+    journal: str | Path | None = None,
+) -> Result: ...
+
+
+@overload
+def check(
+    subject: Task | System,
+    formula: None = None,
+    *,
+    property: str | Sequence[str] | None = None,
+    engine: str = "auto",
+    timeout: float | None = None,
+    memory: float | None = None,
+    workers: int = 1,
+    seed: int = 0,
+    progress: Progress | None = None,
+    options: Options = NO_OPTIONS,
+    journal: str | Path | None = None,
+) -> dict[str, Result]: ...
+
+
 def check(
     subject: Task | System,
     formula: str | Formula | None = None,
@@ -154,10 +187,9 @@ def check(
     workers: int = 1,
     seed: int = 0,
     progress: Progress | None = None,
-    started: float | None = None,
     options: Options = NO_OPTIONS,
     journal: str | Path | None = None,
-) -> Any:
+) -> Result | dict[str, Result]:
     """Check one formula (one Result), or properties by name (a dict of Results; all of the task's if none is named).
 
     `timeout` is in seconds for everything asked, `memory` in GiB; `options` are the engine's, such as
@@ -165,19 +197,16 @@ def check(
     """
     task = subject if isinstance(subject, Task) else Task(subject)
     _refuse_open(task.system)
-    budget = Budget(timeout, memory, seed=seed, workers=workers)
-    if started is not None:
-        budget.started = started
-    if progress is not None:
-        budget.progress = progress
-    asked: Mapping[str | None, Formula]
-    if formula is not None:
-        asked = {None: parse_formula(task, formula) if isinstance(formula, str) else formula}
-    else:
-        asked = dict(_chosen(task, property).items())
-    with keeping(journal, task, asked.values(), engine, options) as kept:
-        answers = {name: ask(task, f, name, engine, kept(budget, f), options) for name, f in asked.items()}
-    return answers[None] if formula is not None else answers
+    budget = Budget(timeout, memory, seed=seed, workers=workers, progress=progress or silent)
+    if formula is None:
+        named = _chosen(task, property)
+        with keeping(journal, task, named.values(), engine, options) as kept:
+            return {name: ask(task, one, name, engine, kept(budget, one), options) for name, one in named.items()}
+    if property is not None:
+        raise InputError("a formula or properties by name, not both: leave out one of them")
+    asked = parse_formula(task, formula) if isinstance(formula, str) else formula
+    with keeping(journal, task, [asked], engine, options) as kept:
+        return ask(task, asked, None, engine, kept(budget, asked), options)
 
 
 def _refuse_open(system: System) -> None:

@@ -178,6 +178,7 @@ def test_agents_that_share_a_file_do_not_share_a_memory(tmp_path: Path) -> None:
     assert check(loaded, "G[0,5] (ma[0] >= 0) & X[3] (ma[0] == 3)").verdict is HOLDS
     result = check(loaded, "X[3] (mb[0] < 6)")
     assert result.verdict is VIOLATED
+    assert result.trace is not None
     assert result.trace.steps[3].memory == {"a": (3,), "b": (6,)}
 
 
