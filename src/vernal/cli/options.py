@@ -149,7 +149,7 @@ class Limits:
                 raise InputError(f"{name} has to be a number above 0, not {value:g}")
         if self.seed < 0:
             raise InputError(f"--seed has to be 0 or more, not {self.seed}")
-        if self.options:  # an option that does nothing would be a lie
+        if self.options:  # an option without effect is an error
             from vernal.engines.check import find_engine
 
             find_engine(self.engine, self.options)

@@ -223,7 +223,7 @@ def check(
 def _refuse_open(system: System) -> None:
     if system.open_agents:
         names = ", ".join(map(repr, system.open_agents))
-        raise InputError(f"nobody acts for {names}: nothing can be verified before every agent has a policy")
+        raise InputError(f"there is no policy for {names}: nothing can be verified before every agent has one")
 
 
 Keep = Callable[[Budget, Formula], Budget]  # the budget with the formula's entries of the journal, if one is kept

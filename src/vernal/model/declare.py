@@ -30,7 +30,7 @@ from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort
 from vernal.model.sorts import enum as enum_sort
 from vernal.model.system import Agent, Fields, Init, System, Variable
 
-ANONYMOUS = ("choose", "between")  # what build calls a draw that nobody named
+ANONYMOUS = ("choose", "between")  # the names that `build` gives to draws without one
 
 
 def real(lower: Number | None = None, upper: Number | None = None) -> Declaration:
@@ -117,7 +117,7 @@ def action_var(name: str, network: Network, act: str | Sequence[Expr], labels: S
 
 
 def without_memory(network: Network) -> Network:
-    """The network as if its memory were an input nobody sets: enough to know what comes out."""
+    """The network with its memory as free variables: enough to know the sort and size of its output."""
     return replace(network, memory=())
 
 

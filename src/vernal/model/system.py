@@ -70,7 +70,7 @@ class Agent:
     observe: tuple[Expr, ...]
     networks: tuple[Network, ...]
     select: Expr | None  # which network, by index; None for a single one
-    act: str  # "argmax", "raw", "expressions", or OPEN: somebody outside acts
+    act: str  # "argmax", "raw", "expressions", or OPEN: the action comes from outside
     action: Expr
     slots: tuple[Slot, ...] = ()
     usual: Expr | None = None  # of an open agent, the action its networks would take
@@ -257,7 +257,7 @@ class System:
 
     @property
     def open_agents(self) -> tuple[str, ...]:
-        """The agents somebody outside acts for; about a system that has any nothing can be verified."""
+        """The agents whose actions come from outside; a system that has any cannot be verified."""
         return tuple(agent.name for agent in self.agents if agent.act == OPEN)
 
     @property

@@ -9,7 +9,7 @@ from typing import Any
 from vernal.errors import MissingExtra, NameUnknown, nearest
 from vernal.solvers.base import Capabilities, MilpSolver, SmtSolver
 
-LATER = None  # a back end that is known but has no adapter yet
+NO_ADAPTER = None  # a back end that is known but has no adapter yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Backend:
     package: str
     extra: str | None  # None for the one that comes along
     about: str
-    target: str | None = LATER  # module:class of the adapter to mixed-integer programs
+    target: str | None = NO_ADAPTER  # module:class of the adapter to mixed-integer programs
     smt: str | None = None  # module:class of the adapter to satisfiability modulo theories
 
     @property
