@@ -19,6 +19,7 @@ from typing import Any
 
 from benchmarks.measure import AUTO, MARKS, Measured, Method, measure_task, setting, table
 from benchmarks.witnesses import Witnessed, summary, witness
+from vernal.engines.options import Unroll
 from vernal.formats.task.blueprint import load
 from vernal.solvers.base import Milp, Outcome, Status
 from vernal.solvers.highs import Highs
@@ -48,15 +49,15 @@ class AskedOnce(Highs):
         return outcome
 
 
-def milp(unroll: str, tighten: bool = True) -> Method:
+def milp(unroll: Unroll, tighten: bool = True) -> Method:
     """A baseline: one mixed-integer program, written from this unrolling, with our bounds or with intervals only."""
     name = f"milp {unroll}" + ("" if tighten else ", loose")
-    return Method(name, "milp", {"unroll": unroll, "tighten": "yes" if tighten else "no", "solver": AskedOnce()})
+    return Method(name, "milp", {"unroll": unroll, "tighten": tighten, "solver": AskedOnce()})
 
 
 OURS = AUTO
-RECURSIVE = milp("recursive")
-UNROLLINGS = ("recursive", "iod", "ios")
+RECURSIVE = milp(Unroll.RECURSIVE)
+UNROLLINGS = (Unroll.RECURSIVE, Unroll.IOD, Unroll.IOS)
 ALL = (OURS, *map(milp, UNROLLINGS), *(milp(unroll, tighten=False) for unroll in UNROLLINGS))
 
 

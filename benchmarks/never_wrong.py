@@ -31,25 +31,25 @@ from vernal.logic.normal import quantifiers
 from vernal.logic.task import Task
 from vernal.run.budget import Budget
 
-MILP = {
+MILP: dict[str, tuple[str, dict[str, object]]] = {
     f"milp {encoding} {solver}": ("milp", {"encoding": encoding, "solver": solver})
     for encoding in ("monolithic", "compositional")
     for solver in ("highs", "scip")
 }
-SETUPS: dict[str, tuple[str, dict[str, str]]] = {
+SETUPS: dict[str, tuple[str, dict[str, object]]] = {
     "falsify": ("falsify", {}),
     "bounds": ("bounds", {}),
     "paths": ("paths", {}),
     **MILP,
     "auto": ("auto", {}),
 }
-MORE: dict[str, tuple[str, dict[str, str]]] = {  # on request
+MORE: dict[str, tuple[str, dict[str, object]]] = {  # on request
     "smt": ("smt", {}),
     "input on start": ("milp", {"unroll": "ios"}),
     "input on demand": ("milp", {"unroll": "iod"}),
-    "deepened": ("milp", {"deepen": "yes"}),
-    "intervals": ("bounds", {"tighten": "no"}),
-    "untightened": ("milp", {"tighten": "no"}),
+    "deepened": ("milp", {"deepen": True}),
+    "intervals": ("bounds", {"tighten": False}),
+    "untightened": ("milp", {"tighten": False}),
 }
 
 

@@ -6,9 +6,10 @@ import ast
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,7 @@ ROOMS = (
 )
 
 MODULES_THAT_RUN_DATA = {"cloudpickle", "dill", "joblib", "marshal", "pickle", "shelve"}
+TARGET = re.compile(r"vernal(?:\.\w+)+(?::\w+)?")  # a module, or a name in one, in a table of what is loaded later
 MACHINE_PATH = re.compile(r"(?<![\w.])/(?:work|home|root)/")
 
 
@@ -50,7 +52,7 @@ class Import:
 
 
 def imports(tree: ast.Module, package: str) -> Iterator[Import]:
-    """All imports of a module in `package`: at the top, in functions, for type checkers only, and by literal name.
+    """All imports of a module in `package`: at the top, in functions, for type checkers only, and by string.
 
     `from a import b` yields `a.b`: whether b is a module or a name in one, it lives in the same room.
     """
@@ -67,6 +69,41 @@ def imports(tree: ast.Module, package: str) -> Iterator[Import]:
                 args=[ast.Constant(str(module)), *_],
             ):
                 yield Import(module, node.lineno)
+            case ast.Constant(str(text)) if TARGET.fullmatch(text):
+                yield Import(text.partition(":")[0], node.lineno)
+
+
+def module_name(path: Path) -> str:
+    """The dotted name of a file below src/vernal; a package goes by its `__init__`."""
+    parts = path.with_suffix("").parts
+    return ".".join(("vernal", *(parts[:-1] if parts[-1] == "__init__" else parts)))
+
+
+def import_graph(texts: Mapping[Path, str]) -> dict[str, set[str]]:
+    """For each module the modules it imports; that importing a module runs the `__init__` above it does not count."""
+    names = {module_name(path) for path in texts}
+    graph: dict[str, set[str]] = {}
+    for path, text in texts.items():
+        package = ".".join(("vernal", *path.parent.parts))
+        found = {owner(item.module, names) for item in imports(ast.parse(text), package)}
+        graph[module_name(path)] = {name for name in found if name is not None} - {module_name(path)}
+    return graph
+
+
+def owner(target: str, names: set[str]) -> str | None:
+    """The module that an imported name is, or is in; None for one of another package."""
+    while target and target not in names:
+        target = target.rpartition(".")[0]
+    return target or None
+
+
+def cycle(graph: Mapping[str, set[str]]) -> list[str]:
+    """Modules each of which is imported by the next, the first again at the end; empty where there is no cycle."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
 
 
 def room(parts: tuple[str, ...]) -> str | None:
@@ -156,6 +193,7 @@ def test_imports_point_one_way() -> None:
         ("model/a.py", "def f():\n    from vernal.logic.tree import Until"),
         ("model/a.py", "if TYPE_CHECKING:\n    from vernal.run import Budget"),
         ("model/a.py", "importlib.import_module('vernal.engines.paths.engine')"),
+        ("model/a.py", "ENGINES = {'paths': 'vernal.engines.paths.engine:Paths'}"),
         ("errors.py", "from vernal.model import expr"),
         ("cli/main.py", "from vernal import check"),
         ("cli/main.py", "import vernal"),
@@ -184,6 +222,48 @@ def test_a_wrong_arrow_is_seen(path: str, text: str) -> None:
 def test_a_right_arrow_is_let_through(path: str, text: str) -> None:
     """Rooms before, the room itself, other packages, and anything from the roof."""
     assert bad_arrows(Path(path), text) == []
+
+
+def test_no_modules_import_each_other() -> None:
+    """There is no cycle of imports, those in functions, for type checkers and by string included."""
+    found = cycle(import_graph({path.relative_to(SOURCE): path.read_text(encoding="utf-8") for path in FILES}))
+    complain([f"modules import each other: {' <- '.join(found)}"] if found else [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from vernal.model import b",
+        "from vernal.model.b import Name",
+        "import vernal.model.b as other",
+        "from .b import Name",
+        "def f():\n    from vernal.model import b",
+        "if TYPE_CHECKING:\n    from vernal.model.b import Name",
+        "b = importlib.import_module('vernal.model.b')",
+        "TABLE = {'name': 'vernal.model.b:Name'}",
+        "from vernal.model import Name",
+        "from vernal import model",
+        "import vernal",
+        "TABLE = ['vernal']\nfrom vernal import check",
+    ],
+)
+def test_a_cycle_is_seen(text: str) -> None:
+    """The test above can fail: module a closes a cycle with b, with its package, or with the package of all."""
+    others = {"model/b.py": "from vernal.model.a import x", "model/__init__.py": "from vernal.model.b import Name"}
+    roof = {"__init__.py": "HOMES = {'vernal.model': ['Name']}"}
+    texts = {"model/a.py": text, **others, **roof}
+    assert "vernal.model.a" in cycle(import_graph({Path(path): text for path, text in texts.items()}))
+
+
+def test_what_is_no_cycle() -> None:
+    """Modules that are imported twice, a package that imports its parts, and other packages."""
+    texts = {
+        "model/a.py": "import numpy\nfrom vernal.errors import E",
+        "model/b.py": "from vernal.model import a\nfrom vernal.errors import E",
+        "model/__init__.py": "from vernal.model.a import x\nfrom vernal.model.b import y",
+        "errors.py": "NAME = 'vernal'",
+    }
+    assert cycle(import_graph({Path(path): text for path, text in texts.items()})) == []
 
 
 def test_every_file_says_what_it_is() -> None:

@@ -19,6 +19,7 @@ from benchmarks.spread import __main__ as spread
 from benchmarks.witnesses import Witnessed, witness
 from examples.playing import Policy
 from tests.solvers.programs import milp
+from vernal.engines.options import Unroll
 from vernal.engines.programs.program import eased
 from vernal.evidence.trace import Trace
 from vernal.formats.task.blueprint import load
@@ -49,10 +50,10 @@ def test_a_short_run_prints_its_tables(
 
 
 def test_unrolled_policies_make_larger_programs() -> None:
-    sizes = [[int(part) for part in pendulum.size(4, "yes", unroll, 20).split(" / ")] for unroll in ladder.UNROLLINGS]
+    sizes = [[int(part) for part in pendulum.size(4, True, unroll, 20).split(" / ")] for unroll in ladder.UNROLLINGS]
     assert sizes[0] < sizes[1] < sizes[2]
-    assert pendulum.size(1, "yes", "recursive", 20) == "0"
-    assert pendulum.size(4, "yes", "ios", 0) == "?"
+    assert pendulum.size(1, True, Unroll.RECURSIVE, 20) == "0"
+    assert pendulum.size(4, True, Unroll.IOS, 0) == "?"
 
 
 # Ladders --------------------------------------------------------------------------------------------------------------

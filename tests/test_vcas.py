@@ -82,6 +82,7 @@ def test_traces_agree_with_onnxruntime() -> None:
         for result in check(task, timeout=60).values():
             assert result.verdict is not UNKNOWN or result.reason
             if result.verdict is VIOLATED:
+                assert result.trace is not None
                 scores_agree(task.system, result.trace, OWN.parent)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from benchmarks.ladder import ALL, UNROLLINGS, Ladder, Limits, options, run
 from benchmarks.measure import table
 from vernal.engines.check import asked_of
+from vernal.engines.options import MilpOptions, Unroll
 from vernal.engines.programs.milp import Milp
 from vernal.evidence.result import UNKNOWN
 from vernal.formats.task.blueprint import load
@@ -28,7 +29,7 @@ HEADER = ("eps", "n")
 STEPS = range(1, 9)
 ANGLES = (10, 30, 50, 70)
 TIGHTEST = ANGLES[-1]
-PROGRAMS = tuple(product(("yes", "no"), UNROLLINGS))
+PROGRAMS = tuple(product((True, False), UNROLLINGS))
 
 
 def ladders(angles: Sequence[int] = ANGLES) -> list[Ladder]:
@@ -38,19 +39,19 @@ def ladders(angles: Sequence[int] = ANGLES) -> list[Ladder]:
 def sizes_table(limits: Limits) -> str:
     """Variables, rows and binaries of the program for the tightest angle; a program that bounds make needless is 0."""
     steps = [n for n in STEPS if limits.to is None or n <= limits.to]
-    header = [f"{unroll}{', loose' if tighten == 'no' else ''}" for tighten, unroll in PROGRAMS]
+    header = [f"{unroll}{'' if tighten else ', loose'}" for tighten, unroll in PROGRAMS]
     return table(
         ("n", *header),
         [(str(n), *(size(n, tighten, unroll, limits.cap) for tighten, unroll in PROGRAMS)) for n in steps],
     )
 
 
-def size(n: int, tighten: str, unroll: str, cap: float) -> str:
+def size(n: int, tighten: bool, unroll: Unroll, cap: float) -> str:
     """The first program that is written; nobody solves it. `?` if that takes longer than the cap."""
     task = load(FILE, n=n, d=TIGHTEST)
     reader = Fake([Outcome(Status.INFEASIBLE)])
     question = Question(task.system, task.properties["upright"])
-    result = asked_of(Milp(solver=reader, unroll=unroll, tighten=tighten), question, Budget(timeout=cap))
+    result = asked_of(Milp(MilpOptions(solver=reader, unroll=unroll, tighten=tighten)), question, Budget(timeout=cap))
     if reader.asked:
         return f"{reader.asked[0].columns} / {reader.asked[0].rows} / {reader.asked[0].binaries}"
     return "?" if result.verdict is UNKNOWN else "0"

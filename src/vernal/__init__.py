@@ -47,9 +47,9 @@ if TYPE_CHECKING:
         when,
     )
     from vernal.model.declare import agent, boolean, enum, equals, integer, interval, match, real
-    from vernal.model.declare import system as System  # noqa: N812 - it reads like the class it makes
     from vernal.model.functions import atan, cos, exp, log, sigmoid, sin, sqrt, tan, tanh
     from vernal.model.network import Network
+    from vernal.model.system import System
 
 __version__ = "0.1.0"
 
@@ -90,9 +90,9 @@ _HOMES = {
     ],
     "vernal.model.functions": ["atan", "cos", "exp", "log", "sigmoid", "sin", "sqrt", "tan", "tanh"],
     "vernal.model.network": ["Network"],
+    "vernal.model.system": ["System"],
 }
-_HOME = {name: (module, name) for module, names in _HOMES.items() for name in names}
-_HOME["System"] = ("vernal.model.declare", "system")
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "HOLDS",
@@ -153,8 +153,7 @@ def __getattr__(name: str) -> Any:
         return import_module("vernal.worlds")
     if name not in _HOME:
         raise AttributeError(f"module 'vernal' has no attribute {name!r}")
-    module, attribute = _HOME[name]
-    value = globals()[name] = getattr(import_module(module), attribute)
+    value = globals()[name] = getattr(import_module(_HOME[name]), name)
     return value
 
 

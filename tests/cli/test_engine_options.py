@@ -57,7 +57,7 @@ def test_theories_have_solvers_of_their_own(tmp_path: Path, capsys: Said) -> Non
     ("options", "said"),
     [
         (["--engine", "smt", "--solver", "highs"], "no satisfiability modulo theories"),
-        (["--engine", "milp", "--unroll", "backwards"], "no unrolling 'backwards'"),
+        (["--engine", "milp", "--unroll", "backwards"], "no unroll 'backwards'; known: iod, ios, recursive"),
         (["--engine", "bounds", "--unroll", "ios"], "no option --unroll; it goes with --engine milp"),
         (["--engine", "paths", "--no-tighten"], "no option --no-tighten; it goes with --engine bounds, milp"),
         (["--encoding", "monolithic"], "goes with --engine milp"),

@@ -108,7 +108,7 @@ class Terminal:
 def watch(monkeypatch: pytest.MonkeyPatch, patience: float, *, quiet: bool = False) -> str:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr("vernal.cli.progress.PATIENCE", patience)
+    monkeypatch.setattr("vernal.cli.progress.DELAY", patience)
     monkeypatch.setenv("TERM", "xterm")
     with Live("safe", quiet=quiet) as live:
         live("bounds: 3 boxes", 0.5)
@@ -130,7 +130,7 @@ def test_no_bar_for_quick_work_nor_for_the_quiet(monkeypatch: pytest.MonkeyPatch
 
 
 def test_silence_in_a_pipe(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vernal.cli.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("vernal.cli.progress.DELAY", 0.0)
     with Live("safe") as live:
         live("working", None)
         time.sleep(0.05)

@@ -22,7 +22,7 @@ ENGINES = [
 ]
 
 
-def asked(engine: str, model: str, text: str, deepen: str = "yes") -> Result:
+def asked(engine: str, model: str, text: str, deepen: bool = True) -> Result:
     task = read(model)
     question = parse_formula(task, text)
     result = ask(task, question, None, engine, Budget(timeout=30), {"deepen": deepen})
@@ -52,7 +52,7 @@ def test_a_claim_is_decided_by_the_first_bound_that_can(
     assert result.verdict is verdict
     assert [note for note in result.notes if "bound" in note] == ([f"decided with the bound {bound}"] if bound else [])
     if verdict is HOLDS:
-        assert result.scope == asked(engine, model, text, "no").scope
+        assert result.scope == asked(engine, model, text, deepen=False).scope
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -62,7 +62,7 @@ def test_verdicts_are_those_of_brute_force(engine: str) -> None:
         rng = random.Random(3000 + seed)
         system = closed_loop(rng)
         question = formula(rng, system)
-        result = asked_of(find_engine(engine, {"deepen": "yes"}), Question(system, question), Budget(timeout=30))
+        result = asked_of(find_engine(engine, {"deepen": True}), Question(system, question), Budget(timeout=30))
         if result.verdict is not UNKNOWN:
             decided += 1
             assert (result.verdict is HOLDS) == Brute(system).holds(question), f"seed {seed}: {question}"

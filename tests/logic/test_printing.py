@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.logic.formulas import ALL, SOME, formulas
 from vernal.logic.elaborate import Scope, expression, formula
 from vernal.logic.formula import Always, And, Atom, Bound, Formula, Next, Or, Until
-from vernal.logic.printing import LONGEST, number, text
+from vernal.logic.printing import MAX_CHARACTERS, number, text
 from vernal.logic.scope import Scope as ScopeAgain
 from vernal.model import build
 from vernal.model.expr import Expr, Function, Matrix
@@ -202,11 +202,11 @@ def test_shared_nodes_do_not_explode() -> None:
     node: Expr = x
     for _ in range(200):
         node = build.mul(node, node)
-    assert len(text(node)) <= LONGEST + 3
+    assert len(text(node)) <= MAX_CHARACTERS + 3
     made: Formula = Atom(p)
     for _ in range(200):
         made = And((made, made))
-    assert len(str(made)) <= LONGEST + 3
+    assert len(str(made)) <= MAX_CHARACTERS + 3
 
 
 def test_deep_formulas_print() -> None:

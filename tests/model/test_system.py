@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
+import vernal as vn
 from vernal.errors import TypeClash
 from vernal.model import build as b
-from vernal.model import declare as builder
+from vernal.model import declare
 from vernal.model.agent import make_agent, output_var
 from vernal.model.expr import Expr, Matrix, Role
 from vernal.model.graph import draws, order, variables
@@ -29,7 +33,7 @@ def net(weight: list[list[float]], name: str = "net") -> Network:
 
 def system(**fields: object) -> System:
     given: dict[str, object] = {"name": "s", "state": (Variable("x", REAL),), "init": START, "next": {}, **fields}
-    return System(**given)  # type: ignore[arg-type]
+    return cast(System, System(**given))  # type: ignore[call-overload]
 
 
 def let(name: str, body: Expr) -> Expr:
@@ -135,11 +139,30 @@ def test_what_is_made_of_a_step_is_made_once() -> None:
 @pytest.mark.parametrize("integer", [False, True])
 def test_a_network_may_hand_on_what_it_sees(integer: bool) -> None:
     """The sort of its action is that of the observation, known only after the lets that mention it."""
-    made = builder.system(
-        state={"n": builder.integer() if integer else builder.real()},
+    made = System(
+        state={"n": declare.integer() if integer else declare.real()},
         init={"n": 1},
-        agents={"go": builder.agent(Network("same", network_input(1), network_input(1)), lambda s: [s.n], "raw")},
+        agents={"go": declare.agent(Network("same", network_input(1), network_input(1)), lambda s: [s.n], "raw")},
         lets={"twice": lambda s: 2 * s.go},
         step=lambda s: {"n": b.if_(s.twice > 2, 0, s.n)},
     )
     assert {var.role for var in variables(made.step.roots)} == {Role.STATE}
+
+
+def test_system_is_one_class(tmp_path: Path) -> None:
+    """What a task file gives, what functions give and what fields give is a `vn.System`."""
+    file = tmp_path / "t.toml"
+    file.write_text('vernal = 1\nname = "s"\n[state]\nx = "real"\n[init]\nx = 0\n[environment.next]\nx = "x + 1"\n')
+    loaded = vn.load(file).system
+    written = vn.System("s", state={"x": vn.real()}, init={"x": 0}, step=lambda s: {"x": s.x + 1})
+    from_fields = System("s", loaded.state, loaded.init, loaded.next)
+    assert isinstance(vn.System, type)
+    assert isinstance(loaded, vn.System)
+    assert loaded == written == from_fields == replace(written, name="s")
+    assert replace(written, name="other") != written
+
+
+@pytest.mark.parametrize("more", [{}, {"step": lambda s: {}, "next": {}}])
+def test_a_system_needs_either_step_or_next(more: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match="`step`, a function of names, or by `next`"):
+        System(state={"x": vn.real()}, init={"x": 0}, **more)

@@ -128,8 +128,8 @@ def test_misses_are_measured() -> None:
 
 
 def test_what_does_not_stop_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vernal.solvers.watch.PATIENCE", 0.05)
-    monkeypatch.setattr("vernal.solvers.watch.FAREWELL", 0.05)
+    monkeypatch.setattr("vernal.solvers.watch.OVERTIME", 0.05)
+    monkeypatch.setattr("vernal.solvers.watch.STOPPING_TIME", 0.05)
     told, release = threading.Event(), threading.Event()
     assert not watched(lambda: release.wait(30), told.set, 0.0)
     assert told.is_set()
@@ -137,7 +137,7 @@ def test_what_does_not_stop_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_what_listens_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vernal.solvers.watch.PATIENCE", 0.05)
+    monkeypatch.setattr("vernal.solvers.watch.OVERTIME", 0.05)
     told = threading.Event()
     assert watched(lambda: told.wait(30), told.set, 0.0)
 

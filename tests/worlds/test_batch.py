@@ -111,7 +111,7 @@ def test_what_is_wrong_is_said() -> None:
         vn.worlds.batch("cartpole", 1).step({"push": np.zeros(1)})
     many = vn.worlds.batch("cartpole", 2)
     many.reset()
-    with pytest.raises(vn.InputError, match="nobody acts for push"):
+    with pytest.raises(vn.InputError, match="no action for push"):
         many.step({})
     for moves in ([0, 2], [-1, 0], [0.5, 1]):
         with pytest.raises(vn.InputError, match="an index from 0 to 1: LEFT, RIGHT"):

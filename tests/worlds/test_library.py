@@ -64,7 +64,7 @@ def test_several_agents_get_their_policies_by_name() -> None:
 
 
 def test_nothing_is_verified_while_an_agent_is_open() -> None:
-    with pytest.raises(vn.InputError, match="nobody acts for 'push'"):
+    with pytest.raises(vn.InputError, match="no policy for 'push'"):
         vn.check(vn.worlds.system("cartpole"), "X[1] (x < 1)")
 
 

@@ -1,4 +1,4 @@
-"""`vernal check`: ask a task its properties and say what is known."""
+"""`vernal check`: check the properties of a task and print the results."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Outputs:
 
     @property
     def stream(self) -> TextIO:
-        """The text steps aside where stdout belongs to the document."""
+        """Where the text goes: to stderr if the document goes to stdout."""
         return sys.stderr if self.json == "-" else sys.stdout
 
 
@@ -141,7 +141,7 @@ class Run:
             return ask(self.task, question.formula, question.name, self.limits.engine, budget, self.limits.options)
 
     def tell(self, result: Result) -> None:
-        """Keep a result, then say it."""
+        """Keep a result, then print it."""
         from vernal.report.text import result_text
 
         self.results.append(result)
@@ -172,7 +172,7 @@ class Run:
 
 
 def colourful(stream: TextIO) -> bool:
-    """Colour for people who did not ask to be spared of it (https://no-color.org)."""
+    """Whether to use colour: on a terminal, unless NO_COLOR is set (https://no-color.org)."""
     import os
 
     return stream.isatty() and not os.environ.get("NO_COLOR")

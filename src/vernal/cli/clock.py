@@ -1,4 +1,4 @@
-"""When it all began: `--timeout` counts what the user waits for, interpreter start-up and imports included."""
+"""When the process started: `--timeout` counts what the user waits for, interpreter start-up and imports included."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ invoked: ContextVar[float] = ContextVar("invoked")  # on the monotonic clock: wh
 
 
 def process_start() -> float:
-    """The start of this process on the monotonic clock; where the system does not tell, the start of our imports."""
+    """The start of this process on the monotonic clock; where the system does not say, the start of our imports."""
     try:
         fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
         born = int(fields[19]) / os.sysconf("SC_CLK_TCK")

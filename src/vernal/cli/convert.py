@@ -23,7 +23,7 @@ def convert(
     source: Annotated[Path, typer.Argument(metavar="IN", help="The network to read.", show_default=False)],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.", show_default=False)],
 ) -> None:
-    """Convert a network, read it back and compare; the formats are told by the files' suffixes."""
+    """Convert a network, read it back and compare; the suffixes say the formats."""
     from vernal.cli.stream import writable
     from vernal.formats.convert import convert as write
 

@@ -1,4 +1,4 @@
-"""Exit codes: what a script can learn from Vernal without reading a word."""
+"""Exit codes: what a script learns without reading the output."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNDECIDED = 5
 REFUTED = 10
 INTERNAL = 70  # a fault of Vernal itself (EX_SOFTWARE)
 INTERRUPTED = 130  # 128 + SIGINT
-BROKEN_PIPE = 141  # 128 + SIGPIPE: whoever read the output went away
+BROKEN_PIPE = 141  # 128 + SIGPIPE: the reader of the output has ended
 TERMINATED = 143  # 128 + SIGTERM
 
 

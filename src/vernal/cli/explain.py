@@ -1,4 +1,4 @@
-"""`vernal explain`: what the task says, in words, before anybody computes."""
+"""`vernal explain`: what the task says, in words, before anything is computed."""
 
 from __future__ import annotations
 

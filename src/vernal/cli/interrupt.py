@@ -24,7 +24,7 @@ AGAIN_AFTER = 0.02  # seconds
 
 
 class Terminated(KeyboardInterrupt):
-    """Somebody sent SIGTERM."""
+    """SIGTERM was received."""
 
 
 def exit_code(interrupt: KeyboardInterrupt) -> int:
@@ -37,7 +37,7 @@ def _raise(number: int, frame: FrameType | None) -> None:
 
 
 def _again(lost: UnraisableHookArgs) -> None:
-    """An interrupt nobody saw is sent again, once this hook is left; everything else is reported as usual."""
+    """Send an interrupt again that was lost in a callback, once this hook is left; report everything else as usual."""
     if isinstance(lost.exc_value, KeyboardInterrupt):
         number = signal.SIGTERM if isinstance(lost.exc_value, Terminated) else signal.SIGINT
         later = threading.Timer(AGAIN_AFTER, os.kill, (os.getpid(), number))
@@ -64,7 +64,7 @@ def watching() -> Iterator[None]:
 
 
 def leave(code: int) -> None:
-    """End the process here and now if a solver that was told to stop is still at work.
+    """End the process here and now if a solver that was asked to stop is still at work.
 
     It works in a thread, and a library that is taken down with its thread aborts the whole process: the answer would
     be there, and the exit code would say otherwise.

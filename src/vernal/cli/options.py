@@ -128,14 +128,14 @@ class Limits:
     journal: JournalFile = None
 
     @property
-    def options(self) -> dict[str, str]:
-        """What the engine is told."""
+    def options(self) -> dict[str, object]:
+        """The options given, as values of the types the engines declare; words of an enum are checked by them."""
         named = {
             "solver": self.solver,
             "encoding": self.encoding,
             "unroll": self.unroll,
-            "tighten": "no" if self.no_tighten else None,
-            "deepen": "yes" if self.deepen else None,
+            "tighten": False if self.no_tighten else None,
+            "deepen": True if self.deepen else None,
         }
         return {name: value for name, value in named.items() if value is not None}
 
@@ -149,7 +149,7 @@ class Limits:
                 raise InputError(f"{name} has to be a number above 0, not {value:g}")
         if self.seed < 0:
             raise InputError(f"--seed has to be 0 or more, not {self.seed}")
-        if self.options:  # an option that does nothing would be a lie
+        if self.options:  # an option without effect is an error
             from vernal.engines.check import find_engine
 
             find_engine(self.engine, self.options)

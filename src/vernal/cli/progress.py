@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-PATIENCE = 0.5  # seconds nobody minds waiting without a sign
+DELAY = 0.5  # seconds before anything is shown
 
 
 class Live:
@@ -36,7 +36,7 @@ class Live:
 
     def __enter__(self) -> Live:
         if self.watched:
-            self._timer = threading.Timer(PATIENCE, self._show)
+            self._timer = threading.Timer(DELAY, self._show)
             self._timer.daemon = True
             self._timer.start()
         return self
@@ -55,7 +55,7 @@ class Live:
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
         with self._lock:
-            if self._timer is None:  # it was over just before
+            if self._timer is None:  # it has ended meanwhile
                 return
             text = TextColumn("{task.fields[title]}  {task.description}", markup=False)
             columns = (SpinnerColumn(), text, BarColumn(bar_width=24), TimeElapsedColumn())

@@ -1,4 +1,4 @@
-"""`vernal replay`: recompute what a trace file claims, and believe nothing else in it."""
+"""`vernal replay`: recompute the path of a trace file, and compare it with all the file claims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where words go: verdicts to stdout, everything about the way there to stderr."""
+"""Output: verdicts to stdout, messages to stderr, whole files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def say(message: str) -> None:
 
 
 def drop_output() -> None:
-    """Nobody reads stdout any more: send the rest nowhere, so that leaving does not fail once again."""
+    """After the reader of stdout has ended: discard the rest, so that exiting does not fail once again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,4 +1,4 @@
-"""`vernal verify`: answer a network query as the VNN-LIB standard and VNN-COMP want it answered."""
+"""`vernal verify`: answer a network query in the form of the VNN-LIB standard and VNN-COMP."""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Protocol
 
 from vernal.engines.knowledge import Known
-from vernal.errors import InputError, nearest
 from vernal.logic.question import Question
 from vernal.run.budget import Budget
 
@@ -18,15 +17,3 @@ class Engine(Protocol):
     name: str
 
     def attempt(self, question: Question, budget: Budget) -> Known: ...
-
-
-def listed(what: str, name: str, names: tuple[str, ...]) -> str:
-    """An option's value, if it is one of those there are."""
-    if name not in names:
-        raise InputError(f"there is no {what} {name!r}{nearest(name, names)}")
-    return name
-
-
-def answered(what: str, word: str) -> bool:
-    """An option that is yes or no."""
-    return listed(what, word, ("yes", "no")) == "yes"

@@ -5,25 +5,26 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import overload
 
 from vernal.engines.answers import answer
 from vernal.engines.base import Engine
 from vernal.engines.journals import open_journal
 from vernal.engines.knowledge import Open
+from vernal.engines.options import BoundsOptions, EngineOptions, MilpOptions, SmtOptions
 from vernal.errors import InputError, NameUnknown, Stopped, nearest
 from vernal.evidence.result import Result
 from vernal.logic.formula import ALL_TIME, Always, Bound, Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model.system import System
-from vernal.run.budget import Budget, Progress
+from vernal.run.budget import Budget, Progress, silent
 from vernal.run.threads import one_blas_thread
 
-Options = Mapping[str, str]
+Options = Mapping[str, object]
 NO_OPTIONS: Options = {}
 IN_RANGE = "in_range"  # the built-in property that every declared range is kept
 
@@ -35,17 +36,27 @@ class Entry:
     name: str
     target: str  # module:class
     about: str
-    options: tuple[str, ...] = ()  # what the class can be told
+    options: type[EngineOptions] = EngineOptions
+
+    @property
+    def option_names(self) -> list[str]:
+        return [entry.name for entry in fields(self.options)]
 
     def load(self, options: Options = NO_OPTIONS) -> Engine:
-        for name in options:
-            if name not in self.options:
-                owners = ", ".join(entry.name for entry in ENGINES if name in entry.options)
-                said = f"no-{name}" if options[name] == "no" else name
-                raise InputError(f"the engine {self.name!r} has no option --{said}; it goes with --engine {owners}")
+        """The engine with these options; those it is not given have their defaults."""
+        for name, value in options.items():
+            if name not in self.option_names:
+                raise self._stray(name, value)
         module, _, cls = self.target.partition(":")
         make: Callable[..., Engine] = getattr(import_module(module), cls)
-        return make(**options)
+        return make(self.options(**options)) if self.option_names else make()
+
+    def _stray(self, name: str, value: object) -> InputError:
+        owners = [entry.name for entry in ENGINES if name in entry.option_names]
+        if not owners:
+            return InputError(f"the engine {self.name!r} has no option {name!r}{nearest(name, self.option_names)}")
+        said = f"no-{name}" if value is False else name
+        return InputError(f"the engine {self.name!r} has no option --{said}; it goes with --engine {', '.join(owners)}")
 
 
 ENGINES = (
@@ -57,7 +68,7 @@ ENGINES = (
         "bounds",
         "vernal.engines.bounds.engine:Bounds",
         "linear bounds propagated through time; instant, incomplete",
-        ("tighten",),
+        BoundsOptions,
     ),
     Entry(
         "paths",
@@ -68,13 +79,13 @@ ENGINES = (
         "milp",
         "vernal.engines.programs.milp:Milp",
         "mixed-integer programs, monolithic or compositional; as exact as its solver",
-        ("encoding", "solver", "unroll", "tighten", "deepen"),
+        MilpOptions,
     ),
     Entry(
         "smt",
         "vernal.engines.programs.smt:Smt",
         "satisfiability modulo theories; a cross-check for small loops",
-        ("solver", "deepen"),
+        SmtOptions,
     ),
 )
 
@@ -85,7 +96,7 @@ def engines() -> list[Entry]:
 
 
 def find_engine(name: str, options: Options = NO_OPTIONS) -> Engine:
-    """The engine of this name, told these options; one it does not have is an error."""
+    """The engine of this name with these options; one it does not have is an error."""
     for entry in ENGINES:
         if entry.name == name:
             return entry.load(options)
@@ -143,6 +154,39 @@ def asked_of(engine: Engine, question: Question, budget: Budget) -> Result:
     return answer(question, known, budget)
 
 
+@overload
+def check(
+    subject: Task | System,
+    formula: str | Formula,
+    *,
+    engine: str = "auto",
+    timeout: float | None = None,
+    memory: float | None = None,
+    workers: int = 1,
+    seed: int = 0,
+    progress: Progress | None = None,
+    options: Options = NO_OPTIONS,
+    journal: str | Path | None = None,
+) -> Result: ...
+
+
+@overload
+def check(
+    subject: Task | System,
+    formula: None = None,
+    *,
+    property: str | Sequence[str] | None = None,
+    engine: str = "auto",
+    timeout: float | None = None,
+    memory: float | None = None,
+    workers: int = 1,
+    seed: int = 0,
+    progress: Progress | None = None,
+    options: Options = NO_OPTIONS,
+    journal: str | Path | None = None,
+) -> dict[str, Result]: ...
+
+
 def check(
     subject: Task | System,
     formula: str | Formula | None = None,
@@ -154,36 +198,32 @@ def check(
     workers: int = 1,
     seed: int = 0,
     progress: Progress | None = None,
-    started: float | None = None,
     options: Options = NO_OPTIONS,
     journal: str | Path | None = None,
-) -> Any:
+) -> Result | dict[str, Result]:
     """Check one formula (one Result), or properties by name (a dict of Results; all of the task's if none is named).
 
     `timeout` is in seconds for everything asked, `memory` in GiB; `options` are the engine's, such as
-    `{"encoding": "compositional"}` of `milp`. `journal` is a file that lets a killed run resume.
+    `{"encoding": "compositional", "tighten": False}` of `milp`. `journal` is a file that lets a killed run resume.
     """
     task = subject if isinstance(subject, Task) else Task(subject)
     _refuse_open(task.system)
-    budget = Budget(timeout, memory, seed=seed, workers=workers)
-    if started is not None:
-        budget.started = started
-    if progress is not None:
-        budget.progress = progress
-    asked: Mapping[str | None, Formula]
-    if formula is not None:
-        asked = {None: parse_formula(task, formula) if isinstance(formula, str) else formula}
-    else:
-        asked = dict(_chosen(task, property).items())
-    with keeping(journal, task, asked.values(), engine, options) as kept:
-        answers = {name: ask(task, f, name, engine, kept(budget, f), options) for name, f in asked.items()}
-    return answers[None] if formula is not None else answers
+    budget = Budget(timeout, memory, seed=seed, workers=workers, progress=progress or silent)
+    if formula is None:
+        named = _chosen(task, property)
+        with keeping(journal, task, named.values(), engine, options) as kept:
+            return {name: ask(task, one, name, engine, kept(budget, one), options) for name, one in named.items()}
+    if property is not None:
+        raise InputError("a formula or properties by name, not both: leave out one of them")
+    asked = parse_formula(task, formula) if isinstance(formula, str) else formula
+    with keeping(journal, task, [asked], engine, options) as kept:
+        return ask(task, asked, None, engine, kept(budget, asked), options)
 
 
 def _refuse_open(system: System) -> None:
     if system.open_agents:
         names = ", ".join(map(repr, system.open_agents))
-        raise InputError(f"nobody acts for {names}: nothing can be verified before every agent has a policy")
+        raise InputError(f"there is no policy for {names}: nothing can be verified before every agent has one")
 
 
 Keep = Callable[[Budget, Formula], Budget]  # the budget with the formula's entries of the journal, if one is kept

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 
+from vernal.engines.options import Encoding
 from vernal.engines.outcomes import reading
 from vernal.errors import InputError
 from vernal.evidence.result import UNKNOWN, Result
@@ -19,16 +20,16 @@ from vernal.run.journal import Entries, Journal, Subject, task_digest
 KEEPERS = ("auto", "milp", "paths")
 
 
-def refuse_journal(engine: str, options: Mapping[str, str]) -> None:
+def refuse_journal(engine: str, options: Mapping[str, object]) -> None:
     """An error unless the engine has finished sub-problems to write down."""
     if engine not in KEEPERS:
         raise InputError(f"the engine {engine!r} keeps no journal; leave out --journal, or use {', '.join(KEEPERS)}")
-    if engine == "milp" and options.get("encoding") != "compositional":
+    if engine == "milp" and options.get("encoding") != Encoding.COMPOSITIONAL:
         raise InputError("a monolithic program is never half finished; a journal goes with --encoding compositional")
 
 
 def open_journal(
-    file: str | Path, task: Task, formulas: Iterable[Formula], engine: str, options: Mapping[str, str]
+    file: str | Path, task: Task, formulas: Iterable[Formula], engine: str, options: Mapping[str, object]
 ) -> Journal:
     """The journal of these questions: a new one, or what an earlier run of the same questions has left."""
     refuse_journal(engine, options)
@@ -41,7 +42,7 @@ def _digest(task: Task) -> str:
     return task_digest(task.source.sha256, task.parameters, (network.sha256 for network in task.networks))
 
 
-def _said(engine: str, options: Mapping[str, str]) -> str:
+def _said(engine: str, options: Mapping[str, object]) -> str:
     said = [engine, *(f"{name}={value}" for name, value in sorted(options.items()))]
     return f"{' '.join(said)} of Vernal {metadata.version('vernal')}"
 
@@ -52,7 +53,7 @@ Recall = Callable[[Task, Question, Callable[[], Result]], Result]  # the answer 
 
 
 @contextmanager
-def keeping_cells(file: Path | None, base: Task, engine: str, options: Mapping[str, str]) -> Iterator[Recall]:
+def keeping_cells(file: Path | None, base: Task, engine: str, options: Mapping[str, object]) -> Iterator[Recall]:
     """Keep a journal of a sweep, where a file for it is named; `base` is the task without the parameters swept over.
 
     A cell is known by the hash of its task with all its parameters and by its formula, so that a sweep over more values

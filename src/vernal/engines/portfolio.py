@@ -9,6 +9,7 @@ from vernal.engines.base import Engine
 from vernal.engines.bounds.engine import SMOOTH, Bounds, Effort, effort
 from vernal.engines.falsify.engine import Falsify
 from vernal.engines.knowledge import Known, Open
+from vernal.engines.options import BoundsOptions
 from vernal.engines.paths.engine import Paths
 from vernal.errors import Stopped
 from vernal.logic.question import Question
@@ -18,7 +19,7 @@ from vernal.run.budget import Budget
 BRIEF = 2.0  # seconds for a proof by bounds before all paths are tried: over a long horizon bounds take long to fail
 LONGER = 20.0  # the same for a nonlinear loop, as long as every second round settles half of its boxes
 FEW = 128  # boxes of a nonlinear loop, before all paths are tried
-INTERVALS = Bounds(tighten="no", patience=1, most=1)  # one look at the whole
+INTERVALS = Bounds(BoundsOptions(tighten=False), patience=1, most=1)  # one look at the whole
 
 
 class Portfolio:

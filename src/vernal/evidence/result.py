@@ -5,15 +5,15 @@ from __future__ import annotations
 import builtins
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum, IntEnum
+from enum import IntEnum, StrEnum
 
 from vernal.evidence.kinds import Evidence
 from vernal.evidence.reach import Reach
 from vernal.evidence.trace import Trace
 
 
-class Verdict(Enum):
-    """Three verdicts and no truth value: `if verdict:` would hide the unknown."""
+class Verdict(StrEnum):
+    """Three verdicts, equal to their words, and no truth value: `if verdict:` would hide the unknown."""
 
     HOLDS = "holds"
     VIOLATED = "violated"
@@ -68,3 +68,6 @@ class Result:
     def trace(self) -> Trace | None:
         """The path that the evidence shows, if it shows one."""
         return None if self.evidence is None else self.evidence.path
+
+    def __bool__(self) -> bool:
+        raise TypeError("a result has no truth value; compare its verdict: result.verdict is vn.HOLDS")

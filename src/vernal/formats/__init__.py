@@ -1,1 +1,1 @@
-"""Doors to the outside: task files, networks, planning models, queries, automata, traces."""
+"""Readers and writers of files: tasks, networks, queries."""

@@ -1,4 +1,4 @@
-"""From one network format to another, with the proof of the pudding: the result is read back and compared.
+"""From one network format to another; the result is read back and compared.
 
     convert("controller.h5", "controller.onnx")
 

@@ -1,4 +1,4 @@
-"""Every network comes in through this door, whatever its format.
+"""Reading networks, whatever their format.
 
     read_network("controller.onnx")     .onnx, .nnet, .h5 and HDF5 files called .keras
 
@@ -20,7 +20,7 @@ from vernal.errors import DataUnset, FileMissing, FormatError, InputError, neare
 from vernal.formats.onnx.external import MARK, with_data
 from vernal.model.network import Network
 
-MAX_BYTES = 64 * 2**20  # sixteen million float32 weights; far more than anybody can verify
+MAX_BYTES = 64 * 2**20  # sixteen million float32 weights; far more than can be verified
 MAX_REMEMBERED = 2**20  # bytes
 MAX_MESSAGE = 2000  # characters
 DATA = "data:"

@@ -3,8 +3,8 @@
     // comments
     number of layers, inputs, outputs, widest layer
     layer sizes                      one more than layers; further entries are ignored
-    a flag nobody uses
-    minima of the inputs             read by nobody here: Vernal never clips
+    a flag that is ignored
+    minima of the inputs             ignored: Vernal never clips
     maxima of the inputs
     means of the inputs, and of the outputs
     ranges of the inputs, and of the outputs

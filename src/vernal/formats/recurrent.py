@@ -2,7 +2,7 @@
 
 A cell takes what is seen and what is remembered, and gives what is remembered next; that is also what the layers above
 it see at this step (M. E. Akintunde et al., AAAI 2019, Def. 4). Formats differ in the order of their gates and in where
-they put biases, so a cell wants its gates by name and each with both of its biases.
+they put biases, so a cell takes its gates by name and each with both of its biases.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def lstm_cell(x: Expr, h: Expr, c: Expr, gates: LstmGates) -> tuple[Expr, Expr]:
 class Slots:
     """The memory of a network under construction: vectors, each with its start and, later, its next value.
 
-    Layers see one step of a sequence; where somebody wants to compare, `steps` of them.
+    Layers see one step of a sequence, or `steps` of them, to compare.
     """
 
     steps: int = 1

@@ -45,7 +45,7 @@ __all__ = ["Scope", "expression", "formula", "system_scope"]
 
 Text = Syntax | Source | str
 
-MANY_SIGNS = 20  # longer runs of `!` before a formula count as one or two
+MAX_NEGATIONS = 20  # longer runs of `!` before a formula count as one or two
 
 
 def expression(text: Text, scope: Scope, expected: Sort | None = None, *, source: Source | None = None) -> Expr:
@@ -116,7 +116,7 @@ class _Formulas:
                 return self.temporal(syntax)
             case s.Unary("!", arg, count):
                 made = self.read(arg)
-                for _ in range(count if count <= MANY_SIGNS else 2 - count % 2):
+                for _ in range(count if count <= MAX_NEGATIONS else 2 - count % 2):
                     made = Not(made)
                 return made
             case s.Binary("->", left, right):

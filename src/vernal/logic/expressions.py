@@ -1,7 +1,7 @@
 """Expressions with their types: names are looked up, labels given to their enums, operators checked.
 
 A label is resolved by what surrounds it: the other side of `==`, the subject of a `match`, the other branches of an
-`if`, the sort that is expected of the whole; one that belongs to a single enum needs no help. Every complaint points
+`if`, the sort that is expected of the whole; one that belongs to a single enum needs no help. Every error points
 at the piece of text it is about. The parser bounds the depth of a text, so walking it recursively is safe.
 """
 
@@ -60,7 +60,7 @@ class Expressions:
         return None if self.source is None else self.source.place(*syntax.span)
 
     def make(self, syntax: Syntax, function: Callable[..., T], *args: object) -> T:
-        """Call a constructor; what it complains about is said of this piece of text."""
+        """Call a constructor; its errors are reported at this piece of text."""
         try:
             return function(*args)
         except InputError as error:
@@ -131,7 +131,7 @@ class Expressions:
         return node
 
     def alike(self, items: Sequence[Syntax], expected: Sort | None) -> list[Expr]:
-        """Operands that share a sort: those that know theirs are read first and tell the labels among the others."""
+        """Operands that share a sort: those whose sort is known are read first and give labels their enum."""
         known: dict[int, Expr] = {}
         for index, item in enumerate(items):
             if not self.open(item):

@@ -6,9 +6,11 @@ Boolean structure lives at the level of formulas: an atom's expression is a comp
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
+from typing import ClassVar
 
 from vernal.model.expr import Expr
 
@@ -31,10 +33,10 @@ class Bound:
     lower: Fraction = Fraction(0)
     upper: Fraction | None = None
 
-    def __str__(self) -> str:
-        from vernal.logic.printing import bound_text
+    printer: ClassVar[Callable[[Bound], str]]  # set by `vernal.logic.printing`, which is loaded with the package
 
-        return bound_text(self)
+    def __str__(self) -> str:
+        return Bound.printer(self)
 
 
 ALL_TIME = Bound()
@@ -44,10 +46,10 @@ ALL_TIME = Bound()
 class Formula:
     """A property of the positions of a path, or of states; `str` prints it as the parser reads it."""
 
-    def __str__(self) -> str:
-        from vernal.logic.printing import text
+    printer: ClassVar[Callable[[Formula], str]]  # set by `vernal.logic.printing`, which is loaded with the package
 
-        return text(self)
+    def __str__(self) -> str:
+        return Formula.printer(self)
 
 
 @dataclass(frozen=True, slots=True)

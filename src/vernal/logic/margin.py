@@ -1,4 +1,4 @@
-"""By how much a formula is true: numbers whose sign is the truth, for searches that want a slope.
+"""By how much a formula is true: numbers whose sign is the truth value, for searches that follow a gradient.
 
 A positive margin means true and a negative one false; zero says nothing (`x <= 0` and `x < 0` have the same margin).
 Conjunction and G take the least margin, disjunction and F the largest, negation changes the sign.
@@ -103,12 +103,12 @@ def margins(formula: Formula, margin: Callable[[Expr, int], Margins], length: in
 def _atom_rows(atom: Atom, margin: Callable[[Expr, int], Margins], count: int, span: Span) -> Margins:
     """A row for each position, a column for each run; a constant is as true or false as can be.
 
-    Where nobody looks the margin is 0, and not asked for.
+    At positions outside the span of the formula the margin is 0 and not computed.
     """
     expr = atom.expr
     if isinstance(expr, e.Const):
         return np.full((count, 1), np.inf if expr.value else -np.inf)
-    asked = {t for t in range(count) if covers(span, t)} or {0}  # somebody must say how many runs there are
+    asked = {t for t in range(count) if covers(span, t)} or {0}  # one row at least gives the number of runs
     rows = np.broadcast_arrays(*(np.atleast_1d(margin(expr, t) if t in asked else 0.0) for t in range(count)))
     return np.stack(rows).astype(np.float64, copy=False)
 

@@ -6,7 +6,7 @@ remains of a path: `G[1,1] p`. So `!X[k] p` is `G[k,k] !p`, and negation normal 
 In CTL the two are spelt differently: `EX` is strong, `AX` is weak, and each is the other's dual. A for-all path
 quantifier before a strong operator still demands that the position exists: `AF[1,1] p` is `EX true & AX p`.
 
-No function here recurses, and sub-formulas are told apart by identity: a normal form may be deep, and share parts.
+No function here recurses, and sub-formulas are distinguished by identity: a normal form may be deep, and share parts.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from vernal.logic.formula import (
 from vernal.model.build import FALSE, TRUE
 from vernal.model.expr import Expr
 
-MAX_SIZE = 100_000  # operators of a normal form; more is no longer a formula anyone can work with
+MAX_SIZE = 100_000  # operators of a normal form; larger ones are refused
 
 TRUTH = Atom(TRUE)
 FALSITY = Atom(FALSE)
@@ -288,7 +288,7 @@ def _not_weak(node: Weak, not_p: Formula, not_q: Formula) -> Formula:
     """`!(p W[a,b] q)`: some j in [0, b] has !p, and q is false on all of [a, j].
 
     From position a on, that is `!q U (!p & !q)`; before it, any !p will do. Of some path, the two are a disjunction; of
-    all paths, it takes a formula about each: whoever keeps p up to a must get there, and then keep the rest.
+    all paths, it takes a formula about each: a path that keeps p up to a must reach a, and then keep the rest.
     """
     lower, upper = steps(node.bound)
     quantifier = node.quantifier.dual if node.quantifier else None
@@ -311,7 +311,7 @@ def expand(formula: Formula, *, total: bool = False, limit: int = MAX_SIZE) -> F
 
     Steps are strong and weak next (`X` and `G[1,1]`, in CTL `EX` and `AX`). An operator whose bound has no end stays,
     from the position where its bound begins. A sub-formula needed at many positions is one shared object, so the size
-    of `G[0,100] F[0,50] p` is a sum and not a product; who walks the result should remember what was visited. The
+    of `G[0,100] F[0,50] p` is a sum and not a product; a walk over the result should visit each object once. The
     limit counts shared objects once.
     """
     made = 0

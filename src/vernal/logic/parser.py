@@ -1,4 +1,4 @@
-"""The one parser: from what people write to what was written.
+"""The one parser: from text to syntax trees.
 
 `parse` reads an expression or a formula, `parse_region` an initial value (`[lo, hi]`, `{a, b}` or an expression) and
 `parse_sort` the sort of a variable. All three share one LALR(1) grammar without types (grammar.lark). Size and nesting
@@ -107,7 +107,7 @@ def _grammar() -> Lark:
 
 
 class _Complaint(Exception):
-    """Something wrong at a span; the one who knows the source turns it into a ParseError."""
+    """Something wrong at a span; where the source is known it becomes a ParseError."""
 
     def __init__(self, message: str, span: Span) -> None:
         self.message, self.span = message, span
@@ -333,11 +333,11 @@ def _temporal(children: list[Child], op: str, args: tuple[Child, ...], bounds: l
 
 # ------------------------------------------------------------------------------------------------- explaining a failure
 
-# What stands where an operand may stand, and what may follow one; each is told in a word or two.
+# What stands where an operand may stand, and what may follow one; each with the words for an error message.
 OPERAND = {"NUMBER": "a number", "NAME": "a name", "LPAR": "'('"}
 STARTS = frozenset({"MINUS", "NOT", "TEMPORAL", "QUANTIFIER", "MATCH"})
 JOINS = frozenset({"PLUS", "MINUS", "STAR", "SLASH", "CARET", "COMPARE", "LE", "AND", "OR", "IMPLIES", "IFF", "UNTIL"})
-FOLLOWS = JOINS | {"LSQB", "LPAR", "WHEN"}  # an index or arguments may follow, but hardly anyone forgets those
+FOLLOWS = JOINS | {"LSQB", "LPAR", "WHEN"}  # these may follow, too, but are rarely what is missing
 CLOSING = {"RPAR": "')'", "RSQB": "']'", "RBRACE": "'}'", "COMMA": "','", "COLON": "':'", "$END": "the end"}
 OPENING = {"LSQB": "'['", "LBRACE": "'{'", "LPAR": "'('", "MINUS": "'-'"}
 
@@ -365,7 +365,7 @@ LATEST = r"(?:\b[AE]?[XFGURW]|always|eventually|\[\]|<>)\s*<=\s*[\w.]+\s*$"  # t
 
 
 def _explain(error: UnexpectedInput, text: str) -> _Complaint:
-    """Say in users' words what the grammar stumbled over and what it would have taken."""
+    """The error message for a syntax error: what was found, and what the grammar would have accepted."""
     from lark import UnexpectedToken
 
     accepted: frozenset[str] = frozenset(cast(Any, error).interactive_parser.accepts())
@@ -380,7 +380,7 @@ def _explain(error: UnexpectedInput, text: str) -> _Complaint:
 
 
 def _hint(word: str, text: str, start: int, accepted: frozenset[str]) -> str | None:
-    """What to write instead, for the slips that everybody makes."""
+    """What to write instead, for common mistakes."""
     before = text[max(0, start - 40) : start]
     last = re.search(r"(\w*)\s*$", before, re.ASCII)
     previous = last[1] if last else ""

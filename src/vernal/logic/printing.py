@@ -1,7 +1,7 @@
 """Expressions and formulas as text that the parser reads back to the same thing, with as few brackets as it takes.
 
-One rule goes beyond the fewest: a comparison under `!` or a temporal operator keeps its brackets, for nobody reads
-`!x > 0` as the parser does. What has no textual form (weights, vectors, ties) is shown as `<affine 20x3>`. Nothing
+One rule goes beyond the fewest: a comparison under `!` or a temporal operator keeps its brackets, since `!x > 0` is
+easily misread. What has no textual form (weights, vectors, ties) is shown as `<affine 20x3>`. Nothing
 recurses; a node that is shared many times can be exponentially long as text, so what exceeds a limit is cut to `...`.
 """
 
@@ -30,12 +30,13 @@ from vernal.logic.formula import (
     Until,
     Weak,
 )
+from vernal.logic.normal import fold
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.graph import order
 from vernal.model.sorts import BOOL, Kind, Sort
 
-LONGEST = 200_000  # characters
+MAX_CHARACTERS = 200_000
 
 # How tightly an operator binds, loosest first; the grammar's rules in the same order.
 IFF, IMPLIES, OR, AND, UNTIL, PREFIX, COMPARE, SUM, PRODUCT, SIGN, POWER, WHOLE = range(12)
@@ -55,7 +56,7 @@ class Piece(NamedTuple):
 def text(item: Expr | Formula) -> str:
     """The canonical text of an expression or a formula."""
     whole = _formula(item) if isinstance(item, Formula) else _expression(item)
-    return whole.text if len(whole.text) <= LONGEST else f"{whole.text[:LONGEST]}..."
+    return whole.text if len(whole.text) <= MAX_CHARACTERS else f"{whole.text[:MAX_CHARACTERS]}..."
 
 
 def number(value: Fraction) -> str:
@@ -86,7 +87,7 @@ def constant(value: Fraction, sort: Sort) -> str:
 
 
 def _cut(piece: Piece) -> Piece:
-    return piece if len(piece.text) <= LONGEST else Piece("...", WHOLE)
+    return piece if len(piece.text) <= MAX_CHARACTERS else Piece("...", WHOLE)
 
 
 # Expressions ----------------------------------------------------------------------------------------------------------
@@ -230,8 +231,6 @@ def _placeholder(node: Expr) -> Piece:
 
 
 def _formula(formula: Formula) -> Piece:
-    from vernal.logic.normal import fold
-
     return fold(formula, lambda node, args: _cut(formula_piece(node, args, _expression)))
 
 
@@ -287,3 +286,7 @@ def bound_text(bound: Bound) -> str:
     if bound == ALL_TIME:
         return ""
     return f"[{number(bound.lower)},{'' if bound.upper is None else number(bound.upper)}]"
+
+
+Formula.printer = text
+Bound.printer = bound_text

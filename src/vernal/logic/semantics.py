@@ -1,6 +1,6 @@
 """What formulas mean on paths: the reference every engine is held to.
 
-There are three kinds of path: a *prefix*, of which nobody knows whether and how it goes on; a *finite maximal path*,
+There are three kinds of path: a *prefix*, of which it is unknown whether and how it goes on; a *finite maximal path*,
 which ends with its last position; and a *lasso*, whose last position leads back to an earlier one. All three are one
 thing here, a row of positions with a way back: a prefix and a finite path lead to one more row, which stands for all
 that is not known and leads to itself. Each position may be left for certain, perhaps, or not at all.
@@ -52,7 +52,7 @@ __all__ = ["atom_margin", "evaluate", "evaluate_levels", "margins"]
 Rows = NDArray[np.bool_]
 Truth = Callable[[Expr, int], bool | None]
 
-FAR = 2**60  # a distance no path has
+NO_DISTANCE = 2**60  # larger than any distance on a path
 EVERYWHERE: Mapping[int, Span] = {}
 
 
@@ -92,7 +92,7 @@ def evaluate_levels(formula: Formula, truth: Truth, enabled: Callable[[int], boo
     `truth(atom, t)` is True if the atom is true of all of level t, False if it is false of all, None if mixed or open;
     `enabled(t)` says the same of "the system can move". Levels 0 .. horizon are known; later ones are open. Atoms are
     asked only where the formula looks. The answer True means that the formula holds at every initial state, False that
-    it fails at every one, None that this much knowledge does not tell. It is sound for LTL (claimed of all paths) and
+    it fails at every one, None that what is known does not decide it. It is sound for LTL (claimed of all paths) and
     for both quantifiers of CTL.
 
     Why: show by induction that a sub-formula that is *sure* at t is true of every path (LTL) or state (CTL) at level t,
@@ -139,7 +139,7 @@ class _Track:
     back: int
     surely: Rows
     perhaps: Rows
-    virtual: bool = False  # the last row stands for all positions nobody knows
+    virtual: bool = False  # the last row stands for all unknown positions
 
     @property
     def go(self) -> _Fact:
@@ -151,11 +151,11 @@ class _Track:
         return np.where(rows < self.size, rows, self.back + (rows - self.back) % (self.size - self.back))
 
     def distance(self, facts: Rows) -> NDArray[np.int64]:
-        """How many steps it is from each row to the first row where facts is true; FAR if it never is."""
+        """How many steps it is from each row to the first row where facts is true; NO_DISTANCE if it never is."""
         twice = np.concatenate([facts, facts[self.back :]])  # once more around finds everything there is
-        index = np.where(twice, np.arange(len(twice)), FAR)
+        index = np.where(twice, np.arange(len(twice)), NO_DISTANCE)
         first = np.minimum.accumulate(index[::-1])[::-1][: self.size]
-        return np.where(first < FAR, first - np.arange(self.size), FAR)
+        return np.where(first < NO_DISTANCE, first - np.arange(self.size), NO_DISTANCE)
 
     def shorten(self, count: int) -> int:
         """A smaller number of steps that leads to the same rows and still exceeds every finite distance."""
@@ -244,7 +244,7 @@ def _eventually(q: _Fact, lower: int, upper: int | None, track: _Track) -> _Fact
 
 
 def _until(p: _Fact, q: _Fact, lower: int, upper: int | None, track: _Track) -> _Fact:
-    width = FAR - 1 if upper is None else min(upper - lower, FAR - 1)
+    width = NO_DISTANCE - 1 if upper is None else min(upper - lower, NO_DISTANCE - 1)
     count = track.shorten(lower)
     stay = p & track.go
     return _Fact(*(_reach(a, b, count, width, track) for a, b in zip(stay, q, strict=True)))

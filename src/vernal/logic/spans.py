@@ -1,7 +1,7 @@
 """Where a formula looks: the positions at which each of its parts can matter to the truth at the start.
 
-`X[10] p` looks at p after ten steps and nowhere else. Whoever has to work for the truth of an atom at a position, by
-bounds through ten steps, say, need not work for the others.
+`X[10] p` looks at p after ten steps and nowhere else. Where the truth of an atom at a position is
+costly, by bounds through ten steps, say, the other positions need not be computed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Span = tuple[int, int | None]  # the first and the last position; None is no las
 def spans(formula: Formula) -> dict[int, Span]:
     """For each sub-formula, by its `id`, a span of all positions at which the truth at position 0 may depend on it."""
     found: dict[int, Span] = {id(formula): (0, 0)}
-    for node in reversed(order(formula)):  # whoever uses a formula comes before it
+    for node in reversed(order(formula)):  # users come before what they use
         for arg, window in zip(operands(node), _windows(node), strict=True):
             moved = _shift(found[id(node)], window)
             found[id(arg)] = _hull(found.get(id(arg), moved), moved)

@@ -1,7 +1,7 @@
-"""What was written, before anyone asks what it means.
+"""Syntax trees: what was written, before names are resolved.
 
 The parser turns text into these nodes; the elaborator gives them types and turns them into expressions and formulas.
-A node knows its span (offsets into the text), so that every later complaint can point at its cause. Long sums,
+A node knows its span (offsets into the text), so that every later error can point at its cause. Long sums,
 products, conjunctions and runs of signs are single nodes, and the parser bounds `depth`, so that walking a tree never
 exhausts the stack.
 """

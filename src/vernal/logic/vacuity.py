@@ -19,7 +19,7 @@ from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.terms import terms
 
-MAX_TERMS = 256  # conjunctions of a disjunctive normal form; beyond, nobody looks
+MAX_TERMS = 256  # conjunctions of a disjunctive normal form; with more, a formula is not called vacuous
 
 
 def is_vacuous(formula: Formula) -> bool:

@@ -1,4 +1,4 @@
-"""Formulas read aloud: every bracket shown, and what a property asks in plain words.
+"""Formulas in words: fully bracketed, and as English sentences.
 
     AX[6] (h > 100 | h < -100)
     from every initial state, along every path: after exactly 6 steps, h > 100 or h < -100
@@ -104,7 +104,7 @@ def _together(parts: Sequence[Lines], sentence: str, opening: str) -> Lines:
 
 @dataclass(frozen=True, slots=True)
 class _Teller:
-    """Says formulas; inside a temporal operator (`later`) times count from the position it speaks of."""
+    """Formulas as sentences; inside a temporal operator (`later`) times count from the position it refers to."""
 
     unit: str
     partial: bool

@@ -491,3 +491,9 @@ def argmax(x: Expr, labels: Sort | None = None, name: str = "argmax") -> Expr:
     if labels is not None and len(labels.labels) != x.size:
         raise TypeClash(f"argmax over {x.size} scores cannot name one of {len(labels.labels)} labels")
     return e.Argmax((x,), labels or INT, (), Occurrence(name))
+
+
+e.CONSTRUCTORS.update(
+    (constructor.__name__, constructor)
+    for constructor in (add, sub, mul, div, power, neg, absolute, compare, conj, disj, negate, component)
+)

@@ -13,36 +13,24 @@ The result is the same `System` a task file gives, down to the last node.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TypeAlias
 
 from vernal.errors import NameUnknown, TypeClash, nearest
 from vernal.model import build
 from vernal.model.agent import make_agent, output_var, remembered
 from vernal.model.checks import check_next, check_start, value_of
 from vernal.model.expr import Between, Choose, Expr, Occurrence, Operand, Role, Var
+from vernal.model.given import Declaration, Initial, Names, Number, Policy, Value
 from vernal.model.graph import draws, rewrite, variables
+from vernal.model.initial import OneOf, Span, Start
 from vernal.model.network import Network
 from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort
 from vernal.model.sorts import enum as enum_sort
-from vernal.model.system import Agent, Init, OneOf, Span, Start, System, Variable
+from vernal.model.system import Agent, Fields, Init, System, Variable
 
-Number: TypeAlias = Fraction | int | float | str
-Value: TypeAlias = Number | bool
-Initial: TypeAlias = Value | Start | Collection[Value]
-
-ANONYMOUS = ("choose", "between")  # what build calls a draw that nobody named
-
-
-@dataclass(frozen=True, slots=True)
-class Declaration:
-    """What a state variable ranges over."""
-
-    sort: Sort
-    lower: Fraction | None = None
-    upper: Fraction | None = None
+ANONYMOUS = ("choose", "between")  # the names that `build` gives to draws without one
 
 
 def real(lower: Number | None = None, upper: Number | None = None) -> Declaration:
@@ -95,39 +83,6 @@ def equals(subject: Expr, other: Expr | Value) -> Expr:
     return build.eq(subject, other)
 
 
-class Names:
-    """What a traced function is given: state variables, actions and lets, as attributes or items."""
-
-    def __init__(self, named: Mapping[str, Expr]) -> None:
-        self._named = dict(named)
-
-    def __getattr__(self, name: str) -> Expr:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self[name]
-
-    def __getitem__(self, name: str) -> Expr:
-        if name not in self._named:
-            raise NameUnknown(f"unknown name {name!r}{nearest(name, self._named)}")
-        return self._named[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._named)
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """An agent before its place in a system is known; made by `agent`."""
-
-    networks: tuple[Network, ...]
-    observe: Callable[[Names], Sequence[Operand]]
-    act: str | Callable[[Expr], Sequence[Expr]]
-    by: Callable[[Names], Expr] | None
-    labels: str | Sequence[str] | None
-    memory: Sequence[Start] | Start | None
-    remember: str | None
-
-
 def agent(
     networks: Network | Sequence[Network],
     observe: Callable[[Names], Sequence[Operand]],
@@ -138,7 +93,7 @@ def agent(
     memory: Number | Span | Sequence[Number | Span] | None = None,
     remember: str | None = None,
 ) -> Policy:
-    """An agent for `system`: `act` is "argmax", "raw" or a function of the network's output, `by` selects a network.
+    """An agent for a `System`: `act` is "argmax", "raw" or a function of the network's output, `by` selects a network.
 
     `labels` names an enum variable of the state whose labels argmax yields, or lists labels. `memory` is where what a
     recurrent network remembers starts: a number or an interval for all of it, or one for each unit. Formulas speak of
@@ -162,31 +117,26 @@ def action_var(name: str, network: Network, act: str | Sequence[Expr], labels: S
 
 
 def without_memory(network: Network) -> Network:
-    """The network as if its memory were an input nobody sets: enough to know what comes out."""
+    """The network with its memory as free variables: enough to know the sort and size of its output."""
     return replace(network, memory=())
 
 
-def system(
-    name: str = "system",
-    *,
+def trace(
+    name: str,
     state: Mapping[str, Declaration],
     init: Mapping[str, Initial],
     step: Callable[[Names], Mapping[str, Operand]],
-    agents: Mapping[str, Policy] | None = None,
-    lets: Mapping[str, Callable[[Names], Operand]] | None = None,
-    where: Callable[[Names], Sequence[Expr]] | None = None,
-    enabled: Callable[[Names], Expr] | None = None,
-) -> System:
-    """A system from functions over names: `step` gives next values, each of `lets` a named expression.
-
-    A let is drawn once a step and shared by its uses. A later let sees the earlier ones; agents observe state
-    variables and the lets that depend on no action.
-    """
+    agents: Mapping[str, Policy],
+    lets: Mapping[str, Callable[[Names], Operand]],
+    where: Callable[[Names], Sequence[Expr]] | None,
+    enabled: Callable[[Names], Expr] | None,
+) -> Fields:
+    """The fields of a system that is given by functions of names."""
     declared = {n: Variable(n, d.sort, d.lower, d.upper) for n, d in state.items()}
     visible: dict[str, Expr] = {n: variable.var for n, variable in declared.items()}
-    prepared = {n: _prepare(policy, declared) for n, policy in (agents or {}).items()}
+    prepared = {n: _prepare(policy, declared) for n, policy in agents.items()}
     actions = {n: action_var(n, p.networks[0], p.act, p.labels) for n, p in prepared.items()}
-    traced = _trace_lets(lets or {}, {**visible, **actions})
+    traced = _trace_lets(lets, {**visible, **actions})
     named = {n: let_var(n, x) for n, x in traced.items()}
     observable = Names({**visible, **{n: named[n] for n, x in traced.items() if not needs_action(x, traced)}})
     everything = Names({**visible, **actions, **named})
@@ -196,15 +146,9 @@ def system(
         if memory in everything or memory in all_lets:
             raise TypeClash(f"{memory!r} is already the name of something else than a memory")
         all_lets[memory] = vector
-    return System(
-        name,
-        tuple(declared.values()),
-        Init(_starts(init, declared), tuple(where(Names(visible))) if where else ()),
-        following,
-        made,
-        all_lets,
-        enabled(everything) if enabled else build.TRUE,
-    )
+    start = Init(_starts(init, declared), tuple(where(Names(visible))) if where else ())
+    guard = enabled(everything) if enabled else build.TRUE
+    return name, tuple(declared.values()), start, following, made, all_lets, guard
 
 
 def seat(made: System, name: str, policy: Policy) -> System:
@@ -347,3 +291,6 @@ def _start(variable: Variable, given: Initial) -> Start:
         return check_start(variable, given)
     values = list(given) if isinstance(given, Collection) and not isinstance(given, str) else [given]
     return check_start(variable, OneOf(tuple(value_of(variable.sort, value) for value in values)))
+
+
+System.tracer = trace

@@ -1,7 +1,7 @@
 """The one expression graph: nodes that are pure data, shared wherever they are equal.
 
 A node has arguments, a sort, a shape (`()` for a scalar, `(n,)` for a vector) and what else its operator needs.
-What an operator *means* is said elsewhere, once per interpretation. Nodes are interned: building the same node twice
+What an operator *means* is defined by each interpretation. Nodes are interned: building the same node twice
 yields the same object, so equality is identity, hashing is cheap and common sub-expressions are shared for free.
 Draws carry their occurrence, which keeps two equal `choose(0, 1)` apart.
 
@@ -141,12 +141,12 @@ class Expr(metaclass=_Interned):
 Operand = Expr | Fraction | int | float | bool | str
 
 
-def _made(constructor: str, *operands: Operand) -> Expr:
-    """The constructors live one module further down; operators reach them when first used."""
-    from vernal.model import build
+# What the operators above build: `vernal.model.build`, which is loaded with the package, enters its constructors here.
+CONSTRUCTORS: dict[str, Callable[..., Expr]] = {}
 
-    node: Expr = getattr(build, constructor)(*operands)
-    return node
+
+def _made(constructor: str, *operands: Operand) -> Expr:
+    return CONSTRUCTORS[constructor](*operands)
 
 
 class Matrix:
@@ -245,7 +245,7 @@ class Div(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Pow(Expr):
-    """x ^ exponent; a fractional exponent p/q (lowest terms) wants x >= 0, a negative one x != 0."""
+    """x ^ exponent; a fractional exponent p/q (lowest terms) needs x >= 0, a negative one x != 0."""
 
     exponent: Fraction
 
@@ -388,11 +388,11 @@ class Argmax(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Choose(Expr):
-    """One of its options, nobody knows which: args = (option, ...), or (option, ..., guard, ...) where it is guarded.
+    """One of its options, chosen nondeterministically: args = (option, ...), or (option, ..., guard, ...) with guards.
 
     An option whose guard is false does not exist in this step. It is kept as `if(guard, option, first)` with the first
     option whose guard is true, so that the options as they stand take exactly the values that exist as long as there
-    is one; whoever asks only for values need not look at the guards. Where none is left the step is not enabled.
+    is one; what depends on values alone need not look at the guards. Where none is left the step is not enabled.
     """
 
     occurrence: Occurrence

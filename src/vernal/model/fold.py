@@ -50,7 +50,7 @@ def specialise(roots: Sequence[Expr], known: Mapping[Expr, Expr]) -> list[Expr]:
 
 
 class Specialiser:
-    """Partial evaluation that remembers: whoever explores a graph asks the same of it again and again."""
+    """Partial evaluation with a cache: explorations of a graph ask for the same specialisations many times."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[tuple[Expr, ...], tuple[tuple[Expr, Expr], ...]], tuple[Expr, ...]] = {}
@@ -70,7 +70,7 @@ def specialiser(step: Step) -> Specialiser:
 
 
 def _fold(node: Expr, args: tuple[Expr, ...]) -> Expr:
-    """The operator over new arguments; one that is undefined there stays as it is, for nobody may need it."""
+    """The operator over new arguments; one that is undefined there stays as it is, since it may not be needed."""
     try:
         match node:
             case e.Compare(op=op):
@@ -90,7 +90,7 @@ def _fold(node: Expr, args: tuple[Expr, ...]) -> Expr:
 
 
 def _narrower(made: Expr, node: Expr) -> bool:
-    """An int in the place of a real, or a scalar in that of a vector, means the same to whoever uses it."""
+    """An int in the place of a real, or a scalar in that of a vector, means the same wherever it is used."""
     return made.sort.is_number and node.sort.is_number and made.shape == node.shape
 
 

@@ -6,18 +6,20 @@ resolves it into one closed graph over state, memory and draws; everything downs
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
-from typing import TypeVar, cast
+from typing import Any, ClassVar, TypeAlias, TypeVar, cast, overload
 
 from vernal.errors import TypeClash
 from vernal.model import build
 from vernal.model.build import TRUE
 from vernal.model.ending import options_left, refuse_unseen
-from vernal.model.expr import Argmax, Between, Choose, Draw, Expr, Role, Var
+from vernal.model.expr import Argmax, Between, Choose, Draw, Expr, Operand, Role, Var
+from vernal.model.given import Declaration, Initial, Names, Policy
 from vernal.model.graph import decisions, draws, exclusive, order, substitute
 from vernal.model.initial import Box, InitialSet
 from vernal.model.initial import Init as Init
@@ -68,7 +70,7 @@ class Agent:
     observe: tuple[Expr, ...]
     networks: tuple[Network, ...]
     select: Expr | None  # which network, by index; None for a single one
-    act: str  # "argmax", "raw", "expressions", or OPEN: somebody outside acts
+    act: str  # "argmax", "raw", "expressions", or OPEN: the action comes from outside
     action: Expr
     slots: tuple[Slot, ...] = ()
     usual: Expr | None = None  # of an open agent, the action its networks would take
@@ -135,7 +137,12 @@ class Step:
         return values
 
 
-@dataclass(frozen=True)
+Fields: TypeAlias = tuple[
+    str, tuple[Variable, ...], Init, Mapping[str, Expr], tuple[Agent, ...], Mapping[str, Expr], Expr
+]  # of a System, in their order
+
+
+@dataclass(frozen=True, init=False)
 class System:
     """Agents, an environment and initial states; see DESIGN section 3 for the meaning of a step."""
 
@@ -143,9 +150,64 @@ class System:
     state: tuple[Variable, ...]
     init: Init
     next: Mapping[str, Expr]
-    agents: tuple[Agent, ...] = ()
-    lets: Mapping[str, Expr] = field(default_factory=dict)
-    enabled: Expr = TRUE
+    agents: tuple[Agent, ...]
+    lets: Mapping[str, Expr]
+    enabled: Expr
+
+    tracer: ClassVar[Callable[..., Fields]]  # set by `vernal.model.declare`, which is loaded with the package
+
+    @overload
+    def __init__(
+        self,
+        name: str,
+        state: tuple[Variable, ...],
+        init: Init,
+        next: Mapping[str, Expr],
+        agents: tuple[Agent, ...] = (),
+        lets: Mapping[str, Expr] = ...,
+        enabled: Expr = TRUE,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        name: str = "system",
+        *,
+        state: Mapping[str, Declaration],
+        init: Mapping[str, Initial],
+        step: Callable[[Names], Mapping[str, Operand]],
+        agents: Mapping[str, Policy] | None = None,
+        lets: Mapping[str, Callable[[Names], Operand]] | None = None,
+        where: Callable[[Names], Sequence[Expr]] | None = None,
+        enabled: Callable[[Names], Expr] | None = None,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        name: str = "system",
+        state: Any = (),
+        init: Any = None,
+        next: Any = None,
+        agents: Any = None,
+        lets: Any = None,
+        enabled: Any = None,
+        *,
+        step: Any = None,
+        where: Any = None,
+    ) -> None:
+        """A system from functions of names: `step` gives next values, each of `lets` a named expression.
+
+        A let is drawn once a step and shared by its uses. A later let sees the earlier ones; agents observe state
+        variables and the lets that depend on no action. Without `step` the arguments are the fields themselves.
+        """
+        if (step is None) == (next is None):
+            raise TypeError("a system is given by `step`, a function of names, or by `next`, expressions: one of them")
+        if step is not None:
+            fields = System.tracer(name, state, init, step, agents or {}, lets or {}, where, enabled)
+        else:
+            fields = (name, state, init, next, agents or (), lets or {}, TRUE if enabled is None else enabled)
+        for entry, value in zip(dataclasses.fields(self), fields, strict=True):
+            object.__setattr__(self, entry.name, value)
 
     @cached_property
     def step(self) -> Step:
@@ -195,7 +257,7 @@ class System:
 
     @property
     def open_agents(self) -> tuple[str, ...]:
-        """The agents somebody outside acts for; about a system that has any nothing can be verified."""
+        """The agents whose actions come from outside; a system that has any cannot be verified."""
         return tuple(agent.name for agent in self.agents if agent.act == OPEN)
 
     @property

@@ -1,4 +1,4 @@
-"""Answering a network query: ask the engines, and let no assignment out that was not checked twice.
+"""Answering a network query by the engines; every assignment is checked twice.
 
 An engine's counterexample is moved to numbers the network's own float format holds, inside the bounds as stated. Then
 it has to satisfy the query in rational arithmetic, and again with the outputs onnxruntime computes for it. Where the
@@ -92,7 +92,7 @@ def _ask(asked: Question, engine: str, budget: Budget) -> Result:
 
 @dataclass
 class Search:
-    """The way from a counterexample to an assignment that everybody accepts."""
+    """The search for an assignment, near a counterexample, that passes both checks."""
 
     query: Query
     case: Case
@@ -169,10 +169,10 @@ class Search:
                 ]
                 yield self._rounded(clipped, self.model.float)
 
-    # Judges -----------------------------------------------------------------------------------------------------------
+    # Checks -----------------------------------------------------------------------------------------------------------
 
     def _accepted(self, point: Point) -> Point | None:
-        """Values of all elements, if the point can be written down and satisfies the query for both judges."""
+        """Values of all elements, if the point can be written down and satisfies the query in both checks."""
         if not all(is_decimal(value) for value in point):
             return None
         computed = None

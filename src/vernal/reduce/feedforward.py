@@ -23,10 +23,8 @@ from vernal.model import expr as e
 from vernal.model.expr import Expr, Matrix
 from vernal.model.graph import order, rewrite, substitute
 from vernal.model.network import Network, network_input
-from vernal.reduce.base import Direction
 
 Wait = Literal["ios", "iod"]
-DIRECTION = Direction.EXACT
 
 
 @dataclass(frozen=True, slots=True)

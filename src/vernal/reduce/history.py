@@ -3,7 +3,7 @@
 That is the baseline of M. Akintunde et al. (AAAI 2019, Algorithm 1): the action at step t comes from a feed-forward
 network over the observations 0 to t, and the network of step t + 1 shares nothing with it but these observations. The
 recursive unrolling (`Unrolling`) has each step once instead. Both are EXACT, and so are interchangeable in every
-question; only the size of the graph tells them apart: t steps take t (t + 1) / 2 copies of the network instead of t.
+question; they differ only in the size of the graph: t steps take t (t + 1) / 2 copies of the network instead of t.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from vernal.reduce.base import Direction
 
 
 class Unrolling:
-    """The positions of a path, extended as far as anyone asks. Draws of step t are occurrences of their own.
+    """The positions of a path, extended on demand. Draws of step t are occurrences of their own.
 
     Since nodes are interned, an atom asked at position t shares the actions and lets that the step from t computes.
     """

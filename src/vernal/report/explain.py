@@ -1,4 +1,4 @@
-"""A task in words: what the system is made of, before anybody asks whether it is safe."""
+"""A task in words: what the system is made of, and which engines may decide a property."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from vernal.report.document import exact_number
 from vernal.report.tables import Column, aligned
 
 MOST_VALUES = 8  # of an initial set, before it is only counted
-LONGEST = 160  # characters of an expression shown in full
+MAX_CHARACTERS = 160  # of an expression shown in full
 
 
 def explain_system(task: Task) -> str:
@@ -157,8 +157,8 @@ def _moves(system: System) -> str:
     return aligned(columns, width=10_000) if changed or lets else ""
 
 
-def shortened(expression: Expr, longest: int = LONGEST) -> str:
-    """An expression as text, cut where it goes on for ever."""
+def shortened(expression: Expr, longest: int = MAX_CHARACTERS) -> str:
+    """An expression as text, cut where it is long."""
     shown = " ".join(text(expression).split())
     return shown if len(shown) <= longest else f"{shown[: longest - 3]}..."
 

@@ -41,7 +41,7 @@ $body
 </html>
 """)
 
-Words = Callable[[Result], str | None]  # a formula in words, where somebody can say it
+Words = Callable[[Result], str | None]  # a formula in words, where there are any
 Picture = Callable[[Result], str]  # the trace of a result as SVG
 
 
@@ -109,7 +109,7 @@ def _remarks(result: Result) -> list[str]:
 
 
 def _figure(value: object) -> str:
-    """A number of a statistic, without the digits that nobody reads."""
+    """A number of a statistic, rounded for reading."""
     return number(value) if isinstance(value, float) else str(value)
 
 

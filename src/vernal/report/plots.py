@@ -45,9 +45,9 @@ CURVE, DRAW, BAND = 1.0, 0.6, 0.34  # heights of the panels, in inches
 SHARES = 0.6
 QUANTILES = (0, 0.05, 0.5, 0.95, 1)
 SINGLE_RUNS = 8  # drawn one by one, to show how they move
-SMALLEST = 6.0  # points: below that a label goes to the legend
+MIN_LABEL_SIZE = 6.0  # points: below that a label goes to the legend
 MAX_PANELS = 16
-FAR = 4  # times the extent of a curve: a limit further away would only flatten it
+MAX_LIMIT_DISTANCE = 4  # times the extent of a curve: a limit further away would only flatten it
 
 
 def plot_trace(trace: Trace, file: str | Path | None = None, limits: Limits | None = None) -> Any:
@@ -128,7 +128,7 @@ def _near(figure: Figure, limits: Mapping[str, Sequence[float]]) -> dict[str, li
     near: dict[str, list[float]] = {}
     for name, panel in _curves(figure).items():
         low, high = panel.dataLim.intervaly.tolist()
-        room = FAR * max(high - low, 0.1 * max(abs(low), abs(high)))
+        room = MAX_LIMIT_DISTANCE * max(high - low, 0.1 * max(abs(low), abs(high)))
         near[name] = [value for value in limits.get(name, ()) if low - room <= value <= high + room]
     return near
 
@@ -205,7 +205,7 @@ def _write_inside(panel: Axes, left: float, right: float, end: int, label: str) 
     """The label inside its stretch, if it can be read there."""
     room = (right - left) / end * (WIDTH - 1.6) * 72  # points
     size = min(8.0, room / (0.65 * len(label)))
-    if size < SMALLEST:
+    if size < MIN_LABEL_SIZE:
         return False
     middle, across = (left + right) / 2, panel.get_xaxis_transform()
     panel.text(middle, 0.47, label, transform=across, ha="center", va="center", size=size)

@@ -1,4 +1,4 @@
-"""Tables of plain text: aligned, as wide as the terminal, and cut where nobody would read on."""
+"""Tables of plain text: aligned, as wide as the terminal, and with long ones cut in the middle."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vernal.evidence.result import UNKNOWN, VIOLATED, Result
 from vernal.evidence.trace import Trace
 from vernal.report.values import number, series
 
-WIDTH = 120  # where nobody says how wide the page is
+WIDTH = 120  # characters, where the width of the page is unknown
 MOST_ROWS = 30  # a trace longer than this is cut in the middle
 KEPT_ROWS = 13  # at either end of a cut trace
 
@@ -134,7 +134,7 @@ def reach(result: Result) -> str | None:
 
 
 def seconds(duration: float) -> str:
-    """`0.02 s`, `1.3 s`, `74 s`: two digits are enough to feel it."""
+    """`0.02 s`, `1.3 s`, `74 s`: two digits."""
     if duration < 0.095:
         return f"{duration:.2f} s"
     return f"{duration:.1f} s" if duration < 9.95 else f"{duration:.0f} s"

@@ -45,7 +45,7 @@ MAX_REPLAYS = 3  # of points of one set
 MOST_LINES = 6  # of a box: variables beyond are left out
 LINE, GAP = 0.125, 0.09  # inches: the height of a line of text, and the space between two boxes
 LETTER, LABEL = 0.054, 0.048  # inches: the width of a letter in a box, and of one on a step
-TURN = 0.65  # inches that a curve takes to arrive level
+CURVE_WIDTH = 0.65  # inches in which a curve becomes horizontal
 FILL = {Fate.KEPT: "#cfe5c5", Fate.FAILED: "#efc9c9", Fate.OPEN: "#e8eef4"}
 RIM = {Fate.KEPT: "#4d7a3c", Fate.FAILED: "#a23b3b", Fate.OPEN: INK}
 LEGEND = {
@@ -144,7 +144,7 @@ def set_values(node: Node, system: System) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What is written: on every set what tells it from the others of its step, at the head what all of these share."""
+    """The texts: on every set what distinguishes it from the others of its step, at the head what all of them share."""
 
     sets: Mapping[int, Sequence[str]]
     heads: Mapping[int, str]
@@ -158,7 +158,7 @@ class Words:
     @property
     def pitch(self) -> float:
         """From one step to the next."""
-        return self.width + TURN + 0.15 + LABEL * max(map(len, self.steps.values()), default=0)
+        return self.width + CURVE_WIDTH + 0.15 + LABEL * max(map(len, self.steps.values()), default=0)
 
 
 def words(tree: Tree, system: System) -> Words:
@@ -366,7 +366,7 @@ def _curve(panel: Axes, start: tuple[float, float], end: tuple[float, float]) ->
     from matplotlib.path import Path as Curve
 
     (a, low), (b, high) = start, end
-    points = [(a, low), (a + 0.35, low), (a + 0.25, high), (a + TURN, high), (b, high)]
+    points = [(a, low), (a + 0.35, low), (a + 0.25, high), (a + CURVE_WIDTH, high), (b, high)]
     curve = Curve(points, [Curve.MOVETO, Curve.CURVE4, Curve.CURVE4, Curve.CURVE4, Curve.LINETO])
     panel.add_patch(PathPatch(curve, fill=False, edgecolor=SOFT, linewidth=0.6, zorder=1))
 

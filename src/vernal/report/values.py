@@ -15,7 +15,7 @@ from vernal.model.system import System
 DIGITS = 6  # significant digits that are worth showing
 DECIMALS = 4  # at most, in a column of ordinary size
 MOST_REMEMBERED = 8  # numbers of a memory that are shown
-DRAWN = " (draw)"  # told apart from a variable of the same name
+DRAWN = " (draw)"  # distinguishes it from a variable of the same name
 
 
 def as_float(value: Number) -> float:

@@ -1,4 +1,4 @@
-"""Budgets: time, memory and interruption, asked between batches of work; progress told on the way."""
+"""Budgets: limits on time and memory, checked between batches of work, and a callback for progress."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Progress = Callable[[str, float | None], None]  # what is going on, and how much
 
 
 def silent(message: str, fraction: float | None) -> None:
-    """Nobody is listening."""
+    """The default callback for progress: it does nothing."""
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Budget:
 
 
 def resident_gib() -> float:
-    """The resident memory of this process; 0 where the system does not tell."""
+    """The resident memory of this process; 0 where the system does not say."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except (OSError, ValueError, IndexError):

@@ -1,8 +1,8 @@
 """Executors: a stream of independent sub-problems, answered in process or by a pool of processes.
 
-Sub-problems are closures over expression graphs, which are interned objects and do not travel. So the pool forks: a
-worker is born knowing its few sub-problems (worker), and only plain data comes back. Whoever asked may stop listening
-at any time, for instance at the first counterexample: then all workers are killed.
+Sub-problems are closures over expression graphs, which are interned objects and cannot be sent to another process. So
+the pool forks: a worker inherits its few sub-problems (see `worker`), and only plain data comes back. The caller may
+stop at any time, for instance at the first counterexample: closing the generator kills all workers.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from vernal.run.budget import Budget, silent
 from vernal.run.journal import Outcome
 from vernal.run.worker import Job, Worker, signals_held, together_gib
 
-PULSE = 0.1  # seconds between two looks at the clock
-WEIGHED = 0.5  # seconds between two looks at the memory
-FAREWELL = 0.5  # seconds in which workers may tell what they know when the time is up
-SHORT, LARGEST = 0.25, 64  # seconds of a worker's life below which the next ones get more sub-problems; at most so many
+CLOCK_INTERVAL = 0.1  # seconds between two looks at the clock
+MEMORY_INTERVAL = 0.5  # seconds between two looks at the memory
+GRACE = 0.5  # seconds in which workers may still report outcomes when the time is up
+SHORT_RUN = 0.25  # seconds: after a worker that ran for less, the next ones get more sub-problems
+MAX_JOBS_PER_WORKER = 64
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ def _recorded(job: Job) -> Finished | None:
 
 @dataclass
 class _Crew:
-    """The workers of one run, hired as others leave."""
+    """The workers of one run; a new one is started when another has ended."""
 
     size: int
     stream: Iterator[Job]
@@ -113,7 +114,7 @@ class _Crew:
             yield from self._hire()
             if not self.members:
                 return
-            ready = wait([member.ear for member in self.members], min(PULSE, max(self.budget.left, 0.0)))
+            ready = wait([member.ear for member in self.members], min(CLOCK_INTERVAL, max(self.budget.left, 0.0)))
             for member in [member for member in self.members if member.ear in ready]:
                 yield from self._listen(member)
             if self.budget.left <= 0:
@@ -122,8 +123,8 @@ class _Crew:
                 self._check()
 
     def _last_words(self) -> Iterator[Finished]:
-        """The time is up for the workers, too: what each of them has proven by then is worth a moment."""
-        until = time.monotonic() + FAREWELL
+        """When the time is up, wait briefly for the outcomes that workers report on reaching the limit."""
+        until = time.monotonic() + GRACE
         while self.members and (ready := wait([member.ear for member in self.members], until - time.monotonic())):
             for member in [member for member in self.members if member.ear in ready]:
                 yield from self._listen(member)
@@ -136,7 +137,7 @@ class _Crew:
         self.members.clear()
 
     def _hire(self) -> Iterator[Finished]:
-        """Give work to as many workers as may be; outcomes that are known need none."""
+        """Start as many workers as allowed; outcomes that are already known need none."""
         inside = replace(self.budget, workers=1, progress=silent, journal=None)
         while len(self.members) < self.size and (jobs := self._portion()):
             self.budget.check()
@@ -158,7 +159,7 @@ class _Crew:
         return list(islice(self.stream, self.portion))
 
     def _listen(self, member: Worker) -> Iterator[Finished]:
-        """What a worker says: an outcome, that a limit was reached, or nothing more."""
+        """Handle a message of a worker: an outcome, that a limit was reached, or that it has ended."""
         match member.hear():
             case None:
                 yield from self._leave(member)
@@ -172,13 +173,13 @@ class _Crew:
                 raise RuntimeError(f"the sub-problem {member.jobs[0].key!r} failed in its worker:\n{text}")
 
     def _leave(self, member: Worker) -> Iterator[Finished]:
-        """A worker has ended: at the end of its work, or before, which costs the sub-problem it was at."""
+        """Handle the end of a worker: after its work, or before, and then its current sub-problem is lost."""
         self.members.remove(member)
         fate = member.fate()
         member.kill()
         if not member.jobs:
-            if time.monotonic() - member.started < SHORT:
-                self.portion = min(2 * self.portion, LARGEST)
+            if time.monotonic() - member.started < SHORT_RUN:
+                self.portion = min(2 * self.portion, MAX_JOBS_PER_WORKER)
             return
         lost = member.jobs.popleft()
         self.again.extend(member.jobs)
@@ -187,7 +188,7 @@ class _Crew:
     def _check(self) -> None:
         self.budget.check()
         now = time.monotonic()
-        if self.budget.memory is None or now - self.weighed < WEIGHED:
+        if self.budget.memory is None or now - self.weighed < MEMORY_INTERVAL:
             return
         self.weighed = now
         if together_gib([os.getpid(), *(member.pid for member in self.members)]) > self.budget.memory:

@@ -2,7 +2,7 @@
 
 A run that was killed resumes from its journal: what is written there is not computed again. A line says which question
 it belongs to (task, engine, formula), so that a journal is never taken for another's. The last line may be torn by the
-kill; it is forgotten and written over. Only what was decided is kept, since behind an unknown may stand a limit.
+kill; it is ignored and overwritten. Only decided outcomes are kept: an unknown may be due to a limit of that run.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Journal:
     def _lock(self) -> None:
         try:
             from fcntl import LOCK_EX, LOCK_NB, lockf
-        except ImportError:  # not on this system; nobody else is told
+        except ImportError:  # this system has no file locks
             return
         try:  # the lock is this process's alone: forked workers do not hold it
             lockf(self._handle, LOCK_EX | LOCK_NB)

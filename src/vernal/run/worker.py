@@ -1,7 +1,7 @@
 """Workers: forked processes that each answer a few sub-problems and end.
 
-A worker knows its sub-problems by birth and sends back outcomes as JSON. It leaves Ctrl-C to its parent, who kills it,
-and does not outlive the parent, however that ends.
+A worker inherits its sub-problems from its parent and sends back outcomes as JSON. It ignores Ctrl-C, which the parent
+handles by killing it, and does not outlive the parent, however that ends.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Job:
 
 @contextmanager
 def signals_held() -> Iterator[None]:
-    """Within it no interrupt falls between the birth of a worker and the note that it is there."""
+    """Hold back interrupts, so that none falls between the start of a worker and the note that it exists."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, HELD)
     try:
         yield
@@ -91,13 +91,13 @@ class Worker:
 
 
 def _serve(jobs: Sequence[Job], budget: Budget, mouth: Connection, parent: int) -> NoReturn:
-    """The life of a worker. It ends without any tidying up: what there is to tidy belongs to the parent."""
+    """The main function of a worker. It exits without cleaning up: open files and locks belong to the parent."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)
         _die_with(parent)
-        gc.freeze()  # what was inherited is shared as long as nobody touches it
+        gc.freeze()  # keeps inherited memory shared: the collector does not write to it
         with one_blas_thread():
             for job in jobs:
                 mouth.send_bytes(json.dumps(_answer(job, budget)).encode())
@@ -117,7 +117,7 @@ def _answer(job: Job, budget: Budget) -> tuple[str, Any]:
 
 
 def _die_with(parent: int) -> None:
-    """Do not outlive the parent: the system sees to it where it can, else a thread looks from time to time."""
+    """Do not outlive the parent: by a signal of the system where it has one, else by a thread that polls."""
     try:
         import ctypes
 
@@ -135,7 +135,7 @@ def _watch(parent: int) -> None:
 
 
 def together_gib(processes: Iterable[int]) -> float:
-    """The memory of some processes, what they share counted once; 0 where the system does not tell."""
+    """The memory of some processes, what they share counted once; 0 where the system does not say."""
     return sum(_proportional_kib(pid) for pid in processes) / 2**20
 
 

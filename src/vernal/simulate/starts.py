@@ -34,7 +34,7 @@ class NoInitialState(InputError):
 
 
 def typed(var: Var, values: Array) -> NDArray[np.generic]:
-    """The values as the concrete meaning wants them: truth values as such."""
+    """The values in the form that `concrete` takes: truth values as booleans."""
     return values == 1 if var.sort == BOOL else values
 
 
@@ -145,7 +145,7 @@ def _fill(array: Array, runs: int) -> Array:
 
 
 def _where(system: System, points: dict[Var, Array]) -> dict[Var, Array]:
-    """The points, moved to where equations want them, that satisfy the constraints."""
+    """The points that satisfy the constraints, after tied variables are computed by their equations."""
     if not system.init.where:
         return points
     moved = tie(system, points)

@@ -23,7 +23,7 @@ FEASIBILITY = 1e-9  # the tolerance solvers are asked for: by how much a row, bo
 
 
 def idle() -> None:
-    """Nobody wants to be asked."""
+    """The default tick: does nothing."""
 
 
 class Status(Enum):

@@ -1,4 +1,4 @@
-"""A solver that says what a test wants it to say."""
+"""A solver for tests, which returns given outcomes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Answer = Outcome | Callable[[Milp], Outcome]
 
 
 class Fake:
-    """Gives its answers one after the other, then says UNKNOWN; remembers what it was asked."""
+    """Returns its outcomes one after the other, then UNKNOWN; `asked` has the programs it was given."""
 
     name = "fake"
     requires: tuple[str, ...] = ()

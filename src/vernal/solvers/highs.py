@@ -16,7 +16,7 @@ STATUS = {  # by name: not every version knows all of them
     "kInfeasible": Status.INFEASIBLE,
     "kUnbounded": Status.UNBOUNDED,
     "kUnboundedOrInfeasible": Status.INFEASIBLE_OR_UNBOUNDED,
-    "kModelEmpty": Status.UNKNOWN,  # no columns: nobody asks that
+    "kModelEmpty": Status.UNKNOWN,  # a program without columns, which is never written
     "kTimeLimit": Status.LIMIT,
     "kIterationLimit": Status.LIMIT,
     "kSolutionLimit": Status.LIMIT,

@@ -9,7 +9,7 @@ from typing import Any
 from vernal.errors import MissingExtra, NameUnknown, nearest
 from vernal.solvers.base import Capabilities, MilpSolver, SmtSolver
 
-LATER = None  # a back end that is known but has no adapter yet
+NO_ADAPTER = None  # a back end that is known but has no adapter yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Backend:
     package: str
     extra: str | None  # None for the one that comes along
     about: str
-    target: str | None = LATER  # module:class of the adapter to mixed-integer programs
+    target: str | None = NO_ADAPTER  # module:class of the adapter to mixed-integer programs
     smt: str | None = None  # module:class of the adapter to satisfiability modulo theories
 
     @property
@@ -72,6 +72,7 @@ BACKENDS = (
     Backend("marabou", "maraboupy", "maraboupy", "marabou", "piecewise-linear networks"),
 )
 DEFAULT = "highs"
+DEFAULT_SMT = "z3"
 
 
 def names() -> list[str]:
@@ -89,13 +90,12 @@ def smt_names() -> list[str]:
     return [backend.name for backend in BACKENDS if backend.smt is not None]
 
 
-def find_smt(name: str | None = None) -> SmtSolver:
+def find_smt(name: str = DEFAULT_SMT) -> SmtSolver:
     """The solver of satisfiability modulo theories of this name."""
-    wanted = name or smt_names()[0]
     for backend in BACKENDS:
-        if backend.name == wanted:
+        if backend.name == name:
             return backend.load_smt()
-    raise NameUnknown(f"there is no solver {wanted!r}{nearest(wanted, smt_names())}")
+    raise NameUnknown(f"there is no solver {name!r}{nearest(name, smt_names())}")
 
 
 def find(name: str = DEFAULT, need: Capabilities | None = None) -> MilpSolver:

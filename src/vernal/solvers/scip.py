@@ -48,8 +48,8 @@ class Scip:
         tick: Callable[[], object] = idle,
     ) -> Outcome:
         model, columns = _model(problem)
-        # Where a linear program is unstable SCIP tightens this a thousandfold, and its LP library says on stderr
-        # that it cannot go that far. Nothing quiets that line, and a looser tolerance is too high a price for silence.
+        # Where a linear program is unstable SCIP tightens this a thousandfold, and its LP library reports on stderr
+        # that it cannot go that far. That line cannot be turned off, and a looser tolerance would cost precision.
         model.setParam("numerics/feastol", FEASIBILITY)
         model.setParam("numerics/dualfeastol", FEASIBILITY)
         model.setParam("misc/catchctrlc", False)  # the program handles its own interruption

@@ -93,7 +93,7 @@ class Batch:
             raise InputError("the copies are nowhere yet: call reset() before step()")
         missing = [name for name in self.agents if name not in actions]
         if missing:
-            raise InputError(f"nobody acts for {', '.join(missing)}; actions are given by agent")
+            raise InputError(f"there is no action for {', '.join(missing)}; actions are given by agent")
         given: dict[Expr, Array] = {hand(a): _shaped(a, actions[name], self.n) for name, a in self.agents.items()}
         *following, reward, enabled = self._move({**self.now, **self.drawn, **given}, self.n)
         for var, values in zip(self._inputs, following, strict=True):

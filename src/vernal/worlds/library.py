@@ -1,4 +1,4 @@
-"""Worlds by name: their text, and the systems they become once somebody acts in them.
+"""Worlds by name: their text, and the systems they become with agents in them.
 
 A world is a task file without policies, and the only place where its dynamics are written: task files build on it
 (`world = "cartpole"`), Python reads the same text.
@@ -18,8 +18,9 @@ from vernal.formats.task.blueprint import Override, read_tables, read_task
 from vernal.formats.task.world import world_text
 from vernal.logic.task import Input
 from vernal.model import build
-from vernal.model.declare import Initial, Policy, restart, seat
+from vernal.model.declare import restart, seat
 from vernal.model.expr import Role
+from vernal.model.given import Initial, Policy
 from vernal.model.network import Network, network_input
 from vernal.model.system import System
 from vernal.worlds import spread
@@ -56,7 +57,7 @@ def system(
     """A world, by name or from a file of one, with agents in it.
 
     `policies` is a network, or one for each agent by name, and observes and acts as the world says; a `vn.agent(...)`
-    says itself what it observes. Agents without a policy are open: somebody outside acts for them, as in
+    says itself what it observes. Agents without a policy are open: their actions come from outside, as in
     `vn.worlds.gym`, and nothing can be verified. `init` replaces initial values, keywords replace parameters.
     """
     agents = _interface(world)
@@ -105,7 +106,7 @@ def _alone(world: str, agents: Mapping[str, object], policy: Acting | None) -> d
 
 
 def _network(policy: Acting | None, inputs: int, outputs: int) -> Network:
-    """The policy, or a network of the right shape whose output nobody knows: a place until somebody takes it."""
+    """The policy, or a network of the right shape with an unknown output: a placeholder for a policy."""
     if isinstance(policy, Network):
         return policy
     return Network("outside", network_input(inputs), build.var("outside", shape=(outputs,), role=Role.INPUT))

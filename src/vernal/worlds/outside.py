@@ -1,4 +1,4 @@
-"""Open agents: somebody outside the model acts for them, one step at a time."""
+"""Open agents: their actions come from outside the model, one step at a time."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ def _open(agent: Agent) -> Agent:
 
 
 def hand(agent: Agent) -> Var:
-    """What the outside puts in the place of the agent's action."""
+    """The free variable that stands for the action of an open agent."""
     return build.var(agent.name, agent.action.sort, agent.action.shape, Role.INPUT)

@@ -8,8 +8,9 @@ from typing import TypeAlias
 from vernal.errors import TypeClash
 from vernal.logic.elaborate import Scope, expression
 from vernal.model import build
-from vernal.model.declare import Names, let_var
+from vernal.model.declare import let_var
 from vernal.model.expr import Expr, Operand, Role
+from vernal.model.given import Names
 from vernal.model.graph import draws, substitute, variables
 from vernal.model.sorts import BOOL
 from vernal.model.system import System

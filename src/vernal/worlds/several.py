@@ -16,7 +16,7 @@ Array = NDArray[Any]
 
 
 class Several(ParallelEnv):  # type: ignore[misc]
-    """A system in which somebody outside acts for several agents, all at once; they share one reward."""
+    """A system in which the actions of several agents come from outside, all at once; they share one reward."""
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - PettingZoo declares it so
 
@@ -45,15 +45,15 @@ class Several(ParallelEnv):  # type: ignore[misc]
         return self._each(seen), {name: {} for name in self.agents}
 
     def step(self, actions: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
-        """Everybody acts once."""
+        """One step, with an action for every agent."""
         seen, reward, over = self.copies.step({name: np.asarray([actions[name]]) for name in self.agents})
         self.taken += 1
-        ended, cut, everybody = bool(over[0]), self.taken == self.steps, list(self.agents)
+        ended, cut, names = bool(over[0]), self.taken == self.steps, list(self.agents)
         if ended or cut:
             self.agents = []
-        rewards = dict.fromkeys(everybody, float(reward[0]))
-        endings = dict.fromkeys(everybody, ended), dict.fromkeys(everybody, cut)
-        return self._each(seen), rewards, *endings, {name: {} for name in everybody}
+        rewards = dict.fromkeys(names, float(reward[0]))
+        endings = dict.fromkeys(names, ended), dict.fromkeys(names, cut)
+        return self._each(seen), rewards, *endings, {name: {} for name in names}
 
     def _each(self, seen: Mapping[str, Array]) -> dict[str, Array]:
         return {name: values[0] for name, values in seen.items()}

@@ -15,7 +15,7 @@ Array = NDArray[Any]
 
 
 class Single(gymnasium.Env[Array, Any]):
-    """A system in which somebody outside acts for one agent."""
+    """A system in which the actions of one agent come from outside."""
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium declares it so
 
@@ -33,7 +33,7 @@ class Single(gymnasium.Env[Array, Any]):
         return seen[self.name][0], {}
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Act once."""
+        """One step with this action."""
         seen, reward, over = self.copies.step({self.name: np.asarray([action])})
         self.taken += 1
         return seen[self.name][0], float(reward[0]), bool(over[0]), self.taken == self.steps, {}

@@ -1,4 +1,4 @@
-"""Simple Spread: n agents, n landmarks, and everybody wants one of their own; written for any n.
+"""Simple Spread: n agents are to cover n landmarks, one each; written for any n.
 
 The agents are points with inertia, as in the package mpe2: a step of 0.1 s moves each by its velocity, of which it then
 keeps three quarters and gains 0.5 in the direction it pushes. There are no contact forces: agents pass through each

@@ -17,6 +17,7 @@ from tests.loops import closed_loop, disturbed_loop, formula
 from tests.test_vcas import RATES, SAFE
 from tests.test_vcas import cell as vcas_cell
 from vernal.engines.check import ask, asked_of, find_engine, parse_formula
+from vernal.engines.options import Encoding, MilpOptions
 from vernal.engines.programs.conditions import Space, cases, refuting_condition
 from vernal.engines.programs.milp import Milp
 from vernal.errors import InputError, NameUnknown
@@ -31,8 +32,6 @@ from vernal.solvers.base import Milp as LinearProgram
 from vernal.solvers.base import MilpSolver, Outcome, Status, idle
 from vernal.solvers.fake import Fake
 from vernal.solvers.watch import watched
-
-ENCODINGS = ["monolithic", "compositional"]
 
 # Pushed left where it was right of 0.2, and right where it was not: phases, branches and choices are all open.
 STEERED = """
@@ -51,10 +50,12 @@ mode = "if(x > 0.2, LEFT, RIGHT)"
 CLAIM = "X[3] (mode == RIGHT -> x <= 0.73)"  # 0.72 is the supremum: from x = 0.2 by 0.5
 
 
-def asked(model: str, text: str, encoding: str = "monolithic", solver: str | MilpSolver = "highs") -> Result:
+def asked(
+    model: str, text: str, encoding: Encoding = Encoding.MONOLITHIC, solver: str | MilpSolver = "highs"
+) -> Result:
     task = read(model)
     question = Question(task.system, parse_formula(task, text))
-    result = asked_of(Milp(encoding, solver), question, Budget(timeout=30))
+    result = asked_of(Milp(MilpOptions(encoding, solver)), question, Budget(timeout=30))
     check_evidence(task.system, question.formula, result)
     return result
 
@@ -63,14 +64,14 @@ def asked(model: str, text: str, encoding: str = "monolithic", solver: str | Mil
 
 
 @pytest.mark.parametrize("solver", registry.installed())
-@pytest.mark.parametrize("encoding", ENCODINGS)
-def test_encodings_and_solvers_agree_with_brute_force(encoding: str, solver: str) -> None:
+@pytest.mark.parametrize("encoding", Encoding)
+def test_encodings_and_solvers_agree_with_brute_force(encoding: Encoding, solver: str) -> None:
     decided = 0
     for seed in range(1000, 1040):
         rng = random.Random(seed)
         system = closed_loop(rng)
         claim = formula(rng, system)
-        result = asked_of(Milp(encoding, solver), Question(system, claim), Budget(timeout=30))
+        result = asked_of(Milp(MilpOptions(encoding, solver)), Question(system, claim), Budget(timeout=30))
         check_evidence(system, claim, result)
         if result.verdict is not UNKNOWN:
             decided += 1
@@ -79,7 +80,7 @@ def test_encodings_and_solvers_agree_with_brute_force(encoding: str, solver: str
 
 
 def test_milp_agrees_with_the_other_engines_on_intervals() -> None:
-    engines = [Milp("monolithic"), Milp("compositional"), find_engine("bounds"), find_engine("falsify")]
+    engines = [*(Milp(MilpOptions(encoding)) for encoding in Encoding), find_engine("bounds"), find_engine("falsify")]
     decided = 0
     for seed in range(1000, 1030):
         rng = random.Random(seed)
@@ -93,7 +94,7 @@ def test_milp_agrees_with_the_other_engines_on_intervals() -> None:
     assert decided > 20
 
 
-@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("encoding", Encoding)
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -109,7 +110,7 @@ def test_milp_agrees_with_the_other_engines_on_intervals() -> None:
         ("AG[0,2] (x >= -1.39)", VIOLATED),
     ],
 )
-def test_open_phases_and_choices(text: str, expected: object, encoding: str) -> None:
+def test_open_phases_and_choices(text: str, expected: object, encoding: Encoding) -> None:
     result = asked(STEERED, text, encoding)
     assert result.verdict is expected, result
     if result.verdict is HOLDS:
@@ -119,7 +120,7 @@ def test_open_phases_and_choices(text: str, expected: object, encoding: str) -> 
 
 def test_statistics_count_programs() -> None:
     whole = asked(STEERED, CLAIM)
-    parts = asked(STEERED, CLAIM, "compositional")
+    parts = asked(STEERED, CLAIM, Encoding.COMPOSITIONAL)
     assert whole.statistics["programs"] == 1
     assert int(whole.statistics["binaries"]) > int(parts.statistics["binaries"])
     for result in (whole, parts):
@@ -128,8 +129,8 @@ def test_statistics_count_programs() -> None:
 
 @pytest.mark.data
 @pytest.mark.parametrize("scaling", [5000, 200])
-@pytest.mark.parametrize("encoding", ENCODINGS)
-def test_the_published_table(encoding: str, scaling: int) -> None:
+@pytest.mark.parametrize("encoding", Encoding)
+def test_the_published_table(encoding: Encoding, scaling: int) -> None:
     from tests.test_vcas import PUBLISHED
 
     for k, row in enumerate(SAFE[scaling][:3], start=1):
@@ -254,7 +255,7 @@ def test_infeasible_once_is_not_enough() -> None:
 def test_a_program_that_a_solver_called_infeasible(solver: str) -> None:
     """Thin enclosures of a tanh: SCIP 10 does not see the point that violates this claim by 1e-4."""
     question = instance(892, "recurrent")
-    result = asked_of(Milp(solver=solver), Question(question.system, question.formula), Budget(timeout=30))
+    result = asked_of(Milp(MilpOptions(solver=solver)), Question(question.system, question.formula), Budget(timeout=30))
     assert result.verdict is not HOLDS
 
 
@@ -274,15 +275,19 @@ def test_a_spent_budget_is_said_with_what_was_done() -> None:
     assert result.reason == "timeout after 1 s"
 
 
-@pytest.mark.parametrize(("encoding", "workers"), [("monolithic", 1), ("compositional", 1), ("compositional", 2)])
-def test_memory_is_looked_at_while_a_solver_works(encoding: str, workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("encoding", "workers"), [(Encoding.MONOLITHIC, 1), (Encoding.COMPOSITIONAL, 1), (Encoding.COMPOSITIONAL, 2)]
+)
+def test_memory_is_looked_at_while_a_solver_works(
+    encoding: Encoding, workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The solver never comes back by itself, and takes the memory only once it is at work."""
     solver = Hungry()
     monkeypatch.setattr("vernal.run.budget.resident_gib", lambda: 99.0 if solver.told.is_set() else 0.0)
     task = read(STEERED)
     question = Question(task.system, parse_formula(task, CLAIM))
     budget = Budget(timeout=60, memory=1.5, workers=workers)
-    result = asked_of(Milp(encoding, solver), question, budget)
+    result = asked_of(Milp(MilpOptions(encoding, solver)), question, budget)
     assert (result.verdict, result.reason) == (UNKNOWN, "memory beyond 1.5 GiB")
 
 
@@ -319,14 +324,20 @@ def test_margin_zero_is_refuted_exactly() -> None:
 
 def test_unknown_options_are_refused() -> None:
     with pytest.raises(InputError, match="no encoding 'mono'"):
-        Milp("mono")
+        find_engine("milp", {"encoding": "mono"})
     with pytest.raises(NameUnknown, match="no solver 'higs'"):
-        Milp(solver="higs")
+        find_engine("milp", {"solver": "higs"})
+    with pytest.raises(InputError, match="the option tighten is True or False, not 'no'"):
+        find_engine("milp", {"tighten": "no"})
+    with pytest.raises(InputError, match="the option solver is a name, not 3"):
+        find_engine("milp", {"solver": 3})
+    with pytest.raises(InputError, match="has no option 'tigten'; did you mean 'tighten'"):
+        find_engine("milp", {"tigten": True})
     with pytest.raises(InputError, match="goes with --engine milp"):
         find_engine("bounds", {"encoding": "monolithic"})
     engine = find_engine("milp", {"encoding": "compositional"})
     assert isinstance(engine, Milp)
-    assert engine.encoding == "compositional"
+    assert engine.encoding is Encoding.COMPOSITIONAL
 
 
 def test_cases_cover_disjuncts_and_choices() -> None:

@@ -15,6 +15,7 @@ from tests.cases import CASES, LATE, NEVER, SINE, Case, read
 from tests.engines.test_truth import check_evidence
 from tests.recurrent import recurrent_formula, recurrent_loop
 from vernal.engines.check import ask, asked_of, find_engine, parse_formula
+from vernal.engines.options import SmtOptions
 from vernal.engines.programs.smt import Smt
 from vernal.errors import MissingExtra, NameUnknown
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result
@@ -59,10 +60,10 @@ y = "4 * y^3 - 3 * y + x * y / 1000"
 """
 
 
-def asked(model: str, text: str, timeout: float = 30, solver: str | None = None) -> Result:
+def asked(model: str, text: str, timeout: float = 30, solver: str = "z3") -> Result:
     task = read(model)
     formula = parse_formula(task, text)
-    result = asked_of(Smt(solver), Question(task.system, formula), Budget(timeout=timeout))
+    result = asked_of(Smt(SmtOptions(solver)), Question(task.system, formula), Budget(timeout=timeout))
     check_evidence(task.system, formula, result)
     return result
 
@@ -165,7 +166,7 @@ class Says:
 def test_a_doubt_is_passed_on() -> None:
     task = read(NEVER)
     question = Question(task.system, parse_formula(task, "X (z > 0)"))
-    result = asked_of(Smt(Says(SmtOutcome(Satisfiable.UNKNOWN, said="too hard"))), question, Budget())
+    result = asked_of(Smt(SmtOptions(Says(SmtOutcome(Satisfiable.UNKNOWN, said="too hard")))), question, Budget())
     assert result.verdict is UNKNOWN
     assert "says ended with: too hard" in (result.reason or "")
 

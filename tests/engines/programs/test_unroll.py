@@ -16,6 +16,7 @@ from tests.engines.test_truth import check_evidence
 from tests.recurrent import recurrent_formula, recurrent_loop
 from vernal.engines.base import Engine
 from vernal.engines.check import ask, asked_of, find_engine, parse_formula
+from vernal.engines.options import Encoding, MilpOptions, Unroll
 from vernal.engines.programs.milp import Milp
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Verdict
 from vernal.formats.recurrent import rnn
@@ -36,8 +37,8 @@ from vernal.run.budget import Budget
 from vernal.solvers.base import Outcome, Status
 from vernal.solvers.fake import Fake
 
-UNROLL = ["recursive", "ios", "iod"]
-TIGHTEN = ["yes", "no"]
+UNROLL = list(Unroll)
+TIGHTEN = [True, False]
 REMEMBERING = [case for case in CASES if "[agents." in case.model and "milp" in case.decided_by]
 X, Y = build.var("x"), build.var("y")
 
@@ -53,10 +54,10 @@ def observer() -> System:
     )
 
 
-def sizes(unroll: str, steps: int) -> list[int]:
+def sizes(unroll: Unroll, steps: int) -> list[int]:
     """Variables, rows and binaries of the program for X[steps], phases decided by nothing but intervals."""
     system = observer()
-    engine = Milp(solver=Fake([Outcome(Status.INFEASIBLE)]), unroll=unroll, tighten="no")
+    engine = Milp(MilpOptions(solver=Fake([Outcome(Status.INFEASIBLE)]), unroll=unroll, tighten=False))
     formula = parse_formula(Task(system), f"X[{steps}] (x <= 0)")
     found = asked_of(engine, Question(system, formula), Budget(timeout=60)).statistics
     return [int(found[name]) for name in ("variables", "rows", "binaries")]
@@ -72,17 +73,17 @@ def test_programs_grow_as_the_papers_say() -> None:
         assert (unrolled[:, 2] == 3 * np.arange(2, 7)).all(), "step t encodes the network t times"
         third = np.diff(unrolled, n=2, axis=0)
         assert (third == [width, 2 * width, 0]).all(), "t (t - 1) / 2 observations wait at step t"
-    assert (sizes_of["ios"][2:, :2] > sizes_of["iod"][2:, :2]).all()
+    assert (sizes_of[Unroll.IOS][2:, :2] > sizes_of[Unroll.IOD][2:, :2]).all()
 
 
 @pytest.mark.parametrize("tighten", TIGHTEN)
 @pytest.mark.parametrize("unroll", UNROLL)
 @pytest.mark.parametrize("case", REMEMBERING, ids=str)
-def test_every_unrolling_decides_the_ground_truth(case: Case, unroll: str, tighten: str) -> None:
+def test_every_unrolling_decides_the_ground_truth(case: Case, unroll: Unroll, tighten: bool) -> None:
     asked = parse_formula(case.task, case.formula)
     result = ask(case.task, asked, None, "milp", Budget(timeout=60), {"unroll": unroll, "tighten": tighten})
     assert result.verdict in {case.expected, UNKNOWN}, case.why
-    if tighten == "yes":
+    if tighten:
         assert result.verdict is case.expected, result.reason
     check_evidence(case.task.system, asked, result)
 
@@ -98,9 +99,9 @@ def agreed(system: System, asked: Formula, engines: Sequence[Engine]) -> Verdict
     return max(verdicts, key=lambda verdict: verdict is not UNKNOWN)
 
 
-@pytest.mark.parametrize("encoding", ["monolithic", "compositional"])
-def test_unrollings_agree_with_brute_force(encoding: str) -> None:
-    engines = [Milp(encoding, unroll=unroll, tighten=tighten) for unroll in UNROLL for tighten in TIGHTEN]
+@pytest.mark.parametrize("encoding", Encoding)
+def test_unrollings_agree_with_brute_force(encoding: Encoding) -> None:
+    engines = [Milp(MilpOptions(encoding, unroll=unroll, tighten=tighten)) for unroll in UNROLL for tighten in TIGHTEN]
     decided = 0
     for seed in range(12):
         rng = random.Random(500 + seed)
@@ -115,7 +116,7 @@ def test_unrollings_agree_with_brute_force(encoding: str) -> None:
 
 def test_unrollings_agree_from_intervals() -> None:
     """One and two agents, memories that start in intervals; `paths` is exact here."""
-    engines = [find_engine("paths"), *(Milp(unroll=unroll) for unroll in UNROLL)]
+    engines = [find_engine("paths"), *(Milp(MilpOptions(unroll=unroll)) for unroll in UNROLL)]
     verdicts = []
     for seed in range(15):
         rng = random.Random(700 + seed)
@@ -161,9 +162,9 @@ def test_unrollings_know_the_same_bounds() -> None:
     system = observer()
     asked = Question(system, parse_formula(Task(system), "X[3] (x <= 1.5)"))
     for unroll in UNROLL:
-        result = asked_of(Milp(unroll=unroll), asked, Budget(timeout=60))
+        result = asked_of(Milp(MilpOptions(unroll=unroll)), asked, Budget(timeout=60))
         assert (result.verdict, result.statistics["programs"]) == (HOLDS, 0)
-    assert asked_of(Milp(tighten="no"), asked, Budget(timeout=60)).statistics["programs"] == 1
+    assert asked_of(Milp(MilpOptions(tighten=False)), asked, Budget(timeout=60)).statistics["programs"] == 1
 
 
 def test_draws_and_ties_of_a_step_are_the_same_for_all_later_networks() -> None:
@@ -188,7 +189,7 @@ def test_agents_that_see_the_actions_of_others_are_unrolled_after_them() -> None
     second = make_agent("second", [network], [first.var + 1], "raw")
     starts = Init({"x": Span(Fraction(-1), Fraction(1))})
     system = System("chain", (Variable("x", REAL),), starts, {"x": second.var - X}, (second, first))
-    engines = [find_engine("paths"), *(Milp(unroll=unroll) for unroll in UNROLL)]
+    engines = [find_engine("paths"), *(Milp(MilpOptions(unroll=unroll)) for unroll in UNROLL)]
     task = Task(system)
     for formula, verdict in (("X (x == 1)", HOLDS), ("X[2] (x <= 2)", VIOLATED), ("X[2] (x <= 3)", HOLDS)):
         assert agreed(system, parse_formula(task, formula), engines) is verdict
@@ -202,7 +203,7 @@ def test_several_networks_with_memory_are_refused() -> None:
     system = System("modes", (Variable("x", REAL), mode), starts, {"x": agent.var}, (agent,))
     asked = Question(system, parse_formula(Task(system), "X (x == 0)"))
     assert asked_of(Milp(), asked, Budget(timeout=20)).verdict is HOLDS
-    refused = asked_of(Milp(unroll="ios"), asked, Budget(timeout=20))
+    refused = asked_of(Milp(MilpOptions(unroll=Unroll.IOS)), asked, Budget(timeout=20))
     assert refused.verdict is UNKNOWN
     assert "selects among networks" in (refused.reason or "")
 
@@ -216,4 +217,4 @@ def test_intervals_leave_open_what_linear_bounds_decide(engine: str, verdict: Ve
         assert two.verdict is HOLDS
     three = parse_formula(task, "X[3] (z <= 2)")
     assert ask(task, three, None, engine, Budget(timeout=20)).verdict is HOLDS
-    assert ask(task, three, None, engine, Budget(timeout=20), {"tighten": "no"}).verdict is verdict
+    assert ask(task, three, None, engine, Budget(timeout=20), {"tighten": False}).verdict is verdict

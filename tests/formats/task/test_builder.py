@@ -15,9 +15,9 @@ from vernal.errors import InputError
 from vernal.evidence.result import HOLDS, VIOLATED
 from vernal.formats.networks import read_network
 from vernal.formats.task.blueprint import load
-from vernal.model import build
-from vernal.model import declare as builder
+from vernal.model import build, declare
 from vernal.model.expr import Affine, Expr
+from vernal.model.given import Names
 from vernal.model.graph import flatten, order
 from vernal.model.system import System
 
@@ -31,21 +31,21 @@ VCAS = ROOT / "benchmarks" / "vcas" / "vcas.toml"
 
 def thermostat_in_python() -> System:
     leak = Fraction("0.02")
-    return builder.system(
+    return System(
         "thermostat",
-        state={"T": builder.real(5, 35), "mode": builder.enum("OFF", "ON")},
-        init={"T": builder.interval(15, "15.5"), "mode": "OFF"},
+        state={"T": declare.real(5, 35), "mode": declare.enum("OFF", "ON")},
+        init={"T": declare.interval(15, "15.5"), "mode": "OFF"},
         agents={
-            "control": builder.agent(
+            "control": declare.agent(
                 read_network(THERMOSTAT.parent / "thermostat.onnx"),
-                observe=lambda s: [(s.T - 20) / 10, build.if_(builder.equals(s["mode"], "ON"), 1, 0)],
+                observe=lambda s: [(s.T - 20) / 10, build.if_(declare.equals(s["mode"], "ON"), 1, 0)],
                 labels="mode",
             )
         },
         lets={
             "weather": lambda s: build.between(9, 11),
             "draught": lambda s: build.choose(0, 0.1),
-            "heat": lambda s: builder.match(s.control, {"OFF": 0, "ON": 0.6}),
+            "heat": lambda s: declare.match(s.control, {"OFF": 0, "ON": 0.6}),
         },
         step=lambda s: {"T": s.T + leak * (s.weather - s.T) + s.heat - s.draught, "mode": s.control},
     )
@@ -77,10 +77,10 @@ load = "choose(load + 1 when move == SHELF & load < 2, load)"
 
 
 def test_python_and_toml_give_the_same_guarded_choices(tmp_path: Path) -> None:
-    def is_at(s: builder.Names, label: str) -> Expr:
-        return builder.equals(s.place, label)
+    def is_at(s: Names, label: str) -> Expr:
+        return declare.equals(s.place, label)
 
-    def move(s: builder.Names) -> Expr:
+    def move(s: Names) -> Expr:
         dock, aisle, shelf = (build.label(s.place.sort, label) for label in s.place.sort.labels)
         return build.choose(
             build.when(dock, is_at(s, "AISLE") & (s.load > 0)),
@@ -88,14 +88,14 @@ def test_python_and_toml_give_the_same_guarded_choices(tmp_path: Path) -> None:
             build.when(shelf, is_at(s, "AISLE") & (s.load < 2)),
         )
 
-    built = builder.system(
+    built = System(
         "warehouse",
-        state={"place": builder.enum("DOCK", "AISLE", "SHELF"), "load": builder.integer(0, 2)},
+        state={"place": declare.enum("DOCK", "AISLE", "SHELF"), "load": declare.integer(0, 2)},
         init={"place": "DOCK", "load": 0},
         lets={"move": move},
         step=lambda s: {
             "place": s.move,
-            "load": build.choose(build.when(s.load + 1, builder.equals(s.move, "SHELF") & (s.load < 2)), s.load),
+            "load": build.choose(build.when(s.load + 1, declare.equals(s.move, "SHELF") & (s.load < 2)), s.load),
         },
     )
     (tmp_path / "warehouse.toml").write_text(WAREHOUSE)
@@ -111,29 +111,29 @@ G = Fraction("32.2")
 
 
 def vcas_in_python(data: Path) -> System:
-    def complies(s: builder.Names) -> Expr:
+    def complies(s: Names) -> Expr:
         cases: dict[Any, Any] = {name: build.compare(op, s.v, limit) for name, (op, limit) in COMPLIANT.items()}
-        return build.eq(s.advisor, s.adv) & builder.match(s.advisor, {"COC": False, **cases})
+        return build.eq(s.advisor, s.adv) & declare.match(s.advisor, {"COC": False, **cases})
 
-    def accel(s: builder.Names) -> Expr:
+    def accel(s: Names) -> Expr:
         down, up = (-G / 3, -7 * G / 24, -G / 4), (G / 4, 7 * G / 24, G / 3)
         cases: dict[Any, Any] = {"COC": build.choose(-G / 8, 0, G / 8)}
         cases |= {"DNC": build.choose(*down), "DES1500": build.choose(*down)}
         cases |= {"DND": build.choose(*up), "CL1500": build.choose(*up)}
         cases |= {"SDES1500": -G / 3, "SDES2500": -G / 3, "SCL1500": G / 3, "SCL2500": G / 3}
-        return build.if_(s.complies, 0, builder.match(s.advisor, cases))
+        return build.if_(s.complies, 0, declare.match(s.advisor, cases))
 
-    return builder.system(
+    return System(
         "vcas",
         state={
-            "h": builder.real(-3000, 3000),
-            "v": builder.real(-2500, 2500),
-            "tau": builder.real(),
-            "adv": builder.enum(*ADVISORIES),
+            "h": declare.real(-3000, 3000),
+            "v": declare.real(-2500, 2500),
+            "tau": declare.real(),
+            "adv": declare.enum(*ADVISORIES),
         },
-        init={"h": builder.interval(-133, -129), "v": -19.5, "tau": 25, "adv": "COC"},
+        init={"h": declare.interval(-133, -129), "v": -19.5, "tau": 25, "adv": "COC"},
         agents={
-            "advisor": builder.agent(
+            "advisor": declare.agent(
                 [read_network(data / "vcas" / f"vcas_{number}.onnx") for number in range(1, 10)],
                 observe=lambda s: [s.h / 16000, s.v / 5000, (s.tau - 20) / 40],
                 by=lambda s: s.adv,
@@ -182,8 +182,8 @@ def test_the_tutorial_tells_the_truth() -> None:
 
 def test_a_builder_refuses_what_a_file_refuses() -> None:
     def broken(**changes: Any) -> System:
-        usual: dict[str, Any] = {"state": {"n": builder.integer(0, 9)}, "init": {"n": 0}, "step": lambda s: {"n": s.n}}
-        return builder.system("broken", **{**usual, **changes})
+        usual: dict[str, Any] = {"state": {"n": declare.integer(0, 9)}, "init": {"n": 0}, "step": lambda s: {"n": s.n}}
+        return System("broken", **{**usual, **changes})
 
     with pytest.raises(InputError, match="outside its range"):
         broken(init={"n": 10})
@@ -196,10 +196,10 @@ def test_a_builder_refuses_what_a_file_refuses() -> None:
 
 
 def test_a_draw_shared_in_python_stays_shared() -> None:
-    def step(s: builder.Names) -> dict[str, Expr]:
+    def step(s: Names) -> dict[str, Expr]:
         push = build.between(-1, 1)
         return {"x": s.x + push, "y": s.y - push}
 
-    both = {"x": builder.real(), "y": builder.real()}
-    made = builder.system("pair", state=both, init={"x": 0, "y": 0}, step=step).step
+    both = {"x": declare.real(), "y": declare.real()}
+    made = System("pair", state=both, init={"x": 0, "y": 0}, step=step).step
     assert list(made.names.values()) == ["x"]

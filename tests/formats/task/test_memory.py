@@ -19,7 +19,7 @@ from vernal.evidence.result import HOLDS, VIOLATED
 from vernal.formats.onnx.writer import write_onnx
 from vernal.formats.recurrent import rnn
 from vernal.formats.task.blueprint import load
-from vernal.model import declare as builder
+from vernal.model import declare
 from vernal.model.graph import order
 from vernal.model.network import Network
 from vernal.model.system import OneOf, Span, Start, System
@@ -83,31 +83,31 @@ def test_where_the_memory_starts(more: str, expected: list[Any], tmp_path: Path)
 
 def test_a_network_may_say_where_it_starts() -> None:
     def system(memory: Any) -> System:
-        return builder.system(
-            state={"x": builder.real()},
+        return System(
+            state={"x": declare.real()},
             init={"x": 0},
-            agents={"pilot": builder.agent(OWN, lambda s: [s.x], "raw", memory=memory)},
+            agents={"pilot": declare.agent(OWN, lambda s: [s.x], "raw", memory=memory)},
             step=lambda s: {"x": s.x + s.pilot},
         )
 
     assert starts(system(None)) == [OneOf((Fraction(1),)), OneOf((Fraction(2),))]
     assert starts(system(0)) == [OneOf((Fraction(0),))] * 2
-    assert starts(system([0, builder.interval(0, 1)])) == [OneOf((Fraction(0),)), Span(Fraction(0), Fraction(1))]
+    assert starts(system([0, declare.interval(0, 1)])) == [OneOf((Fraction(0),)), Span(Fraction(0), Fraction(1))]
     with pytest.raises(TypeClash, match="remembers 2 numbers, but 1 starts"):
         system([0])
 
 
 def test_python_and_the_file_say_the_same(tmp_path: Path) -> None:
-    made = builder.system(
+    made = System(
         "drift",
-        state={"x": builder.real()},
-        init={"x": builder.interval(0, 1)},
+        state={"x": declare.real()},
+        init={"x": declare.interval(0, 1)},
         agents={
-            "pilot": builder.agent(
+            "pilot": declare.agent(
                 load(task(tmp_path)).system.agents[0].networks[0],
                 lambda s: [s.x],
                 "raw",
-                memory=[0, builder.interval(0, 1)],
+                memory=[0, declare.interval(0, 1)],
                 remember="m",
             )
         },
@@ -119,18 +119,18 @@ def test_python_and_the_file_say_the_same(tmp_path: Path) -> None:
 
 def test_a_name_is_given_once() -> None:
     with pytest.raises(TypeClash, match="'x' is already the name"):
-        builder.system(
-            state={"x": builder.real()},
+        System(
+            state={"x": declare.real()},
             init={"x": 0},
-            agents={"pilot": builder.agent(TWO, lambda s: [s.x], "raw", remember="x")},
+            agents={"pilot": declare.agent(TWO, lambda s: [s.x], "raw", remember="x")},
             step=lambda s: {"x": s.x + s.pilot},
         )
     plain = Network("plain", TWO.inputs, TWO.inputs)
     with pytest.raises(TypeClash, match="has no memory"):
-        builder.system(
-            state={"x": builder.real()},
+        System(
+            state={"x": declare.real()},
             init={"x": 0},
-            agents={"pilot": builder.agent(plain, lambda s: [s.x], "raw", remember="m")},
+            agents={"pilot": declare.agent(plain, lambda s: [s.x], "raw", remember="m")},
             step=lambda s: {"x": s.x + s.pilot},
         )
 
@@ -178,6 +178,7 @@ def test_agents_that_share_a_file_do_not_share_a_memory(tmp_path: Path) -> None:
     assert check(loaded, "G[0,5] (ma[0] >= 0) & X[3] (ma[0] == 3)").verdict is HOLDS
     result = check(loaded, "X[3] (mb[0] < 6)")
     assert result.verdict is VIOLATED
+    assert result.trace is not None
     assert result.trace.steps[3].memory == {"a": (3,), "b": (6,)}
 
 

@@ -170,7 +170,7 @@ def test_open_ends() -> None:
     assert half.meet([above(number(1) - X)]) is half
     thin = half.meet([above(X - number("999999/1000000"))])
     assert thin is not None
-    assert Fraction(999999, 1000000) < thin.feasible_point()[NAMES[0]] < 1
+    assert Fraction(999999, 1000000) < fraction(thin.point[NAMES[0]]) < 1
     point = box((0, 1)).meet([equal(X - number(1))])
     assert point is not None
     assert point.meet([above(X - number("1/2"))]) is point

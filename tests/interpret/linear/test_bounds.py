@@ -292,35 +292,6 @@ def test_batches_do_not_mix() -> None:
                 assert np.allclose(alone.upper[0], whole.upper[at], rtol=1e-12, atol=1e-12)
 
 
-def test_constraints_tighten() -> None:
-    """One constraint is used as well as can be, several well; and never is a feasible point cut off."""
-    ends = np.array([-1.0]), np.array([1.0])
-    two: dict[Expr, Value] = {X: Range(*ends), Y: Range(*ends)}
-    C, d = np.array([[[1.0, 1.0], [1.0, -1.0]]]), np.array([[0.5, 0.0]])  # x + y <= 1/2, x <= y
-    one = Linear(two, (C[:, :1], d[:, :1])).range(X * 2 + Y)
-    assert 1.5 <= float(one.upper[0]) <= 1.5 + 1e-9  # at x = 1, y = -1/2
-    both = Linear(two, (C, d)).range(X * 2 + Y)
-    assert 0.75 <= float(both.upper[0]) <= 0.8  # at x = y = 1/4
-    assert float(both.lower[0]) == pytest.approx(-3, abs=1e-9)
-
-
-def test_constraints_keep_feasible_points() -> None:
-    rng = np.random.default_rng(8)
-    node, x = random_network(rng, [2, 6, 6, 2]), network_input(2)
-    lower, upper = -np.ones((5, 2)), np.ones((5, 2))
-    C, d = rng.normal(size=(5, 3, 2)), rng.uniform(0.1, 0.5, (5, 3))
-    cut = Linear({x: Range(lower, upper)}, (C, d)).range(node)
-    free = Linear({x: Range(lower, upper)}).range(node)
-    points = rng.uniform(-1, 1, (2000, 2))
-    values = run_network(node, points)
-    for at in range(5):
-        feasible = (points @ C[at].T <= d[at]).all(1)
-        assert feasible.any()
-        assert (values[feasible] >= cut.lower[at]).all()
-        assert (values[feasible] <= cut.upper[at]).all()
-    assert (cut.upper - cut.lower).sum() < 0.9 * (free.upper - free.lower).sum()
-
-
 # Decisions ------------------------------------------------------------------------------------------------------------
 
 

@@ -210,7 +210,11 @@ def test_stable_phases_cost_nothing() -> None:
 
 def test_a_branch_that_is_not_taken_is_not_looked_at() -> None:
     encoder = encoder_of({X: [(Fraction(1), Fraction(2))]})
-    encoder.need(build.if_(build.compare("<", X, 3), X, build.apply(Function.SIN, X)))
+    sine = build.apply(Function.SIN, X)
+    (form,) = encoder.need(build.if_(build.compare("<", X, 3), X, sine))
+    assert form is encoder.values[X][0]
+    assert sine not in encoder.values
+    assert not encoder.sheet.rows
 
 
 BENT = [
@@ -277,9 +281,9 @@ def test_cuts_are_set_where_an_envelope_is_widest() -> None:
     outcome = solve(encoder.sheet, form)
     assert outcome.point is not None
     found = next_cut(encoder.bent, outcome.point.tolist(), {})
-    if found is not None:
-        assert found[0][0] is build.power(X, 2)
-        assert -1 < found[1] < 2
+    assert found is not None
+    assert found[0][0] is build.power(X, 2)
+    assert -1 < found[1] < 2
 
 
 def test_a_function_of_a_constant_is_a_constant() -> None:

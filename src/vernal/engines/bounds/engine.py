@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from vernal.engines.base import UNBOUNDED, answered
+from vernal.engines.base import UNBOUNDED
 from vernal.engines.bounds.levels import Levels
 from vernal.engines.candidates import failing_path, failing_state
 from vernal.engines.halving import Halving
@@ -28,6 +28,7 @@ from vernal.engines.knowledge import (
     Statistics,
     Subject,
 )
+from vernal.engines.options import BoundsOptions
 from vernal.errors import Stopped
 from vernal.evidence.result import Assurance
 from vernal.interpret.linear.bounds import Linear
@@ -93,14 +94,18 @@ class Bounds:
     name = "bounds"
 
     def __init__(
-        self, tighten: str = "yes", patience: int | None = None, most: int | None = None, share: float = 0.0
+        self,
+        options: BoundsOptions = BoundsOptions(),
+        patience: int | None = None,
+        most: int | None = None,
+        share: float = 0.0,
     ) -> None:
         """Linear bounds, or intervals.
 
         `patience`: rounds in which cutting settles less than the `share` of the boxes (at least one) before giving up;
         `most`: boxes looked at together. Without them the effort that fits the system is made.
         """
-        self.method = Linear if answered("tightening", tighten) else Plain
+        self.method = Linear if options.tighten else Plain
         self.patience, self.most, self.share = patience, most, share
 
     def attempt(self, question: Question, budget: Budget) -> Known:

@@ -16,7 +16,7 @@ from vernal.engines.bounds.levels import abstract_box
 from vernal.interpret.abstract import Finite, Range, Truth, Value, meet
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.plain import Plain
-from vernal.interpret.milp.encode import demanded
+from vernal.interpret.milp.needs import demanded
 from vernal.interpret.numbers.rounding import Array
 from vernal.interpret.symbolic.affine import Forms
 from vernal.logic.formula import (

@@ -22,12 +22,12 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
-from typing import Literal, get_args
 
-from vernal.engines.base import UNBOUNDED, answered, listed
+from vernal.engines.base import UNBOUNDED
 from vernal.engines.candidates import failing_state, witnessed
 from vernal.engines.deepen import deepened
 from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof, Statistics
+from vernal.engines.options import Encoding, MilpOptions, Unroll
 from vernal.engines.programs.cases import CaseWork, is_decided
 from vernal.engines.programs.conditions import (
     Case,
@@ -55,10 +55,7 @@ from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
 from vernal.run.executor import carry_out
 from vernal.solvers import registry
-from vernal.solvers.base import Capabilities, MilpSolver
-
-Encoding = Literal["monolithic", "compositional"]
-Unroll = Literal["recursive", "ios", "iod"]
+from vernal.solvers.base import Capabilities
 
 WHOLE = "whole"  # one program, and never mind a doubt
 REFINED = 256  # cases into which a monolithic program in doubt is split
@@ -117,31 +114,23 @@ class Milp(Refuter):
 
     name = "milp"
 
-    def __init__(
-        self,
-        encoding: str = "monolithic",
-        solver: str | MilpSolver = registry.DEFAULT,
-        unroll: str = "recursive",
-        tighten: str = "yes",
-        deepen: str = "no",
-    ) -> None:
-        self.encoding = listed("encoding", encoding, get_args(Encoding))
-        self.unroll = listed("unrolling", unroll, get_args(Unroll))
-        self.tighten, self.deepen = answered("tightening", tighten), answered("deepening", deepen)
+    def __init__(self, options: MilpOptions = MilpOptions()) -> None:
+        self.encoding, self.unroll = options.encoding, options.unroll
+        self.tighten, self.deepen = options.tighten, options.deepen
         needed = Capabilities(integers=True, incremental=False)
-        self.solver = registry.find(solver, needed) if isinstance(solver, str) else solver
+        self.solver = registry.find(options.solver, needed) if isinstance(options.solver, str) else options.solver
 
     def asking(self, unrolling: Unrolling, system: System, goal: Formula, steps: int, budget: Budget) -> Asking:
         twins = unrolling.twins if isinstance(unrolling, history.HistoryUnrolling) else {}
         return Solving(self.name, system, goal, steps, budget, self.solver, tighten=self.tighten, twins=twins)
 
     def unrolling(self, system: System) -> Unrolling:
-        if self.unroll == "recursive":
+        if self.unroll is Unroll.RECURSIVE:
             return Unrolling(system.step)
-        return history.HistoryUnrolling(system, "ios" if self.unroll == "ios" else "iod")
+        return history.HistoryUnrolling(system, "ios" if self.unroll is Unroll.IOS else "iod")
 
     def refusal(self, question: Question) -> str | None:
-        own = None if self.unroll == "recursive" else history.refusal(question.system)
+        own = None if self.unroll is Unroll.RECURSIVE else history.refusal(question.system)
         return super().refusal(question) or own
 
 
@@ -249,7 +238,7 @@ class Summary:
 
 def _search(solving: Asking, condition: Expr, encoding: str, initial: InitialSet) -> Summary:
     """All programs of the encoding; a monolithic one that ends in doubt is split into a few cases."""
-    if encoding == "compositional":
+    if encoding == Encoding.COMPOSITIONAL:
         return _each(solving, _all_cases(_spaces(solving, initial), condition))
     space = solving.space(initial)
     if not space.may_be(condition):

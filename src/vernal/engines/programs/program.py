@@ -17,8 +17,8 @@ from vernal.engines.knowledge import Candidate
 from vernal.engines.programs.conditions import Case, Space
 from vernal.evidence.trace import Trace
 from vernal.interpret.milp.curves import Place, next_cut
-from vernal.interpret.milp.encode import Encoder, Values
-from vernal.interpret.milp.rows import TOLERANCE, Form, Sheet, Unsuitable
+from vernal.interpret.milp.encode import Encoder
+from vernal.interpret.milp.rows import TOLERANCE, Form, Sheet, Unsuitable, Values
 from vernal.logic.formula import Formula
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Occurrence

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from vernal.engines.base import answered
+from vernal.engines.options import SmtOptions
 from vernal.engines.programs.conditions import Case, Space
 from vernal.engines.programs.milp import UNSUPPORTED, WHOLE, Refuter
 from vernal.engines.programs.program import Answer, Asking, End, Taken, Tally
@@ -36,9 +36,9 @@ class Smt(Refuter):
     name = "smt"
     encoding = WHOLE
 
-    def __init__(self, solver: str | SmtSolver | None = None, deepen: str = "no") -> None:
-        self.solver = registry.find_smt(solver) if isinstance(solver, str | None) else solver
-        self.deepen = answered("deepening", deepen)
+    def __init__(self, options: SmtOptions = SmtOptions()) -> None:
+        self.solver = registry.find_smt(options.solver) if isinstance(options.solver, str) else options.solver
+        self.deepen = options.deepen
 
     def asking(self, unrolling: Unrolling, system: System, goal: Formula, steps: int, budget: Budget) -> Asking:
         return SmtAsking(self.name, system, goal, steps, budget, self.solver)

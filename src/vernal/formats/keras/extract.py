@@ -1,6 +1,6 @@
 """Runs alone, in a process of its own: the description and the weights of a Keras .h5 file, from stdin to stdout.
 
-The HDF5 library can hang or crash on a damaged file. Here that costs a limited process, whose end `keras_h5` reports as
+The HDF5 library can hang or crash on a damaged file. Here that costs a limited process, whose end `h5` reports as
 a damaged file; nothing of Vernal is imported. The answer is a line of JSON, then the tensors as float64 bytes.
 """
 
@@ -60,7 +60,7 @@ def tensor(group: Any, name: str, size: int) -> Any:
 
 
 def extract(data: bytes) -> tuple[dict[str, object], list[Any]]:
-    """Everything `keras_h5` needs to know."""
+    """Everything `h5` needs to know."""
     with h5py.File.in_memory(data) as file:
         if "model_config" not in file.attrs:
             raise Refused("it holds weights without the model they belong to; save the whole model, not its weights")

@@ -1,7 +1,7 @@
 """Keras .h5 files as networks: a Sequential stack of Dense and SimpleRNN layers, read with h5py alone.
 
 The layers are in a JSON text, the weights in the groups beside it (Keras 2 and 3 lay them out alike). The HDF5 library
-works in a process of its own (`h5_extract`), since a damaged file can make it hang. Nothing in the file is executed: a
+works in a process of its own (`extract`), since a damaged file can make it hang. Nothing in the file is executed: a
 Lambda layer, like any other unknown one, is refused by name. Parameters a layer computes with in float32 (the slope of
 a leaky ReLU) are the float32 numbers nearest to the decimals of the JSON text. A SimpleRNN is read one step at a time:
 what it would carry along a sequence is the memory of the network, zero at first.

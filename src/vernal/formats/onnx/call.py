@@ -1,4 +1,4 @@
-"""One ONNX node at work: its attributes and inputs, checked, for the operators of `onnx_ops`.
+"""One ONNX node at work: its attributes and inputs, checked, for the operators of `ops`.
 
 A constant is a numpy array until it meets data. Data is a flat vector expression with a shape beside it: whatever only
 moves components around (reshape, transpose, slice, gather, concat) is done to an array of indices. The batch dimension

@@ -1,6 +1,6 @@
 """Weights that lie beside an ONNX file, brought into it: torch keeps them in `policy.onnx.data` next to `policy.onnx`.
 
-A file is data, and nobody has to trust it: only files in the network's own folder or below it are opened, and offsets
+A file is not trusted: only files in the network's own folder or below it are opened, and offsets
 and lengths are compared with what these files have.
 """
 
@@ -32,7 +32,7 @@ def with_data(content: bytes, read: Callable[[str], bytes], most: int) -> tuple[
     try:
         model = onnx.ModelProto.FromString(content)
     except DecodeError:
-        return content, []  # whoever parses it says what is wrong
+        return content, []  # the parser reports what is wrong
     files: dict[str, bytes] = {}
     left = most - len(content)
     for tensor in _outside(model):

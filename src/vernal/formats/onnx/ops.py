@@ -28,7 +28,7 @@ from vernal.model.expr import Expr, Function
 EQUATION = re.compile(r"([a-z]*),([a-z]*)->([a-z]*)")
 ZERO = np.zeros((), dtype=np.int64)
 MAX_BITS = 4096  # of a constant computed from constants
-LARGEST = float(np.finfo(np.float32).max)  # a Clip bound no float32 exceeds: no bound
+LARGEST_FLOAT32 = float(np.finfo(np.float32).max)  # a Clip bound no float32 exceeds: no bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +304,7 @@ def _bound(call: Call, name: str, position: int) -> Fraction | None:
         return None
     if not isinstance(number, float | int | Fraction) or number != number:
         raise call.wrong(f"wants a number as its {name}")
-    outside = number <= -LARGEST if name == "min" else number >= LARGEST
+    outside = number <= -LARGEST_FLOAT32 if name == "min" else number >= LARGEST_FLOAT32
     if not outside and abs(number) == float("inf"):
         raise call.wrong(f"has an infinite {name} on the wrong side")
     return None if outside else Fraction(number)

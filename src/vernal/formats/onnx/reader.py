@@ -1,7 +1,7 @@
 """ONNX files as networks: a graph of operators becomes one expression.
 
-A file is data, and nobody has to trust it: sizes it claims are compared with the bytes it has before anything is
-allocated, tensors in other files are brought in before (`onnx_external`) or not at all, and what is not understood is
+A file is not trusted: sizes it claims are compared with the bytes it has before anything is
+allocated, tensors in other files are brought in before (`external`) or not at all, and what is not understood is
 refused by name.
 """
 
@@ -46,7 +46,7 @@ def parse_onnx(data: bytes, name: str, carry: Mapping[str, str] | None = None) -
     """The network of a file's bytes; inputs and outputs of any rank are flattened row by row.
 
     A graph of several inputs takes its memory as inputs and gives the next one as outputs; `carry` says which belong
-    together where their names and shapes do not (see `onnx_states`).
+    together where their names and shapes do not (see `states`).
     """
     model = _decode(data)
     opset = _opset(model)
@@ -67,7 +67,7 @@ def parse_onnx(data: bytes, name: str, carry: Mapping[str, str] | None = None) -
 
 
 def _acting(graph: GraphProto) -> list[ValueInfoProto]:
-    """The outputs but for final memories beside them, which operators that remember by themselves also tell."""
+    """The outputs but for final memories beside them, which operators with a memory of their own also give."""
     remembered = final_memories(graph.node)
     return [item for item in graph.output if item.name not in remembered] or list(graph.output)
 
@@ -98,7 +98,7 @@ def _open_axes(entry: ValueInfoProto) -> list[int]:
 
 
 def _given(entry: ValueInfoProto) -> Tensor:
-    """An input of which nobody knows yet whether it is seen or remembered."""
+    """An input of which it is not known yet whether it is an observation or a memory."""
     shape = _input_shape(entry, open_axes=True)
     return Tensor(memory_var(prod(shape), entry.name), shape)
 

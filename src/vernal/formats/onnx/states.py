@@ -30,7 +30,7 @@ OLD_ENDINGS, OLD_BEGINNINGS = ("_in", "_prev", "_old", "_0", "0"), ("prev_", "ol
 NEW_ENDINGS, NEW_BEGINNINGS = ("_out", "_next", "_new", "_n", "n", "_1", "1"), ("next_", "new_", "out_")
 SEEN = ("obs", "observation", "observations")  # never a memory
 CUTS = ("Gather", "Identity", "Slice", "Split", "Squeeze", "Unsqueeze")  # what makes layers of a memory
-MOST_BY_SHAPE = 5  # inputs; beyond, nobody could follow
+MOST_BY_SHAPE = 5  # inputs; with more, names have to pair them
 ADVICE = 'name them obs, h_in and h_out, or say carry = { h = "hn" } in the agent\'s table'
 TORCH_MODULE = re.compile(r"^(?:.*/)?([^/:]*): torch\.nn\.modules\.rnn\.(\w+)")  # in the notes torch leaves at nodes
 TORCH_WEIGHT = re.compile(r"(?:(.*)\.)?(?:weight|bias)_[ih]h(?:_l\d+)?")

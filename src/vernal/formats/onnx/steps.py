@@ -17,7 +17,7 @@ from vernal.model.expr import Expr
 from vernal.model.network import Network
 
 POINTS = 8
-CLOSE = 1e-9  # in proportion to the largest score; both sides are computed in float64
+TOLERANCE = 1e-9  # in proportion to the largest score; both sides are computed in float64
 
 Read = Callable[[tuple[int, ...], Slots], Network]
 
@@ -33,7 +33,9 @@ def check_steps(made: Network, name: str, shape: tuple[int, ...], axes: Sequence
         _, *memory = _values(made, first, _starts(made))
         wanted, *_ = _values(made, last, memory)
         found, *_ = _values(twice, np.concatenate([first, last], axis + 1), _starts(made))
-        if not np.allclose(found[:, -wanted.shape[1] :], wanted, rtol=CLOSE, atol=CLOSE * (1 + np.abs(wanted).max())):
+        if not np.allclose(
+            found[:, -wanted.shape[1] :], wanted, rtol=TOLERANCE, atol=TOLERANCE * (1 + np.abs(wanted).max())
+        ):
             raise UnsupportedOperator(
                 f"input {name!r} is a sequence, and what the network says at its end does not follow step by step from "
                 "what it sees and remembers; export one step, its memory as inputs and outputs (say h_in and h_out)"

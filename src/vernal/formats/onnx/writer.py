@@ -1,6 +1,6 @@
 """Networks as ONNX files: one operator a node, the numbers as float32 where that is exact, else as float64.
 
-Only operators are written that `onnx_reader` reads back, so a file can always be checked against its source. A rational
+Only operators are written that `reader` reads back, so a file can always be checked against its source. A rational
 constant that no double holds is rounded to the nearest one; `convert` says how much that matters.
 """
 

@@ -262,7 +262,7 @@ def _observe(reader: Reader, path: Path, draft: Draft, lets: Mapping[str, Expr])
 
 
 def _refuse_actions(reader: Reader, path: Path, value: object, lets: Mapping[str, Expr]) -> None:
-    """Agents observe the state before anyone has acted; what depends on an action comes too late."""
+    """Agents observe the state before any agent has acted, so that observations cannot depend on an action."""
     if not isinstance(value, str):
         return
     syntax, source = reader.parse(path)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 4 * 2**20
 VERSION = 1
-LATER = {"flow": "continuous time ([flow])", "abstraction": "neural abstraction ([abstraction])"}
+NOT_YET = {"flow": "continuous time ([flow])", "abstraction": "neural abstraction ([abstraction])"}
 
 Override = str | int | float | Fraction
 
@@ -166,7 +166,7 @@ def _check_version(document: Mapping[str, Any], places: Places) -> None:
     if version != VERSION or isinstance(version, bool):
         message = f"this file is written for format version {version!r}; this Vernal reads version {VERSION}"
         raise ParseError(message, place=places.value_place(("vernal",)))
-    for key, what in LATER.items():
+    for key, what in NOT_YET.items():
         if key in document:
             raise ParseError(f"{what} is not supported yet", place=places.key_place((key,)))
 

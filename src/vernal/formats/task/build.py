@@ -229,7 +229,7 @@ def read_properties(reader: Reader, properties: Mapping[str, str], lets: Mapping
                 message = "'in_range' is built in (it asks whether all ranges are kept); rename this property"
                 raise ParseError(message, place=reader.places.key_place(path))
             if not name.strip() or not name.isprintable():
-                message = f"{name!r} cannot name a property: nobody could read it; use a printable name"
+                message = f"{name!r} cannot name a property: it cannot be printed; use a printable name"
                 raise ParseError(message, place=reader.places.key_place(path))
             formulas[name] = reader.formula(path, PROPERTY, drawn)
     return formulas

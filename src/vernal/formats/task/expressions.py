@@ -170,7 +170,7 @@ class Reader:
 
 
 def _once(problems: list[InputError]) -> list[InputError]:
-    """A data folder that nobody named is one problem, however many files are in it."""
+    """A data folder that is not set is one problem, however many files are in it."""
     unset = [problem for problem in problems if isinstance(problem, DataUnset)]
     return [problem for problem in problems if problem not in unset[1:]]
 

@@ -156,7 +156,7 @@ class Use:
 
 
 def refuse(syntax: Syntax, source: Source, owners: Mapping[str, Owner], use: Use) -> None:
-    """A name of the wrong kind is told apart from a name nobody knows."""
+    """The error for a name that may not stand here: of the wrong kind, or unknown."""
     for node in mentioned(syntax):
         if not isinstance(node, Name) or node.text not in owners:
             continue

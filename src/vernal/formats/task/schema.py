@@ -149,7 +149,7 @@ class _Reader:
         return kind(**fields)
 
     def _unknown(self, keys: Iterable[str], known: Mapping[str, object], path: Path) -> set[str]:
-        """Report keys nobody knows; the known ones they were probably meant to be are not reported as missing."""
+        """Report unknown keys; the known ones they were probably meant to be are not reported as missing."""
         where = f"[{_dotted(path)}]" if path else "a task file"
         meant: set[str] = set()
         for key in keys:

@@ -1,6 +1,6 @@
 """Where task files find the worlds that come with the package.
 
-Reading a task must not depend on the worlds there are, so the package itself puts them on the shelf.
+Reading a task must not depend on the worlds there are, so the package itself sets `Shelf.find`.
 """
 
 from __future__ import annotations

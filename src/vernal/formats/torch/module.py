@@ -2,7 +2,7 @@
 
 The module is read as in eval mode. Only torch's own classes are accepted, since a subclass may compute anything; a
 policy of your own class is read as `head(rnn(encoder(x)))`, and only after a run has shown that this is what it
-computes (`torch_policy`). In a Sequential, a recurrent layer passes on what it remembers next.
+computes (`policy`). In a Sequential, a recurrent layer passes on what it remembers next.
 A parameter torch keeps as a Python number (the slope of a leaky ReLU) is what it becomes in the module's own precision.
 """
 

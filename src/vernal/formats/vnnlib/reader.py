@@ -34,7 +34,7 @@ UNSUPPORTED = {
     "let": "write the terms out",
     "/": "multiply by a decimal instead",
 }
-SILENT = ("set-logic", "set-info")  # they ask for nothing
+IGNORED = ("set-logic", "set-info")  # commands without effect on the query
 
 Value = Linear | Constraint
 
@@ -111,7 +111,7 @@ class _Parser:
                 self._assert(command)
             case "check-sat" if self.version != "2.0":
                 self.checked = True
-            case head if not (head in SILENT and self.version != "2.0"):
+            case head if not (head in IGNORED and self.version != "2.0"):
                 known = ("assert", "declare-const", "declare-network", "vnnlib-version")
                 what = f"the command {shown(head)} is not supported" if head else "a command has to begin with its name"
                 raise self.text.wrong(f"{what}; supported: {', '.join(known)}", command.at)

@@ -29,7 +29,6 @@ from vernal.interpret.geometry.affine_form import (
     above,
     at_least,
     extent,
-    fraction,
     rational,
 )
 from vernal.interpret.geometry.float_lp import propose
@@ -53,10 +52,6 @@ class Polyhedron:
     def measure(self, form: AffineForm) -> Extent:
         """The range of a form over the box, a superset of its range over the polyhedron."""
         return extent(form, self.box, self.opened)
-
-    def feasible_point(self) -> dict[Input, Fraction]:
-        """One of its points."""
-        return {name: fraction(value) for name, value in self.point.items()}
 
     def meet(self, rows: Iterable[Row]) -> Polyhedron | None:
         """The part in which the rows hold, None if there is none."""

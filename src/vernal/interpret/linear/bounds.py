@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
 import numpy as np
 
@@ -32,10 +31,10 @@ from vernal.interpret.abstract import (
     shaped,
 )
 from vernal.interpret.linear import choice as linear_choice
-from vernal.interpret.linear.constraints import Constraints, tighten_rows
+from vernal.interpret.linear.choice import Mode
 from vernal.interpret.linear.forms import Form, Inputs, concretise, constant_form, exact_form, widen
 from vernal.interpret.linear.relax import BUILDERS, Relaxation, constant
-from vernal.interpret.linear.rows import Graph, Index, Rows, Selected, lower_bounds, tighter
+from vernal.interpret.linear.rows import Graph, Index, Rows, Seeds, Selected, lower_bounds, tighter
 from vernal.interpret.numbers.rounding import FLOOR, Array, Backend
 from vernal.model import build
 from vernal.model import expr as e
@@ -43,9 +42,7 @@ from vernal.model.expr import Expr
 from vernal.model.sorts import INT
 from vernal.model.traits import OPERATORS
 
-Mode = Literal["backward", "interval"]
 Box = Mapping[Expr, Value | tuple[Array, Array]]
-Seeds = Mapping[Expr, Array | Selected]
 
 CHUNK = 1 << 16  # numbers in a block of rows on the host: they stay in the cache
 DEVICE_CHUNK = 1 << 26
@@ -76,8 +73,7 @@ class LinearBounds:
 class Linear:
     """Bounds of the nodes of a graph over a batch of boxes, computed when asked for and kept."""
 
-    def __init__(self, box: Box, constraints: tuple[Array, Array] | None = None, *, mode: Mode = "backward") -> None:
-        """Constraints (C, d) with C of shape (batch, rows, columns of the box's numbers in order): C p <= d holds."""
+    def __init__(self, box: Box, *, mode: Mode = "backward") -> None:
         self.mode = mode
         self.backend = Backend(next((first_array(value) for value in box.values()), None))
         self.values: dict[Expr, Value] = {}
@@ -91,7 +87,6 @@ class Linear:
         self.batch = 1
         for node, value in box.items():
             self._enter(node, flat(self.backend, value, node))
-        self.constraints = None if constraints is None else Constraints(*constraints, self.inputs.count)
 
     def _enter(self, node: Expr, value: Value) -> None:
         """An input of the graph."""
@@ -300,7 +295,7 @@ class Linear:
     def tighten(self, node: Expr, open_components: Array | None = None) -> None:
         """Cut the range of a node by backward substitution, for the given components or all."""
         x = self.values[node]
-        if not isinstance(x, Range) or node in self.tight or (node in self.forms and self.constraints is None):
+        if not isinstance(x, Range) or node in self.tight or node in self.forms:
             return  # the range of a form over a box is already the best there is
         share = 1.0 if open_components is None else float(open_components.sum()) / (self.batch * node.size)
         if share == 0.0:
@@ -365,10 +360,7 @@ class Linear:
         for node, L in seeds.items():
             rows.push(node, L[part])
         rows.run()
-        low = lower_bounds(rows)
-        if self.constraints is not None and rows.coefficients is not None:
-            low = tighten_rows(rows, low, self.constraints)
-        return rows, low
+        return rows, lower_bounds(rows)
 
     def _join(self, parts: Sequence[Array]) -> Array:
         if len(parts) == 1:
@@ -417,12 +409,10 @@ def as_relu(node: Expr, args: Sequence[Expr]) -> Expr:
     return best
 
 
-def bounds(
-    roots: Sequence[Expr], box: Box, constraints: tuple[Array, Array] | None = None, *, mode: Mode = "backward"
-) -> list[LinearBounds]:
+def bounds(roots: Sequence[Expr], box: Box, *, mode: Mode = "backward") -> list[LinearBounds]:
     """Sound linear bounds of numeric roots over the inputs of their graph."""
-    linear = Linear(box, constraints, mode=mode)
+    linear = Linear(box, mode=mode)
     return [linear.form(root) for root in roots]
 
 
-__all__ = ["Finite", "Linear", "LinearBounds", "Range", "Truth", "bounds"]
+__all__ = ["Finite", "Linear", "LinearBounds", "Mode", "Range", "Truth", "bounds"]

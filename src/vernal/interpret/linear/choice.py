@@ -4,26 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import Literal, Protocol
 
 import numpy as np
 
 from vernal.interpret import interval
 from vernal.interpret.abstract import Finite, Range, Truth, Value, indices
 from vernal.interpret.choice import possibilities
+from vernal.interpret.linear.forms import Form
 from vernal.interpret.linear.relax import Plane, Relaxation, relax
-from vernal.interpret.linear.rows import tighter
-from vernal.interpret.numbers.rounding import Array
+from vernal.interpret.linear.rows import Graph, Seeds, tighter
+from vernal.interpret.numbers.rounding import Array, Backend
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 
-if TYPE_CHECKING:
-    from vernal.interpret.linear.bounds import Linear
-
+Mode = Literal["backward", "interval"]
 WIDEST = 64  # the differences of longer branches are bounded by intervals only
 
 
-def discrete(linear: Linear, node: Expr) -> Value:
+class Bounding(Protocol):
+    """What decisions and branchings use of `Linear`."""
+
+    mode: Mode
+    backend: Backend
+    batch: int
+    values: dict[Expr, Value]
+    forms: dict[Expr, Form]
+    pending: set[Expr]
+    rewritten: dict[Expr, Expr]
+    graph: Graph
+
+    def number(self, node: Expr) -> Range: ...
+
+    def lower(self, seeds: Seeds, constants: Array, index: Array | None) -> Array: ...
+
+
+def discrete(linear: Bounding, node: Expr) -> Value:
     """Truth values, enum values and argmax results."""
     if isinstance(node, e.Compare) and all(arg.sort.is_number for arg in node.args):
         return _compare(linear, node)
@@ -35,7 +51,7 @@ def discrete(linear: Linear, node: Expr) -> Value:
 # Comparisons ----------------------------------------------------------------------------------------------------------
 
 
-def _compare(linear: Linear, node: e.Compare) -> Truth:
+def _compare(linear: Bounding, node: e.Compare) -> Truth:
     """Intervals first; the difference of the sides where they leave it open."""
     rough = interval.apply(linear.backend, node, [linear.values[arg] for arg in node.args])
     assert isinstance(rough, Truth)
@@ -57,7 +73,7 @@ def _compare(linear: Linear, node: e.Compare) -> Truth:
     return Truth(must, may)
 
 
-def difference(linear: Linear, node: e.Compare, index: Array | None) -> Range:
+def difference(linear: Bounding, node: e.Compare, index: Array | None) -> Range:
     """right - left, for the boxes of the index or all."""
     left, right = node.args
     n = node.size
@@ -73,7 +89,7 @@ def difference(linear: Linear, node: e.Compare, index: Array | None) -> Range:
     return tighter(linear.backend, rough, low[:, :n], -low[:, n:])
 
 
-def _plus(linear: Linear, seeds: dict[Expr, Array], node: Expr, L: Array) -> None:
+def _plus(linear: Bounding, seeds: dict[Expr, Array], node: Expr, L: Array) -> None:
     """More rows for a node; sums of small integers are exact."""
     rows = linear.backend.array(L) if isinstance(L, np.ndarray) else L
     seeds[node] = seeds[node] + rows if node in seeds else rows
@@ -88,7 +104,7 @@ def _pick(x: Range, index: Array | None) -> Range:
 # Argmax ---------------------------------------------------------------------------------------------------------------
 
 
-def _argmax(linear: Linear, node: e.Argmax) -> Finite:
+def _argmax(linear: Bounding, node: e.Argmax) -> Finite:
     """The union, over the networks that may be in use, of the indices that may be maximal."""
     n = node.args[0].size
     mask = linear.backend.array(np.zeros((linear.batch, n), dtype=bool))
@@ -102,7 +118,7 @@ def _argmax(linear: Linear, node: e.Argmax) -> Finite:
     return Finite(mask[:, None, :], indices(n))
 
 
-def _leaves(linear: Linear, node: Expr) -> list[tuple[Expr, Array]]:
+def _leaves(linear: Bounding, node: Expr) -> list[tuple[Expr, Array]]:
     """The vectors a branching may yield, with the boxes in which each is possible."""
     found: list[tuple[Expr, Array]] = []
     stack = [(node, linear.backend.array(np.array([[True]])))]
@@ -117,7 +133,7 @@ def _leaves(linear: Linear, node: Expr) -> list[tuple[Expr, Array]]:
     return found
 
 
-def winners(linear: Linear, scores: Expr, index: Array) -> Array:
+def winners(linear: Bounding, scores: Expr, index: Array) -> Array:
     """(groups, n): which components may be largest in the boxes of the index.
 
     Ranges first; then everybody against a favourite; then the survivors among themselves.
@@ -136,13 +152,13 @@ def winners(linear: Linear, scores: Expr, index: Array) -> Array:
     return _duel(linear, scores, index, possible)
 
 
-def _full(linear: Linear, node: Expr, index: Array) -> Range:
+def _full(linear: Bounding, node: Expr, index: Array) -> Range:
     x = linear.number(node)
     shape = (linear.batch, node.size)
     return Range(*(linear.backend.xp.broadcast_to(end, shape)[index] for end in (x.lower, x.upper)))
 
 
-def _duel(linear: Linear, scores: Expr, index: Array, possible: Array) -> Array:
+def _duel(linear: Bounding, scores: Expr, index: Array, possible: Array) -> Array:
     """Drop a component if another one is certainly larger, over all pairs that are still possible."""
     several = possible.sum(-1) > 1
     pairs = possible[:, :, None] & possible[:, None, :] & several[:, None, None]
@@ -161,7 +177,7 @@ def _duel(linear: Linear, scores: Expr, index: Array, possible: Array) -> Array:
 # Branchings -----------------------------------------------------------------------------------------------------------
 
 
-def branches(linear: Linear, node: Expr) -> list[tuple[Expr, Array]]:
+def branches(linear: Bounding, node: Expr) -> list[tuple[Expr, Array]]:
     """The branches some box may take, with the boxes (and components) that may."""
     if isinstance(node, e.Choose):
         always = linear.backend.array(np.array([[True]]))
@@ -170,7 +186,7 @@ def branches(linear: Linear, node: Expr) -> list[tuple[Expr, Array]]:
     return [(arg, m) for arg, m in zip(node.args[1:], masks, strict=True) if bool(m.any())]
 
 
-def decided(linear: Linear, node: Expr, own: Range) -> Relaxation | None:
+def decided(linear: Bounding, node: Expr, own: Range) -> Relaxation | None:
     """The relaxation of a branching that is decided in every box, else None."""
     taken = branches(linear, node)
     counts = reduce(lambda a, b: a + b, [1 * mask for _, mask in taken])
@@ -181,7 +197,7 @@ def decided(linear: Linear, node: Expr, own: Range) -> Relaxation | None:
     return Relaxation(tuple(arg for arg, _ in taken), plane, plane, exact=True)
 
 
-def prepare(linear: Linear, seeds: Iterable[Expr]) -> None:
+def prepare(linear: Bounding, seeds: Iterable[Expr]) -> None:
     """Relax the undecided branchings that rows from these nodes will pass through, earlier ones first."""
     position = linear.graph.position
     seeds = list(seeds)
@@ -208,7 +224,7 @@ def prepare(linear: Linear, seeds: Iterable[Expr]) -> None:
         linear.graph.rules[node] = undecided(linear, node)
 
 
-def undecided(linear: Linear, node: Expr) -> Relaxation:
+def undecided(linear: Bounding, node: Expr) -> Relaxation:
     """A base branch plus what the others may exceed it by, or the hull where that is narrower."""
     backend, own = linear.backend, linear.number(node)
     taken = branches(linear, node)
@@ -241,7 +257,7 @@ def _first_possible(masks: Sequence[Array]) -> list[Array]:
 
 
 def _swap(
-    linear: Linear,
+    linear: Bounding,
     base: Sequence[Array],
     others: Sequence[Array],
     gaps: Sequence[Range | None],
@@ -262,7 +278,7 @@ def _swap(
     return slopes, offset
 
 
-def _gap(linear: Linear, node: Expr, other: Expr, args: Sequence[Expr], base: Sequence[Array]) -> Range:
+def _gap(linear: Bounding, node: Expr, other: Expr, args: Sequence[Expr], base: Sequence[Array]) -> Range:
     """other - base branch, by linear bounds where that is not too long."""
     backend, n = linear.backend, node.size
     x = linear.number(other)
@@ -285,7 +301,7 @@ def _gap(linear: Linear, node: Expr, other: Expr, args: Sequence[Expr], base: Se
     return tighter(backend, rough, low[:, :n], -low[:, n:])
 
 
-def _mirrored(linear: Linear, seeds: Mapping[Expr, Array]) -> dict[Expr, Array]:
+def _mirrored(linear: Bounding, seeds: Mapping[Expr, Array]) -> dict[Expr, Array]:
     """Rows and their negations, for every box."""
     backend = linear.backend
     result = {}

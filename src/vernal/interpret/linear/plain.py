@@ -11,8 +11,9 @@ import numpy as np
 
 from vernal.interpret import interval
 from vernal.interpret.abstract import Value, as_range, meet
-from vernal.interpret.linear.bounds import Linear, Seeds
+from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.forms import Form
+from vernal.interpret.linear.rows import Seeds
 from vernal.interpret.numbers.rounding import Array
 from vernal.model.expr import Expr
 

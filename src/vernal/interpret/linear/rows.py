@@ -57,6 +57,9 @@ class Selected:
         return self.backend.xp.stack([rows, -rows], axis=1)
 
 
+Seeds = Mapping[Expr, Array | Selected]  # the rows that start at each node
+
+
 class Rows:
     """Rows under way, in groups of r for one box each: arrays (groups, r, components)."""
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
@@ -21,13 +21,10 @@ from vernal.interpret import interval
 from vernal.interpret.abstract import Range
 from vernal.interpret.linear.curves import lines, value
 from vernal.interpret.linear.surfaces import angle_planes
-from vernal.interpret.milp.rows import Form, Unsuitable
+from vernal.interpret.milp.rows import Form, Sheet, Unsuitable
 from vernal.interpret.numbers.rounding import TINY, UNIT, Backend
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function
-
-if TYPE_CHECKING:
-    from vernal.interpret.milp.encode import Encoder
 
 Name = Function | Fraction
 Place = tuple[Expr, int, int]  # an operator, its component, and the part of it that is cut
@@ -53,7 +50,19 @@ class Bent:
         return abs(self.meaning(min(max(first, self.lower), self.upper), *others) - found)
 
 
-def bent(encoder: Encoder, node: Expr, x: Sequence[Form], component: int) -> Form:
+class Encloses(Protocol):
+    """What nonlinear operators use of the encoder."""
+
+    sheet: Sheet
+    cuts: Cuts
+    bent: list[Bent]
+
+    def ends(self, node: Expr, component: int = 0) -> tuple[float, float]: ...
+
+    def scaled(self, factor: Form, x: Form) -> Form: ...
+
+
+def bent(encoder: Encloses, node: Expr, x: Sequence[Form], component: int) -> Form:
     """One component of a nonlinear operator, enclosed."""
     ends = [encoder.ends(arg, component) for arg in node.args]
     own = encoder.ends(node, component)
@@ -90,7 +99,7 @@ def _interval(ends: tuple[float, float]) -> Range:
 
 
 def curve(
-    encoder: Encoder, place: Place, x: Form, ends: tuple[float, float], own: tuple[float, float], name: Name
+    encoder: Encloses, place: Place, x: Form, ends: tuple[float, float], own: tuple[float, float], name: Name
 ) -> Form:
     """f(x), between two lines over each segment."""
     sheet = encoder.sheet
@@ -110,7 +119,7 @@ def curve(
 
 
 def product(
-    encoder: Encoder,
+    encoder: Encloses,
     place: Place,
     x: tuple[Form, Form],
     ends: tuple[tuple[float, float], tuple[float, float]],
@@ -135,7 +144,7 @@ def product(
 
 
 def angle(
-    encoder: Encoder,
+    encoder: Encloses,
     place: Place,
     x: tuple[Form, Form],
     ends: tuple[tuple[float, float], tuple[float, float]],
@@ -171,7 +180,7 @@ def _segments(ends: tuple[float, float], cuts: Sequence[float]) -> list[tuple[fl
     return list(pairwise(points))
 
 
-def _inside(encoder: Encoder, pick: Form, x: Form, low: float, high: float, count: int) -> None:
+def _inside(encoder: Encloses, pick: Form, x: Form, low: float, high: float, count: int) -> None:
     """x is in the segment where it is picked; the only segment needs no rows."""
     if count > 1:
         sheet = encoder.sheet

@@ -17,12 +17,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from vernal.interpret.abstract import Range, Truth, as_range
-from vernal.interpret.choice import possibilities
+from vernal.interpret.abstract import Range, as_range
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.milp import truth as milp_truth
 from vernal.interpret.milp.curves import Bent, Cuts, bent
-from vernal.interpret.milp.rows import ONE, ZERO, Form, Sheet, Unsuitable, constant
+from vernal.interpret.milp.needs import demanded, live_branches
+from vernal.interpret.milp.rows import ONE, ZERO, Form, Sheet, Unsuitable, Values, at, constant
 from vernal.interpret.numbers.rounding import PI, UNIT, float_above, float_below, gamma
 from vernal.interpret.symbolic.affine import Forms
 from vernal.model import expr as e
@@ -30,7 +30,6 @@ from vernal.model.expr import Expr, Occurrence
 from vernal.model.sorts import BOOL, INT, Kind
 from vernal.model.system import OneOf, Span, Start
 
-Values = tuple[Form, ...]
 NARROW = 1e-12  # relative; a value known this well is a constant
 
 
@@ -281,44 +280,7 @@ class Encoder:
         return bent(self, node, x, component)
 
 
-# Which arguments matter -----------------------------------------------------------------------------------------------
-
-
-def live_branches(linear: Linear, node: e.If | e.Switch) -> tuple[Expr, ...]:
-    """The branches of an `if` or `match` that bounds leave possible."""
-    linear.need(node)
-    masks = possibilities(node, linear.values[node.args[0]])
-    return tuple(arg for arg, mask in zip(node.args[1:], masks, strict=True) if bool(mask.any()))
-
-
-def demanded(linear: Linear, node: Expr) -> Sequence[Expr]:
-    """The arguments a node depends on, given what bounds decide: no known truth, no branch not taken."""
-    if node.sort == BOOL and not node.shape:
-        truth = linear.truth(node)
-        if bool(truth.must[0]) == bool(truth.may[0]):
-            return ()
-    if isinstance(node, e.If | e.Switch):
-        branches = live_branches(linear, node)
-        return branches if len(branches) == 1 else (node.args[0], *branches)
-    if isinstance(node, e.Choose):
-        return node.options
-    if isinstance(node, e.And | e.Or):
-        return node.args if node.shape else [arg for arg in node.args if not _is_settled(linear, arg)]
-    return node.args
-
-
-def _is_settled(linear: Linear, node: Expr) -> bool:
-    value = linear.value(node)
-    assert isinstance(value, Truth)
-    return bool((value.must[0] == value.may[0]).all())
-
-
 # Small pieces ---------------------------------------------------------------------------------------------------------
-
-
-def at(values: Values, index: int) -> Form:
-    """A component; a scalar goes with every one."""
-    return values[0] if len(values) == 1 else values[index]
 
 
 def _inverse(x: Form) -> Form:

@@ -60,6 +60,12 @@ def constant(value: Fraction | float, error: float = 0.0) -> Form:
 
 
 ZERO, ONE = Form({}, 0.0), Form({}, 1.0, 0.0, 1.0)
+Values = tuple[Form, ...]  # of a node: one for each component, or one for each label of an enum
+
+
+def at(values: Values, index: int) -> Form:
+    """A component; a scalar goes with every one."""
+    return values[0] if len(values) == 1 else values[index]
 
 
 @dataclass(slots=True)

@@ -8,32 +8,47 @@ lost. Integers have no such boundary: there `a < b` is `a <= b - 1`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from vernal.interpret.abstract import Finite, Truth
 from vernal.interpret.linear import choice as linear_choice
-from vernal.interpret.milp.rows import ONE, ZERO, Form
+from vernal.interpret.linear.bounds import Linear
+from vernal.interpret.milp.needs import live_branches
+from vernal.interpret.milp.rows import ONE, ZERO, Form, Sheet, Values, at
+from vernal.interpret.symbolic.affine import Forms
 from vernal.model import build
 from vernal.model import expr as e
-from vernal.model.expr import Expr
+from vernal.model.expr import Expr, Occurrence
 from vernal.model.sorts import INT, Kind
-
-if TYPE_CHECKING:
-    from vernal.interpret.milp.encode import Encoder, Values
 
 CLOSE = 1e-9  # relative; a margin this close to zero is asked of exact forms
 
 
-def decided(encoder: Encoder, node: Expr) -> bool | None:
+class Encodes(Protocol):
+    """What conditions, choices and branches use of the encoder."""
+
+    sheet: Sheet
+    linear: Linear
+    exact: Forms | None
+    values: dict[Expr, Values]
+    truths: dict[Expr, bool | None]
+    picks: dict[Occurrence, Values]
+
+    def need(self, node: Expr) -> Values: ...
+
+    def ends(self, node: Expr, component: int = 0, *, tight: bool = True) -> tuple[float, float]: ...
+
+
+def decided(encoder: Encodes, node: Expr) -> bool | None:
     """A scalar condition that bounds decide, or, at margin zero, exact forms."""
     if node not in encoder.truths:
         encoder.truths[node] = bool(node.value) if isinstance(node, e.Const) else _decide(encoder, node)
     return encoder.truths[node]
 
 
-def _decide(encoder: Encoder, node: Expr) -> bool | None:
+def _decide(encoder: Encodes, node: Expr) -> bool | None:
     truth = encoder.linear.value(node)
     assert isinstance(truth, Truth)
     must, may = bool(np.ravel(truth.must[0])[0]), bool(np.ravel(truth.may[0])[0])
@@ -44,7 +59,7 @@ def _decide(encoder: Encoder, node: Expr) -> bool | None:
     return encoder.exact.truth(node)
 
 
-def _is_close(encoder: Encoder, node: e.Compare) -> bool:
+def _is_close(encoder: Encodes, node: e.Compare) -> bool:
     """Whether rounding may be all that keeps a comparison open."""
     if not node.args[0].sort.is_number:
         return False
@@ -56,10 +71,8 @@ def _is_close(encoder: Encoder, node: e.Compare) -> bool:
 # Truth ----------------------------------------------------------------------------------------------------------------
 
 
-def truth(encoder: Encoder, node: Expr) -> Values:
+def truth(encoder: Encodes, node: Expr) -> Values:
     """The 0/1 forms of a comparison or a connective."""
-    from vernal.interpret.milp.encode import at
-
     sheet = encoder.sheet
     if isinstance(node, e.And | e.Or):
         # Settled arguments do not decide, or the whole were settled: they are the neutral ones.
@@ -74,7 +87,7 @@ def truth(encoder: Encoder, node: Expr) -> Values:
     return tuple(_same_label(encoder, node, i) for i in range(node.size))
 
 
-def _same_label(encoder: Encoder, node: e.Compare, component: int) -> Form:
+def _same_label(encoder: Encodes, node: e.Compare, component: int) -> Form:
     """Equality of labels, or of truth values as if they were two labels."""
     sheet = encoder.sheet
     left, right = (_one_hot(encoder, arg, component) for arg in node.args)
@@ -82,7 +95,7 @@ def _same_label(encoder: Encoder, node: e.Compare, component: int) -> Form:
     return equal if node.op == "==" else sheet.negation(equal)
 
 
-def _one_hot(encoder: Encoder, node: Expr, component: int) -> Sequence[Form]:
+def _one_hot(encoder: Encodes, node: Expr, component: int) -> Sequence[Form]:
     values = encoder.values[node]
     if node.sort.kind is Kind.ENUM:
         return values
@@ -90,7 +103,7 @@ def _one_hot(encoder: Encoder, node: Expr, component: int) -> Sequence[Form]:
     return (encoder.sheet.negation(form), form)
 
 
-def _compare(encoder: Encoder, node: e.Compare, component: int) -> Form:
+def _compare(encoder: Encodes, node: e.Compare, component: int) -> Form:
     """A binary for each way the sides can compare."""
     sheet = encoder.sheet
     gap, top, bottom = _gap(encoder, node, component)
@@ -108,10 +121,8 @@ def _compare(encoder: Encoder, node: e.Compare, component: int) -> Form:
     return equal if node.op == "==" else sheet.negation(equal)
 
 
-def _gap(encoder: Encoder, node: e.Compare, component: int) -> tuple[Form, float, float]:
+def _gap(encoder: Encodes, node: e.Compare, component: int) -> tuple[Form, float, float]:
     """left - right, and its largest and least value."""
-    from vernal.interpret.milp.encode import at
-
     form = encoder.sheet.minus(*(at(encoder.values[arg], component) for arg in node.args))
     x = encoder.linear.margin(node)
     least, most = (float(np.ravel(end[0])[component if node.size > 1 else 0]) for end in (x.lower, x.upper))
@@ -126,7 +137,7 @@ def _is_integral(node: e.Compare) -> bool:
     return all(arg.sort == INT for arg in node.args)
 
 
-def _below(encoder: Encoder, node: e.Compare, gap: Form, where: Form, top: float, strict: bool) -> None:
+def _below(encoder: Encodes, node: e.Compare, gap: Form, where: Form, top: float, strict: bool) -> None:
     """gap < 0 (or <= 0) where a truth is 1."""
     if not _is_integral(node):
         encoder.sheet.decide(gap, where, top)
@@ -135,7 +146,7 @@ def _below(encoder: Encoder, node: e.Compare, gap: Form, where: Form, top: float
         encoder.sheet.when(where, step, top + strict)
 
 
-def _equal(encoder: Encoder, node: e.Compare, gap: Form, where: Form) -> None:
+def _equal(encoder: Encodes, node: e.Compare, gap: Form, where: Form) -> None:
     if not _is_integral(node):
         encoder.sheet.vanish(gap, where)
     else:
@@ -146,7 +157,7 @@ def _equal(encoder: Encoder, node: e.Compare, gap: Form, where: Form) -> None:
 # What has to be true --------------------------------------------------------------------------------------------------
 
 
-def require(encoder: Encoder, condition: Expr, wanted: bool) -> None:
+def require(encoder: Encodes, condition: Expr, wanted: bool) -> None:
     """Rows for a condition at the top: no binary where the condition is a conjunction of comparisons."""
     stack = [(condition, wanted)]
     while stack:
@@ -169,7 +180,7 @@ def _has_row(node: e.Compare, positive: bool) -> bool:
     return node.op in ("<", "<=") or (node.op == "==") == positive
 
 
-def _require_row(encoder: Encoder, node: e.Compare, positive: bool) -> None:
+def _require_row(encoder: Encodes, node: e.Compare, positive: bool) -> None:
     for arg in node.args:
         encoder.need(arg)
     gap, top, bottom = _gap(encoder, node, 0)
@@ -184,10 +195,8 @@ def _require_row(encoder: Encoder, node: e.Compare, positive: bool) -> None:
 # Branches and choices -------------------------------------------------------------------------------------------------
 
 
-def branch(encoder: Encoder, node: Expr) -> Values:
+def branch(encoder: Encodes, node: Expr) -> Values:
     """The value of the branch taken: one big-M pair a branch and component, none where one branch is left."""
-    from vernal.interpret.milp.encode import at
-
     options, picks = _options(encoder, node)
     if len(options) == 1:
         return _spread(node, encoder.values[options[0]])
@@ -207,10 +216,8 @@ def _spread(node: Expr, values: Values) -> Values:
     return values * node.size if node.shape and len(values) == 1 else values
 
 
-def _options(encoder: Encoder, node: Expr) -> tuple[Sequence[Expr], list[Sequence[Form]]]:
+def _options(encoder: Encodes, node: Expr) -> tuple[Sequence[Expr], list[Sequence[Form]]]:
     """The branches in question, and who picks among them: once, or once for each component."""
-    from vernal.interpret.milp.encode import live_branches
-
     if isinstance(node, e.Choose):
         picks = encoder.sheet.one_of(len(node.options))
         encoder.picks[node.occurrence] = tuple(picks)
@@ -225,7 +232,7 @@ def _options(encoder: Encoder, node: Expr) -> tuple[Sequence[Expr], list[Sequenc
     return _cases(encoder, node, branches)
 
 
-def _cases(encoder: Encoder, node: e.Switch, branches: Sequence[Expr]) -> tuple[Sequence[Expr], list[Sequence[Form]]]:
+def _cases(encoder: Encodes, node: e.Switch, branches: Sequence[Expr]) -> tuple[Sequence[Expr], list[Sequence[Form]]]:
     """A `match`: each case is picked where the subject has its value, the default where none of them is."""
     subject = node.args[0]
     tests = {case: _has_value(encoder, node, index) for index, case in enumerate(node.cases) if case is not None}
@@ -242,7 +249,7 @@ def _cases(encoder: Encoder, node: e.Switch, branches: Sequence[Expr]) -> tuple[
     return [arg for arg, _ in pairs], [[form for _, form in pairs]]
 
 
-def _has_value(encoder: Encoder, node: e.Switch, index: int) -> Form:
+def _has_value(encoder: Encodes, node: e.Switch, index: int) -> Form:
     """The 0/1 form of `subject == case`."""
     subject, case = node.args[0], node.cases[index]
     assert case is not None
@@ -260,7 +267,7 @@ def case_tests(node: e.Switch) -> tuple[Expr, ...]:
     return tuple(build.eq(node.args[0], case) for case in node.cases if case is not None)
 
 
-def argmax(encoder: Encoder, node: e.Argmax) -> Values:
+def argmax(encoder: Encodes, node: e.Argmax) -> Values:
     """A binary for each index that may win; its score is not below any other's. Ties are free."""
     sheet, scores = encoder.sheet, node.args[0]
     value = encoder.linear.value(node)
@@ -282,7 +289,7 @@ def selects_scores(node: Expr) -> bool:
     return branches and all(arg.shape == node.shape for arg in node.args[1:])
 
 
-def _voters(encoder: Encoder, scores: Expr) -> list[tuple[Expr, Form]]:
+def _voters(encoder: Encodes, scores: Expr) -> list[tuple[Expr, Form]]:
     """The score vectors that may be in use, each with the 0/1 form of its being so."""
     if scores in encoder.values:
         return [(scores, ONE)]
@@ -290,7 +297,7 @@ def _voters(encoder: Encoder, scores: Expr) -> list[tuple[Expr, Form]]:
     return list(zip(options, picks[0] if picks else [ONE], strict=True))
 
 
-def _win(encoder: Encoder, scores: Expr, used: Form, picks: Mapping[int, Form]) -> None:
+def _win(encoder: Encodes, scores: Expr, used: Form, picks: Mapping[int, Form]) -> None:
     """Where these scores are in use, the winner's is not below any other's; who cannot win with them, does not."""
     sheet, forms = encoder.sheet, encoder.values[scores]
     index = encoder.linear.backend.array(np.arange(encoder.linear.batch))

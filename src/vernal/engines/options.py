@@ -1,0 +1,75 @@
+"""The options of engines: typed values, checked when they are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from enum import StrEnum
+
+from vernal.errors import InputError, nearest
+from vernal.solvers import registry
+from vernal.solvers.base import MilpSolver, SmtSolver
+
+
+class Encoding(StrEnum):
+    """How a refuting path is asked for: by one program, or by one for each case."""
+
+    MONOLITHIC = "monolithic"
+    COMPOSITIONAL = "compositional"
+
+
+class Unroll(StrEnum):
+    """How a policy with memory is unrolled: step by step, or over its whole history (see `reduce.history`)."""
+
+    RECURSIVE = "recursive"
+    IOS = "ios"
+    IOD = "iod"
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """The options of an engine without any; those of others have fields."""
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            object.__setattr__(self, entry.name, _checked(entry.name, entry.default, getattr(self, entry.name)))
+
+
+@dataclass(frozen=True)
+class BoundsOptions(EngineOptions):
+    """`tighten`: linear bounds, or intervals without it."""
+
+    tighten: bool = True
+
+
+@dataclass(frozen=True)
+class MilpOptions(EngineOptions):
+    """`tighten`: linear bounds, or intervals without it; `deepen`: bound after bound, until one decides."""
+
+    encoding: Encoding = Encoding.MONOLITHIC
+    solver: str | MilpSolver = registry.DEFAULT
+    unroll: Unroll = Unroll.RECURSIVE
+    tighten: bool = True
+    deepen: bool = False
+
+
+@dataclass(frozen=True)
+class SmtOptions(EngineOptions):
+    """`deepen`: bound after bound, until one decides."""
+
+    solver: str | SmtSolver = registry.DEFAULT_SMT
+    deepen: bool = False
+
+
+def _checked(name: str, default: object, value: object) -> object:
+    """A value of the kind of the default; a word for one of an enum's members is that member."""
+    match default:
+        case bool() if not isinstance(value, bool):
+            raise InputError(f"the option {name} is True or False, not {value!r}")
+        case StrEnum():
+            words = [str(member) for member in type(default)]
+            if value not in words:
+                raise InputError(f"there is no {name} {value!r}{nearest(str(value), words)}")
+            return type(default)(value)
+        case str() if not isinstance(value, str) and not hasattr(value, "name"):
+            raise InputError(f"the option {name} is a name, not {value!r}")
+    return value

@@ -1,0 +1,60 @@
+"""What a system is given in Python: ranges, initial values, functions of names, and policies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+from vernal.errors import NameUnknown, nearest
+from vernal.model.expr import Expr, Operand
+from vernal.model.initial import Start
+from vernal.model.network import Network
+from vernal.model.sorts import Sort
+
+Number: TypeAlias = Fraction | int | float | str
+Value: TypeAlias = Number | bool
+Initial: TypeAlias = Value | Start | Collection[Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What a state variable ranges over."""
+
+    sort: Sort
+    lower: Fraction | None = None
+    upper: Fraction | None = None
+
+
+class Names:
+    """What a traced function is given: state variables, actions and lets, as attributes or items."""
+
+    def __init__(self, named: Mapping[str, Expr]) -> None:
+        self._named = dict(named)
+
+    def __getattr__(self, name: str) -> Expr:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> Expr:
+        if name not in self._named:
+            raise NameUnknown(f"unknown name {name!r}{nearest(name, self._named)}")
+        return self._named[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._named)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """An agent before its place in a system is known; made by `agent`."""
+
+    networks: tuple[Network, ...]
+    observe: Callable[[Names], Sequence[Operand]]
+    act: str | Callable[[Expr], Sequence[Expr]]
+    by: Callable[[Names], Expr] | None
+    labels: str | Sequence[str] | None
+    memory: Sequence[Start] | Start | None
+    remember: str | None
