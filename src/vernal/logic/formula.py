@@ -11,6 +11,7 @@ from enum import Enum
 from fractions import Fraction
 
 from vernal.model.expr import Expr
+from vernal.model.portable import Portable
 
 
 class Quantifier(Enum):
@@ -41,7 +42,7 @@ ALL_TIME = Bound()
 
 
 @dataclass(frozen=True, slots=True)
-class Formula:
+class Formula(Portable):
     """A property of the positions of a path, or of states; `str` prints it as the parser reads it."""
 
     def __str__(self) -> str:
