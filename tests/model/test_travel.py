@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given, settings
 
 from tests.cases import CASES
-from tests.strategies import expressions, operators
+from tests.strategies import expressions
 from vernal import errors
 from vernal.engines.check import ask, parse_formula
 from vernal.errors import FormatError, VernalError
@@ -32,6 +32,7 @@ from vernal.model import build as b
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Matrix, Occurrence
 from vernal.model.graph import order
+from vernal.model.traits import kinds
 from vernal.model.travel import canonical, flatten, restore
 from vernal.run.budget import Budget
 
@@ -79,7 +80,7 @@ FIELDS: dict[str, Any] = {
 
 def every_operator() -> list[Expr]:
     """A node of every operator there is; its fields have a value of their type where one is known, else a text."""
-    kinds: list[Any] = sorted(operators(), key=lambda kind: kind.__name__)
+    kinds: list[Any] = sorted(kinds(), key=lambda kind: kind.__name__)
     return [kind(**{entry.name: FIELDS.get(entry.name, "text") for entry in fields(kind)}) for kind in kinds]
 
 
