@@ -80,8 +80,8 @@ FIELDS: dict[str, Any] = {
 
 def every_operator() -> list[Expr]:
     """A node of every operator there is; its fields have a value of their type where one is known, else a text."""
-    kinds: list[Any] = sorted(kinds(), key=lambda kind: kind.__name__)
-    return [kind(**{entry.name: FIELDS.get(entry.name, "text") for entry in fields(kind)}) for kind in kinds]
+    every: list[Any] = sorted(kinds(), key=lambda kind: kind.__name__)
+    return [kind(**{entry.name: FIELDS.get(entry.name, "text") for entry in fields(kind)}) for kind in every]
 
 
 @trips

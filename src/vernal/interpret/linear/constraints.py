@@ -7,6 +7,8 @@ that gets stuck on a ridge, a few supergradient steps go on. Whatever is found i
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from vernal.interpret.linear.rows import Rows, lower_bounds
@@ -51,7 +53,7 @@ def _shift(backend: Backend, A: Array, weight: Array, c: Array, count: int) -> A
     """A + weight * c on the constrained columns."""
     more = weight[..., None] * c[:, None, :]
     if A.shape[-1] == count:
-        return A + more
+        return cast(Array, A + more)
     parts = [A[..., :count] + more, A[..., count:]]
     return backend.concat(parts, -1)
 
