@@ -79,6 +79,7 @@ _HOMES = {
         "when",
     ],
     "vernal.model.declare": [
+        "System",
         "agent",
         "boolean",
         "enum",
@@ -90,7 +91,6 @@ _HOMES = {
     ],
     "vernal.model.functions": ["atan", "cos", "exp", "log", "sigmoid", "sin", "sqrt", "tan", "tanh"],
     "vernal.model.network": ["Network"],
-    "vernal.model.system": ["System"],
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

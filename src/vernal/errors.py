@@ -121,13 +121,20 @@ class Problems(InputError):
         self.problems = tuple(problems)
         super().__init__("\n".join(problem.render() for problem in self.problems))
 
+    def __reduce__(self) -> tuple[type[Problems], tuple[tuple[InputError, ...]]]:
+        return Problems, (self.problems,)
+
 
 class MissingExtra(VernalError, ImportError):
     """An optional dependency is needed; the message says which extra brings it."""
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs the extra {extra!r}: pip install 'vernal[{extra}]'")
+        self.what = what
         self.extra = extra
+
+    def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str]]:
+        return MissingExtra, (self.what, self.extra)
 
 
 class Stopped(VernalError):

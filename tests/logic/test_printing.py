@@ -16,8 +16,8 @@ from vernal.logic.printing import MAX_CHARACTERS, number, text
 from vernal.logic.scope import Scope as ScopeAgain
 from vernal.model import build
 from vernal.model.expr import Expr, Function, Matrix
-from vernal.model.graph import flatten
 from vernal.model.sorts import BOOL, INT, enum
+from vernal.model.travel import canonical
 
 LIGHT, ADVICE = enum("RED", "GREEN", "G", "X", "U"), enum("COC", "DNC", "RED", "A")
 x, y, n = build.var("x"), build.var("y"), build.var("n", INT)
@@ -174,7 +174,7 @@ def test_guarded_choices_are_read_back(written: str, printed: str) -> None:
     """Up to the occurrence: every text is a draw of its own."""
     made = expression(written, DRAWING)
     assert text(made) == printed
-    assert flatten([expression(printed, DRAWING)]) == flatten([made])
+    assert canonical([expression(printed, DRAWING)]) == canonical([made])
 
 
 def test_long_sums_and_many_signs() -> None:

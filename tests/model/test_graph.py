@@ -6,7 +6,7 @@ import gc
 
 from vernal.model import build as b
 from vernal.model.expr import Choose, Expr, _Interned
-from vernal.model.graph import draws, exclusive, flatten, fresh, order, substitute, variables
+from vernal.model.graph import draws, exclusive, fresh, order, substitute, variables
 
 x, y = b.var("x"), b.var("y")
 
@@ -58,17 +58,6 @@ def test_exclusive_draws_lie_in_different_branches() -> None:
     assert not never_both(left, always)
     assert not never_both(left, left)
     assert never_both(left, right)
-
-
-def test_the_same_model_built_twice_gives_the_same_table() -> None:
-    def build() -> Expr:
-        return b.if_(x > 0, b.choose(0, 1), b.choose(0, 1)) + b.between(0, y)
-
-    first, second = build(), build()
-    assert first is not second
-    assert flatten([first]) == flatten([second])
-    shared = b.choose(0, 1)
-    assert flatten([first]) != flatten([b.if_(x > 0, shared, shared) + b.between(0, y)])
 
 
 def test_a_dropped_graph_is_freed() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -11,28 +13,71 @@ from pathlib import Path
 
 import pytest
 
-from vernal.errors import Stopped
+from vernal.errors import InputError, Stopped
 from vernal.run.budget import Budget
-from vernal.run.executor import Finished, carry_out
-from vernal.run.journal import Journal, Outcome, Subject
-from vernal.run.worker import Job
+from vernal.run.executor import METHOD, Finished, carry_out, start_method
+from vernal.run.journal import Journal, Subject
+from vernal.run.worker import Job, Worked, named
 
 FOR_EVER = 600.0
 
 
+METHODS = ["fork", "spawn"]
+
+
+def squared(job: Job, budget: Budget) -> Worked:
+    number: int = job.part
+    return Worked({"square": number * number, "workers": budget.workers, "process": os.getpid()})
+
+
 def square(number: int) -> Job:
-    return Job(str(number), lambda budget: {"square": number * number, "workers": budget.workers})
+    return Job(str(number), named(squared), None, number)
+
+
+def sleep(job: Job, budget: Budget) -> Worked:
+    """Say in which process it runs, and take for ever."""
+    (Path(job.part) / str(os.getpid())).touch()
+    time.sleep(FOR_EVER)
+    return Worked({})
 
 
 def sleeping(key: str, marks: Path) -> Job:
-    """A sub-problem that says which process it runs in, and takes for ever."""
+    return Job(key, named(sleep), None, str(marks))
 
-    def work(budget: Budget) -> Outcome:
-        (marks / str(os.getpid())).touch()
-        time.sleep(FOR_EVER)
-        return {}
 
-    return Job(key, work)
+def find_once_another_sleeps(job: Job, budget: Budget) -> Worked:
+    wait_for(lambda: any(Path(job.part).iterdir()))
+    return Worked({"found": True})
+
+
+def end(job: Job, budget: Budget) -> Worked:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return Worked({})
+
+
+def take_memory(job: Job, budget: Budget) -> Worked:
+    taken = bytearray(os.urandom(1 << 20)) * 700
+    time.sleep(FOR_EVER)
+    return Worked({"taken": len(taken)})
+
+
+def meet_a_limit(job: Job, budget: Budget) -> Worked:
+    raise Stopped("enough")
+
+
+def fail(job: Job, budget: Budget) -> Worked:
+    raise KeyError("oh")
+
+
+def tell_the_time(job: Job, budget: Budget) -> Worked:
+    return Worked({"timeout": budget.timeout, "memory": budget.memory, "seed": budget.seed, "left": budget.left})
+
+
+@pytest.fixture(params=METHODS)
+def method(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Workers that start this way."""
+    monkeypatch.setenv(METHOD, request.param)
+    return str(request.param)
 
 
 def is_running(process: int) -> bool:
@@ -53,16 +98,38 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_every_subproblem_comes_back_once(workers: int) -> None:
+def test_every_subproblem_comes_back_once(workers: int, method: str) -> None:
     done = list(carry_out(map(square, range(40)), Budget(workers=workers)))
-    assert {one.key: one.outcome for one in done} == {str(n): {"square": n * n, "workers": 1} for n in range(40)}
+    found = {one.key: (one.outcome["square"], one.outcome["workers"]) for one in done if one.outcome is not None}
+    assert found == {str(n): (n * n, 1) for n in range(40)}
     assert len(done) == 40
+    processes = {one.outcome["process"] for one in done if one.outcome is not None}
+    assert (processes == {os.getpid()}) if workers == 1 else (os.getpid() not in processes)
 
 
-def test_the_pool_is_other_processes() -> None:
-    jobs = [Job(str(n), lambda budget: {"pid": os.getpid()}) for n in range(4)]
-    seen = {one.outcome["pid"] for one in carry_out(jobs, Budget(workers=2)) if one.outcome is not None}
-    assert os.getpid() not in seen
+def test_workers_know_what_they_may_use(method: str) -> None:
+    budget = Budget(100.0, 64.0, started=0.0, clock=lambda: 40.0, seed=7, workers=2)
+    (done,) = carry_out([Job("a", named(tell_the_time), None)], budget)
+    assert done.outcome is not None
+    assert 0 < done.outcome.pop("left") <= 60  # type: ignore[attr-defined]
+    assert done.outcome == {"timeout": 100.0, "memory": 64.0, "seed": 7}
+
+
+def test_what_cannot_be_found_by_name_is_no_subproblem() -> None:
+    with pytest.raises(ValueError, match="not found by its name"):
+        named(lambda job, budget: Worked({}))
+    with pytest.raises(ValueError, match="not found by its name"):
+        named(Budget().part)
+
+
+def test_how_workers_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(METHOD, raising=False)
+    assert start_method() == ("spawn" if sys.platform in ("darwin", "win32") else "fork")
+    monkeypatch.setattr(multiprocessing, "get_all_start_methods", lambda: ["spawn"])
+    assert start_method() == "spawn"
+    monkeypatch.setenv(METHOD, "fork")
+    with pytest.raises(InputError, match="VERNAL_START_METHOD is 'fork', but"):
+        start_method()
 
 
 def test_an_endless_stream_is_read_as_needed() -> None:
@@ -76,24 +143,16 @@ def test_an_endless_stream_is_read_as_needed() -> None:
         assert any(one.outcome is not None and one.outcome["square"] == 49 for one in answers)
 
 
-def test_who_stops_listening_cancels_the_rest(tmp_path: Path) -> None:
-    def first(budget: Budget) -> Outcome:
-        wait_for(lambda: any(tmp_path.iterdir()))
-        return {"found": True}
-
-    jobs = [Job("quick", first), sleeping("slow", tmp_path)]
-    with closing(carry_out(jobs, Budget(workers=2))) as answers:
+def test_who_stops_listening_cancels_the_rest(tmp_path: Path, method: str) -> None:
+    quick = Job("quick", named(find_once_another_sleeps), None, str(tmp_path))
+    with closing(carry_out([quick, sleeping("slow", tmp_path)], Budget(workers=2))) as answers:
         assert next(answers) == Finished("quick", {"found": True})
     (slow,) = (int(mark.name) for mark in tmp_path.iterdir())
     assert not is_running(slow)
 
 
-def test_a_killed_worker_costs_its_subproblem_only() -> None:
-    def doomed(budget: Budget) -> Outcome:
-        os.kill(os.getpid(), signal.SIGKILL)
-        return {}
-
-    jobs = [*map(square, range(5)), Job("doomed", doomed), *map(square, range(5, 30))]
+def test_a_killed_worker_costs_its_subproblem_only(method: str) -> None:
+    jobs = [*map(square, range(5)), Job("doomed", named(end), None), *map(square, range(5, 30))]
     done = {one.key: one for one in carry_out(jobs, Budget(workers=2))}
     assert done.pop("doomed") == Finished("doomed", None, "its worker was killed (signal 9)")
     assert len(done) == 30
@@ -109,30 +168,18 @@ def test_a_timeout_ends_the_workers(tmp_path: Path) -> None:
 
 def test_memory_is_that_of_all_workers_together(tmp_path: Path) -> None:
     limit = Budget(memory=1.0, workers=2)
-
-    def greedy(budget: Budget) -> Outcome:
-        taken = bytearray(os.urandom(1 << 20)) * 700
-        time.sleep(FOR_EVER)
-        return {"taken": len(taken)}
-
     with pytest.raises(Stopped, match="memory beyond 1 GiB"):
-        list(carry_out([Job("a", greedy), Job("b", greedy)], limit))
+        list(carry_out([Job(key, named(take_memory), None) for key in "ab"], limit))
 
 
-def test_a_limit_met_inside_a_worker_is_the_limit() -> None:
-    def limited(budget: Budget) -> Outcome:
-        raise Stopped("enough")
-
+def test_a_limit_met_inside_a_worker_is_the_limit(method: str) -> None:
     with pytest.raises(Stopped, match="enough"):
-        list(carry_out([Job("a", limited)], Budget(workers=2)))
+        list(carry_out([Job("a", named(meet_a_limit), None)], Budget(workers=2)))
 
 
-def test_a_fault_in_a_worker_is_not_swallowed() -> None:
-    def faulty(budget: Budget) -> Outcome:
-        raise KeyError("oh")
-
+def test_a_fault_in_a_worker_is_not_swallowed(method: str) -> None:
     with pytest.raises(RuntimeError, match=r"'a' failed(.|\n)*KeyError: 'oh'"):
-        list(carry_out([Job("a", faulty)], Budget(workers=2)))
+        list(carry_out([Job("a", named(fail), None)], Budget(workers=2)))
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -148,6 +195,8 @@ def test_what_the_journal_knows_is_not_done_again(tmp_path: Path, workers: int) 
 
 
 def test_a_system_out_of_processes_is_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(METHOD, "fork")
+
     def refuse() -> int:
         raise BlockingIOError(11, "Resource temporarily unavailable")
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
-from tests.cases import CASES, Case
+from tests.cases import CASES, Case, read
 from tests.loops import disturbed_loop, formula
+from tests.run.samples import CORRIDOR, corridor
 from tests.systems import make
 from vernal.engines.answers import answer
 from vernal.engines.check import ask, asked_of, find_engine, parse_formula
@@ -30,7 +35,7 @@ from vernal.model.system import Span
 from vernal.reduce.base import Direction
 from vernal.reduce.initial import initial_boxes
 from vernal.run.budget import Budget
-from vernal.run.executor import Finished
+from vernal.run.executor import METHOD, Finished
 
 ENGINES: list[tuple[str, dict[str, str]]] = [("paths", {}), ("milp", {"encoding": "compositional"})]
 
@@ -46,12 +51,60 @@ def test_a_pool_is_not_wrong(engine: str, options: dict[str, str]) -> None:
         assert (result.margin, result.vacuous) == (alone.margin, alone.vacuous) or result.verdict is VIOLATED, case
 
 
+PARTED = ("EF[0,4] (x > 1)", "EX (x == 1)", "AX (x == 0) | AX (x > 0)", "X[2] (z > 0)")  # left to exact arithmetic
+CORRIDOR_TASK = read(CORRIDOR[CORRIDOR.index("[parameters]") :])
+SAME = [
+    *[("paths", case.task, case.formula) for case in CASES if case.formula in PARTED],
+    ("paths", CORRIDOR_TASK, "AX[2] (x <= 11 & EX (x == x))"),
+    ("milp", CORRIDOR_TASK, "AX[2] !(x - y > 1 & y - x > 1)"),
+    ("milp", CORRIDOR_TASK, "AX[2] !(x > 11.9 & y < 1)"),
+]
+
+
+@pytest.mark.parametrize(("engine", "task", "asked"), SAME)
+def test_new_processes_answer_as_forked_ones_do(
+    engine: str, task: Task, asked: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Verdict, notes, margin, trace: whether a worker inherits its sub-problems or is sent them."""
+    results = []
+    for method in ("fork", "spawn"):
+        monkeypatch.setenv(METHOD, method)
+        options = {"encoding": "compositional"} if engine == "milp" else {}
+        result = ask(task, parse_formula(task, asked), None, engine, Budget(timeout=100, workers=2), options)
+        assert result.statistics.keys() & {"parts", "programs"}
+        results.append(replace(result, seconds=0.0, statistics={}))
+    assert results[0] == results[1]
+    assert results[0].verdict is not UNKNOWN
+
+
+def test_the_command_line_answers_the_same_by_new_processes(tmp_path: Path) -> None:
+    options = ["--json", "-", "--set", "k=2", "--engine", "milp", "--encoding", "compositional", "--workers", "2"]
+    command = [sys.executable, "-m", "vernal", "check", str(corridor(tmp_path)), *options]
+
+    def run(method: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(command, env={**os.environ, METHOD: method}, capture_output=True, text=True)
+
+    said = []
+    for method in ("fork", "spawn"):
+        (result,) = json.loads(run(method).stdout)["results"]
+        assert result["statistics"]["programs"] == 9
+        said.append({name: value for name, value in result.items() if name not in ("seconds", "statistics")})
+    assert said[0] == said[1]
+    refused = run("thread")
+    assert refused.returncode == 2
+    assert "VERNAL_START_METHOD is 'thread'" in refused.stderr
+
+
+def by_paths(question: Question, budget: Budget) -> Known:
+    return Paths().attempt(question, budget)
+
+
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_parts_are_not_wrong(case: Case) -> None:
     question = Question(case.task.system, parse_formula(case.task, case.formula))
     engine = Paths()
     whole = asked_of(engine, question, Budget(timeout=60))
-    parts = answer(question, attempt_parts(question, Budget(timeout=60), engine.name, engine.attempt), Budget())
+    parts = answer(question, attempt_parts(question, Budget(timeout=60), engine.name, by_paths), Budget())
     assert parts.verdict in {case.expected, UNKNOWN}, case.why
     if whole.verdict is not UNKNOWN:
         assert parts.verdict is whole.verdict, parts.reason

@@ -17,6 +17,7 @@ import pytest
 from tests.run.samples import corridor
 from vernal.cli.main import main
 from vernal.engines.check import ask
+from vernal.run.executor import METHOD
 
 VCAS = Path(__file__).parents[2] / "examples" / "vcas" / "vcas.toml"
 COMPOSITIONAL = ("--engine", "milp", "--encoding", "compositional")
@@ -150,14 +151,18 @@ def test_a_journal_of_another_question_is_bad_input(tmp_path: Path, capsys: Said
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes as Linux shows them")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
-def test_workers_end_with_the_run(tmp_path: Path, number: int, code: int) -> None:
+@pytest.mark.parametrize(("method", "count"), [("fork", 4), ("spawn", 3)])  # a new process stays; one more is a helper
+def test_workers_end_with_the_run(
+    tmp_path: Path, number: int, code: int, method: str, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(METHOD, method)
     task = corridor(tmp_path)
     run = start(task, *COMPOSITIONAL, "--workers", "2", "--spec", "AX[9] !(x - y > gap & y - x > gap)")
     seen: set[int] = set()
 
     def some_were_seen() -> bool:
         seen.update(children(run.pid))
-        return len(seen) >= 4
+        return len(seen) >= count
 
     wait_for(some_were_seen)
     last = children(run.pid)

@@ -23,23 +23,23 @@ from vernal.reduce.base import Direction
 from vernal.reduce.initial import initial_boxes
 from vernal.run.budget import Budget
 from vernal.run.executor import carry_out
-from vernal.run.journal import Outcome
-from vernal.run.worker import Job
+from vernal.run.worker import Job, Worked, function, named
 
 PARTS = 4  # at least so many, where there is something to cut; each may cost as much as the whole
 
-Attempt = Callable[[Question, Budget], Known]
+Attempt = Callable[[Question, Budget], Known]  # a function of a module, which every process finds by its name
+Part = Box | None  # None for the whole initial set
 
 
 def attempt_parts(question: Question, budget: Budget, engine: str, attempt: Attempt, cuts: int = PARTS) -> Known:
     """Each part by itself, until one is violated; parts that stay open leave the whole open."""
-    systems = dict(divided(question.system, cuts))
+    parts = dict(divided(question.system, cuts))
     found: list[Known] = []
     try:
-        with closing(each_part(question, systems, budget, engine, attempt)) as answers:
+        with closing(each_part(question, parts, budget, engine, attempt)) as answers:
             for known in answers:
                 found.append(known)
-                budget.progress(f"{engine}: {len(found)} of {len(systems)} parts", len(found) / len(systems))
+                budget.progress(f"{engine}: {len(found)} of {len(parts)} parts", len(found) / len(parts))
                 if isinstance(known, Counterexample | FailingState):
                     break
     except Stopped as stop:  # some part is not proven at all
@@ -48,36 +48,32 @@ def attempt_parts(question: Question, budget: Budget, engine: str, attempt: Atte
 
 
 def each_part(
-    question: Question, systems: Mapping[str, System], budget: Budget, engine: str, attempt: Attempt
+    question: Question, parts: Mapping[str, Part], budget: Budget, engine: str, attempt: Attempt
 ) -> Generator[Known, None, None]:
-    """What is known of parts of the initial set, as it comes; close it to leave the others undone."""
-    work = _Work(question, attempt)
-    jobs = (work.job(key, system) for key, system in systems.items())
+    """What is known of parts of the initial set, as it comes; close it to leave the others undone.
+
+    What is found in this very process need not be brought back.
+    """
+    kind, options = named(attempt_part), {"attempt": named(attempt)}
+    jobs = (Job(key, kind, question, part, options) for key, part in parts.items())
     with closing(carry_out(jobs, budget, is_decided)) as answers:
         for done in answers:
-            known = work.kept.pop(done.key, None)
-            yield _counted(known_of(done, question, engine) if known is None else known, done.recorded)
+            known: Known = known_of(done, question, engine) if done.found is None else done.found
+            yield _counted(known, done.recorded)
+
+
+def attempt_part(job: Job, budget: Budget) -> Worked:
+    """What is known of one part of the initial set."""
+    question: Question = job.question
+    system = question.system if job.part is None else question.system.cut(job.part)
+    assert system is not None, "a part without an initial state is no sub-problem"
+    known: Known = function(job.options["attempt"])(replace(question, system=system), budget)
+    return Worked(to_data(known, question.system), _of_whole(known, question.system))
 
 
 def _counted(known: Known, recorded: bool) -> Known:
     more = {"parts": 1, **({"from_journal": 1} if recorded else {})}
     return replace(known, statistics={**known.statistics, **more})
-
-
-class _Work:
-    """The parts of one question; what is found in this very process need not be brought back."""
-
-    def __init__(self, question: Question, attempt: Attempt) -> None:
-        self.question, self.attempt = question, attempt
-        self.kept: dict[str, Known] = {}
-
-    def job(self, key: str, system: System) -> Job:
-        def work(budget: Budget) -> Outcome:
-            known = self.attempt(replace(self.question, system=system), budget)
-            self.kept[key] = _of_whole(known, self.question.system)
-            return to_data(known, self.question.system)
-
-        return Job(key, work)
 
 
 def _of_whole(known: Known, system: System) -> Known:
@@ -93,19 +89,18 @@ def _of_whole(known: Known, system: System) -> Known:
 # Parts ----------------------------------------------------------------------------------------------------------------
 
 
-def divided(system: System, cuts: int = PARTS) -> Iterator[tuple[str, System]]:
-    """The system from each part of its initial set, at least so many where one can cut, by a name that says which."""
+def divided(system: System, cuts: int = PARTS) -> Iterator[tuple[str, Part]]:
+    """The parts of the initial set, at least so many where one can cut, by a name that says which."""
     boxes = initial_boxes(system)
     if boxes.direction is Direction.OVER and not system.init.where:  # too many starts: the boxes are more than they are
-        yield "all", system
+        yield "all", None
         return
     pieces = -(-cuts // max(len(boxes.boxes), 1))
     for number, box in enumerate(boxes.boxes):
         made = slices(box, pieces)
         for place, part in enumerate(made):
-            cut = system.cut(part)
-            if cut is not None:
-                yield f"box {number} of {len(boxes.boxes)}, part {place} of {len(made)}", cut
+            if system.initial.cut(part) is not None:
+                yield f"box {number} of {len(boxes.boxes)}, part {place} of {len(made)}", part
 
 
 def slices(box: Box, count: int) -> list[Box]:

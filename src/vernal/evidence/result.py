@@ -10,6 +10,7 @@ from enum import IntEnum, StrEnum
 from vernal.evidence.kinds import Evidence
 from vernal.evidence.reach import Reach
 from vernal.evidence.trace import Trace
+from vernal.model.portable import Portable
 
 
 class Verdict(StrEnum):
@@ -40,7 +41,7 @@ class Assurance(IntEnum):
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Portable):
     """The answer to one question."""
 
     formula: str  # printed canonically

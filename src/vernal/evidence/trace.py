@@ -8,6 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from vernal.model.portable import Portable
+
 
 @dataclass(frozen=True, slots=True)
 class Enclosure:
@@ -50,7 +52,7 @@ class TraceStep:
 
 
 @dataclass(frozen=True)
-class Trace:
+class Trace(Portable):
     """A path of the system, or a lasso where `loop` says which position the last one returns to.
 
     `complete` is true for a maximal finite path: the system is not enabled at the last position.

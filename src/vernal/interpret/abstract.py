@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -58,7 +58,7 @@ def first_array(value: Any) -> Array:
             return must
         case Finite(mask, _):
             return mask
-    return value[0]
+    return cast(Array, value[0])
 
 
 def flat(backend: Backend, value: Value | tuple[Array, Array], node: Expr) -> Value:

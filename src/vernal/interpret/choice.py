@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import reduce
+from typing import cast
 
 import numpy as np
 
@@ -53,7 +54,7 @@ def _may_differ(subject: Value, cases: Sequence[Fraction]) -> Array:
         return reduce(lambda a, b: a | b, others, subject.mask[..., 0] & ~subject.mask[..., 0])
     floats = [low for case in cases if (low := float_below(case)) == float_above(case)]
     equal = [(subject.lower == value) & (subject.upper == value) for value in floats]
-    return ~reduce(lambda a, b: a | b, equal, subject.lower != subject.lower)
+    return cast(Array, ~reduce(lambda a, b: a | b, equal, subject.lower != subject.lower))
 
 
 def merge(backend: Backend, masks: Sequence[Array], branches: Sequence[Value | None]) -> Value:

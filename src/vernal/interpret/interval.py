@@ -30,7 +30,17 @@ from vernal.interpret.abstract import (
 )
 from vernal.interpret.choice import merge, possibilities
 from vernal.interpret.numbers import enclose
-from vernal.interpret.numbers.rounding import PI, TINY, Array, Backend, float_above, float_below, gamma
+from vernal.interpret.numbers.rounding import (
+    PI,
+    TINY,
+    Array,
+    Backend,
+    all_along,
+    any_along,
+    float_above,
+    float_below,
+    gamma,
+)
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.sorts import INT
@@ -294,7 +304,7 @@ def _compare(backend: Backend, node: Expr, args: Sequence[Value | None]) -> Valu
     if isinstance(x, Truth) and isinstance(y, Truth):
         equal = Truth((x.must & y.must) | ~(x.may | y.may), (x.may & y.may) | ~(x.must | y.must))
     elif isinstance(x, Finite) and isinstance(y, Finite) and x.values == y.values and node.op in ("==", "!="):
-        both = (x.mask & y.mask).any(-1)
+        both = any_along(x.mask & y.mask)
         single = (x.mask.sum(-1) == 1) & (y.mask.sum(-1) == 1)
         equal = Truth(both & single, both)
     elif isinstance(x, Finite):
@@ -310,7 +320,7 @@ def _of_values(backend: Backend, subject: Finite, condition: Callable[[Range], T
     """A condition that must be true of every value that is possible, and may be of one: sharper than of their hull."""
     lower, upper = (np.array([end(value) for value in subject.values]) for end in (float_below, float_above))
     found = condition(Range(backend.array(lower), backend.array(upper)))
-    return Truth((found.must | ~subject.mask).all(-1), (found.may & subject.mask).any(-1))
+    return Truth(all_along(found.must | ~subject.mask), any_along(found.may & subject.mask))
 
 
 def _column(x: Range) -> Range:

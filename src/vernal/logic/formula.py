@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from vernal.model.expr import Expr
+from vernal.model.portable import Portable
 
 
 class Quantifier(Enum):
@@ -43,7 +44,7 @@ ALL_TIME = Bound()
 
 
 @dataclass(frozen=True, slots=True)
-class Formula:
+class Formula(Portable):
     """A property of the positions of a path, or of states; `str` prints it as the parser reads it."""
 
     printer: ClassVar[Callable[[Formula], str]]  # set by `vernal.logic.printing`, which is loaded with the package

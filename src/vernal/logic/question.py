@@ -10,11 +10,12 @@ from vernal.logic.claim import Claim
 from vernal.logic.formula import Formula
 from vernal.model.build import TRUE
 from vernal.model.expr import Expr
+from vernal.model.portable import Portable
 from vernal.model.system import System
 
 
 @dataclass(frozen=True)
-class Question:
+class Question(Portable):
     """Does the system keep the formula?"""
 
     system: System

@@ -9,6 +9,7 @@ from fractions import Fraction
 from vernal.logic.formula import Formula
 from vernal.model.expr import Expr
 from vernal.model.network import Network
+from vernal.model.portable import Portable
 from vernal.model.system import System
 
 
@@ -21,7 +22,7 @@ class Input:
 
 
 @dataclass(frozen=True)
-class Task:
+class Task(Portable):
     """What a task file says, read and checked; later formulas may use `constants` besides the system's names."""
 
     system: System

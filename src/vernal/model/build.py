@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from vernal.errors import TypeClash
 from vernal.model import expr as e
+from vernal.model import travel as travel  # nodes are pickled by way of it
 from vernal.model.expr import Expr, Occurrence, Operand, Shape
 from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort, join
 from vernal.model.terms import terms

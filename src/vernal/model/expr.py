@@ -11,31 +11,77 @@ Use the functions of `vernal.model.build` to make nodes; they check sorts and fo
 from __future__ import annotations
 
 import itertools
+import os
+import secrets
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from fractions import Fraction
 from functools import cache
 from operator import attrgetter
-from typing import Any, ClassVar
-from weakref import WeakValueDictionary
+from threading import RLock
+from typing import Any, ClassVar, Self
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vernal.model.portable import Portable
 from vernal.model.sorts import Sort
 
 Shape = tuple[()] | tuple[int]
 
 
-class _Interned(type):
-    """Makes equal nodes one object. The table holds nodes weakly, so that a dropped graph is freed."""
+class _Kept(ref["Expr"]):
+    """A node in the table of nodes, and where it stands there."""
 
-    table: ClassVar[WeakValueDictionary[tuple[object, ...], Expr]] = WeakValueDictionary()
+    __slots__ = ("key",)
+    key: tuple[object, ...] | None
+
+
+class _Interned(type):
+    """Makes equal nodes one object. The table holds nodes weakly, so that a dropped graph is freed.
+
+    Threads may make nodes at the same time: `setdefault` of a dictionary is one step, so that of equal nodes one is
+    kept, and dead entries are removed under a lock. (A `WeakValueDictionary` looks first and writes afterwards.)
+    """
+
+    table: ClassVar[dict[tuple[object, ...], _Kept]] = {}
+    lock: ClassVar[RLock] = RLock()
 
     def __call__(cls, *args: Any, **named: Any) -> Any:
         fresh = super().__call__(*args, **named)
-        return _Interned.table.setdefault((cls, _content(cls)(fresh)), fresh)
+        key = (cls, _content(cls)(fresh))
+        known = _Interned.table.get(key)
+        node = None if known is None else known()
+        return _keep(key, fresh) if node is None else node
+
+
+def _keep(key: tuple[object, ...], fresh: Expr) -> Expr:
+    """The node with this key: the given one, unless another thread was quicker."""
+    own = _Kept(fresh, _forget)
+    own.key = None
+    while True:
+        kept = _Interned.table.setdefault(key, own)
+        if kept is own:
+            own.key = key
+            return fresh
+        node = kept()
+        if node is not None:
+            return node
+        with _Interned.lock:  # dead, and nobody was told yet
+            if _Interned.table.get(key) is kept:
+                kept.key = None
+                del _Interned.table[key]
+
+
+def _forget(kept: _Kept, kind: type[_Interned] = _Interned) -> None:
+    """Remove the entry of a dead node; an argument is still there when globals are gone, at the end of the program."""
+    with kind.lock:
+        key, kept.key = kept.key, None
+        if key is not None:  # else it is removed, or was never entered
+            del kind.table[key]
 
 
 @cache
@@ -45,7 +91,7 @@ def _content(kind: type) -> Callable[[object], tuple[object, ...]]:
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Expr(metaclass=_Interned):
+class Expr(Portable, metaclass=_Interned):
     """A node of the graph; see the subclasses for the operators."""
 
     args: tuple[Expr, ...]
@@ -60,6 +106,12 @@ class Expr(metaclass=_Interned):
     def __repr__(self) -> str:  # never recurses: arguments are only counted
         extra = [f"{entry.name}={getattr(self, entry.name)!r}" for entry in fields(self)[3:]]
         return f"{type(self).__name__}({', '.join([f'{len(self.args)} args', str(self.sort), *extra])})"
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
 
     # Numbers and nodes combine with the usual operators; `==` stays identity, so use `eq(a, b)` to build an equation.
     def __add__(self, other: Operand) -> Expr:
@@ -168,6 +220,9 @@ class Matrix:
     def __repr__(self) -> str:
         return f"Matrix{self.array.shape}"
 
+    def __reduce__(self) -> tuple[type[Matrix], tuple[NDArray[np.float64]]]:
+        return Matrix, (self.array,)  # not the hash: each process has its own
+
 
 class Role(Enum):
     """What a variable stands for."""
@@ -179,7 +234,24 @@ class Role(Enum):
     INPUT = "input"  # of a network, or any free input of a graph
 
 
-_serials = itertools.count()
+class _Serials:
+    """Serial numbers that ascend within a process and are no other's: a draw may travel to where others were made.
+
+    They start with the time, so that a process numbers its draws after those it is given at its start, whatever their
+    order decides, and at random within a nanosecond, for processes that start at once.
+    """
+
+    def __init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        self.numbers = itertools.count((time.time_ns() << 24) + secrets.randbits(24))
+
+    def __call__(self) -> int:
+        return next(self.numbers)
+
+
+_serials = _Serials()
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +259,18 @@ class Occurrence:
     """The identity of a draw: where it was written, and at which step of an unrolling it is taken."""
 
     name: str = "draw"
-    serial: int = field(default_factory=lambda: next(_serials))
+    serial: int = field(default_factory=_serials, repr=False)
     step: int | None = None
+
+
+def _forked() -> None:
+    """A forked process makes draws of its own, and waits for no thread that it does not have."""
+    _serials.restart()
+    _Interned.lock = RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 # Leaves ---------------------------------------------------------------------------------------------------------------

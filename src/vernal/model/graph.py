@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 
-from vernal.model.expr import Argmax, Between, Choose, Draw, Expr, If, Occurrence, Switch, Var
+from vernal.model.expr import Argmax, Between, Choose, Draw, Expr, If, Switch, Var
 
 
 def order(roots: Iterable[Expr]) -> list[Expr]:
@@ -101,27 +101,6 @@ def _branch_sets(roots: Sequence[Expr]) -> dict[Expr, list[dict[Expr, int]]]:
                 if extended not in paths[arg]:
                     paths[arg].append(extended)
     return paths
-
-
-def flatten(roots: Sequence[Expr]) -> tuple[tuple[object, ...], ...]:
-    """The graph as a table of rows (operator, arguments by row number, fields), alike for graphs built alike.
-
-    Occurrences are numbered in order of appearance, so that the same task read twice gives the same table.
-    """
-    rows: dict[Expr, int] = {}
-    serials: dict[tuple[int, int | None], int] = {}
-    table: list[tuple[object, ...]] = []
-    for node in order(roots):
-        rows[node] = len(rows)
-        entries = [_canonical(getattr(node, entry.name), serials) for entry in fields(node)[1:]]
-        table.append((type(node).__name__, tuple(rows[arg] for arg in node.args), *entries))
-    return (*table, ("roots", tuple(rows[root] for root in roots)))
-
-
-def _canonical(value: object, serials: dict[tuple[int, int | None], int]) -> object:
-    if isinstance(value, Occurrence):
-        return ("draw", serials.setdefault((value.serial, value.step), len(serials)))
-    return value
 
 
 def users(nodes: Sequence[Expr]) -> Iterator[tuple[Expr, Expr]]:

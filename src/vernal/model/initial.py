@@ -15,6 +15,7 @@ from fractions import Fraction
 
 from vernal.model import numbers
 from vernal.model.expr import Expr
+from vernal.model.portable import Portable
 from vernal.model.sorts import INT, REAL, Sort
 
 Ends = tuple[Fraction, Fraction]
@@ -143,7 +144,7 @@ def represented(start: Start, number: float, digits: int | None = None, slack: f
 
 
 @dataclass(frozen=True, slots=True)
-class Init:
+class Init(Portable):
     """The initial states as written: a start for each variable, cut by constraints over the state variables."""
 
     starts: Mapping[str, Start]
@@ -151,7 +152,7 @@ class Init:
 
 
 @dataclass(frozen=True)
-class Box:
+class Box(Portable):
     """Ends of every component of every state and memory variable, exactly.
 
     For an enum or truth variable the ends are equal, or span all its possible values.
@@ -179,7 +180,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class InitialSet:
+class InitialSet(Portable):
     """A start for each component of each state and memory variable, and the constraints on the state."""
 
     starts: Mapping[Expr, Sequence[Start]]

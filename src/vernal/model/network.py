@@ -10,10 +10,11 @@ from vernal.errors import TypeClash
 from vernal.model import build
 from vernal.model.expr import Affine, Expr, Operand, Role, Var
 from vernal.model.graph import order, substitute
+from vernal.model.portable import Portable
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
+class Network(Portable):
     """outputs = f(inputs), with memory where the network is recurrent.
 
     `inputs` is the vector variable the body is written over; `memory` pairs each memory variable with the expression

@@ -27,6 +27,7 @@ from vernal.model.initial import OneOf as OneOf
 from vernal.model.initial import Span as Span
 from vernal.model.initial import Start as Start
 from vernal.model.network import Network
+from vernal.model.portable import Portable
 from vernal.model.sorts import INT, REAL, Sort
 
 T = TypeVar("T")
@@ -50,7 +51,7 @@ OPEN = "open"  # how an agent acts whose action comes from outside; nothing can 
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(Portable):
     """A vector an agent remembers: its start (one per component) and how a step changes it."""
 
     var: Var
@@ -59,7 +60,7 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Agent:
+class Agent(Portable):
     """A policy in the loop: what it sees, which networks it uses, and the action that follows.
 
     `action` and the slots' `next` are complete expressions over state, lets, memory and draws, made by
@@ -96,19 +97,19 @@ class Agent:
         return {slot.var: tuple(islice(rest, slot.var.size)) for slot in self.slots}
 
 
-@dataclass(frozen=True, eq=False)
-class Step:
+@dataclass(frozen=True)
+class Step(Portable):
     """One step of the closed loop as a closed graph: every expression is over state and memory variables and draws."""
 
     state: tuple[Var, ...]
     memory: tuple[Var, ...]
-    actions: Mapping[str, Expr]
-    lets: Mapping[str, Expr]
+    actions: Mapping[str, Expr] = field(hash=False)
+    lets: Mapping[str, Expr] = field(hash=False)
     next_state: tuple[Expr, ...]
     next_memory: tuple[Expr, ...]
     enabled: Expr  # as the environment says it, and that every choice has an option left
-    names: Mapping[Choose | Between | Argmax, str]  # under which name a trace records a decision
-    _made: dict[Callable[[Step], object], object] = field(default_factory=dict, init=False, repr=False)
+    names: Mapping[Choose | Between | Argmax, str] = field(hash=False)  # under which a trace records a decision
+    _made: dict[Callable[[Step], object], object] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def inputs(self) -> tuple[Var, ...]:
@@ -143,7 +144,7 @@ Fields: TypeAlias = tuple[
 
 
 @dataclass(frozen=True, init=False)
-class System:
+class System(Portable):
     """Agents, an environment and initial states; see DESIGN section 3 for the meaning of a step."""
 
     name: str
@@ -154,7 +155,7 @@ class System:
     lets: Mapping[str, Expr]
     enabled: Expr
 
-    tracer: ClassVar[Callable[..., Fields]]  # set by `vernal.model.declare`, which is loaded with the package
+    tracer: ClassVar[Callable[..., Fields]]  # set by `vernal.model.declare`, the home of `vn.System`
 
     @overload
     def __init__(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vernal.errors import Stopped
+from vernal.model.portable import STAYS
 
 if TYPE_CHECKING:
     from vernal.run.journal import Entries
@@ -27,11 +28,11 @@ class Budget:
     timeout: float | None = None  # seconds
     memory: float | None = None  # GiB of this process
     started: float = field(default_factory=time.monotonic)
-    progress: Progress = silent
-    clock: Callable[[], float] = time.monotonic
+    progress: Progress = field(default=silent, metadata=STAYS)
+    clock: Callable[[], float] = field(default=time.monotonic, metadata=STAYS)
     seed: int = 0
     workers: int = 1
-    journal: Entries | None = None  # of the question, where one is kept
+    journal: Entries | None = field(default=None, metadata=STAYS)  # of the question, where one is kept
 
     @property
     def elapsed(self) -> float:
@@ -46,6 +47,10 @@ class Budget:
         """A budget that ends when this share of the time left, or so many seconds, is used; all else is the same."""
         seconds = min(share * self.left, most)
         return self if seconds == float("inf") else replace(self, timeout=self.elapsed + seconds)
+
+    def inside(self) -> Budget:
+        """What a worker may use: the same, by the clock of the system, which is the same in every process."""
+        return Budget(self.timeout, self.memory, time.monotonic() - self.elapsed, seed=self.seed)
 
     def check(self) -> None:
         """Raise Stopped if a limit is reached."""

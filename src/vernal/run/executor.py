@@ -1,14 +1,15 @@
 """Executors: a stream of independent sub-problems, answered in process or by a pool of processes.
 
-Sub-problems are closures over expression graphs, which are interned objects and cannot be sent to another process. So
-the pool forks: a worker inherits its few sub-problems (see `worker`), and only plain data comes back. The caller may
-stop at any time, for instance at the first counterexample: closing the generator kills all workers.
+A sub-problem is data that any process can answer (worker), and plain data comes back. Where the system can fork, a
+worker inherits its few sub-problems with all that is known of them; elsewhere they are sent to a new process. The
+caller may stop at any time, for instance at the first counterexample: closing the generator kills all workers.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -16,18 +17,18 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from multiprocessing.connection import wait
-from typing import Protocol
+from typing import Any, Protocol
 
-from vernal.errors import Stopped
-from vernal.run.budget import Budget, silent
+from vernal.errors import InputError, Stopped
+from vernal.run.budget import Budget
 from vernal.run.journal import Outcome
-from vernal.run.worker import Job, Worker, signals_held, together_gib
+from vernal.run.worker import Job, Method, Worker, keep_signals, signals_held, together_gib
 
 CLOCK_INTERVAL = 0.1  # seconds between two looks at the clock
 MEMORY_INTERVAL = 0.5  # seconds between two looks at the memory
 GRACE = 0.5  # seconds in which workers may still report outcomes when the time is up
-SHORT_RUN = 0.25  # seconds: after a worker that ran for less, the next ones get more sub-problems
 MAX_JOBS_PER_WORKER = 64
+METHOD = "VERNAL_START_METHOD"  # the environment variable that says how workers start
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Finished:
     outcome: Outcome | None
     lost: str = ""
     recorded: bool = False  # it was known before
+    found: Any = None  # the answer itself, where this process has found it
 
 
 class Executor(Protocol):
@@ -53,7 +55,7 @@ class InProcess:
         inside = replace(budget, workers=1, journal=None)
         for job in jobs:
             budget.check()
-            yield _recorded(job) or Finished(job.key, job.work(inside))
+            yield _recorded(job) or _here(job, inside)
 
 
 @dataclass(frozen=True)
@@ -61,9 +63,12 @@ class Pool:
     """Several at a time, each in a process of its own."""
 
     workers: int
+    method: Method
 
     def run(self, jobs: Iterable[Job], budget: Budget) -> Generator[Finished, None, None]:
-        crew = _Crew(self.workers, iter(jobs), budget)
+        if self.method == "spawn":
+            keep_signals()
+        crew = _Crew(self.workers, self.method, iter(jobs), budget)
         try:
             yield from crew.finished()
         finally:
@@ -71,9 +76,19 @@ class Pool:
 
 
 def executor(budget: Budget) -> Executor:
-    """The one that fits: a pool where several workers are allowed and this process can fork."""
-    can_fork = "fork" in multiprocessing.get_all_start_methods() and not multiprocessing.current_process().daemon
-    return Pool(budget.workers) if budget.workers > 1 and can_fork else InProcess()
+    """The one that fits: a pool where several workers are allowed and this process may have children."""
+    if budget.workers > 1 and not multiprocessing.current_process().daemon:
+        return Pool(budget.workers, start_method())
+    return InProcess()
+
+
+def start_method() -> Method:
+    """How workers start: as the environment says, else forked where that is safe (on macOS it is not), else as new."""
+    can_fork = "fork" in multiprocessing.get_all_start_methods()
+    wanted = os.environ.get(METHOD) or ("fork" if can_fork and sys.platform != "darwin" else "spawn")
+    if wanted not in ("fork", "spawn") or (wanted == "fork" and not can_fork):
+        raise InputError(f"{METHOD} is {wanted!r}, but workers start by 'fork', where the system can, or by 'spawn'")
+    return "fork" if wanted == "fork" else "spawn"
 
 
 def carry_out(
@@ -93,6 +108,11 @@ def carry_out(
             yield done
 
 
+def _here(job: Job, budget: Budget) -> Finished:
+    worked = job.work(budget)
+    return Finished(job.key, worked.outcome, found=worked.found)
+
+
 def _recorded(job: Job) -> Finished | None:
     return None if job.known is None else Finished(job.key, job.known, recorded=True)
 
@@ -102,6 +122,7 @@ class _Crew:
     """The workers of one run; a new one is started when another has ended."""
 
     size: int
+    method: Method
     stream: Iterator[Job]
     budget: Budget
     members: list[Worker] = field(default_factory=list)
@@ -138,18 +159,26 @@ class _Crew:
 
     def _hire(self) -> Iterator[Finished]:
         """Start as many workers as allowed; outcomes that are already known need none."""
-        inside = replace(self.budget, workers=1, progress=silent, journal=None)
-        while len(self.members) < self.size and (jobs := self._portion()):
+        while self._has_room() and (jobs := self._portion()):
             self.budget.check()
             yield from (done for job in jobs if (done := _recorded(job)) is not None)
             fresh = [job for job in jobs if job.known is None]
             if fresh:
-                self._begin(fresh, inside)
+                self._begin(fresh)
+        for member in [member for member in self.members if member.is_idle]:  # nothing is left to do
+            self.members.remove(member)
+            member.kill()
 
-    def _begin(self, jobs: list[Job], budget: Budget) -> None:
+    def _has_room(self) -> bool:
+        return len(self.members) < self.size or any(member.is_idle for member in self.members)
+
+    def _begin(self, jobs: list[Job]) -> None:
+        for member in self.members:
+            if member.is_idle:
+                return member.give(jobs, self.budget.inside())
         try:
             with signals_held():
-                self.members.append(Worker(jobs, budget))
+                self.members.append(Worker(jobs, self.budget.inside(), self.method))
         except OSError as error:
             raise Stopped(f"no worker process could be started: {error.strerror}; try fewer workers") from None
 
@@ -165,6 +194,7 @@ class _Crew:
                 yield from self._leave(member)
             case "done", outcome:
                 yield Finished(member.jobs.popleft().key, outcome)
+                self._pace(member)
             case "stopped", reason:
                 raise Stopped(reason)
             case "memory", _:
@@ -178,12 +208,15 @@ class _Crew:
         fate = member.fate()
         member.kill()
         if not member.jobs:
-            if time.monotonic() - member.started < SHORT_RUN:
-                self.portion = min(2 * self.portion, MAX_JOBS_PER_WORKER)
             return
         lost = member.jobs.popleft()
         self.again.extend(member.jobs)
         yield Finished(lost.key, None, fate)
+
+    def _pace(self, member: Worker) -> None:
+        """Give more sub-problems at a time where a worker is soon done with them."""
+        if not member.jobs and member.is_quick:
+            self.portion = min(2 * self.portion, MAX_JOBS_PER_WORKER)
 
     def _check(self) -> None:
         self.budget.check()

@@ -1,7 +1,8 @@
-"""Workers: forked processes that each answer a few sub-problems and end.
+"""Workers: processes that answer sub-problems and send back outcomes as JSON.
 
-A worker inherits its sub-problems from its parent and sends back outcomes as JSON. It ignores Ctrl-C, which the parent
-handles by killing it, and does not outlive the parent, however that ends.
+A forked worker inherits a few sub-problems, answers them and ends; a new process, which takes long to start, is sent
+its sub-problems, and more of them whenever it is done. A worker ignores Ctrl-C, which the parent handles by killing it,
+and does not outlive the parent, however that ends.
 """
 
 from __future__ import annotations
@@ -16,34 +17,81 @@ import time
 import traceback
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from importlib import import_module
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn
 
 from vernal.errors import Stopped
+from vernal.model.portable import Portable
 from vernal.run.budget import Budget
 from vernal.run.journal import Outcome
 from vernal.run.threads import one_blas_thread
 
 PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl
 HELD = (signal.SIGINT, signal.SIGTERM)
+SHORT = 0.25  # seconds of work below which the next workers get more sub-problems
+
+Method = Literal["fork", "spawn"]  # how a worker starts: as a copy of this process, or as a new one
 
 
 @dataclass(frozen=True)
-class Job:
-    """A sub-problem: a key that is the same in every run, and how to answer it."""
+class Job(Portable):
+    """A sub-problem as data, for any process to answer: a key that is the same in every run, who answers, and what."""
 
     key: str
-    work: Callable[[Budget], Outcome]
+    kind: str  # the function that answers it, `module:function`; see `named`
+    question: Any  # what all sub-problems of a question share
+    part: Any = None  # which of them it is
+    options: Mapping[str, str] = field(default_factory=dict)
     known: Outcome | None = None  # the answer, where it was found before
+
+    def work(self, budget: Budget) -> Worked:
+        """Answer it here."""
+        worked: Worked = function(self.kind)(self, budget)
+        return worked
+
+
+@dataclass(frozen=True)
+class Worked:
+    """The answer to a sub-problem: as plain data, and as it was found, for whoever asked in the same process."""
+
+    outcome: Outcome
+    found: Any = None
+
+
+def named(answer: Callable[..., Any]) -> str:
+    """The name under which any process finds a function of a module."""
+    name = f"{answer.__module__}:{answer.__qualname__}"
+    if "." in answer.__qualname__:
+        raise ValueError(f"{name} is not found by its name; sub-problems are answered by functions of modules")
+    return name
+
+
+def function(name: str) -> Callable[..., Any]:
+    """The function of this name."""
+    module, _, attribute = name.partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), attribute)
+    return found
+
+
+@dataclass(frozen=True)
+class Order(Portable):
+    """What a worker is given to do."""
+
+    jobs: tuple[Job, ...]
+    budget: Budget
 
 
 @contextmanager
 def signals_held() -> Iterator[None]:
     """Hold back interrupts, so that none falls between the start of a worker and the note that it exists."""
+    if not hasattr(signal, "pthread_sigmask"):  # not on this system
+        yield
+        return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, HELD)
     try:
         yield
@@ -51,15 +99,25 @@ def signals_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-class Worker:
-    """A process at work on some sub-problems, in order."""
+def keep_signals() -> None:
+    """Start the helper of new processes that `multiprocessing` has: when it starts, signals held are let through."""
+    if hasattr(signal, "pthread_sigmask"):
+        from multiprocessing import resource_tracker
 
-    def __init__(self, jobs: Sequence[Job], budget: Budget) -> None:
-        context = multiprocessing.get_context("fork")
+        resource_tracker.ensure_running()
+
+
+class Worker:
+    """A process at work on some sub-problems, in order; `stays` says whether it waits for more afterwards."""
+
+    def __init__(self, jobs: Sequence[Job], budget: Budget, method: Method) -> None:
+        context: Any = multiprocessing.get_context(method)
+        self.stays = method == "spawn"
         self.jobs = deque(jobs)  # not answered yet
-        self.started = time.monotonic()
-        self.ear, mouth = context.Pipe(duplex=False)
-        self.process = context.Process(target=_serve, args=(jobs, budget, mouth, os.getpid()), daemon=True)
+        self.began = time.monotonic()
+        self.ear, mouth = context.Pipe(duplex=self.stays)
+        arguments = (Order(tuple(jobs), budget), mouth, os.getpid(), self.stays)
+        self.process = context.Process(target=_serve, args=arguments, daemon=True)
         with warnings.catch_warnings():  # a display may run a thread beside us; the child never touches it
             warnings.simplefilter("ignore", DeprecationWarning)
             self.process.start()
@@ -67,7 +125,24 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        return self.process.pid or 0
+        return int(self.process.pid or 0)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it waits for more to do."""
+        return self.stays and not self.jobs
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether it is done already."""
+        return time.monotonic() - self.began < SHORT
+
+    def give(self, jobs: Sequence[Job], budget: Budget) -> None:
+        """More to do for one that is idle."""
+        self.jobs.extend(jobs)
+        self.began = time.monotonic()
+        with suppress(OSError):  # it has ended, which is heard next
+            self.ear.send(Order(tuple(jobs), budget))
 
     def hear(self) -> tuple[str, Any] | None:
         """The next message: what kind it is, and what it says; None when the worker has ended."""
@@ -90,24 +165,33 @@ class Worker:
         self.ear.close()
 
 
-def _serve(jobs: Sequence[Job], budget: Budget, mouth: Connection, parent: int) -> NoReturn:
+def _serve(order: Order, mouth: Connection, parent: int, stays: bool) -> NoReturn:
     """The main function of a worker. It exits without cleaning up: open files and locks belong to the parent."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)
+        if hasattr(signal, "pthread_sigmask"):
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)
         _die_with(parent)
         gc.freeze()  # keeps inherited memory shared: the collector does not write to it
         with one_blas_thread():
-            for job in jobs:
-                mouth.send_bytes(json.dumps(_answer(job, budget)).encode())
+            _carry_out(order, mouth)
+            while stays:
+                _carry_out(mouth.recv(), mouth)
+    except (EOFError, OSError):
+        pass  # nobody is listening any more
     finally:
         os._exit(0)
 
 
+def _carry_out(order: Order, mouth: Connection) -> None:
+    for job in order.jobs:
+        mouth.send_bytes(json.dumps(_answer(job, order.budget)).encode())
+
+
 def _answer(job: Job, budget: Budget) -> tuple[str, Any]:
     try:
-        return "done", job.work(budget)
+        return "done", job.work(budget).outcome
     except Stopped as stop:
         return "stopped", stop.reason
     except MemoryError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import gurobipy
 import numpy as np
@@ -33,6 +34,7 @@ STATUS = {
 }
 
 
+@dataclass(eq=False)
 class Gurobi:
     """Gurobi through gurobipy, on one thread."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import highspy
 import numpy as np
@@ -35,6 +36,7 @@ STATUS = {  # by name: not every version knows all of them
 }
 
 
+@dataclass(eq=False)
 class Highs:
     """HiGHS through highspy: branch and cut, simplex for linear programs."""
 

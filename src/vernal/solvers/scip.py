@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from pyscipopt import Expr, Model, Variable, quicksum
@@ -33,6 +34,7 @@ STATUS = {
 }
 
 
+@dataclass(eq=False)
 class Scip:
     """SCIP through pyscipopt: branch, cut and price, on one thread."""
 

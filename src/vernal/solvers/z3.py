@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +16,7 @@ from vernal.solvers.watch import watched
 DIGITS = 30  # of an algebraic number that is not rational
 
 
+@dataclass(eq=False)
 class Z3:
     """Z3 through its own Python package; every question has a context of its own, so that it can be interrupted."""
 

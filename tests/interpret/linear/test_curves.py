@@ -13,7 +13,7 @@ from tests.interpret.sets import inside
 from vernal.interpret import exact, interval
 from vernal.interpret.abstract import Range
 from vernal.interpret.linear.curves import at, lines, slope, value
-from vernal.interpret.numbers.rounding import Backend
+from vernal.interpret.numbers.rounding import Backend, torch_tensor
 from vernal.model import build
 from vernal.model.expr import Expr, Function
 
@@ -127,4 +127,4 @@ def test_torch_draws_the_same_lines(name: Function | Fraction) -> None:
         here_lines = lines(HERE, name, x, value(HERE, name, x))
         there_lines = lines(there, name, y, value(there, name, y))
     for a, b in zip(here_lines, there_lines, strict=True):
-        assert np.allclose(a, b.numpy(), rtol=1e-6, atol=1e-6)
+        assert np.allclose(a, torch_tensor(b).numpy(), rtol=1e-6, atol=1e-6)

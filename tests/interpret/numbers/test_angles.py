@@ -20,7 +20,7 @@ from vernal.interpret.linear.surfaces import angle_planes
 from vernal.interpret.numbers import reals
 from vernal.interpret.numbers.kernels import atan2
 from vernal.interpret.numbers.reals import Undefined
-from vernal.interpret.numbers.rounding import PI, Backend
+from vernal.interpret.numbers.rounding import PI, Backend, torch_tensor
 from vernal.model import build
 
 HERE = Backend()
@@ -184,4 +184,4 @@ def test_torch_draws_the_same_planes() -> None:
         here_planes = angle_planes(HERE, y, x, interval.angle(HERE, y, x))
         there_planes = angle_planes(there, v, u, interval.angle(there, v, u))
     for a, b in zip(here_planes, there_planes, strict=True):
-        assert np.allclose(a, b.numpy(), rtol=1e-6, atol=1e-6)
+        assert np.allclose(a, torch_tensor(b).numpy(), rtol=1e-6, atol=1e-6)

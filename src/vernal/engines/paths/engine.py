@@ -34,6 +34,16 @@ from vernal.run.budget import Budget
 TUBES = 0.6  # the share of the time in which regions of the state space are tried first
 
 
+def explore(question: Question, budget: Budget) -> Known:
+    """A bounded question about all initial states at once, for any process."""
+    return Paths().whole(question, budget)
+
+
+def decide(question: Question, budget: Budget) -> Known:
+    """A bounded question in exact arithmetic alone, for any process."""
+    return exact_search.decide(question, budget, engine=Paths.name)
+
+
 class Paths:
     """Explore, then settle exactly what is left."""
 
@@ -47,13 +57,13 @@ class Paths:
         if reach > FURTHEST:
             return self._open(f"a horizon of {reach:,} steps is too long; at most {FURTHEST:,} are")
         if budget.journal is not None:
-            return attempt_parts(question, budget, self.name, self._whole)
-        return self._whole(question, budget)
+            return attempt_parts(question, budget, self.name, explore)
+        return explore(question, budget)
 
     def _open(self, reason: str, proven: int | None = None, statistics: Statistics = NO_STATISTICS) -> Open:
         return Open(engine=self.name, reason=reason, proven_steps=proven, statistics=statistics)
 
-    def _whole(self, question: Question, budget: Budget) -> Known:
+    def whole(self, question: Question, budget: Budget) -> Known:
         """All initial states at once; the formula is bounded."""
         reach, path = question.claim.horizon or 0, question.claim.linear
         boxes = initial_boxes(question.system)
@@ -118,12 +128,14 @@ class Paths:
 
     def _settle(self, question: Question, boxes: Sequence[Box], budget: Budget) -> Known | None:
         """What exact arithmetic finds in sets that were left open; None if the claim holds of all of them."""
-        cut = {f"set {number}": question.system.cut(box) for number, box in enumerate(boxes)}
-        systems = {key: system for key, system in cut.items() if system is not None}  # others hold no initial state
-        with closing(each_part(question, systems, budget, self.name, self._decide)) as answers:
+        initial = question.system.initial
+        parts = {
+            f"set {n}": box for n, box in enumerate(boxes) if initial.cut(box) is not None
+        }  # else no initial state
+        with closing(each_part(question, parts, budget, self.name, decide)) as answers:
             for number, known in enumerate(answers, start=1):
-                left = len(systems) - number
-                budget.progress(f"paths: exact arithmetic for {left} more small sets", number / len(systems))
+                left = len(parts) - number
+                budget.progress(f"paths: exact arithmetic for {left} more small sets", number / len(parts))
                 if not isinstance(known, Proof):
                     return known
         return None
@@ -131,11 +143,8 @@ class Paths:
     def _exact(self, question: Question, budget: Budget) -> Known:
         """Exact arithmetic from the start; the initial boxes in parallel where several workers are allowed."""
         if budget.workers > 1:
-            return attempt_parts(question, budget, self.name, self._decide, cuts=1)
-        return self._decide(question, budget)
-
-    def _decide(self, question: Question, budget: Budget) -> Known:
-        return exact_search.decide(question, budget, engine=self.name)
+            return attempt_parts(question, budget, self.name, decide, cuts=1)
+        return decide(question, budget)
 
     def _stopped(self, question: Question, outcome: Outcome, reason: str) -> Open:
         """What was proven before a limit: of a claim about every step, the steps up to which no path is in doubt."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from vernal.engines.outcomes import reading, replayed
-from vernal.engines.programs.conditions import Case, Space
+from vernal.engines.programs.conditions import Case, Space, idle
 from vernal.engines.programs.program import Answer, Asking, End, Tally
 from vernal.errors import FormatError
 from vernal.evidence import confirm
@@ -17,7 +17,7 @@ from vernal.model.expr import Occurrence
 from vernal.run.budget import Budget
 from vernal.run.executor import Finished
 from vernal.run.journal import Outcome, digest
-from vernal.run.worker import Job
+from vernal.run.worker import Job, Worked, named
 
 COUNTED = ("programs", "columns", "rows", "binaries")
 
@@ -27,22 +27,31 @@ def is_decided(outcome: Outcome) -> bool:
     return outcome["end"] in (End.EXCLUDED.name, End.INFEASIBLE.name, End.FOUND.name)
 
 
+def answer_case(job: Job, budget: Budget) -> Worked:
+    """Whether there is a path of one case."""
+    solving: Asking = replace(job.question, budget=budget, tally=Tally())
+    space, case = job.part
+    if space.tick is idle:  # it comes from another process
+        space = replace(space, tick=budget.check)
+    answer = solving.answer(space, case)
+    return Worked(_data(answer, solving), answer)
+
+
+def _data(answer: Answer, solving: Asking) -> dict[str, Any]:
+    numbers = {name: getattr(solving.tally, name) for name in (*COUNTED, "seconds")}
+    trace = None if answer.trace is None else to_json(answer.trace, solving.system)
+    return {"end": answer.end.name, "reason": answer.reason, "trace": trace, "tally": numbers}
+
+
 @dataclass(frozen=True)
 class CaseWork:
     """The cases of one search; what is found in this very process need not be brought back."""
 
     solving: Asking
-    found: dict[str, Answer] = field(default_factory=dict)
 
     def job(self, space: Space, case: Case) -> Job:
         key = f"{_starts_key(space)} {case.key(self._rank)}"
-
-        def work(budget: Budget) -> Outcome:
-            own = replace(self.solving, budget=budget, tally=Tally())
-            answer = self.found[key] = own.answer(space, case)
-            return self._data(answer, own.tally)
-
-        return Job(key, work)
+        return Job(key, named(answer_case), self.solving, (space, case))
 
     def answer(self, done: Finished) -> Answer:
         """The answer to a case, with a path that was recomputed if it comes from elsewhere."""
@@ -51,12 +60,7 @@ class CaseWork:
         with reading(done.key):
             self.solving.tally.add(_tally(done.outcome["tally"]))
             self.solving.tally.from_journal += done.recorded
-            return self.found.pop(done.key, None) or self._read(done.outcome)
-
-    def _data(self, answer: Answer, tally: Tally) -> dict[str, Any]:
-        numbers = {name: getattr(tally, name) for name in (*COUNTED, "seconds")}
-        trace = None if answer.trace is None else to_json(answer.trace, self.solving.system)
-        return {"end": answer.end.name, "reason": answer.reason, "trace": trace, "tally": numbers}
+            return done.found if isinstance(done.found, Answer) else self._read(done.outcome)
 
     def _read(self, data: Outcome) -> Answer:
         end = End[data["end"]]

@@ -34,10 +34,15 @@ from vernal.model import expr as e
 from vernal.model.expr import Expr, Occurrence
 from vernal.model.graph import substitute
 from vernal.model.initial import Box, InitialSet
+from vernal.model.portable import STAYS
 from vernal.model.system import System
 from vernal.reduce.unroll import Unrolling
 
 Tick = Callable[[], None]  # may stop the work by raising
+
+
+def idle() -> None:
+    """Default tick: does nothing."""
 
 
 def refuting_condition(
@@ -154,7 +159,7 @@ class Space:
     """An initial set, and bounds over it that all cases share: what one case computes, the next one has."""
 
     initial: InitialSet
-    tick: Tick = lambda: None
+    tick: Tick = field(default=idle, metadata=STAYS)
     tighten: bool = True  # by linear bounds; intervals alone otherwise
     twins: Mapping[Expr, Expr] = field(default_factory=dict)  # nodes with the same value, of which more may be known
 

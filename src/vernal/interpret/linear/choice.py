@@ -14,7 +14,7 @@ from vernal.interpret.choice import possibilities
 from vernal.interpret.linear.forms import Form
 from vernal.interpret.linear.relax import Plane, Relaxation, relax
 from vernal.interpret.linear.rows import Graph, Seeds, tighter
-from vernal.interpret.numbers.rounding import Array, Backend
+from vernal.interpret.numbers.rounding import Array, Backend, any_along
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 
@@ -55,7 +55,7 @@ def _compare(linear: Bounding, node: e.Compare) -> Truth:
     """Intervals first; the difference of the sides where they leave it open."""
     rough = interval.apply(linear.backend, node, [linear.values[arg] for arg in node.args])
     assert isinstance(rough, Truth)
-    undecided = (rough.may & ~rough.must).any(-1)
+    undecided = any_along(rough.may & ~rough.must)
     finite = any(isinstance(linear.values[arg], Finite) for arg in node.args)  # an index is no form over the inputs
     if finite or not bool(undecided.any()):
         return rough

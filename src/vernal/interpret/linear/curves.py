@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import assert_never
+from typing import assert_never, cast
 
 import numpy as np
 
@@ -224,7 +224,8 @@ def _tangency(
 
     def beyond(t: Array) -> Array:
         """Whether the tangent at t passes above the anchor."""
-        return side * (rough(backend, name, t) + rough_slope(backend, name, t) * (anchor - t) - base) > 0
+        tangent = rough(backend, name, t) + rough_slope(backend, name, t) * (anchor - t)
+        return cast(Array, side * (tangent - base) > 0)
 
     inside = beyond(end)
     for _ in range(HALVINGS):
@@ -242,7 +243,7 @@ def rough(backend: Backend, name: enclose.Name, x: Array) -> Array:
         return x ** int(name)
     if name is Function.SIGMOID:
         return 0.5 + 0.5 * backend.xp.tanh(0.5 * x)
-    return getattr(backend.xp, "arctan" if name is Function.ATAN else name.value)(x)
+    return cast(Array, getattr(backend.xp, "arctan" if name is Function.ATAN else name.value)(x))
 
 
 def rough_slope(backend: Backend, name: enclose.Name, x: Array) -> Array:

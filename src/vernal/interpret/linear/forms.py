@@ -27,7 +27,7 @@ class Inputs:
         self.columns: dict[Expr, slice] = {}
         self.names: list[tuple[Expr, int]] = []
         self._parts: list[Range] = []
-        self._whole: tuple[Array, ...] | None = None
+        self._whole: tuple[Array, Array, Array] | None = None
 
     @property
     def count(self) -> int:

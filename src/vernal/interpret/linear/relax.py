@@ -221,6 +221,8 @@ def _compose(backend: Backend, plane: Plane, same: Plane, opposite: Plane, y: Ra
     """p x + q r + k with r replaced by a plane over y, on the same side for q >= 0 and on the opposite one else."""
     p, q = plane.slopes
     slope = backend.where(q >= 0, same.slopes[0], opposite.slopes[0])
+    assert same.offset is not None
+    assert opposite.offset is not None
     offset = backend.where(q >= 0, same.offset, opposite.offset)
     steep, shift = q * slope, q * offset
     size = backend.magnitude(y.lower, y.upper)

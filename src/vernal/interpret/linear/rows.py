@@ -12,6 +12,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -140,11 +141,12 @@ class Rows:
         """Rows times the coefficients of forms: one matrix for all boxes, or one for each."""
         L = self.backend.concat([rows for rows, _ in arrived], -1)
         count = self.graph.inputs.count
-        parts = [widen(self.backend, self.take(form.coefficients), count) for _, form in arrived]
+        known = [form.coefficients for _, form in arrived if form.coefficients is not None]  # those of all of them
+        parts = [widen(self.backend, self.take(coefficients), count) for coefficients in known]
         A = concat(self.backend, parts)
         if A.shape[0] > 1:
             return L @ A
-        return (L.reshape(-1, L.shape[-1]) @ A[0]).reshape((*L.shape[:2], count))
+        return cast(Array, (L.reshape(-1, L.shape[-1]) @ A[0]).reshape((*L.shape[:2], count)))
 
     def through(self, node: Expr, L: Array) -> None:
         """Replace a node by its arguments."""

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vernal.interpret.numbers.kernels import KERNELS, atan2, is_reduced
-from vernal.interpret.numbers.rounding import PI, UNIT, Array, Backend
+from vernal.interpret.numbers.rounding import PI, UNIT, Array, Backend, torch_tensor
 from vernal.model.expr import Function
 from vernal.model.traits import FUNCTIONS
 
@@ -54,7 +54,7 @@ def values(backend: Backend, name: Name, x: Array) -> Enclosed:
 
 
 def _by_balls(backend: Backend, name: Name, x: Array) -> Enclosed:
-    low, high = by_balls(name, np.asarray(x if backend.native else x.cpu()))
+    low, high = by_balls(name, np.asarray(x if backend.native else torch_tensor(x).cpu()))
     return backend.array(low), backend.array(high)
 
 

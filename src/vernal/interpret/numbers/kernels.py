@@ -14,10 +14,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import cast
 
 import numpy as np
 
-from vernal.interpret.numbers.rounding import PI, TINY, UNIT, Array, Backend
+from vernal.interpret.numbers.rounding import PI, TINY, UNIT, Array, Backend, torch_tensor
 from vernal.model.expr import Function
 
 Pair = tuple[Array, Array]  # floats below and above
@@ -62,15 +63,15 @@ def _around(value: Array, slack: Array) -> Pair:
 
 
 def _clip(backend: Backend, x: Array, limit: float) -> Array:
-    return np.clip(x, -limit, limit) if backend.native else x.clamp(-limit, limit)
+    return np.clip(x, -limit, limit) if backend.native else torch_tensor(x).clamp(-limit, limit)
 
 
 def _integer(backend: Backend, x: Array) -> Array:
-    return x.astype(np.int64) if backend.native else x.to(backend.xp.int64)
+    return x.astype(np.int64) if backend.native else torch_tensor(x).to(backend.xp.int64)
 
 
 def _real(backend: Backend, x: Array) -> Array:
-    return x.astype(np.float64) if backend.native else x.to(backend.xp.float64)
+    return x.astype(np.float64) if backend.native else torch_tensor(x).to(backend.xp.float64)
 
 
 # The exponential and its family ---------------------------------------------------------------------------------------
@@ -88,8 +89,8 @@ def _exp(backend: Backend, x: Array) -> Array:
     k = backend.xp.round(x * PER_LN2)
     r = x - k * LN2[0]
     r -= k * LN2[1]
-    power = (_integer(backend, k) + 1023) << 52
-    return _horner(r, EXP) * power.view(backend.xp.float64)
+    power: Array = (_integer(backend, k) + 1023) << 52
+    return cast(Array, _horner(r, EXP) * power.view(backend.xp.float64))
 
 
 def exp(backend: Backend, x: Array) -> Pair:
@@ -280,4 +281,4 @@ def is_reduced(name: Function | Fraction, x: Array) -> Array:
     """Where a kernel's proof covers the argument."""
     if name in (Function.SIN, Function.COS, Function.TAN):
         return abs(x) <= FAR
-    return x == x
+    return cast(Array, x == x)

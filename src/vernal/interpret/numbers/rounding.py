@@ -5,7 +5,8 @@ With u = 2^-53 and gamma(n) = n u / (1 - n u), any order of summation satisfies 
 float outward, unless they are known to be exact: sums through the error-free transformation of Knuth, products
 through the lengths of the factors. So counters, halves and integers stay points.
 
-Arrays are numpy's or torch's (on any device); a `Backend` hides the few names in which the two differ.
+Arrays are numpy's or torch's (on any device), and are typed as numpy's: their operators are the same, `Namespace` lists
+the functions of both, and a `Backend` hides the few names in which the two differ.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-Array = Any  # of float64 or bool, in numpy or torch
+Array = NDArray[Any]  # of float64, truth values or indices; a torch tensor may stand in for one, see `torch_tensor`
+
 UNIT = 2.0**-53
 TINY = 2.0**-1000  # far above what underflow can lose in any dot product, far below anything that matters
 LARGEST = 2.0**900  # values beyond count as unbounded, so that ...
@@ -73,13 +76,60 @@ def bounding(lower: Array, upper: Array) -> tuple[Array, Array]:
     return np.where(lower < np.inf, lower, -np.inf), np.where(upper > -np.inf, upper, np.inf)
 
 
+class Namespace(Protocol):
+    """The functions of numpy that torch has as well, under the same name and with the same meaning."""
+
+    int64: Any
+    float64: Any
+
+    def amax(self, x: Array, axis: int, /) -> Array: ...
+    def amin(self, x: Array, axis: int, /) -> Array: ...
+    def asarray(self, x: Array, /, *, device: Any) -> Array: ...
+    def broadcast_to(self, x: Array, shape: Sequence[int], /) -> Array: ...
+    def ceil(self, x: Array, /) -> Array: ...
+    def concat(self, arrays: Sequence[Array], /, *, axis: int) -> Array: ...
+    def cos(self, x: Array, /) -> Array: ...
+    def floor(self, x: Array, /) -> Array: ...
+    def isfinite(self, x: Array, /) -> Array: ...
+    def isnan(self, x: Array, /) -> Array: ...
+    def matmul(self, x: Array, y: Array, /) -> Array: ...
+    def maximum(self, x: Array, y: Array, /) -> Array: ...
+    def minimum(self, x: Array, y: Array, /) -> Array: ...
+    def nextafter(self, x: Array, towards: Array, /) -> Array: ...
+    def ones_like(self, x: Array, /) -> Array: ...
+    def round(self, x: Array, /) -> Array: ...
+    def sign(self, x: Array, /) -> Array: ...
+    def sin(self, x: Array, /) -> Array: ...
+    def sqrt(self, x: Array, /) -> Array: ...
+    def stack(self, arrays: Sequence[Array], /, *, axis: int = 0) -> Array: ...
+    def tan(self, x: Array, /) -> Array: ...
+    def tanh(self, x: Array, /) -> Array: ...
+    def zeros_like(self, x: Array, /) -> Array: ...
+
+
+def torch_tensor(x: Array) -> Any:
+    """An array that is a torch tensor, for what only torch has: nothing is checked there."""
+    return x
+
+
+def any_along(mask: Array) -> Array:
+    """Whether any entry along the last axis is true."""
+    return cast(Array, mask.any(-1))
+
+
+def all_along(mask: Array) -> Array:
+    """Whether all entries along the last axis are true."""
+    return cast(Array, mask.all(-1))
+
+
 class Backend:
     """Where arrays live, and the operations the bounds are made of."""
 
     def __init__(self, like: Array | None = None) -> None:
         self.native = like is None or isinstance(like, np.ndarray)
-        self.xp: Any = np if self.native else namespace(like)
-        self.device: Any = None if like is None or self.native else like.device
+        functions: Any = np if like is None or self.native else namespace(like)
+        self.xp: Namespace = functions
+        self.device: Any = None if like is None or self.native else torch_tensor(like).device
         self.on_host = self.native or str(self.device) == "cpu"
         self._arrays: dict[int, tuple[object, Array]] = {}
 
@@ -92,7 +142,7 @@ class Backend:
     def weights(self, source: Any) -> Array:
         """A network's matrix on this device, moved there once."""
         if self.native:
-            return source
+            return cast(Array, source)
         if id(source) not in self._arrays:
             self._arrays[id(source)] = (source, self.array(source))
         return self._arrays[id(source)][1]
@@ -115,7 +165,7 @@ class Backend:
 
     def below(self, x: Array) -> Array:
         """A float below, two units at most; a sum that has overflowed upward becomes a nan, and stays one."""
-        return x - (abs(x) * (2.0 * UNIT) + TINY)
+        return cast(Array, x - (abs(x) * (2.0 * UNIT) + TINY))
 
     def some(self, mask: Array) -> bool:
         """Whether any entry is true: asked so often of small arrays that the way of asking matters."""
@@ -123,7 +173,7 @@ class Backend:
 
     def positive(self, x: Array) -> Array:
         """max(x, 0)"""
-        return np.maximum(x, 0.0) if self.native else x.clamp(min=0.0)
+        return np.maximum(x, 0.0) if self.native else torch_tensor(x).clamp(min=0.0)
 
     def magnitude(self, lower: Array, upper: Array) -> Array:
         """The largest absolute value in a range."""
@@ -137,7 +187,7 @@ class Backend:
 
     def nonzero(self, mask: Array) -> tuple[Array, ...]:
         """The indices of true entries, one array for each axis."""
-        found: tuple[Array, ...] = np.nonzero(mask) if self.native else mask.nonzero(as_tuple=True)
+        found: tuple[Array, ...] = np.nonzero(mask) if self.native else torch_tensor(mask).nonzero(as_tuple=True)
         return found
 
     def where(self, mask: Array, x: Array | float, y: Array | float) -> Array:
@@ -148,7 +198,7 @@ class Backend:
 
         if isinstance(x, float) and isinstance(y, float):  # torch would make single precision of two plain numbers
             x = torch.tensor(x, dtype=torch.float64, device=mask.device)
-        return torch.where(mask, x, y)
+        return cast(Array, torch.where(mask, x, y))
 
     def concat(self, parts: Sequence[Array], axis: int) -> Array:
         """Arrays one after the other along an axis."""
@@ -163,7 +213,7 @@ class Backend:
 
     def dot(self, x: Array, y: Array) -> Array:
         """The scalar products along the last axis, with broadcasting."""
-        return np.vecdot(x, y) if self.native else (x * y).sum(-1)
+        return cast(Array, np.vecdot(x, y) if self.native else (x * y).sum(-1))
 
     # Sums and products rounded both ways ------------------------------------------------------------------------------
 
@@ -191,7 +241,7 @@ class Backend:
     def short(self, x: Array) -> Array:
         """Whether a number has at most 24 significant bits, so that the product of two is exact."""
         if self.native:
-            return x.astype(np.float32) == x
+            return cast(Array, x.astype(np.float32) == x)
         import torch
 
-        return (x.to(torch.float32).to(torch.float64) == x) & torch.isfinite(x)
+        return cast(Array, (torch_tensor(x).to(torch.float32).to(torch.float64) == x) & torch.isfinite(x))
