@@ -7,8 +7,8 @@ intervals   starts and disturbances are intervals. The answer is checked from bo
             from every start that is tried, with finite draws exactly; a violation at the state its trace shows;
 recurrent   agents with memory (tests/wild_loops.py): ReLU, tanh, GRU and LSTM cells, memories from intervals;
 nonlinear   sines, products, quotients and roots;
-huge        numbers from 1e-330 to 1e400 (tests/huge_loops.py): constants, weights, divisors, ends of clips, draws and starts,
-            and claims far ahead. Everything is rational, and judged as `intervals` are.
+huge        numbers from 1e-330 to 1e400 (tests/huge_loops.py): constants, weights, divisors, ends of clips, draws and
+            starts, and claims far ahead. Everything is rational, and judged as `intervals` are.
 
 The two before it are checked by dense sampling, local search and exact or enclosed replay (tests/sampling.py), margins
 included. In all of them engines may not contradict each other, and every trace has to replay and to show its verdict.
