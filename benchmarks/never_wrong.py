@@ -6,9 +6,11 @@ finite      draws are finite (tests/hard_loops.py), so brute force in rational a
 intervals   starts and disturbances are intervals. The answer is checked from both sides: a claim that holds has to hold
             from every start that is tried, with finite draws exactly; a violation at the state its trace shows;
 recurrent   agents with memory (tests/wild_loops.py): ReLU, tanh, GRU and LSTM cells, memories from intervals;
-nonlinear   sines, products, quotients and roots.
+nonlinear   sines, products, quotients and roots;
+huge        numbers from 1e-330 to 1e400 (tests/huge_loops.py): constants, weights, divisors, ends of clips, draws and
+            starts, and claims far ahead. Everything is rational, and judged as `intervals` are.
 
-The last two are checked by dense sampling, local search and exact or enclosed replay (tests/sampling.py), margins
+The two before it are checked by dense sampling, local search and exact or enclosed replay (tests/sampling.py), margins
 included. In all of them engines may not contradict each other, and every trace has to replay and to show its verdict.
 
 Prints a table for each engine and solver, and every question that `auto` left open though it should decide it: finite

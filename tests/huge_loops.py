@@ -24,7 +24,7 @@ from vernal.model.system import Agent, Init, OneOf, Span, Start, System, Variabl
 
 EXPONENTS = (-330, -308, -300, -160, -20, 20, 150, 200, 280, 300, 307, 308, 309, 400)
 HORIZON = 3
-LONG = (12, 40, 1100)  # steps of a doubling
+LONG = (12, 40, 200)  # steps of a doubling
 
 
 def magnitude(rng: random.Random, often: float = 0.4) -> Fraction:

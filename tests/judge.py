@@ -23,7 +23,7 @@ from vernal.model.system import Init, OneOf, System
 
 LIMIT = 20_000  # evaluations and paths of brute force, for one question
 STARTS, WALKS, FEW_WALKS = 12, 40, 4  # tried for a question with intervals
-DEEPEST = 50  # steps that brute force recurses
+DEEPEST = 6  # steps that brute force looks ahead
 
 Make = tuple[Callable[[random.Random], System], Callable[[random.Random, System], Formula]]
 FAMILIES: dict[str, Make] = {

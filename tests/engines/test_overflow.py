@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from benchmarks.never_wrong import MORE, SETUPS, Run
@@ -11,10 +12,19 @@ from tests.available import is_here
 from tests.judge import instance
 from tests.systems import make
 from vernal.engines.check import ask, parse_formula
+from vernal.engines.paths.batches import bounded
+from vernal.engines.paths.decide import mask_of
+from vernal.engines.paths.regions import Template, regions
 from vernal.evidence.replay import verify
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Verdict
+from vernal.evidence.trace_values import write_number
+from vernal.interpret.abstract import Range, Truth
+from vernal.interpret.interval import evaluate
+from vernal.interpret.linear.bounds import Linear
+from vernal.interpret.milp.rows import Form, Sheet, Unsuitable
 from vernal.logic.task import Task
 from vernal.model import build as b
+from vernal.model.expr import Matrix
 from vernal.model.system import System
 from vernal.run.budget import Budget
 
@@ -78,6 +88,63 @@ def test_a_doubling_beside_a_random_walk(name: str, claim: str, true: Verdict) -
     """After 1,024 steps the one has no float any more, and the other still has all of its values."""
     system = make({"x": (0, 1), "z": 1}, {"x": X + b.between(-1, 1), "z": 2 * Z})
     assert verdict(name, system, claim, timeout=5) in (true, UNKNOWN)
+
+
+# Sets, where they are made --------------------------------------------------------------------------------------------
+
+
+def test_a_region_whose_ends_overflowed_is_not_empty() -> None:
+    nan, inf = np.nan, np.inf
+    lower, upper = np.array([[nan, 0.0], [inf, 0.0], [2.0, 0.0]]), np.array([[nan, 1.0], [3.0, 1.0], [1.0, 1.0]])
+    made = regions(Template(np.eye(2)), lower, upper, np.arange(3)).tightened()
+    assert made.trail.tolist() == [0, 1]  # only the last is empty: its ends are numbers, in the wrong order
+    assert made.lower[:, 0].tolist() == [-inf, -inf]
+    assert made.upper[:, 0].tolist() == [inf, 3.0]
+
+
+def test_a_piece_whose_numbers_overflowed_may_be_anywhere() -> None:
+    A, c = np.array([[[1.0], [np.inf]]]), np.array([[0.0, 1.0], [np.nan, 1.0]])
+    made = bounded(np.zeros((2, 1)), np.ones((2, 1)), A, c, np.zeros((2, 2)), np.arange(2))
+    low, high = made.ranges()
+    assert np.isneginf(low).tolist() == np.isposinf(high).tolist() == [[False, True], [True, True]]
+
+
+def test_a_sum_whose_parts_cancel_beyond_floats_has_no_bound() -> None:
+    """1e308 + 1e308 - 1.9e308 is a float, but not every order of adding up comes there."""
+    node = b.affine(b.var("v", shape=(3,)), Matrix(np.ones((1, 3))), Matrix(np.zeros(1)))
+    point = np.array([[1e308, 1e308, -1.9e308]])
+    box = {node.args[0]: Range(point, point)}
+    (plain,) = evaluate([node], box)
+    assert isinstance(plain, Range)
+    for found in (plain, Linear(box).range(node)):
+        assert found.lower.item() <= 1e307 <= found.upper.item()
+
+
+def test_what_cannot_win_is_not_paid_for() -> None:
+    clipped = b.clip(X, -power(300), power(300))
+    found = Linear({X: (np.array([0.0]), np.array([1.0]))}).range(clipped - X)
+    assert abs(found.lower.item()) < 1e-12
+    assert abs(found.upper.item()) < 1e-12
+
+
+def test_bounds_that_contradict_each_other_exclude_nothing() -> None:
+    linear = Linear({X: (np.array([0.0]), np.array([1.0]))})
+    linear.values[X > 0] = Truth(np.array([[True]]), np.array([[False]]))
+    assert mask_of(linear, X > 0).tolist() == [[True, True]]
+
+
+def test_a_row_beyond_floats_is_refused() -> None:
+    sheet = Sheet()
+    with pytest.raises(Unsuitable, match="numerics"):
+        sheet.at_most(Form({sheet.margin: np.inf}, 0.0))
+
+
+def test_a_number_of_many_digits_is_written() -> None:
+    assert write_number(1 + power(-5000)) == 1.0
+    assert write_number(1 + power(-5000), full=True) == 1.0
+
+
+# Random loops ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(24))
