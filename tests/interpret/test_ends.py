@@ -25,7 +25,7 @@ def shapes() -> list[Expr]:
         b.absolute(X) + b.relu(Y) * Fraction(-3),
         b.if_(X < Y, X * 2, Y - 1),
         b.floor(X + Fraction(1, 2)),
-        b.sign(X) - -Y,
+        b.sign(X) - -Y / Fraction(-3, 7),
         X * Y,
         b.minimum(X * Y, Fraction(7, 10)),
     ]

@@ -63,7 +63,7 @@ def _demanded(roots: Sequence[Expr]) -> list[tuple[Expr, Sequence[Expr]]]:
 def _operands(node: Expr) -> Sequence[Expr]:
     """The arguments whose ends say something about those of a node."""
     match node:
-        case e.Neg() | e.Add() | e.Mul() | e.Min() | e.Max() | e.Relu() | e.Abs() | e.Floor() | e.Between():
+        case e.Neg() | e.Add() | e.Mul() | e.Div() | e.Min() | e.Max() | e.Relu() | e.Abs() | e.Floor() | e.Between():
             return node.args
         case e.If() | e.Switch():
             return node.args[1:]
@@ -83,6 +83,8 @@ def _ends(node: Expr, args: Sequence[Ends]) -> Ends:
             return _sum([low for low, _ in args]), _sum([high for _, high in args])
         case e.Mul():
             return _product(node, args)
+        case e.Div(args=(_, e.Const() as divisor)) if not divisor.shape and divisor.value:
+            return _scaled(1 / divisor.value, args[0])
         case e.Min():
             return _least([low for low, _ in args], all_known=True), _least([high for _, high in args], all_known=False)
         case e.Max():
