@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,11 +66,11 @@ CASES = [
     (labelled, {"AX (x | !x)": True, "m != B": True, "AX (m == A)": False, "EX (m == B)": False}),
     (nothing, {"AX (1 < 2)": True, "EX (2 < 1)": False}),
 ]
-SETUPS = [
+SETUPS: list[tuple[str, dict[str, Any]]] = [
     ("auto", {}),
     ("falsify", {}),
     ("bounds", {}),
-    ("bounds", {"tighten": "no"}),
+    ("bounds", {"tighten": False}),
     ("paths", {}),
     ("milp", {}),
     ("milp", {"encoding": "compositional"}),
@@ -80,7 +81,7 @@ IDS = ["auto", "falsify", "bounds", "plain", "paths", "milp", "cases"]
 @pytest.mark.parametrize(("engine", "options"), SETUPS, ids=IDS)
 @pytest.mark.parametrize(("system", "claims"), CASES, ids=lambda part: getattr(part, "__name__", ""))
 def test_engines_do_without_numbers(
-    system: Callable[[], System], claims: dict[str, bool], engine: str, options: dict[str, str]
+    system: Callable[[], System], claims: dict[str, bool], engine: str, options: dict[str, Any]
 ) -> None:
     for claim, holds in claims.items():
         result = vn.check(system(), claim, engine=engine, options=options)
