@@ -14,6 +14,7 @@
     │   └── FileMissing (FileNotFoundError)
     ├── MissingExtra (ImportError)         an optional dependency is needed; says which one to install
     └── Stopped                            a limit was reached or the user asked to stop; never shown as an error
+        └── TooLong                        an exact number beyond the cap on its bits
 
 Each says what is wrong, where, and what to do next.
 """
@@ -143,6 +144,10 @@ class Stopped(VernalError):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+class TooLong(Stopped):
+    """An exact number would have more bits than Vernal computes with; what depends on it stays open."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import random
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import vernal as vn
+from tests.engines import heavy
 from tests.loops import closed_loop, disturbed_loop, formula
+from vernal.engines.bounds.levels import Levels
 from vernal.engines.check import ask
+from vernal.errors import Stopped
 from vernal.evidence.result import UNKNOWN
+from vernal.interpret import exact
+from vernal.interpret.abstract import Range
+from vernal.interpret.linear.bounds import Linear
+from vernal.interpret.symbolic.affine import Forms
 from vernal.logic.formula import Formula
 from vernal.logic.task import Task
+from vernal.model.graph import order
 from vernal.model.system import System
+from vernal.reduce.initial import initial_boxes
+from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
 
 SETUPS: list[tuple[str, dict[str, str]]] = [
@@ -90,3 +106,98 @@ def test_hardly_any_time_is_unknown_or_right(engine: str, options: dict[str, str
             for timeout in (0, 1e-6, 1e-3, 2e-2, 30)
         }
         assert len(verdicts - {UNKNOWN}) <= 1
+
+
+# Heavy tasks ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("engine", "options"), [*SETUPS, ("smt", {})], ids=[*IDS, "smt"])
+def test_heavy_tasks_end_at_their_limits(engine: str, options: dict[str, str]) -> None:
+    """Squares of squares, high powers, hundreds of `if`s, a hundred steps: each at half a second and at one.
+
+    They run in a process of their own with little memory, since a library that runs out of it may end the process. The
+    time allowed is many times what is needed: it is there for runs that would take minutes.
+    """
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-m", "tests.engines.heavy", engine, json.dumps(options)]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=180, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(answers) == 2 * len(heavy.TASKS)
+    for name, verdict, reason in answers:
+        expected = {"unknown", "holds" if heavy.TASKS[name].holds else "violated"}
+        assert verdict in expected, name
+        assert verdict != "unknown" or reason, name
+
+
+# Inside long passes ---------------------------------------------------------------------------------------------------
+
+
+class Late:
+    """A tick that raises at its n-th call."""
+
+    def __init__(self, calls: int) -> None:
+        self.left = calls
+
+    def __call__(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise Stopped("late")
+
+
+def branching() -> System:
+    """A chain of fifty `if`s in one step."""
+    return heavy.chain_of_ifs(50)
+
+
+def bounding(tick: Callable[[], None]) -> None:
+    system = branching()
+    x = system.state[0].var
+    linear = Linear({x: Range(np.array([0.0]), np.array([1.0]))}, tick=tick)
+    linear.range(system.step.next_state[0])
+
+
+def substituting(tick: Callable[[], None]) -> None:
+    """Rows of an evaluated graph: nothing is bounded any more, only substituted."""
+    system = branching()
+    x, after = system.state[0].var, system.step.next_state[0]
+    linear = Linear({x: Range(np.array([0.0]), np.array([1.0]))})
+    linear.need(after)
+    linear.tick = linear.graph.tick = tick
+    linear.form(after)
+
+
+def placing(tick: Callable[[], None]) -> None:
+    Unrolling(branching().step).position(3, tick)
+
+
+def evaluating(tick: Callable[[], None]) -> None:
+    system = branching()
+    exact.evaluate(system.step.next_state, {system.state[0].var: 0}, tick=tick)
+
+
+def forming(tick: Callable[[], None]) -> None:
+    system = branching()
+    Forms({system.state[0].var: [(Fraction(0), Fraction(0))]}, tick=tick).values(system.step.next_state[0])
+
+
+@pytest.mark.parametrize("work", [bounding, substituting, placing, evaluating, forming], ids=lambda work: work.__name__)
+def test_long_passes_look_at_the_budget_inside(work: Callable[[Callable[[], None]], None]) -> None:
+    nodes = len(order(branching().step.next_state))
+    for calls in (0, 1, nodes // 4):
+        with pytest.raises(Stopped):
+            work(Late(calls))
+    work(Late(10**9))
+
+
+def test_levels_stay_open_where_time_ends_on_the_way() -> None:
+    """Bounds within one level take hundreds of looks at the clock; whichever is too late, nothing is claimed."""
+    system = branching()
+    atom = system.state[0].var < 100
+    for looks in (5, 50, 500):
+        clock = Clock(looks)
+        levels = Levels(system, list(initial_boxes(system).boxes), Budget(1.0, started=0.0, clock=clock), 4)
+        assert levels.truth(atom, 4, 0) is None
+        assert clock.left == -1  # the first look that was too late was the last one
+        with pytest.raises(Stopped):
+            levels.raise_if_stopped()

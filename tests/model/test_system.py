@@ -166,3 +166,9 @@ def test_system_is_one_class(tmp_path: Path) -> None:
 def test_a_system_needs_either_step_or_next(more: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match="`step`, a function of names, or by `next`"):
         System(state={"x": vn.real()}, init={"x": 0}, **more)
+
+
+def test_a_long_chain_of_lets_is_closed_in_one_pass() -> None:
+    lets = {f"a{number}": let(f"a{number - 1}", x) + 1 for number in range(3000, 0, -1)}  # each before what it uses
+    (after,) = system(lets={**lets, "a0": x}, next={"x": let("a3000", x)}).step.next_state
+    assert len(order([after])) == 3002  # x, 1 and the sums

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vernal.engines.bounds.levels import Levels
-from vernal.engines.paths.exact_loop import Loop, Pace
+from vernal.engines.paths.exact_loop import Loop
 from vernal.errors import Stopped
 from vernal.interpret.symbolic.execute import NotPiecewiseLinear
 from vernal.model.system import System
@@ -16,7 +16,7 @@ def is_empty(system: System, budget: Budget) -> bool | None:
     if not system.init.where:
         return False
     try:
-        return next(Loop(system, (), Pace(budget)).starts(), None) is None
+        return next(Loop(system, (), budget.check).starts(), None) is None
     except NotPiecewiseLinear:
         return _empty_by_bounds(system, budget)
     except Stopped:

@@ -57,7 +57,7 @@ def only_path(
     except NotAPath:
         return None
     acting = len(trace) if last_action else len(trace) - 1
-    return trace if all(_no_ties(system, trace, t, taken) for t in range(acting)) else None
+    return trace if all(_no_ties(system, trace, t, taken, tick) for t in range(acting)) else None
 
 
 def _forced(system: System) -> Taken:
@@ -65,14 +65,14 @@ def _forced(system: System) -> Taken:
     return {node: 0 if isinstance(node, Choose) else FAR for node in system.step.names if not isinstance(node, Argmax)}
 
 
-def _no_ties(system: System, trace: Trace, t: int, taken: Taken) -> bool:
+def _no_ties(system: System, trace: Trace, t: int, taken: Taken, tick: Callable[[], None] = lambda: None) -> bool:
     """Whether every argmax has one winner at this position, for certain."""
     scores = [node.args[0] for node in system.step.names if isinstance(node, Argmax)]
     if not scores:
         return True
     with ctx.workprec(PRECISIONS[-1]):
         given = Facts(trace, system).inputs(t)
-        outcome = exact.run(scores, given, taken, PRECISIONS[-1], lenient=True)
+        outcome = exact.run(scores, given, taken, PRECISIONS[-1], lenient=True, tick=tick)
         return all(_has_one_winner(value) for value in outcome.values)
 
 

@@ -22,6 +22,7 @@ from vernal.interpret import exact
 from vernal.interpret.exact import Given, Outcome
 from vernal.interpret.numbers import reals
 from vernal.interpret.numbers.reals import Undefined
+from vernal.interpret.numbers.size import MAX_BITS
 from vernal.model.expr import Argmax, Between, Choose, Expr
 from vernal.model.system import System
 
@@ -84,7 +85,7 @@ def run(
     A disturbance just outside its interval (a rounding) is moved to the nearer end, an option that does not exist gives
     way to the first that does, an action that is not maximal to the first that is; the trace says what was taken. The
     first state has to be an initial one. Without a memory, agents remember the first of the values they may start
-    with. `tick` is called at every step and may stop the walk by raising.
+    with. `tick` is called at every node of every step and may stop the walk by raising.
     """
     last: Undecided | None = None
     memory = memory or system.pack_memory(system.initial.first)
@@ -95,7 +96,10 @@ def run(
             except Undecided as doubt:
                 last = doubt
     assert last is not None
-    why = f"undecided with {PRECISIONS[-1]} bits: a comparison of reals that may be equal"
+    why = (
+        f"undecided with {PRECISIONS[-1]} bits: a comparison of reals that may be equal, "
+        f"or numbers beyond {MAX_BITS:,} bits"
+    )
     raise NotAPath(Problem(last.step, why, last.variable))
 
 
@@ -114,14 +118,13 @@ class Run:
         inputs.update(self.system.unpack_memory(memory))
         made: list[TraceStep] = []
         for t in range(steps + 1):
-            self.tick()
             moves = t < steps and self.enabled(inputs, t)
             roots, names = self.roots(guard=t < steps, moves=moves)
             outcome = self.compute(roots, inputs, t, names)
             made.append(self.record(inputs, outcome, t))
             if not moves:
                 break
-            after = outcome.values[-len(self.system.step.inputs) :]
+            after = outcome.values[len(roots) - len(self.system.step.inputs) :]
             inputs = dict(zip(self.system.step.inputs, after, strict=True))
         return Trace(tuple(made), complete=self.ends(inputs, len(made) - 1), system=self.system)
 
@@ -151,11 +154,11 @@ class Run:
         """The roots' values, each of them known."""
         decided = self.named(t)
         try:
-            outcome = exact.run(roots, inputs, decided, self.precision, lenient=True)
+            outcome = exact.run(roots, inputs, decided, self.precision, lenient=True, tick=self.tick)
             if any(decided[node] != index for node, index in outcome.options.items()):
                 # What was asked only to find another option was not drawn: a replay of the record would not ask it.
                 decided.update(outcome.options.items())
-                outcome = exact.run(roots, inputs, decided, self.precision, lenient=True)
+                outcome = exact.run(roots, inputs, decided, self.precision, lenient=True, tick=self.tick)
         except LookupError as error:
             raise NotAPath(Problem(t, str(error.args[0]))) from None
         for name, value in zip(names, outcome.values, strict=True):

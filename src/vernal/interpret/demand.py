@@ -33,6 +33,7 @@ class Walk:
     inputs: Mapping[Expr, Given]
     decisions: Mapping[Expr, Given]
     lenient: bool
+    tick: Callable[[], None] = lambda: None  # called at every node and row of a layer; may stop the walk
     values: dict[Expr, Value] = field(default_factory=dict)
 
     def visit(self, root: Expr) -> None:
@@ -46,6 +47,7 @@ class Walk:
                 continue
             stack.pop()
             if node not in self.values:
+                self.tick()
                 self.values[node] = MEANINGS[type(node)](node, self)
 
     def wanted(self, node: Expr) -> list[Expr]:

@@ -36,10 +36,12 @@ from vernal.interpret.demand import (
 )
 from vernal.interpret.numbers import reals
 from vernal.interpret.numbers.reals import Number, Scalar, Undefined
+from vernal.interpret.numbers.size import common_denominator
 from vernal.model import expr as e
 from vernal.model.expr import Argmax, Between, Choose, Expr
 
 PRECISION = 128  # bits of a ball's middle, to begin with
+SMALL_PRODUCT = 100_000  # products of integers that are made in one call, however long these are
 
 Result = Fraction | arb | bool | Undefined | None | tuple[Fraction | arb | bool | Undefined | None, ...]
 Decision = Choose | Between | Argmax
@@ -50,9 +52,10 @@ def evaluate(
     inputs: Mapping[Expr, Given],
     decisions: Mapping[Expr, Given] | None = None,
     precision: int = PRECISION,
+    tick: Callable[[], None] = lambda: None,
 ) -> list[Result]:
     """The roots' values; see `run`."""
-    return run(roots, inputs, decisions or {}, precision).values
+    return run(roots, inputs, decisions or {}, precision, tick=tick).values
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +74,17 @@ def run(
     precision: int = PRECISION,
     *,
     lenient: bool = False,
+    tick: Callable[[], None] = lambda: None,
 ) -> Outcome:
     """Evaluate the roots under decisions: an option's index, a disturbance's value, the index of a maximal score.
 
     A disturbance outside its interval, an option that does not exist or an index that is not maximal makes the node
     undefined, saying so; a lenient run moves the first to the nearer end and takes the first that exists or is maximal
     for the others. Results are fractions where they are rational, else balls; None is undecided at this precision.
+    `tick` is called at every node and may stop the run by raising.
     """
     with ctx.workprec(precision):
-        walk = Walk(inputs, decisions, lenient)
+        walk = Walk(inputs, decisions, lenient, tick)
         for root in roots:
             walk.visit(root)
         reached = {n: _publish(v) for n, v in walk.values.items() if isinstance(n, Choose | Between | Argmax)}
@@ -157,23 +162,48 @@ def _vector(value: Value) -> list[Scalar]:
 @meaning(e.Affine)
 def _affine(node: e.Affine, walk: Walk) -> Value:
     x = _vector(walk.values[node.args[0]])
-    if all(isinstance(item, fmpq) for item in x):
-        return _rational_affine(node, x)
+    if all(isinstance(item, fmpq) for item in x) and common_denominator(x) is not None:  # type: ignore[arg-type]
+        return _rational_affine(node, x, walk.tick)
     for item in x:
         if item is None or isinstance(item, Undefined):
             return [item] * node.size
     rows = zip(node.weight.array.tolist(), node.bias.array.tolist(), strict=True)
-    return [reals.settle(sum((arb(w) * arb(v) for w, v in zip(row, x, strict=True)), arb(b))) for row, b in rows]  # type: ignore[arg-type]
+    balls = [arb(item) for item in x]  # type: ignore[arg-type]
+    return [_row(row, b, balls, walk.tick) for row, b in rows]
 
 
-def _rational_affine(node: e.Affine, x: Sequence[Any]) -> Value:
+def _row(weights: Sequence[float], bias: float, x: Sequence[arb], tick: Callable[[], None]) -> Number | None:
+    tick()
+    return reals.settle(sum((arb(w) * v for w, v in zip(weights, x, strict=True)), arb(bias)))
+
+
+def _rational_affine(node: e.Affine, x: Sequence[Any], tick: Callable[[], None]) -> Value:
     """W x + b in integers: weights are dyadic, so both sides have a common denominator."""
     weight, scale = integers(node.weight)
     bias, bias_scale = integers(node.bias)
     numerators, denominator = fmpq_mat(len(x), 1, x).numer_denom()
-    product = (weight * numerators).entries()
     below = scale * denominator
-    return [reals.settle(fmpq(p, below) + fmpq(b, bias_scale)) for p, b in zip(product, bias.entries(), strict=True)]
+    values: list[Scalar] = []
+    for (p,), b in zip(product(weight, numerators, tick), bias.entries(), strict=True):
+        tick()
+        values.append(reals.settle(fmpq(p, below) + fmpq(b, bias_scale)))
+    return values
+
+
+def product(left: fmpz_mat, right: fmpz_mat, tick: Callable[[], None]) -> list[list[fmpz]]:
+    """left * right by rows; a large one in blocks of rows, so that no single call takes long."""
+    rows, inner, columns = left.nrows(), left.ncols(), right.ncols()
+    if rows * inner * columns <= SMALL_PRODUCT:
+        return (left * right).tolist()
+    words = 1 + max(map(fmpz.bit_length, right.entries())) // 64
+    block = max(1, SMALL_PRODUCT * 1000 // (inner * columns * words))
+    entries = left.entries()
+    made: list[list[fmpz]] = []
+    for start in range(0, rows, block):
+        tick()
+        part = entries[start * inner : (start + block) * inner]
+        made += (fmpz_mat(len(part) // inner, inner, part) * right).tolist()
+    return made
 
 
 @lru_cache(maxsize=4096)

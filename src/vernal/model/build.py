@@ -16,7 +16,8 @@ from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort, join
 from vernal.model.terms import terms
 
 MAX_EXPONENT = 1000  # numerator and denominator of an exponent; more is a typing error or an attack
-MAX_BITS = 100_000  # a folded constant longer than this is refused
+MAX_BITS = 13_000  # of numerator and denominator of a folded constant: as many as can be written down
+TOO_LONG = f"a constant grows beyond all bounds: at most {MAX_BITS:,} bits, some 3,900 digits, are supported"
 
 
 def const(value: Operand) -> Expr:
@@ -99,10 +100,25 @@ def _fold(function: Callable[..., Fraction], *nodes: Expr) -> Expr | None:
     """The constant result of scalar constants, or None where an argument is not one."""
     if not all(isinstance(node, e.Const) and not node.shape for node in nodes):
         return None
-    result = function(*(node.value for node in nodes if isinstance(node, e.Const)))
-    if result.numerator.bit_length() + result.denominator.bit_length() > MAX_BITS:
-        raise TypeClash("a constant grows beyond all bounds")
-    return const(result)
+    return const(_short(function(*(node.value for node in nodes if isinstance(node, e.Const)))))
+
+
+def _short(value: Fraction) -> Fraction:
+    if _bits(value) > MAX_BITS:
+        raise TypeClash(TOO_LONG)
+    return value
+
+
+def _bits(value: Fraction) -> int:
+    return max(value.numerator.bit_length(), value.denominator.bit_length())
+
+
+def _sum(*values: Fraction) -> Fraction:
+    """Added up one by one: with every new denominator the sum may grow."""
+    total = Fraction(0)
+    for value in values:
+        total = _short(total + value)
+    return total
 
 
 # Arithmetic -----------------------------------------------------------------------------------------------------------
@@ -113,7 +129,7 @@ def add(*operands: Operand) -> Expr:
     nodes = _numbers("+", *operands)
     if len(nodes) == 1:
         return nodes[0]
-    folded = _fold(lambda *values: sum(values, Fraction(0)), *nodes)
+    folded = _fold(_sum, *nodes)
     if folded is not None:
         return folded
     first = nodes[0]
@@ -165,9 +181,9 @@ def power(x: Operand, exponent: Operand) -> Expr:
 
 
 def _fold_power(base: Fraction, exponent: int) -> Expr:
-    if (base.numerator.bit_length() + base.denominator.bit_length()) * abs(exponent) > MAX_BITS:
-        raise TypeClash("a constant grows beyond all bounds")
-    return const(base**exponent)
+    if (_bits(base) - 1) * abs(exponent) > MAX_BITS:  # counted before it is made
+        raise TypeClash(TOO_LONG)
+    return const(_short(base**exponent))
 
 
 def absolute(x: Operand) -> Expr:

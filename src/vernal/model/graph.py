@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 from vernal.model.expr import Argmax, Between, Choose, Draw, Expr, If, Switch, Var
 
@@ -29,10 +30,16 @@ def with_args(node: Expr, args: tuple[Expr, ...]) -> Expr:
     return node if args == node.args else replace(node, args=args)
 
 
-def rewrite(roots: Sequence[Expr], change: Callable[[Expr], Expr | None]) -> list[Expr]:
-    """The roots with every node replaced for which `change` has an answer; it sees nodes with rewritten arguments."""
+def rewrite(
+    roots: Sequence[Expr], change: Callable[[Expr], Expr | None], tick: Callable[[], None] = lambda: None
+) -> list[Expr]:
+    """The roots with every node replaced for which `change` has an answer; it sees nodes with rewritten arguments.
+
+    `tick` is called at every node and may stop the work by raising.
+    """
     new: dict[Expr, Expr] = {}
     for node in order(roots):
+        tick()
         rebuilt = with_args(node, tuple(new[arg] for arg in node.args))
         changed = change(rebuilt)
         new[node] = rebuilt if changed is None else changed
@@ -62,7 +69,9 @@ def decisions(roots: Iterable[Expr]) -> list[Choose | Between | Argmax]:
 NO_VALUES: Mapping[Expr, Expr] = {}
 
 
-def fresh(roots: Sequence[Expr], step: int, values: Mapping[Expr, Expr] = NO_VALUES) -> list[Expr]:
+def fresh(
+    roots: Sequence[Expr], step: int, values: Mapping[Expr, Expr] = NO_VALUES, tick: Callable[[], None] = lambda: None
+) -> list[Expr]:
     """The roots with every draw and argmax as a new occurrence, the one taken at this step, and variables replaced."""
 
     def renew(node: Expr) -> Expr | None:
@@ -70,15 +79,15 @@ def fresh(roots: Sequence[Expr], step: int, values: Mapping[Expr, Expr] = NO_VAL
             return replace(node, occurrence=replace(node.occurrence, step=step))
         return values.get(node)
 
-    return rewrite(roots, renew)
+    return rewrite(roots, renew, tick)
 
 
 def exclusive(roots: Sequence[Expr]) -> Callable[[Expr, Expr], bool]:
     """Whether two nodes can never both be evaluated, since they lie in different branches of one `if` or `match`."""
-    paths = _branch_sets(roots)
+    paths = cache(lambda: _branch_sets(roots))  # found when first asked for: most models never ask
 
     def never_both(a: Expr, b: Expr) -> bool:
-        return all(any(p.get(n, i) != i for n, i in q.items()) for p in paths[a] for q in paths[b])
+        return all(any(p.get(n, i) != i for n, i in q.items()) for p in paths()[a] for q in paths()[b])
 
     return never_both
 
@@ -98,7 +107,7 @@ def _branch_sets(roots: Sequence[Expr]) -> dict[Expr, list[dict[Expr, int]]]:
         for position, arg in enumerate(node.args):
             for path in paths[node]:
                 extended = {**path, node: position} if branching and position > 0 else path
-                if extended not in paths[arg]:
+                if len(paths[arg]) <= MAX_PATHS and extended not in paths[arg]:
                     paths[arg].append(extended)
     return paths
 

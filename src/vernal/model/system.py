@@ -308,15 +308,22 @@ def _refuse_drawn(enabled: Expr, seen: Collection[Draw]) -> None:
 
 def _resolve_all(named: Mapping[Expr, Expr]) -> dict[Expr, Expr]:
     """Definitions with the definitions they use filled in; a cycle is an error."""
+    waits = {var: {n for n in order([body]) if n in named} for var, body in named.items()}
+    users: dict[Expr, list[Expr]] = {var: [] for var in named}
+    for var, used in waits.items():
+        for other in used:
+            users[other].append(var)
     closed: dict[Expr, Expr] = {}
-    waiting = dict(named)
-    while waiting:
-        ready = [var for var, body in waiting.items() if not any(n in waiting for n in order([body]))]
-        if not ready:
-            cycle = ", ".join(sorted(var.name for var in waiting if isinstance(var, Var)))
-            raise TypeClash(f"these depend on each other in a circle: {cycle}")
-        for var in ready:
-            (closed[var],) = substitute([waiting.pop(var)], closed)
+    ready = [var for var, used in waits.items() if not used]
+    for var in ready:  # grows on the way
+        (closed[var],) = substitute([named[var]], closed)
+        for user in users[var]:
+            waits[user].discard(var)
+            if not waits[user]:
+                ready.append(user)
+    if len(closed) < len(named):
+        cycle = ", ".join(sorted(var.name for var in named if var not in closed and isinstance(var, Var)))
+        raise TypeClash(f"these depend on each other in a circle: {cycle}")
     return closed
 
 

@@ -17,7 +17,7 @@ from vernal.model.expr import Expr, Role, Var
 from vernal.model.graph import fresh, order, substitute, variables
 from vernal.model.system import Agent, Slot, System
 from vernal.reduce.feedforward import Unrolled, Wait, unroll
-from vernal.reduce.unroll import Unrolling
+from vernal.reduce.unroll import Tick, Unrolling, idle
 
 
 def refusal(system: System) -> str | None:
@@ -65,37 +65,38 @@ class HistoryUnrolling(Unrolling):
         self._recursive = Unrolling(system.step)
         self.twins: dict[Expr, Expr] = {}
 
-    def at(self, expression: Expr, t: int) -> Expr:
+    def at(self, expression: Expr, t: int, tick: Tick = idle) -> Expr:
         """An expression over state variables, actions and lets, read at position t."""
-        node = super().at(expression, t)
-        self.twins[node] = self._recursive.at(expression, t)
+        node = super().at(expression, t, tick)
+        self.twins[node] = self._recursive.at(expression, t, tick)
         return node
 
-    def _extend(self) -> None:
+    def _extend(self, tick: Tick) -> None:
         step, t = self.step, len(self._positions) - 1
-        after = dict(zip(step.state, self._place(step.next_state, t), strict=True))
+        after = dict(zip(step.state, self._place(step.next_state, t, tick), strict=True))
         for policy in self._policies:
-            _, memory = self._run(policy, t)
+            _, memory = self._run(policy, t, tick)
             after.update(zip((slot.var for slot in policy.agent.slots), memory, strict=True))
         self._positions.append({var: after[var] for var in step.inputs})
         self.twins.update((after[var], self._recursive.position(t + 1)[var]) for var in step.inputs)
 
-    def _place(self, expressions: Sequence[Expr], t: int) -> list[Expr]:
+    def _place(self, expressions: Sequence[Expr], t: int, tick: Tick) -> list[Expr]:
         cut = substitute(expressions, self._cuts)
-        values = dict(self.position(t))
+        values = dict(self.position(t, tick))
         needed = set(variables(cut))
-        values.update((p.stand_in, self._run(p, t)[0]) for p in self._policies if p.stand_in in needed)
-        return fresh(cut, t, values)
+        values.update((p.stand_in, self._run(p, t, tick)[0]) for p in self._policies if p.stand_in in needed)
+        return fresh(cut, t, values, tick)
 
-    def _run(self, policy: _Policy, t: int) -> tuple[Expr, tuple[Expr, ...]]:
+    def _run(self, policy: _Policy, t: int, tick: Tick) -> tuple[Expr, tuple[Expr, ...]]:
         """Output and next memory of a policy at position t, from the start and all observations up to then."""
         agent = policy.agent
         if (agent.name, t) not in self._runs:
             unrolled: Unrolled = self._unrolled(agent.networks[0], t + 1)
             start = [slot.var for slot in agent.slots]
-            seen = [self._observation(agent, at) for at in range(t + 1)]
+            seen = [self._observation(agent, at, tick) for at in range(t + 1)]
             self._runs[agent.name, t] = unrolled.apply(start, seen)
             for at, layer in enumerate(unrolled.layers):
+                tick()
                 self.twins.update(
                     zip(unrolled.at(layer, start, seen), self._cell(agent, unrolled.cell, at), strict=True)
                 )
@@ -107,10 +108,10 @@ class HistoryUnrolling(Unrolling):
         values[agent.networks[0].inputs] = build.concat(*(self._recursive.at(one, t) for one in agent.observe))
         return substitute(nodes, values)
 
-    def _observation(self, agent: Agent, t: int) -> Expr:
+    def _observation(self, agent: Agent, t: int, tick: Tick) -> Expr:
         if (agent.name, t) not in self._seen:
             observed = [self.step.resolve(one) for one in agent.observe]
-            self._seen[agent.name, t] = build.concat(*self._place(observed, t))
+            self._seen[agent.name, t] = build.concat(*self._place(observed, t, tick))
         return self._seen[agent.name, t]
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from vernal.model.expr import Expr
 from vernal.model.graph import fresh
 from vernal.model.system import Step
 from vernal.reduce.base import Direction
+
+Tick = Callable[[], None]  # called at every node that is placed; may stop the work by raising
+
+
+def idle() -> None:
+    """Default tick: does nothing."""
 
 
 class Unrolling:
@@ -23,25 +29,25 @@ class Unrolling:
         self._positions: list[dict[Expr, Expr]] = [{var: var for var in step.inputs}]
         self._read: dict[tuple[Expr, int], Expr] = {}
 
-    def position(self, t: int) -> dict[Expr, Expr]:
+    def position(self, t: int, tick: Tick = idle) -> dict[Expr, Expr]:
         """State and memory variables at position t, as expressions over the inputs of the unrolling."""
         while len(self._positions) <= t:
-            self._extend()
+            self._extend(tick)
         return self._positions[t]
 
-    def _extend(self) -> None:
-        after = self._place([*self.step.next_state, *self.step.next_memory], len(self._positions) - 1)
+    def _extend(self, tick: Tick) -> None:
+        after = self._place([*self.step.next_state, *self.step.next_memory], len(self._positions) - 1, tick)
         self._positions.append(dict(zip(self.step.inputs, after, strict=True)))
 
-    def _place(self, expressions: Sequence[Expr], t: int) -> list[Expr]:
-        return fresh(expressions, t, self.position(t))
+    def _place(self, expressions: Sequence[Expr], t: int, tick: Tick) -> list[Expr]:
+        return fresh(expressions, t, self.position(t, tick), tick)
 
-    def at(self, expression: Expr, t: int) -> Expr:
+    def at(self, expression: Expr, t: int, tick: Tick = idle) -> Expr:
         """An expression over state variables, actions and lets, read at position t."""
         if (expression, t) not in self._read:
-            self._read[expression, t] = self._place([self.step.resolve(expression)], t)[0]
+            self._read[expression, t] = self._place([self.step.resolve(expression)], t, tick)[0]
         return self._read[expression, t]
 
-    def enabled(self, t: int) -> Expr:
+    def enabled(self, t: int, tick: Tick = idle) -> Expr:
         """Whether a transition leaves position t."""
-        return self.at(self.step.enabled, t)
+        return self.at(self.step.enabled, t, tick)

@@ -21,9 +21,12 @@ def silent(message: str, fraction: float | None) -> None:
     """The default callback for progress: it does nothing."""
 
 
+PACE = 0.02  # seconds between two looks at the memory in use, which cost as much as a hundred at the clock
+
+
 @dataclass
 class Budget:
-    """What a check may use. `check()` is cheap and raises Stopped beyond a limit; call it between batches."""
+    """What a check may use. `check()` is cheap and raises Stopped beyond a limit; long passes call it at every node."""
 
     timeout: float | None = None  # seconds
     memory: float | None = None  # GiB of this process
@@ -33,6 +36,7 @@ class Budget:
     seed: int = 0
     workers: int = 1
     journal: Entries | None = field(default=None, metadata=STAYS)  # of the question, where one is kept
+    _weighed: float = field(default=float("-inf"), init=False, repr=False, compare=False)  # when memory was looked at
 
     @property
     def elapsed(self) -> float:
@@ -54,10 +58,13 @@ class Budget:
 
     def check(self) -> None:
         """Raise Stopped if a limit is reached."""
-        if self.left <= 0:
+        now = self.clock()
+        if self.timeout is not None and now - self.started >= self.timeout:
             raise Stopped(f"timeout after {self.timeout:.3g} s")
-        if self.memory is not None and resident_gib() > self.memory:
-            raise Stopped(f"memory beyond {self.memory:g} GiB")
+        if self.memory is not None and now - self._weighed >= PACE:
+            self._weighed = now
+            if resident_gib() > self.memory:
+                raise Stopped(f"memory beyond {self.memory:g} GiB")
 
 
 def resident_gib() -> float:

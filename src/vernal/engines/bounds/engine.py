@@ -9,6 +9,7 @@ Without tightening the bounds are those of intervals, to compare.
 from __future__ import annotations
 
 import bisect
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -127,7 +128,7 @@ class Bounds:
                 budget.progress(f"bounds: {len(tally.open)} boxes, round {number + 1}", number / limits.rounds)
                 levels = Levels(question.system, tally.open, budget, reach, self.method)
                 first = first or levels
-                refuted = self._round(question, levels, tally)
+                refuted = self._round(question, levels, tally, budget.check)
                 if refuted is not None:
                     return refuted
                 if not tally.open:
@@ -153,7 +154,7 @@ class Bounds:
     def _open(self, reason: str, proven: int | None = None, statistics: Statistics = NO_STATISTICS) -> Open:
         return Open(engine=self.name, reason=reason, proven_steps=proven, statistics=statistics)
 
-    def _round(self, question: Question, levels: Levels, tally: Tally) -> Known | None:
+    def _round(self, question: Question, levels: Levels, tally: Tally, tick: Callable[[], None]) -> Known | None:
         """Sort the boxes into proven, empty and open; a refuted one with its evidence ends the search."""
         still_open: list[int] = []
         for index, box in enumerate(levels.boxes):
@@ -163,7 +164,7 @@ class Bounds:
             elif answer is True:
                 tally.proven += 1
                 tally.margin = min(tally.margin, levels.margin(question.formula, index))
-            elif answer is False and (refuted := self._refuted(question, box)) is not None:
+            elif answer is False and (refuted := self._refuted(question, box, tick)) is not None:
                 return refuted
             else:
                 still_open.append(index)
@@ -172,12 +173,12 @@ class Bounds:
         tally.open, tally.rows = [levels.boxes[index] for index in still_open], still_open
         return None
 
-    def _refuted(self, question: Question, box: Box) -> Known | None:
+    def _refuted(self, question: Question, box: Box, tick: Callable[[], None]) -> Known | None:
         """A box in which every state fails; None where no concrete state of it could be shown."""
         if not question.claim.mentions_some:
-            trace = failing_path(question, box)
+            trace = failing_path(question, box, tick)
             return None if trace is None else Counterexample(engine=self.name, trace=trace)
-        trace = failing_state(question, box)
+        trace = failing_state(question, box, tick)
         if trace is None:
             return None
         return FailingState(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +80,7 @@ class Levels:
         self.exact = True  # whether every fact used so far is exact
         self._budget = budget
         self._unrolling = system.step.once(Unrolling) if horizon <= SHARED else Unrolling(system.step)
-        self._linear = method(abstract_box(self.boxes))
+        self._linear = method(abstract_box(self.boxes), tick=budget.check)
         self._facts: dict[Expr, Fact] = {}
         self._forms: dict[int, Forms] = {}
         self._stopped: Stopped | None = None
@@ -90,22 +91,23 @@ class Levels:
 
     def truth(self, atom: Expr, t: int, index: int) -> bool | None:
         """What is known of an atom at position t, of one box."""
-        return self._fact(self._unrolling.at(atom, t), index) if self._may_go_on() else None
+        return self._in_time(lambda: self._fact(self._unrolling.at(atom, t, self._budget.check), index))
 
     def enabled(self, t: int, index: int) -> bool | None:
         """Whether the system can move on from position t."""
         if self.system.step.enabled is build.TRUE:
             return True
-        return self._fact(self._unrolling.enabled(t), index) if self._may_go_on() else None
+        return self._in_time(lambda: self._fact(self._unrolling.enabled(t, self._budget.check), index))
 
-    def _may_go_on(self) -> bool:
-        """Asked before every step into the unknown: unrolling far is work too."""
+    def _in_time(self, ask: Callable[[], bool | None]) -> bool | None:
+        """The answer, or None once a limit is reached, before or on the way."""
         if self._stopped is None:
             try:
                 self._budget.check()
+                return ask()
             except Stopped as stop:
                 self._stopped = stop
-        return self._stopped is None
+        return None
 
     def evaluate(self, formula: Formula, index: int) -> bool | None:
         """The formula at every state of one box."""
@@ -118,34 +120,28 @@ class Levels:
 
     def is_empty(self, index: int) -> bool:
         """Whether the constraints on the initial states exclude the whole box."""
-        return any(self._fact(constraint, index) is False for constraint in self.system.init.where)
+        return any(
+            self._in_time(partial(self._fact, constraint, index)) is False for constraint in self.system.init.where
+        )
 
     def _fact(self, node: Expr, index: int) -> bool | None:
         if isinstance(node, Const):
             return bool(node.value)
         if node not in self._facts:
-            found = self._compute(node)
-            if found is None:
-                return None
-            self._facts[node] = found
+            truth = self._linear.truth(node)
+            self._facts[node] = Fact(np.asarray(truth.must), np.asarray(truth.may))
         known = self._facts[node].at(index)
         if known is not None:
             self.exact = False
             return known
         return self._exactly(node, index)
 
-    def _compute(self, node: Expr) -> Fact | None:
-        if not self._may_go_on():
-            return None
-        truth = self._linear.truth(node)
-        return Fact(np.asarray(truth.must), np.asarray(truth.may))
-
     def _exactly(self, node: Expr, index: int) -> bool | None:
         """What floating point leaves open at margin zero, from exact affine forms."""
-        if self._stopped is not None or not self._is_close(node, index):
+        if not self._is_close(node, index):
             return None
         if index not in self._forms:
-            self._forms[index] = Forms(self.boxes[index].ends, self._linear, index)
+            self._forms[index] = Forms(self.boxes[index].ends, self._linear, index, self._budget.check)
         forms = self._forms[index]
         known = forms.truth(node)
         self.exact &= not forms.leans
@@ -165,7 +161,7 @@ class Levels:
             return -np.inf
 
         def bound(atom: Expr, t: int) -> NDArray[np.float64]:
-            return np.array([self._lower(self._unrolling.at(atom_margin(atom), t), index)])
+            return np.array([self._lower(self._unrolling.at(atom_margin(atom), t, self._budget.check), index)])
 
         return float(margins(literals(formula), bound, self.horizon + 1)[0])
 

@@ -38,7 +38,7 @@ def violation(
     system = runs.system
     one = runs.plan.rows(np.array([row]))
     first, memory = system.pack(first_values(system, one, short))
-    taken = decisions_taken(runs, row, short)
+    taken = decisions_taken(runs, row, short, tick)
     for precision in PRECISIONS[:4]:
         for steps in _lengths(int(runs.lengths[row]) - 1):
             candidate = Candidate(first, memory, taken, steps)
@@ -68,13 +68,14 @@ def first_values(system: System, plan: Plan, short: bool = False) -> Valuation:
     return tied_exactly(system, system.initial.nearest(floats, digits=SHORT if short else None))
 
 
-def decisions_taken(runs: Runs, row: int, short: bool = False) -> list[Taken]:
+def decisions_taken(runs: Runs, row: int, short: bool = False, tick: Callable[[], None] = lambda: None) -> list[Taken]:
     """Every decision of one run, by node: options, disturbances as decimals, and the winners of argmax."""
     nodes = list(runs.plan.decisions)
     computed = _computed(runs.system.step)
     program = runs.system.step.once(_decisions)
     made: list[Taken] = []
     for t in range(int(runs.lengths[row])):
+        tick()
         inputs = {node: array[row : row + 1] for node, array in runs.inputs(t).items()}
         values = dict(zip(computed, program(inputs, 1), strict=True))
         taken: Taken = {}

@@ -53,6 +53,7 @@ class Layout:
     """Which numeric nodes the components of a piece are."""
 
     nodes: tuple[Expr, ...]
+    tick: Check = field(default=lambda: None, compare=False, repr=False)  # called at every node that is bounded
     memo: list[tuple[Pieces, Linear]] = field(default_factory=list, compare=False, repr=False)  # the last one asked
 
     @property
@@ -70,6 +71,10 @@ class Layout:
         """Ranges of the components as values of the nodes."""
         return {node: Range(_shape(node, low[:, at]), _shape(node, high[:, at])) for node, at in self.columns().items()}
 
+    def over(self, low: Floats, high: Floats) -> Linear:
+        """Bounds over boxes of the components."""
+        return Linear(self.box(low, high), tick=self.tick)
+
     def linear(self, pieces: Pieces) -> Linear:
         """Bounds over the parameters of the pieces, with the state as forms over them; kept for the next decision."""
         if self.memo and self.memo[0][0] is pieces:
@@ -82,7 +87,8 @@ class Layout:
         """The same without a memory: what others asked about draws is not in it."""
         count = pieces.parameters
         names = [build.var(f"parameter {index}", role=Role.INPUT) for index in range(count)]
-        linear = Linear({name: Range(pieces.lower[:, i], pieces.upper[:, i]) for i, name in enumerate(names)})
+        box: dict[Expr, Range] = {name: Range(pieces.lower[:, i], pieces.upper[:, i]) for i, name in enumerate(names)}
+        linear = Linear(box, tick=self.tick)
         linear.batch = len(pieces)
         size = np.abs(pieces.c) + pieces.error
         if count:
@@ -116,7 +122,7 @@ def possible(decision: Expr, layout: Layout, pieces: Pieces, check: Check) -> tu
     masks = np.zeros((0, len(outcomes(decision))), dtype=bool)
     while clusters.count:
         check()
-        masks = mask_of(Linear(layout.box(*clusters.hulls())), decision)
+        masks = mask_of(layout.over(*clusters.hulls()), decision)
         settled = masks.sum(axis=1) == 1
         clusters.note(code, np.where(settled, masks.argmax(axis=1), -1))
         if clusters.singles:
@@ -178,7 +184,7 @@ def least(value: Expr, layout: Layout, pieces: Pieces, known: float, check: Chec
     clusters = Clusters(*pieces.ranges())
     while clusters.count:
         check()
-        linear = Linear(layout.box(*clusters.hulls()))
+        linear = layout.over(*clusters.hulls())
         linear.batch = clusters.count
         low = linear.range(value).lower
         low = np.broadcast_to(np.where(np.isnan(low), -np.inf, low), (clusters.count,))
@@ -196,7 +202,7 @@ def lowest(value: Expr, layout: Layout, pieces: Pieces) -> Floats:
 
 def highest(value: Expr, layout: Layout, pieces: Pieces) -> Floats:
     """The upper bound of a number on each piece."""
-    linear = Linear(layout.box(*pieces.ranges()))
+    linear = layout.over(*pieces.ranges())
     linear.batch = len(pieces)
     return np.broadcast_to(linear.range(value).upper, (len(pieces),))
 

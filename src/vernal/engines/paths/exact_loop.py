@@ -22,21 +22,6 @@ from vernal.model.graph import decisions, order, variables
 from vernal.model.initial import Ends, Start, Valuation
 from vernal.model.system import System
 from vernal.model.traits import may_be_undefined
-from vernal.run.budget import Budget
-
-PACE = 32  # ticks between two looks at the clock
-
-
-class Pace:
-    """A budget asked often is looked at now and then."""
-
-    def __init__(self, budget: Budget) -> None:
-        self.budget, self.ticks = budget, 0
-
-    def __call__(self) -> None:
-        self.ticks += 1
-        if self.ticks % PACE == 1:
-            self.budget.check()
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,10 @@ from vernal.engines.base import UNBOUNDED
 from vernal.engines.candidates import path_of
 from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof, Statistics, Subject
 from vernal.engines.paths.exact_cells import Cells
-from vernal.engines.paths.exact_loop import Loop, Pace, candidate
+from vernal.engines.paths.exact_loop import Loop, candidate
 from vernal.engines.paths.exact_space import ExactSpace, ExactStates, FirstFailure, TooMany
 from vernal.engines.search import Search
-from vernal.errors import UnsupportedFormula
+from vernal.errors import TooLong, UnsupportedFormula
 from vernal.evidence import confirm
 from vernal.evidence.result import Assurance
 from vernal.evidence.trace import Trace
@@ -46,6 +46,8 @@ def decide(question: Question, budget: Budget, *, engine: str = "paths", limit: 
     except TooManyRows:
         reason = "a disturbance under a quantifier takes too many inequalities to eliminate; use choose, or fewer draws"
         return search.open(reason)
+    except TooLong as error:
+        return search.open(error.reason)
     except TooMany as error:
         return search.open(str(error))
     except UnsupportedFormula as error:
@@ -64,7 +66,7 @@ class ExactSearch:
 
     def __post_init__(self) -> None:
         closed = self.question.atoms
-        loop = Loop(self.question.system, tuple(closed.values()), Pace(self.budget))
+        loop = Loop(self.question.system, tuple(closed.values()), self.budget.check)
         self.space = ExactSpace(loop, closed, self.limit, self._tell)
 
     def _tell(self, pieces: int) -> None:

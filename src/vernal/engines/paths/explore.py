@@ -163,7 +163,9 @@ class Suspects:
                 return None
             self.walks = None if self.walks is None else self.walks - 1
             self.outcome.count("replayed", 1)
-            trace = self.space.trails.violation(int(states.batch.trail[row]), point, states.taken)
+            trace = self.space.trails.violation(
+                int(states.batch.trail[row]), point, states.taken, self.space.graph.tick
+            )
             if trace is not None:
                 return trace
         return None

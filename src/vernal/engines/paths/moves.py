@@ -9,7 +9,6 @@ import numpy as np
 
 from vernal.engines.paths.batches import Floats, Pieces, image, largest_of, times
 from vernal.engines.paths.decide import Layout
-from vernal.interpret.abstract import Range
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.forms import Form, widen
 from vernal.interpret.numbers.rounding import TINY, gamma
@@ -41,7 +40,7 @@ def affine_map(
     low, high = -largest_of(-low)[None], largest_of(high)[None]
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
         return None
-    linear = Linear(layout.box(low, high))
+    linear = layout.over(low, high)
     for value in numbers:
         linear.need(value)
     forms = [linear.forms.get(value) for value in numbers]
@@ -120,7 +119,7 @@ def enclosure(linear: Linear, node: Expr, batch: int) -> tuple[Floats | None, Fl
     bounds = linear.form(node)
     A = 0.5 * bounds.lower_coefficients + 0.5 * bounds.upper_coefficients
     half = 0.5 * (bounds.upper_coefficients - bounds.lower_coefficients)
-    whole = linear.inputs.range if linear.inputs.count else Range(np.zeros((1, 0)), np.zeros((1, 0)))
+    whole = linear.inputs.range
     centre, radius = 0.5 * whole.lower + 0.5 * whole.upper, 0.5 * (whole.upper - whole.lower)
     middle = np.einsum("bnm,bm->bn", half, np.broadcast_to(centre, (batch, centre.shape[1])))
     reach = middle + np.einsum("bnm,bm->bn", np.abs(half), np.broadcast_to(radius, (batch, radius.shape[1])))

@@ -82,7 +82,8 @@ class Graph:
 
     def layout(self, discrete: State) -> Layout:
         """The numbers of a state whose discrete part is this."""
-        return Layout(tuple(n for n, value in zip(self.step.inputs, discrete, strict=True) if value is None))
+        nodes = tuple(n for n, value in zip(self.step.inputs, discrete, strict=True) if value is None)
+        return Layout(nodes, self.tick)
 
     def value(self, expression: Expr, discrete: State) -> Expr:
         """An expression over state, actions and lets, where the discrete part of the state is known."""

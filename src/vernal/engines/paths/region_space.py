@@ -144,7 +144,7 @@ class RegionSpace:
         work = batch
         while len(work):
             self.graph.tick()
-            linear = Linear(layout.box(*work.ranges()))
+            linear = layout.over(*work.ranges())
             linear.batch = len(work)
             found = mask_of(linear, decision)
             mask = np.broadcast_to(found, (len(work), found.shape[1]))
@@ -161,7 +161,7 @@ class RegionSpace:
         """Both sides of a comparison that is affine in the state, where a direction measures it: no need to cut."""
         if not isinstance(decision, Compare) or decision.op not in ("<", "<="):
             return None
-        linear = Linear(layout.box(*batch.ranges()))
+        linear = layout.over(*batch.ranges())
         difference = build.sub(*decision.args)
         linear.need(difference)
         form, n = linear.forms.get(difference), batch.template.size

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from vernal.engines.candidates import refuting_path
+from vernal.engines.candidates import Tick, no_tick, refuting_path
 from vernal.engines.knowledge import Candidate
 from vernal.engines.paths.batches import Floats, Indices, Pairs
 from vernal.evidence.trace import Trace
@@ -121,11 +121,11 @@ class Trails:
             found.append(Box({var: tuple(entry) for var, entry in ends.items()}))
         return found
 
-    def violation(self, trail: int, point: Floats, last: Taken) -> Trace | None:
+    def violation(self, trail: int, point: Floats, last: Taken, tick: Tick = no_tick) -> Trace | None:
         """The exact path through this point of the piece, if the formula is false on it."""
         for root, steps in itertools.islice(self._histories(trail), MAX_TRAILS):
             candidate = self._candidate(root, steps, point, last)
-            trace = refuting_path(self.question.system, candidate, self.question.claim.path)
+            trace = refuting_path(self.question.system, candidate, self.question.claim.path, tick)
             if trace is not None:
                 return trace
         return None

@@ -21,7 +21,6 @@ from vernal.engines.paths.positions import Graph, NotExplorable, Position
 from vernal.engines.paths.region_space import MAX_REGIONS, Measures, Passage, RegionSpace, Tube, components
 from vernal.engines.paths.regions import Regions
 from vernal.engines.search import Place, Search
-from vernal.interpret.linear.bounds import Linear
 from vernal.logic.claim import PositionClaim, position_claim
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
@@ -115,7 +114,7 @@ class Found:
         if self.claim is None or not self.claim.covers(place.t):
             return np.full(count, -np.inf if self.claim is None else np.inf)
         value = self.space.graph.value(self.claim.margin, states.discrete)
-        linear = Linear(states.layout.box(*states.batch.ranges()))
+        linear = states.layout.over(*states.batch.ranges())
         linear.batch = count
         low = np.broadcast_to(linear.range(value).lower, (count,))
         return np.where(np.isnan(low), -np.inf, low)

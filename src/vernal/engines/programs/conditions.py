@@ -52,10 +52,8 @@ def refuting_condition(
     total = system.step.enabled is build.TRUE
     written = expand(nnf(Not(goal), total=total), total=total)
     unrolling = unrolling or Unrolling(system.step)
-    for t in range((horizon(goal) or 0) + 1):  # unrolling far is work, too
-        tick()
-        unrolling.position(t)
-    return _Written(unrolling, total).condition(written)
+    unrolling.position(horizon(goal) or 0, tick)
+    return _Written(unrolling, total, tick).condition(written)
 
 
 @dataclass(frozen=True)
@@ -64,6 +62,7 @@ class _Written:
 
     unrolling: Unrolling
     total: bool
+    tick: Tick
     made: dict[tuple[int, int], Expr] = field(default_factory=dict)
 
     def condition(self, formula: Formula) -> Expr:
@@ -77,6 +76,7 @@ class _Written:
                 continue
             stack.pop()
             if (id(node), t) not in self.made:
+                self.tick()
                 self.made[id(node), t] = self._make(node, t)
         return self.made[id(formula), 0]
 
@@ -84,7 +84,7 @@ class _Written:
         args = [self.made[id(arg), at] for arg, at in _asked(node, t)]
         match node:
             case Atom(expr):
-                return self.unrolling.at(expr, t)
+                return self.unrolling.at(expr, t, self.tick)
             case Not():
                 return build.negate(args[0])
             case And():
@@ -98,7 +98,7 @@ class _Written:
 
     def _moves(self, t: int, count: int) -> list[Expr]:
         """That the path has the next transitions."""
-        return [] if self.total else [self.unrolling.enabled(i) for i in range(t, t + count)]
+        return [] if self.total else [self.unrolling.enabled(i, self.tick) for i in range(t, t + count)]
 
 
 def _asked(node: Formula, t: int) -> list[tuple[Formula, int]]:
@@ -118,15 +118,14 @@ def _asked(node: Formula, t: int) -> list[tuple[Formula, int]]:
 # Bounds over starts ---------------------------------------------------------------------------------------------------
 
 
-class _Ticking(Linear):
-    """Bounds that ask before every node whether there is time left, and are as tight as those of a node's twin."""
+class _Twinned(Linear):
+    """Bounds that are as tight as those of a node's twin."""
 
     def __init__(self, box: Mapping[Expr, Value], tick: Tick, twins: Mapping[Expr, Expr]) -> None:
-        self.tick, self.twins = tick, twins
-        super().__init__(box)
+        self.twins = twins
+        super().__init__(box, tick=tick)
 
     def _compute(self, node: Expr) -> None:
-        self.tick()
         super()._compute(node)
         twin = self.twins.get(node, node)
         if twin is not node:
@@ -150,7 +149,7 @@ class _Ticking(Linear):
                 self.values[node] = Finite(own.mask & other.mask, own.values)
 
 
-class _TickingPlain(_Ticking, Plain):
+class _TwinnedPlain(_Twinned, Plain):
     """The same by intervals alone."""
 
 
@@ -169,12 +168,12 @@ class Space:
 
     @cached_property
     def linear(self) -> Linear:
-        method = _Ticking if self.tighten else _TickingPlain
+        method = _Twinned if self.tighten else _TwinnedPlain
         return method(abstract_box([self.box]), self.tick, self.twins)
 
     @cached_property
     def exact(self) -> Forms:
-        return Forms(self.box.ends, self.linear)
+        return Forms(self.box.ends, self.linear, tick=self.tick)
 
     def may_be(self, condition: Expr) -> bool:
         """Whether bounds leave a condition possible."""

@@ -181,7 +181,11 @@ class _Asked:
 
     def _refuted(self, space: Space, by_solver: bool) -> Known:
         """No path from these starts keeps a claim of some path; an initial state shows it, if one can be named."""
-        shown = failing_state(self.question, space.box) if self.question.claim.opposite is not None else None
+        shown = (
+            failing_state(self.question, space.box, self.solving.budget.check)
+            if self.question.claim.opposite is not None
+            else None
+        )
         if shown is None:
             return self._open(f"{UNSUPPORTED}: no single path is a witness, which alone does not refute this claim")
         return FailingState(

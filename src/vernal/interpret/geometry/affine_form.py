@@ -6,17 +6,18 @@ A box may be open at some of its ends, and a range says whether its ends are att
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
-from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from vernal.interpret.exact import integers
+from vernal.interpret.exact import integers, product
+from vernal.interpret.numbers import size
+from vernal.interpret.numbers.size import MAX_BITS, fit
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 
@@ -66,7 +67,16 @@ class AffineForm:
 
     def at(self, point: Mapping[Input, fmpq]) -> fmpq:
         """The value at a point."""
-        return sum((a * point[name] for name, a in self.coefficients.items()), self.constant)
+        value = self.constant
+        for name, a in self.coefficients.items():
+            value = fit(value + a * point[name])
+        return value
+
+    def bounded(self) -> AffineForm:
+        """The form, if all its numbers are within the cap on their bits."""
+        if max(map(fmpq.height_bits, (self.constant, *self.coefficients.values()))) > MAX_BITS:
+            raise size.too_long()
+        return self
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -96,6 +106,8 @@ def extent(form: AffineForm, box: Box, opened: Open = CLOSED) -> Extent:
         if side:
             least, most = most, least
         low, high = low + a * least, high + a * most
+        if low.height_bits() > MAX_BITS or high.height_bits() > MAX_BITS:
+            raise size.too_long()
         if opened:
             low_open |= (name, side) in opened
             high_open |= (name, 1 - side) in opened
@@ -184,28 +196,46 @@ def equal(form: AffineForm) -> Row:
 # Operators that keep a form affine ------------------------------------------------------------------------------------
 
 
-def affine_layer(node: e.Affine, x: Sequence[AffineForm | None]) -> tuple[AffineForm | None, ...]:
+def affine_layer(
+    node: e.Affine, x: Sequence[AffineForm | None], tick: Callable[[], None] = lambda: None
+) -> tuple[AffineForm | None, ...]:
     """W x + b as one product of integer matrices; a component that is not affine spoils only rows that look at it."""
     forms = [AffineForm(ZERO) if form is None else form for form in x]
     names = list(dict.fromkeys(name for form in forms for name in form.coefficients))
     entries = [a for form in forms for a in (form.constant, *(form.coefficients.get(name, ZERO) for name in names))]
     weight, scale = integers(node.weight)
     bias, bias_scale = integers(node.bias)
+    if size.common_denominator(entries) is None:
+        raise size.too_long()
     numerators, denominator = fmpq_mat(len(forms), 1 + len(names), entries).numer_denom()
     below = scale * denominator
     spoiled: list[bool] = np.any(node.weight.array[:, [form is None for form in x]], axis=1).tolist()
     made: list[AffineForm | None] = []
-    for row, end, is_spoiled in zip((weight * numerators).tolist(), bias.entries(), spoiled, strict=True):
+    for row, end, is_spoiled in zip(product(weight, numerators, tick), bias.entries(), spoiled, strict=True):
+        tick()
         coefficients = {name: fmpq(a, below) for name, a in zip(names, row[1:], strict=True) if a != 0}
-        made.append(None if is_spoiled else AffineForm(fmpq(row[0], below) + fmpq(end, bias_scale), coefficients))
+        form = AffineForm(fmpq(row[0], below) + fmpq(end, bias_scale), coefficients)
+        made.append(None if is_spoiled else form.bounded())
     return tuple(made)
 
 
 def arithmetic(node: Expr, x: Sequence[AffineForm]) -> AffineForm | None:
     """Sums, and products and quotients with constants; None where the result is not affine or not defined."""
+    form = _combined(node, x)
+    return None if form is None else form.bounded()
+
+
+def _sum(forms: Sequence[AffineForm]) -> AffineForm:
+    total = forms[0]
+    for form in forms[1:-1]:
+        total = (total + form).bounded()  # each denominator may be a new one
+    return total + forms[-1] if len(forms) > 1 else total
+
+
+def _combined(node: Expr, x: Sequence[AffineForm]) -> AffineForm | None:
     match node:
         case e.Add():
-            return reduce(AffineForm.__add__, x)
+            return _sum(x)
         case e.Neg():
             return -x[0]
         case e.Mul():
@@ -216,5 +246,5 @@ def arithmetic(node: Expr, x: Sequence[AffineForm]) -> AffineForm | None:
             return None if x[1].coefficients or x[1].constant == ZERO else x[0].scale(1 / x[1].constant)
         case e.Pow(exponent=p):
             fits = not x[0].coefficients and p.denominator == 1 and (x[0].constant != ZERO or p >= 0)
-            return AffineForm(x[0].constant ** int(p)) if fits else None
+            return AffineForm(size.power(x[0].constant, int(p))) if fits else None
     return None

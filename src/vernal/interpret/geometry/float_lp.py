@@ -92,7 +92,7 @@ def _contradicts(weights: Sequence[fmpq], box: Box, opened: Open, rows: Sequence
     for weight, row in zip(weights, rows, strict=True):
         if weight != ZERO:
             scale = max(abs(a) for a in row.form.coefficients.values())
-            total += row.form.scale(weight / scale)
+            total = (total + row.form.scale(weight / scale)).bounded()
             strict |= row.relation is Relation.ABOVE
     over = extent(total, box, opened)
     return bool(over.high < ZERO) or (bool(over.high == ZERO) and (strict or over.high_open))

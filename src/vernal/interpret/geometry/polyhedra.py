@@ -32,6 +32,7 @@ from vernal.interpret.geometry.affine_form import (
     rational,
 )
 from vernal.interpret.geometry.float_lp import propose
+from vernal.interpret.numbers.size import common_denominator, too_long
 
 LARGE = 2000  # entries of a tableau from which on floating point is asked first
 
@@ -55,6 +56,7 @@ class Polyhedron:
 
     def meet(self, rows: Iterable[Row]) -> Polyhedron | None:
         """The part in which the rows hold, None if there is none."""
+        self.tick()
         cut = _Cut(dict(self.box), self.opened, list(self.rows))
         if not all(cut.add(row) for row in rows):
             return None
@@ -207,13 +209,13 @@ def _row_bounds(row: Row) -> simplex.Bounds:
 
 def normal(row: Row) -> Row:
     """The row with coprime integers for coefficients: equal half-spaces look alike."""
-    below, common = fmpz(1), fmpz(0)
-    for a in row.form.coefficients.values():
-        below = below.lcm(a.q)
+    below, common = common_denominator(row.form.coefficients.values()), fmpz(0)
+    if below is None:
+        raise too_long()
     for a in row.form.coefficients.values():
         common = common.gcd((a * below).p)
     factor = fmpq(below, common)
-    return row if factor == ONE else Row(row.form.scale(factor), row.relation)
+    return row if factor == ONE else Row(row.form.scale(factor).bounded(), row.relation)
 
 
 # Projecting -----------------------------------------------------------------------------------------------------------
@@ -249,7 +251,7 @@ def _reduced(polyhedron: Polyhedron, dropped: Sequence[Input]) -> list[Row]:
         polyhedron.tick()
         name = min(sorted(waiting, key=_order), key=lambda one: _cost(list(rows.values()), one))
         waiting.discard(name)
-        made = _eliminate(list(rows.values()), name)
+        made = _eliminate(list(rows.values()), name, polyhedron.tick)
         rows = {row.key: row for row in (normal(row) for row in made if row.form.coefficients)}
         if len(rows) > MAX_ROWS:
             raise TooManyRows
@@ -265,7 +267,7 @@ def _cost(rows: Sequence[Row], name: Input) -> int:
     return signs.count(True) * signs.count(False)
 
 
-def _eliminate(rows: Sequence[Row], name: Input) -> list[Row]:
+def _eliminate(rows: Sequence[Row], name: Input, tick: Tick) -> list[Row]:
     """The rows without one input: each pair of bounds on it from either side, added up."""
     free = [row for row in rows if name not in row.form.coefficients]
     tied = [row for row in rows if name in row.form.coefficients]
@@ -274,16 +276,17 @@ def _eliminate(rows: Sequence[Row], name: Input) -> list[Row]:
         return [*free, *(_substituted(row, exact, name) for row in tied if row is not exact)]
     lows = [row for row in tied if row.form.coefficients[name] > ZERO]
     highs = [row for row in tied if row.form.coefficients[name] < ZERO]
-    return [*free, *(_added(low, high, name) for low in lows for high in highs)]
+    return [*free, *(_added(low, high, name, tick) for low in lows for high in highs)]
 
 
 def _substituted(row: Row, exact: Row, name: Input) -> Row:
     factor = row.form.coefficients[name] / exact.form.coefficients[name]
-    return Row(row.form - exact.form.scale(factor), row.relation)
+    return Row((row.form - exact.form.scale(factor)).bounded(), row.relation)
 
 
-def _added(low: Row, high: Row, name: Input) -> Row:
+def _added(low: Row, high: Row, name: Input, tick: Tick) -> Row:
+    tick()
     a, b = low.form.coefficients[name], high.form.coefficients[name]
-    form = low.form.scale(ONE / a) - high.form.scale(ONE / b)
+    form = (low.form.scale(ONE / a) - high.form.scale(ONE / b)).bounded()
     strict = Relation.ABOVE in (low.relation, high.relation)
     return Row(form, Relation.ABOVE if strict else Relation.AT_LEAST)

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 from flint import fmpq
 
+from vernal.interpret.numbers.size import fit
+
 ZERO, ONE = fmpq(0), fmpq(1)
 
 Delta = tuple[fmpq, fmpq]  # r + k * delta
@@ -42,9 +44,9 @@ def solve(
 ) -> list[fmpq] | None:
     """Values x within the inputs' bounds for which matrix * x is within the rows' bounds, or None if there are none.
 
-    The nearer `start` is to a solution, the less there is to do. `tick` is called at every exchange.
+    The nearer `start` is to a solution, the less there is to do. `tick` is called for every row of every exchange.
     """
-    tableau = _Tableau(matrix, [*inputs, *rows], start)
+    tableau = _Tableau(matrix, [*inputs, *rows], start, tick)
     while True:
         row = tableau.violated()
         if row is None:
@@ -52,16 +54,17 @@ def solve(
         column = tableau.entering(row)
         if column is None:
             return None
-        tick()
         tableau.exchange(row, column)
 
 
 class _Tableau:
     """Basic variables as combinations of the others, which are the columns."""
 
-    def __init__(self, matrix: Sequence[Sequence[fmpq]], bounds: list[Bounds], start: Sequence[fmpq]) -> None:
+    def __init__(
+        self, matrix: Sequence[Sequence[fmpq]], bounds: list[Bounds], start: Sequence[fmpq], tick: Callable[[], None]
+    ) -> None:
         count = len(start)
-        self.bounds = bounds
+        self.bounds, self.tick = bounds, tick
         self.columns = list(range(count))
         self.basic = list(range(count, len(bounds)))
         self.rows = [list(row) for row in matrix]
@@ -69,9 +72,10 @@ class _Tableau:
         self.values += [self._combine(row) for row in self.rows]
 
     def _combine(self, row: Sequence[fmpq]) -> Delta:
+        self.tick()
         real = small = ZERO
         for a, (r, k) in zip(row, self.values, strict=False):
-            real, small = real + a * r, small + a * k
+            real, small = fit(real + a * r), fit(small + a * k)
         return real, small
 
     def violated(self) -> int | None:
@@ -113,19 +117,20 @@ class _Tableau:
 
     def _shift(self, variable: int, real: fmpq, small: fmpq) -> None:
         r, k = self.values[variable]
-        self.values[variable] = r + real, k + small
+        self.values[variable] = fit(r + real), fit(k + small)
 
     def _pivot(self, row: int, column: int, pivot: fmpq) -> None:
-        solved = [-a / pivot for a in self.rows[row]]
+        solved = [fit(-a / pivot) for a in self.rows[row]]
         solved[column] = ONE / pivot
         used = [(j, a) for j, a in enumerate(solved) if a != ZERO and j != column]
         for i, entries in enumerate(self.rows):
+            self.tick()
             factor = entries[column]
             if i == row or factor == ZERO:
                 continue
             for j, a in used:
-                entries[j] = entries[j] + factor * a
-            entries[column] = factor * solved[column]
+                entries[j] = fit(entries[j] + factor * a)
+            entries[column] = fit(factor * solved[column])
         self.rows[row] = solved
 
     def concrete(self) -> list[fmpq]:

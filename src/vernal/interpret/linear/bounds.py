@@ -11,7 +11,7 @@ valued truth or as sets of alternatives. All rounding is accounted for (see line
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -73,8 +73,9 @@ class LinearBounds:
 class Linear:
     """Bounds of the nodes of a graph over a batch of boxes, computed when asked for and kept."""
 
-    def __init__(self, box: Box, *, mode: Mode = "backward") -> None:
-        self.mode = mode
+    def __init__(self, box: Box, *, mode: Mode = "backward", tick: Callable[[], None] = lambda: None) -> None:
+        """`tick` is called for every node that is bounded or that rows pass, and may stop the work by raising."""
+        self.mode, self.tick = mode, tick
         self.backend = Backend(next((first_array(value) for value in box.values()), None))
         self.values: dict[Expr, Value] = {}
         self.forms: dict[Expr, Form] = {}
@@ -83,7 +84,7 @@ class Linear:
         self.pending: set[Expr] = set()  # branchings without a relaxation yet: few are ever passed through
         self.tight: set[Expr] = set()  # whose range substitution has cut already: a second time would cut nothing more
         self.rewritten: dict[Expr, Expr] = {}
-        self.graph = Graph(self.backend, self.inputs, {}, self.forms, {}, self.rewritten, self.sizes, {})
+        self.graph = Graph(self.backend, self.inputs, {}, self.forms, {}, self.rewritten, self.sizes, {}, tick)
         self.batch = 1
         for node, value in box.items():
             self._enter(node, flat(self.backend, value, node))
@@ -199,6 +200,7 @@ class Linear:
         return bool(((x.lower >= y.upper) if isinstance(node, e.Max) else (x.upper <= y.lower)).all())
 
     def _compute(self, node: Expr) -> None:
+        self.tick()
         if not node.sort.is_number or isinstance(node, e.Argmax):
             self._store(node, linear_choice.discrete(self, node))
             if node.sort.is_number:  # an index counts as a number where somebody computes with it

@@ -220,8 +220,8 @@ def prepare(linear: Bounding, seeds: Iterable[Expr]) -> None:
             rule = linear.graph.rules.get(node)
             stack += node.args if rule is None else rule.args
     for node in sorted(found, key=position.__getitem__):
-        linear.pending.discard(node)
         linear.graph.rules[node] = undecided(linear, node)
+        linear.pending.discard(node)  # only now: a limit may end the work above
 
 
 def undecided(linear: Bounding, node: Expr) -> Relaxation:

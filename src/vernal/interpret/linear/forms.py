@@ -52,8 +52,8 @@ class Inputs:
         """Centre, radius (paying for the rounding of products with it) and largest absolute value of every input."""
         if self._whole is None:
             backend = self.backend
-            lower = concat(backend, [x.lower for x in self._parts])
-            upper = concat(backend, [x.upper for x in self._parts])
+            whole = self.range
+            lower, upper = whole.lower, whole.upper
             size = backend.size(lower, upper)
             centre = backend.where(size < np.inf, 0.5 * lower + 0.5 * upper, 0.0)
             radius = backend.up(backend.xp.maximum(upper - centre, centre - lower))
@@ -64,6 +64,9 @@ class Inputs:
 
     @property
     def range(self) -> Range:
+        """The ranges of all inputs; of a graph without numbers, one box without components."""
+        if not self._parts:
+            return Range(self.backend.array(np.zeros((1, 0))), self.backend.array(np.zeros((1, 0))))
         return Range(
             concat(self.backend, [x.lower for x in self._parts]), concat(self.backend, [x.upper for x in self._parts])
         )

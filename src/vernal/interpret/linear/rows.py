@@ -10,7 +10,7 @@ References: CROWN (Zhang et al., 2018), DeepPoly (Singh et al., 2019).
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -39,6 +39,7 @@ class Graph:
     same: dict[Expr, Expr]  # nodes that stand for another
     sizes: Mapping[Expr, Array]  # the largest absolute value of each component
     norms: dict[Expr, tuple[Array, bool]]  # per affine layer and box: what rounding costs per unit of a row
+    tick: Callable[[], None]  # called at every node that rows pass through
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,7 @@ class Rows:
         graph = self.graph
         arrived: list[tuple[Array, Form]] = []
         while self.heap:
+            graph.tick()
             _, node = heapq.heappop(self.heap)
             L = self.under_way.pop(node)
             form = graph.forms.get(node)

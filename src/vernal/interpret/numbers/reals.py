@@ -13,9 +13,8 @@ from fractions import Fraction
 
 from flint import arb, fmpq, fmpz
 
+from vernal.interpret.numbers.size import MAX_BITS
 from vernal.model.expr import Function
-
-MAX_BITS = 1 << 16  # a rational longer than this goes on as a ball: repeated squaring doubles its length every step
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ def _dyadic(value: arb) -> Fraction | None:
 
 
 def settle(value: Number) -> Number | None:
-    """A rational of bearable length, a ball of bearable size, or nothing decided."""
+    """A rational within the cap on its bits, else a ball; of a size within it as well, or nothing is decided."""
     if isinstance(value, fmpq):
         return value if value.height_bits() <= MAX_BITS else arb(value)
     return value if value.is_finite() and value < HUGE and value > -HUGE else None

@@ -10,13 +10,13 @@ of its options: the ends of an exact range are attained by options, values in be
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 from flint import fmpq
 
-from vernal.errors import TypeClash
+from vernal.errors import TooLong, TypeClash
 from vernal.interpret.abstract import Finite, Truth
 from vernal.interpret.geometry.affine_form import (
     ONE,
@@ -44,9 +44,11 @@ Ends = Mapping[Expr, Sequence[tuple[Fraction, Fraction]]]  # for each variable t
 class Forms:
     """Exact values of the nodes of a graph over one box, computed when asked for and kept."""
 
-    def __init__(self, ends: Ends, decided: Linear | None = None, index: int = 0) -> None:
-        """`decided` bounds the same graph; `index` is this box's place in its batch."""
-        self.decided, self.index = decided, index
+    def __init__(
+        self, ends: Ends, decided: Linear | None = None, index: int = 0, tick: Callable[[], None] = lambda: None
+    ) -> None:
+        """`decided` bounds the same graph, `index` is this box's place in its batch; `tick` is called at every node."""
+        self.decided, self.index, self.tick = decided, index, tick
         self.leans = False  # whether a decision was taken from bounds in floating point
         self.box: dict[Input, tuple[fmpq, fmpq]] = {}
         self.known: dict[Expr, Known] = {}
@@ -73,7 +75,8 @@ class Forms:
                 continue
             stack.pop()
             if here not in self.known:
-                self.known[here] = tuple(None if _is_long(value) else value for value in self._compute(here))
+                self.tick()
+                self.known[here] = self._within_cap(here)
         return self.known[node]
 
     def truth(self, node: Expr) -> bool | None:
@@ -90,8 +93,11 @@ class Forms:
         return extent(form, self.box)
 
     def _settle(self, cases: Split) -> Scalar:
-        """The value of the only case that is left."""
-        left = cases.possible(self._measure)
+        """The value of the only case that is left; open where ranges would take numbers that are too long."""
+        try:
+            left = cases.possible(self._measure)
+        except TooLong:
+            return None
         if not left:
             raise TypeClash("no case of a match covers the value it is given")
         return left[0].value if len(left) == 1 else None
@@ -127,6 +133,13 @@ class Forms:
         (possible,) = np.nonzero(np.asarray(value.mask[self.index]))
         return (fmpq(int(possible[0])),) if len(possible) == 1 else None
 
+    def _within_cap(self, node: Expr) -> Known:
+        """The values of a node; open where their numbers would be too long."""
+        try:
+            return self._compute(node)
+        except TooLong:
+            return (None,) * node.size
+
     def _compute(self, node: Expr) -> Known:
         if is_input(node):
             return self._draw(node)
@@ -140,7 +153,7 @@ class Forms:
                 return (self._argmax(args[0]),)
             case e.If() | e.Switch():
                 return self._branch(node)
-        structural = rearranged(node, args)
+        structural = rearranged(node, args, self.tick)
         if structural is not None:
             return structural
         return tuple(self._scalar(node, [at(arg, i) for arg in args], i) for i in range(node.size))
@@ -180,13 +193,6 @@ class Forms:
         return arithmetic(node, [as_form(arg) for arg in args]) if cases is None else self._settle(cases)
 
 
-MAX_BITS = 1 << 16  # of a constant: products of values double it at every step
-
-
-def _is_long(value: Scalar) -> bool:
-    return isinstance(value, AffineForm) and value.constant.p.bit_length() + value.constant.q.bit_length() > MAX_BITS
-
-
 def forms(roots: Sequence[Expr], ends: Ends, decided: Linear | None = None, index: int = 0) -> list[Known]:
     """For each root the exact affine forms of its components (discrete values where decided), None where there is none.
 
@@ -204,13 +210,13 @@ def at(values: Sequence[Scalar], index: int) -> Scalar:
     return None if not values else values[0] if len(values) == 1 else values[index]
 
 
-def rearranged(node: Expr, args: Sequence[Known]) -> Known | None:
+def rearranged(node: Expr, args: Sequence[Known], tick: Callable[[], None]) -> Known | None:
     """The value of a node that only moves or mixes components: constants, layers, parts and vectors of parts."""
     match node:
         case e.Const():
             return tuple(constant(value, node) for value in node.values)
         case e.Affine():
-            return affine_layer(node, [None if item is None else as_form(item) for item in args[0]])
+            return affine_layer(node, [None if item is None else as_form(item) for item in args[0]], tick)
         case e.Gather():
             return tuple(args[0][index] for index in node.indices)
         case e.Concat():

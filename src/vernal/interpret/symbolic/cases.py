@@ -101,7 +101,7 @@ def split(node: Expr, args: Sequence[Scalar], component: int, measure: Measure) 
 
 
 def _kink(x: AffineForm, slope: fmpq) -> Split:
-    return Split((Case((at_least(x),), x), Case((above(-x),), x.scale(slope))), continuous=True)
+    return Split((Case((at_least(x),), x), Case((above(-x),), x.scale(slope).bounded())), continuous=True)
 
 
 def _extremum(x: Sequence[AffineForm], largest: bool) -> Split:

@@ -61,9 +61,8 @@ def execute(
         return
     waiting = [_Task(piece.polyhedron, dict(piece.known), dict(piece.taken), list(reversed(roots)), step)]
     while waiting:
-        tick()
         task = waiting.pop()
-        forks = task.advance()
+        forks = task.advance(tick)
         if forks:
             waiting.extend(reversed(forks))
         else:
@@ -82,9 +81,10 @@ class _Task:
     positions: dict[Expr, int] = field(default_factory=dict)  # which argument a branch takes
     partial: list[Scalar] = field(default_factory=list)
 
-    def advance(self) -> list[_Task]:
+    def advance(self, tick: Callable[[], None]) -> list[_Task]:
         """Evaluate up to the next open decision; nothing is left to do where no forks come back."""
         while self.stack:
+            tick()
             node = self.stack[-1]
             if node in self.known:
                 self.stack.pop()
@@ -219,7 +219,7 @@ class _Task:
                 return (dominant if any(self.known.get(arg) == (dominant,) for arg in node.args) else not dominant,)
             case e.Var():
                 raise LookupError(f"no value is given for {node!r}")
-        return rearranged(node, [self.known[arg] for arg in node.args])
+        return rearranged(node, [self.known[arg] for arg in node.args], self.polyhedron.tick)
 
     def _spread(self, node: Expr, values: Known) -> Known:
         return tuple(at(values, i) for i in range(node.size))

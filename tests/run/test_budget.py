@@ -1,0 +1,57 @@
+"""Budgets are asked often: the clock at every question, the memory now and then."""
+
+from __future__ import annotations
+
+import pytest
+
+from vernal.errors import Stopped
+from vernal.run.budget import PACE, Budget
+
+
+class Hours:
+    """A clock that is moved by hand."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_time_ends_at_the_limit() -> None:
+    clock = Hours()
+    budget = Budget(2.0, started=0.0, clock=clock)
+    clock.now = 1.999
+    budget.check()
+    clock.now = 2.0
+    with pytest.raises(Stopped, match="timeout after 2 s"):
+        budget.check()
+
+
+def test_memory_is_looked_at_first_and_then_at_a_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[float] = []
+    clock = Hours()
+
+    def weigh() -> float:
+        looks.append(clock.now)
+        return len(looks) - 1.0
+
+    monkeypatch.setattr("vernal.run.budget.resident_gib", weigh)
+    budget = Budget(memory=1.0, started=0.0, clock=clock)
+    for _ in range(1000):
+        budget.check()
+    assert looks == [0.0]
+    clock.now = PACE
+    budget.check()
+    assert looks == [0.0, PACE]
+    clock.now = 2 * PACE
+    with pytest.raises(Stopped, match="memory beyond 1 GiB"):
+        budget.check()
+
+
+def test_a_part_looks_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vernal.run.budget.resident_gib", lambda: 2.0)
+    budget = Budget(10.0, 1.0)
+    for one in (budget, budget.part(0.5)):
+        with pytest.raises(Stopped, match="memory"):
+            one.check()
