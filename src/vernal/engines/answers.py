@@ -143,7 +143,7 @@ def margin_on(trace: Trace, claim: Claim) -> float | None:
 
 
 def _fails(question: Question, known: FailingState, budget: Budget) -> Result:
-    note = f"no path from this state keeps the claim: {known.excluded_by}"
+    note = f"no single path shows it: {known.excluded_by}"
     return Result(
         question.claim.text,
         VIOLATED,

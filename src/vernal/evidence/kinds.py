@@ -15,7 +15,7 @@ class Tree:
     """A state at which the claim fails although no single path shows it, and what excludes the paths from there."""
 
     path: Trace  # from an initial state to the state at which the claim fails
-    excluded_by: str  # "bounds on all of them", ...
+    excluded_by: str  # "bounds on all paths from this state exclude the claim", ...
 
     @property
     def kind(self) -> Kind:

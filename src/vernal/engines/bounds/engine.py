@@ -186,7 +186,7 @@ class Bounds:
             trace=trace,
             direction=Direction.TWO_SIDED,
             assurance=Assurance.RIGOROUS,
-            excluded_by="bounds on all of them exclude it",
+            excluded_by="bounds on all paths from this state exclude the claim",
         )
 
     def _proof(self, tally: Tally) -> Proof:

@@ -167,7 +167,7 @@ class ExactSearch:
             trace=trace,
             direction=Direction.EXACT,
             assurance=Assurance.EXACT,
-            excluded_by="all outcomes from it were followed, in exact arithmetic",
+            excluded_by="all outcomes from this state were followed, in exact arithmetic",
             statistics=self.statistics,
         )
 

@@ -188,12 +188,13 @@ class _Asked:
         )
         if shown is None:
             return self._open(f"{UNSUPPORTED}: no single path is a witness, which alone does not refute this claim")
+        who = "a solver excludes" if by_solver else "bounds exclude"
         return FailingState(
             engine=self.engine,
             trace=shown,
             direction=Direction.OVER,
             assurance=Assurance.SOLVER if by_solver else Assurance.RIGOROUS,
-            excluded_by="a solver excludes it" if by_solver else "by bounds",
+            excluded_by=f"{who} every path from this state that keeps the claim",
             statistics=self.statistics,
         )
 
