@@ -131,3 +131,19 @@ def test_missing_files_end_with_2(bad: Path, tmp_path: Path, capsys: Said) -> No
     (tmp_path / "room.toml").unlink()
     assert main(["replay", str(bad)]) == 2
     assert "room.toml" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("spec", ["EX[2] (h > -110)", "AX (v > -10) | AX (v < -10)"])
+def test_a_tree_is_replayed_as_one(spec: str, tmp_path: Path, capsys: Said) -> None:
+    """The state at which a claim of states fails, and what excludes the paths from there; a path alone is not enough."""
+    task = Path(__file__).parents[2] / "examples" / "vcas" / "vcas.toml"
+    file = tmp_path / "tree.json"
+    assert main(["check", str(task), "--spec", spec, "--trace", str(file), "--quiet"]) == 10
+    content = json.loads(file.read_text())
+    assert (content["evidence"], len(content["trace"]["steps"])) == ("tree", 1)
+    assert main(["replay", str(file)]) == 0
+    assert content["excluded_by"] in capsys.readouterr().out
+    content |= {"evidence": "trace", "excluded_by": None}
+    content["sha256"] = trace_file.fingerprint(content)
+    file.write_text(json.dumps(content))
+    assert main(["replay", str(file)]) == 1

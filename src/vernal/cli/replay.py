@@ -121,25 +121,27 @@ def formula_of(file: TraceFile, task: Task) -> Formula:
 
 
 def shows(file: TraceFile, formula: Formula, trace: Trace) -> str:
-    """Whether the path, recomputed, decides the formula as it was said to.
+    """Whether the evidence, recomputed, decides the formula as it was said to.
 
-    One path refutes a claim of all paths and proves a claim of some path. Claims of states (`AX p | AX q`, failed `E`
-    claims, alternations) are shown by the state at which they fail: no path shows that there is no other.
+    A path refutes a claim of all paths and proves a claim of some path. A tree shows the state at which a claim of
+    states fails (`AX p | AX q`, failed `E` claims, alternations); what excludes the paths from there no path can show.
     """
     from vernal.evidence.confirm import assurance, truth
     from vernal.evidence.result import VIOLATED, Assurance
-    from vernal.logic.formula import Not, Quantifier
-    from vernal.logic.normal import quantifiers
-    from vernal.logic.progress import on_paths
+    from vernal.logic.claim import Claim
+    from vernal.logic.formula import Quantifier
 
-    violated = file.verdict is VIOLATED
+    claim, violated = Claim(formula), file.verdict is VIOLATED
     how = "exactly" if assurance(trace, formula) is Assurance.EXACT else "in enclosures"
     path = f"a path of {len(trace)} positions, recomputed {how}"
-    beyond = Quantifier.SOME if violated else Quantifier.ALL
-    if beyond not in quantifiers(formula):
-        if truth(trace, formula) is (not violated):
-            return f"{path}; on it the formula is {'violated' if violated else 'true'}"
-        if on_paths(formula if violated else Not(formula)) is not None:
-            claim = "is violated" if violated else "holds"
-            raise Rejected(f"the path is one of the system, but it does not show that the formula {claim}")
-    return f"{path}; the verdict ({file.verdict.value}) also rests on other paths, which no trace can show"
+    if file.evidence == "tree":
+        if not violated or (claim.linear is not None and not claim.mentions_some):
+            raise Rejected("a tree is evidence for the failure of a claim of states only")
+        return f"{path}; the verdict ({file.verdict.value}) also rests on what no trace can show: {file.excluded_by}"
+    if truth(trace, claim.path) is not (not violated):
+        said = "is violated" if violated else "holds"
+        raise Rejected(f"the path is one of the system, but it does not show that the formula {said}")
+    shown = f"{path}; on it the formula is {'violated' if violated else 'true'}"
+    others = Quantifier.SOME if violated else Quantifier.ALL
+    rest = f"; the verdict ({file.verdict.value}) also rests on other paths, which no trace can show"
+    return shown + (rest if others in claim.quantifiers else "")

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from importlib import metadata
-from typing import Any
+from typing import Any, get_args
 
 from vernal.errors import FormatError, nearest
+from vernal.evidence.kinds import Kind, Tree
 from vernal.evidence.result import Result, Verdict
 from vernal.evidence.trace import Choice, Trace, TraceStep, Value
 from vernal.evidence.trace_values import read_number, read_value, write_number, write_value
@@ -142,6 +143,8 @@ class TraceFile:
     formula: str
     property: str | None
     verdict: Verdict
+    evidence: str  # its kind
+    excluded_by: str | None  # of a tree: what excludes the paths that would keep the claim
     trace: Any
     sha256: str
     content: Mapping[str, Any]  # the whole document
@@ -162,8 +165,8 @@ def fingerprint(content: Mapping[str, Any]) -> str:
 
 
 def document(task: Task, result: Result) -> dict[str, Any]:
-    """The content of a trace file for a result that has a trace."""
-    assert result.trace is not None
+    """The content of a trace file for a result whose evidence shows a path."""
+    assert result.evidence is not None
     content = {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "vernal", "version": metadata.version("vernal")},
@@ -177,7 +180,9 @@ def document(task: Task, result: Result) -> dict[str, Any]:
         "formula": result.formula,
         "property": result.property,
         "verdict": result.verdict.value,
-        "trace": to_json(result.trace, task.system),
+        "evidence": result.evidence.kind,
+        "excluded_by": result.evidence.excluded_by if isinstance(result.evidence, Tree) else None,
+        "trace": to_json(result.evidence.path, task.system),
     }
     return {**content, "sha256": fingerprint(content)}
 
@@ -195,7 +200,18 @@ def dump(task: Task, result: Result) -> str:
     return json.dumps(document(task, result), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-FILE_KEYS = ("schema_version", "tool", "task", "formula", "property", "verdict", "trace", "sha256")
+FILE_KEYS = (
+    "schema_version",
+    "tool",
+    "task",
+    "formula",
+    "property",
+    "verdict",
+    "evidence",
+    "excluded_by",
+    "trace",
+    "sha256",
+)
 
 
 def load(text: str) -> TraceFile:
@@ -212,8 +228,23 @@ def load(text: str) -> TraceFile:
         raise FormatError("trace file: property must be text or null")
     if fields["verdict"] not in ("holds", "violated"):
         raise FormatError(f"trace file: a trace belongs to holds or violated, not to {fields['verdict']!r}")
-    verdict = Verdict(fields["verdict"])
-    return TraceFile(task, fields["formula"], fields["property"], verdict, fields["trace"], fields["sha256"], fields)
+    if fields["evidence"] not in get_args(Kind) or isinstance(fields["excluded_by"], str) != _is_tree(fields):
+        raise FormatError("trace file: evidence is a trace, a lasso, or a tree that says what excludes other paths")
+    return TraceFile(
+        task,
+        fields["formula"],
+        fields["property"],
+        Verdict(fields["verdict"]),
+        fields["evidence"],
+        fields["excluded_by"],
+        fields["trace"],
+        fields["sha256"],
+        fields,
+    )
+
+
+def _is_tree(fields: Mapping[str, Any]) -> bool:
+    return bool(fields["evidence"] == "tree")
 
 
 def parameters(file: TraceFile) -> dict[str, Fraction]:
