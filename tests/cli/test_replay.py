@@ -135,7 +135,7 @@ def test_missing_files_end_with_2(bad: Path, tmp_path: Path, capsys: Said) -> No
 
 @pytest.mark.parametrize("spec", ["EX[2] (h > -110)", "AX (v > -10) | AX (v < -10)"])
 def test_a_tree_is_replayed_as_one(spec: str, tmp_path: Path, capsys: Said) -> None:
-    """The state at which a claim of states fails, and what excludes the paths from there; a path alone is not enough."""
+    """The state at which a claim of states fails, and what excludes the paths from there; a path is not enough."""
     task = Path(__file__).parents[2] / "examples" / "vcas" / "vcas.toml"
     file = tmp_path / "tree.json"
     assert main(["check", str(task), "--spec", spec, "--trace", str(file), "--quiet"]) == 10
