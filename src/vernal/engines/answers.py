@@ -36,7 +36,7 @@ OF_STATES = (
 
 def answer(question: Question, known: Known, budget: Budget) -> Result:
     """The result that follows from what an engine knows."""
-    known = believed(question.claim, known)
+    known = confirmed(question.claim, believed(question.claim, known))
     final = replace(budget, timeout=_extended(budget), journal=None)
     match known:
         case Proof():
@@ -72,13 +72,17 @@ def believed(claim: Claim, known: Known) -> Known:
                 return _open(known, OF_STATES)
             if not all(map(direction.may_prove, claim.quantifiers)):
                 return _open(known, f"a proof of direction {direction.value} says nothing of some of these paths")
-        case Counterexample(trace=trace, direction=direction):
-            if not all(map(direction.may_refute, claim.quantifiers)):
-                return _open(known, "one path does not refute a claim of some path")
-            if confirm.truth(trace, claim.path) is not False:
-                return _open(known, "a counterexample was found but did not replay")
+        case Counterexample(direction=direction) if not all(map(direction.may_refute, claim.quantifiers)):
+            return _open(known, "one path does not refute a claim of some path")
         case FailingState(direction=direction) if not all(map(direction.may_refute, claim.quantifiers)):
             return _open(known, f"a refutation of direction {direction.value} says nothing of some of these paths")
+    return known
+
+
+def confirmed(claim: Claim, known: Known) -> Known:
+    """What is known, if the claim is false on the path of a counterexample; else that it is open."""
+    if isinstance(known, Counterexample) and confirm.truth(known.trace, claim.path) is not False:
+        return _open(known, "a counterexample was found but did not replay")
     return known
 
 
@@ -132,7 +136,7 @@ def _violated(question: Question, known: Counterexample, budget: Budget) -> Resu
         notes=(*known.notes, *range_notes(question, trace, budget)),
         statistics=known.statistics,
         evidence=trace,
-        step=confirm.decided_at(trace, claim.path),
+        step=len(trace) - 1,
     )
 
 

@@ -60,7 +60,7 @@ class Proof(Knowledge):
 
 @dataclass(frozen=True, kw_only=True)
 class Counterexample(Knowledge):
-    """A path, replayed, on which the claim is false; EXACT if it is the only path of the system."""
+    """A path, replayed as far as it takes to make the claim false; EXACT if it is the only path of the system."""
 
     trace: Trace
     direction: Direction = Direction.UNDER

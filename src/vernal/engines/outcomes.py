@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from vernal.engines.answers import believed
+from vernal.engines.answers import confirmed
 from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof, Statistics, Subject
 from vernal.errors import FormatError, InputError
 from vernal.evidence import confirm
@@ -130,7 +130,7 @@ def _read(data: Outcome, system: System) -> Known:
 
 def _refuse_contradiction(known: Known, question: Question) -> None:
     """A recorded counterexample has to refute the claim, and a witness must not."""
-    if isinstance(known, Counterexample) and isinstance(believed(question.claim, known), Open):
+    if isinstance(known, Counterexample) and isinstance(confirmed(question.claim, known), Open):
         raise FormatError("its trace does not refute the claim")
     witness = known.evidence if isinstance(known, Proof) else None
     if witness is not None and confirm.truth(witness.path, question.claim.path) is False:
