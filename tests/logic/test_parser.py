@@ -18,11 +18,11 @@ from vernal.logic.syntax import (
     Binary,
     Bound,
     Call,
-    Case,
     Comparison,
     Guarded,
     Index,
     Match,
+    MatchCase,
     Members,
     Name,
     Nary,
@@ -49,7 +49,7 @@ def show(node: Syntax | None) -> str:
             return f"{show(value)} when {show(condition)}"
         case Index(base=base, index=index):
             return f"{show(base)}[{show(index)}]"
-        case Case(label=label, value=value):
+        case MatchCase(label=label, value=value):
             return f"{label}: {show(value)}"
         case Match(subject=subject, cases=cases):
             return f"match({', '.join(map(show, (subject, *cases)))})"

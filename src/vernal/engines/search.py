@@ -18,7 +18,7 @@ from vernal.model.expr import Expr
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Stage:
     """Where a set of states stands: its step, what its states have in common, and what is still asked of them."""
 
     t: int
@@ -50,7 +50,7 @@ class Space(Protocol[S_co]):
     def enter(self) -> Iterable[tuple[Hashable, object]]:
         """The initial sets, each with what its states have in common."""
 
-    def gather(self, place: Place, arrived: Sequence[object]) -> S_co | None:
+    def gather(self, place: Stage, arrived: Sequence[object]) -> S_co | None:
         """The states to look at, merged from all that arrived at a place; None where nothing is left to look at."""
 
 
@@ -61,13 +61,13 @@ class Handler(Protocol[S_contra]):
     def done(self) -> bool:
         """Whether the search may end here."""
 
-    def reached(self, place: Place, states: S_contra) -> None:
+    def reached(self, place: Stage, states: S_contra) -> None:
         """States that are looked at."""
 
-    def kept(self, place: Place, states: S_contra) -> None:
+    def kept(self, place: Stage, states: S_contra) -> None:
         """States of which nothing more is asked."""
 
-    def failed(self, place: Place, states: S_contra) -> None:
+    def failed(self, place: Stage, states: S_contra) -> None:
         """States that seem not to do what they owe."""
 
     def passed(self, t: int) -> None:
@@ -94,7 +94,7 @@ class Search(Generic[S]):
             after: dict[tuple[Hashable, Obligation], list[object]] = {}
             for (key, owed), arrived_here in level.items():
                 self.tick()
-                for moved, arrived, rest in self._onward(Place(t, key, owed), arrived_here):
+                for moved, arrived, rest in self._onward(Stage(t, key, owed), arrived_here):
                     after.setdefault((moved, rest), []).append(arrived)
                 if self.handler.done:
                     return
@@ -103,16 +103,16 @@ class Search(Generic[S]):
 
     def dive(self, key: Hashable, start: object) -> None:
         """Path by path, the deepest set first, from one initial set."""
-        stack = [self._onward(Place(0, key, self.start), [start])]
+        stack = [self._onward(Stage(0, key, self.start), [start])]
         while stack and not self.handler.done:
             found = next(stack[-1], None)
             if found is None:
                 stack.pop()
                 continue
             moved, arrived, rest = found
-            stack.append(self._onward(Place(len(stack), moved, rest), [arrived]))
+            stack.append(self._onward(Stage(len(stack), moved, rest), [arrived]))
 
-    def _onward(self, place: Place, arrived: Sequence[object]) -> Iterator[tuple[Hashable, object, Obligation]]:
+    def _onward(self, place: Stage, arrived: Sequence[object]) -> Iterator[tuple[Hashable, object, Obligation]]:
         """What goes on to the next step from a place, and what is asked of it there."""
         states = self.space.gather(place, arrived)
         if states is None:
@@ -125,7 +125,7 @@ class Search(Generic[S]):
                 if self.handler.done:
                     return
 
-    def _settled(self, place: Place, states: S) -> Iterator[tuple[S, Obligation]]:
+    def _settled(self, place: Stage, states: S) -> Iterator[tuple[S, Obligation]]:
         """States that take a step, once all that is asked of this position is decided."""
         stack = [(states, place.owed)]
         while stack and not self.handler.done:
@@ -147,7 +147,7 @@ class Search(Generic[S]):
         for truth, part in states.decide(atom, only_truth=only_truth):
             yield part, after[truth]
 
-    def _enabled(self, place: Place, states: S, owed: Obligation) -> Iterator[tuple[S, Obligation]]:
+    def _enabled(self, place: Stage, states: S, owed: Obligation) -> Iterator[tuple[S, Obligation]]:
         """States that a step leaves; the paths of the others end here."""
         for enabled, part in states.enabled():
             if enabled:

@@ -14,7 +14,7 @@ from vernal.evidence.confirm import Facts
 from vernal.evidence.replay import PRECISIONS, NotAPath
 from vernal.evidence.trace import Trace
 from vernal.interpret import exact
-from vernal.interpret.exact import Result
+from vernal.interpret.exact import ExactValue
 from vernal.interpret.numbers import reals
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
@@ -76,7 +76,7 @@ def _no_ties(system: System, trace: Trace, t: int, taken: Taken, tick: Callable[
         return all(_has_one_winner(value) for value in outcome.values)
 
 
-def _has_one_winner(scores: Result) -> bool:
+def _has_one_winner(scores: ExactValue) -> bool:
     """Whether one score exceeds all others; undefined and overlapping scores do not say so."""
     assert isinstance(scores, tuple)
     numbers = [reals.rational(score) if isinstance(score, Fraction) else score for score in scores]

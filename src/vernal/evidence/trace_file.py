@@ -18,7 +18,7 @@ from typing import Any, get_args
 from vernal.errors import FormatError, nearest
 from vernal.evidence.kinds import Kind, Tree
 from vernal.evidence.result import Result, Verdict
-from vernal.evidence.trace import Choice, Trace, TraceStep, Value
+from vernal.evidence.trace import Choice, Trace, TraceStep, TraceValue
 from vernal.evidence.trace_values import read_number, read_value, write_number, write_value
 from vernal.logic.task import Task
 from vernal.model.expr import Between, Expr
@@ -89,7 +89,7 @@ def _read_step(document: Any, system: System, where: str) -> TraceStep:
     )
 
 
-def _read_like(item: Any, node: Expr, where: str) -> Value:
+def _read_like(item: Any, node: Expr, where: str) -> TraceValue:
     return read_value(item, node.sort, node.size if node.shape else None, where)
 
 
@@ -108,7 +108,7 @@ def _read_choices(document: Any, system: System, where: str) -> dict[str, Choice
     return made
 
 
-def _read_disturbances(document: Any, system: System, where: str) -> dict[str, Value]:
+def _read_disturbances(document: Any, system: System, where: str) -> dict[str, TraceValue]:
     known = {name: node for node, name in system.step.names.items() if isinstance(node, Between)}
     items = _named(document, known, where)
     return {name: _read_like(item, known[name], f"{where}, {name}") for name, item in items.items()}

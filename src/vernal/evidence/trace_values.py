@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from vernal.errors import FormatError
-from vernal.evidence.trace import Enclosure, Number, Value
+from vernal.evidence.trace import Enclosure, TraceNumber, TraceValue
 from vernal.model.sorts import INT, REAL, Kind, Sort
 
 MAX_TEXT = 80  # characters of "p/q"
@@ -22,7 +22,7 @@ RATIONAL = re.compile(r"-?\d{1,4000}(/[1-9]\d{0,3999})?")
 HUGE = re.compile(r"-?\d\.\d{1,16}E\+\d{1,6}")  # what no float reaches
 
 
-def write_number(value: Number, sort: Sort = REAL, *, full: bool = False) -> int | float | str:
+def write_number(value: TraceNumber, sort: Sort = REAL, *, full: bool = False) -> int | float | str:
     """The number as JSON."""
     exact = value.middle if isinstance(value, Enclosure) else value
     if sort == INT and exact.denominator == 1 and abs(exact) < 10**MAX_FULL:
@@ -46,7 +46,7 @@ def _scientific(value: Fraction) -> str:
         return f"{Decimal(value.numerator) / Decimal(value.denominator):.16E}"
 
 
-def settled(value: Number) -> bool:
+def settled(value: TraceNumber) -> bool:
     """Whether the enclosure is narrow enough to be written as one definite float."""
     if isinstance(value, Fraction):
         return True
@@ -54,7 +54,7 @@ def settled(value: Number) -> bool:
     return len({write_number(end) for end in ends}) == 1
 
 
-def write_value(value: Value, sort: Sort, *, full: bool = False) -> Any:
+def write_value(value: TraceValue, sort: Sort, *, full: bool = False) -> Any:
     """A scalar by its sort (label, truth value, number), a vector as a list."""
     if isinstance(value, tuple):
         return [write_value(item, sort, full=full) for item in value]
@@ -90,7 +90,7 @@ def read_scalar(item: Any, sort: Sort, where: str) -> Fraction:
     return read_number(item, where)
 
 
-def read_value(item: Any, sort: Sort, size: int | None, where: str) -> Value:
+def read_value(item: Any, sort: Sort, size: int | None, where: str) -> TraceValue:
     """A scalar, or a vector of `size` components."""
     if size is None:
         return read_scalar(item, sort, where)

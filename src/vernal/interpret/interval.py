@@ -337,7 +337,7 @@ def argmax(scores: Range, backend: Backend) -> Finite:
 
 # The table of operators -----------------------------------------------------------------------------------------------
 
-Handler = Callable[[Backend, Expr, Sequence[Value | None]], Value]
+IntervalMeaning = Callable[[Backend, Expr, Sequence[Value | None]], Value]
 
 
 def _number(backend: Backend, value: Value | None) -> Range:
@@ -349,11 +349,11 @@ def _truths(args: Sequence[Value | None]) -> list[Truth]:
     return [arg for arg in args if isinstance(arg, Truth)]
 
 
-def _unary(function: Callable[[Backend, Expr, Range], Range]) -> Handler:
+def _unary(function: Callable[[Backend, Expr, Range], Range]) -> IntervalMeaning:
     return lambda backend, node, args: function(backend, node, _number(backend, args[0]))
 
 
-def _nary(function: Callable[[Backend, list[Range]], Range]) -> Handler:
+def _nary(function: Callable[[Backend, list[Range]], Range]) -> IntervalMeaning:
     return lambda backend, node, args: function(backend, [_number(backend, arg) for arg in args])
 
 
@@ -402,7 +402,7 @@ def _affine(backend: Backend, node: Expr, x: Range) -> Range:
     return affine(backend, x, backend.weights(node.weight.array), backend.weights(node.bias.array))
 
 
-HANDLERS: dict[type[Expr], Handler] = {
+HANDLERS: dict[type[Expr], IntervalMeaning] = {
     e.Const: lambda backend, node, args: point(backend, node, node.values),  # type: ignore[attr-defined]
     e.Pi: lambda backend, node, args: Range(*(backend.array(np.array([[end]])) for end in PI)),
     e.Add: _nary(total),

@@ -262,7 +262,7 @@ class Expressions:
         cases = [self.case(case, subject.sort) for case in syntax.cases]
         return self.make(syntax, build.switch, subject, cases, branches)
 
-    def case(self, case: s.Case, sort: Sort) -> Fraction | None:
+    def case(self, case: s.MatchCase, sort: Sort) -> Fraction | None:
         label = case.label
         if label == "_":
             return None

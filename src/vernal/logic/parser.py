@@ -22,11 +22,11 @@ from vernal.logic.syntax import (
     Binary,
     Bound,
     Call,
-    Case,
     Comparison,
     Guarded,
     Index,
     Match,
+    MatchCase,
     Members,
     Name,
     Nary,
@@ -34,9 +34,9 @@ from vernal.logic.syntax import (
     Range,
     Sort,
     Source,
-    Span,
     Syntax,
     Temporal,
+    TextSpan,
     Unary,
 )
 from vernal.model.expr import Function
@@ -109,7 +109,7 @@ def _grammar() -> Lark:
 class _Complaint(Exception):
     """Something wrong at a span; where the source is known it becomes a ParseError."""
 
-    def __init__(self, message: str, span: Span) -> None:
+    def __init__(self, message: str, span: TextSpan) -> None:
         self.message, self.span = message, span
 
 
@@ -136,14 +136,14 @@ def _guard(text: str) -> None:
         raise _Complaint(f"{text[opened[-1]]!r} is never closed", (opened[-1], opened[-1] + 1))
 
 
-def _too_deep(span: Span) -> _Complaint:
+def _too_deep(span: TextSpan) -> _Complaint:
     return _Complaint(f"nested deeper than {MAX_DEPTH} levels; give the inner parts names of their own", span)
 
 
 # --------------------------------------------------------------------------------------------------- building the tree
 
 
-def _span(children: Sequence[Child]) -> Span:
+def _span(children: Sequence[Child]) -> TextSpan:
     first, last = children[0], children[-1]
     start = first.span[0] if isinstance(first, Syntax) else first.start_pos
     end = last.span[1] if isinstance(last, Syntax) else last.end_pos
@@ -241,14 +241,14 @@ class _Build:
         return _make(Index, children, *_nodes(children))
 
     @staticmethod
-    def case(children: list[Child]) -> Case:
+    def case(children: list[Child]) -> MatchCase:
         *sign, label, _, value = children
         if cast("Token", label).type == "NUMBER":
             number = _fraction(label)
-            return _make(Case, children, -number if sign else number, value)
+            return _make(MatchCase, children, -number if sign else number, value)
         if sign:
             raise _Complaint(f"a label is a name or a number, not -{label}", _span(sign))
-        return _make(Case, children, str(label), value)
+        return _make(MatchCase, children, str(label), value)
 
     @staticmethod
     def match(children: list[Child]) -> Match:

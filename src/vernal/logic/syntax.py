@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 
 from vernal.errors import Place
 
-Span: TypeAlias = tuple[int, int]
+TextSpan: TypeAlias = tuple[int, int]
 
 
 def place_in(text: str, offset: int, file: str | None = None) -> Place:
@@ -49,7 +49,7 @@ class Source:
 class Syntax:
     """A piece of text that was understood; two pieces are equal if they say the same, wherever they stand."""
 
-    span: Span = field(default=(0, 0), compare=False, repr=False, kw_only=True)
+    span: TextSpan = field(default=(0, 0), compare=False, repr=False, kw_only=True)
     depth: int = field(default=1, compare=False, repr=False, kw_only=True)
 
 
@@ -92,7 +92,7 @@ class Index(Syntax):
 
 
 @dataclass(frozen=True, slots=True)
-class Case(Syntax):
+class MatchCase(Syntax):
     """`label: value`, a line of a match; the label is a name (`true` and `_` too) or a number."""
 
     label: str | Fraction
@@ -104,7 +104,7 @@ class Match(Syntax):
     """`match(subject, label: value, ...)`."""
 
     subject: Syntax
-    cases: tuple[Case, ...]
+    cases: tuple[MatchCase, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from vernal.logic.formula import (
     Weak,
 )
 from vernal.logic.normal import Logic, classify, fold, order
-from vernal.logic.printing import PREFIX, WHOLE, Piece, formula_piece, number, text
+from vernal.logic.printing import PREFIX, WHOLE, Fragment, formula_piece, number, text
 from vernal.model.build import TRUE
 from vernal.model.system import System
 
@@ -44,9 +44,9 @@ DEEPEST = 40  # levels that are put into words; what is nested deeper is shown a
 def bracketed(formula: Formula) -> str:
     """The formula with brackets around every operand that is not a single word."""
 
-    def rule(node: Formula, args: tuple[Piece, ...]) -> Piece:
-        closed = [Piece(f"({arg.text})", WHOLE) if arg.binds < WHOLE else arg for arg in args]
-        return formula_piece(node, closed, lambda expr: Piece(text(expr), WHOLE if expr.args == () else PREFIX))
+    def rule(node: Formula, args: tuple[Fragment, ...]) -> Fragment:
+        closed = [Fragment(f"({arg.text})", WHOLE) if arg.binds < WHOLE else arg for arg in args]
+        return formula_piece(node, closed, lambda expr: Fragment(text(expr), WHOLE if expr.args == () else PREFIX))
 
     return fold(formula, rule).text
 

@@ -28,7 +28,7 @@ MAX_NAMED = 3  # variables named in a message
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class Conjunction:
     """One alternative: a box of inputs, what else is said of them, and what is said of the outputs."""
 
     box: tuple[Ends, ...]
@@ -36,7 +36,7 @@ class Case:
     claims: tuple[Constraint, ...]
 
 
-def cases(query: Query) -> list[Case]:
+def cases(query: Query) -> list[Conjunction]:
     """The alternatives among the inputs; those whose box is empty are left out."""
     found = [_case(query, conjuncts) for conjuncts in _alternatives(query)]
     return [case for case in found if case is not None]
@@ -78,7 +78,7 @@ def _is_input_only(query: Query, comparison: Comparison) -> bool:
     return bool(comparison.term.terms) and all(query.is_input(element) for element in comparison.term.terms)
 
 
-def _case(query: Query, conjuncts: Sequence[Constraint]) -> Case | None:
+def _case(query: Query, conjuncts: Sequence[Constraint]) -> Conjunction | None:
     """A conjunction sorted into box, constraints on inputs and claims; None where the box is empty."""
     lower: dict[int, Fraction] = {}
     upper: dict[int, Fraction] = {}
@@ -97,7 +97,7 @@ def _case(query: Query, conjuncts: Sequence[Constraint]) -> Case | None:
     box = tuple((lower[index], upper[index]) for index in range(query.input.size))
     if any(low > high for low, high in box):
         return None
-    return Case(box, tuple(where), tuple(claims))
+    return Conjunction(box, tuple(where), tuple(claims))
 
 
 def _narrow(node: Comparison, lower: dict[int, Fraction], upper: dict[int, Fraction]) -> bool:
@@ -131,7 +131,7 @@ def _refuse_unbounded(query: Query, lower: dict[int, Fraction], upper: dict[int,
 # Questions ------------------------------------------------------------------------------------------------------------
 
 
-def question(query: Query, case: Case, network: Network, slack: Fraction = Fraction(0)) -> Question:
+def question(query: Query, case: Conjunction, network: Network, slack: Fraction = Fraction(0)) -> Question:
     """Is no input of this case a solution? With `slack`, inequalities have to be met with that much to spare."""
     names = query.input.elements()
     variables = tuple(Variable(name, REAL) for name in names)

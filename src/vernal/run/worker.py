@@ -28,7 +28,7 @@ from typing import Any, Literal, NoReturn
 from vernal.errors import Stopped
 from vernal.model.portable import Portable
 from vernal.run.budget import Budget
-from vernal.run.journal import Outcome
+from vernal.run.journal import Record
 from vernal.run.threads import one_blas_thread
 
 PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl
@@ -47,7 +47,7 @@ class Job(Portable):
     question: Any  # what all sub-problems of a question share
     part: Any = None  # which of them it is
     options: Mapping[str, str] = field(default_factory=dict)
-    known: Outcome | None = None  # the answer, where it was found before
+    known: Record | None = None  # the answer, where it was found before
 
     def work(self, budget: Budget) -> Worked:
         """Answer it here."""
@@ -59,7 +59,7 @@ class Job(Portable):
 class Worked:
     """The answer to a sub-problem: as plain data, and as it was found, for whoever asked in the same process."""
 
-    outcome: Outcome
+    outcome: Record
     found: Any = None
 
 

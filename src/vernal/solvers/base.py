@@ -26,7 +26,7 @@ def idle() -> None:
     """The default tick: does nothing."""
 
 
-class Status(Enum):
+class SolveStatus(Enum):
     """How a solve ended."""
 
     OPTIMAL = "optimal"
@@ -39,7 +39,7 @@ class Status(Enum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Milp:
+class MilpProblem:
     """Maximise objective . x subject to lower <= x <= upper, row_lower <= A x <= row_upper and x[integer] integral.
 
     A is stored by rows: those of row i are `starts[i]` to `starts[i + 1]` of `indices` (columns) and `values`.
@@ -70,10 +70,10 @@ class Milp:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class Solved:
     """What came out: a status, the best point found if any, its objective, and the solver's own word for it."""
 
-    status: Status
+    status: SolveStatus
     point: Floats | None = None
     objective: float | None = None
     said: str = ""
@@ -96,11 +96,11 @@ class MilpSolver(Protocol):
 
     def solve(
         self,
-        problem: Milp,
+        problem: MilpProblem,
         time_limit: float = float("inf"),
         target: float | None = None,
         tick: Callable[[], object] = idle,
-    ) -> Outcome:
+    ) -> Solved:
         """Solve within the time limit (seconds), on one thread; back at most about two seconds after it.
 
         A point whose objective reaches the target is good enough: the solve may end there, as OPTIMAL or LIMIT.
@@ -150,7 +150,7 @@ class SmtSolver(Protocol):
         ...
 
 
-def violation(problem: Milp, point: Floats) -> float:
+def violation(problem: MilpProblem, point: Floats) -> float:
     """By how much a point misses the rows, bounds and integrality it should meet; 0 if it meets all."""
     integral = np.abs(point - np.round(point))[problem.integer]
     products = problem.values * point[problem.indices]

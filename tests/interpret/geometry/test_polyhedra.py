@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from vernal.interpret.geometry import polyhedra
 from vernal.interpret.geometry.affine_form import (
     AffineForm,
-    Input,
+    Component,
     Relation,
     Row,
     above,
@@ -27,7 +27,7 @@ from vernal.interpret.geometry.float_lp import propose
 from vernal.interpret.geometry.polyhedra import Polyhedron, TooManyRows, from_box, project
 from vernal.model import build
 
-NAMES: list[Input] = [(build.var(name), 0) for name in "xyz"]
+NAMES: list[Component] = [(build.var(name), 0) for name in "xyz"]
 X, Y, Z = (AffineForm(fmpq(0), {name: fmpq(1)}) for name in NAMES)
 
 Plain = tuple[list[Fraction], Fraction, bool]  # coefficients . x + constant >= 0, or > 0 where strict
@@ -146,7 +146,7 @@ def test_difference(problem: tuple[Polyhedron, list[Row]]) -> None:
         assert counts == (inside and outside)
 
 
-def _grid(polyhedron: Polyhedron, name: Input) -> list[Fraction]:
+def _grid(polyhedron: Polyhedron, name: Component) -> list[Fraction]:
     low, high = (fraction(end) for end in polyhedron.box[name])
     return [low + (high - low) * Fraction(i, 4) for i in range(5)]
 

@@ -19,14 +19,14 @@ from vernal.interpret import exact
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.milp.curves import next_cut
 from vernal.interpret.milp.encode import Encoder
-from vernal.interpret.milp.rows import LARGEST, ROBUST, TOLERANCE, Form, Sheet, Unsuitable, constant
+from vernal.interpret.milp.rows import LARGEST, ROBUST, TOLERANCE, ColumnForm, Sheet, Unsuitable, constant
 from vernal.interpret.symbolic.affine import Forms
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function
 from vernal.model.sorts import INT, enum
 from vernal.model.system import OneOf, Span, Start
-from vernal.solvers.base import Milp, Outcome, Status
+from vernal.solvers.base import MilpProblem, Solved, SolveStatus
 from vernal.solvers.highs import Highs
 
 X, Y, N = build.var("x"), build.var("y"), build.var("n", INT)
@@ -49,7 +49,7 @@ def encoder_of(ends: Ends) -> Encoder:
     return Encoder(starts, linear, Forms(ends, linear))
 
 
-def solve(sheet: Sheet, objective: Form | None = None) -> Outcome:
+def solve(sheet: Sheet, objective: ColumnForm | None = None) -> Solved:
     """A point of the sheet, or the best one for a form."""
     problem = program(sheet)
     if objective is not None:
@@ -61,12 +61,12 @@ def solve(sheet: Sheet, objective: Form | None = None) -> Outcome:
     return Highs().solve(problem, 10.0)
 
 
-def best(encoder: Encoder, form: Form) -> float:
+def best(encoder: Encoder, form: ColumnForm) -> float:
     """The largest value of a form."""
     if form.is_constant:
         return form.constant
     outcome = solve(encoder.sheet, form)
-    assert outcome.status is Status.OPTIMAL, outcome.said
+    assert outcome.status is SolveStatus.OPTIMAL, outcome.said
     assert outcome.objective is not None
     return outcome.objective + form.constant
 
@@ -87,7 +87,7 @@ def extremes(node: Expr, **ranges: tuple[float, float]) -> tuple[float, float]:
 # Every execution is a point -------------------------------------------------------------------------------------------
 
 
-def pin(encoder: Encoder, forms: Sequence[Form], values: Sequence[Any]) -> None:
+def pin(encoder: Encoder, forms: Sequence[ColumnForm], values: Sequence[Any]) -> None:
     """Fix forms to exact values, up to what a solver can meet."""
     for form, value in zip(forms, values, strict=True):
         slack = 1e-7 * max(1.0, abs(float(value)), form.size)
@@ -132,7 +132,7 @@ def test_every_exact_sample_is_a_point(data: st.DataObject) -> None:
     pin_decisions(encoder, given_values)
     assert encoded or len(roots) < 8
     assert not encoder.sheet.infeasible
-    assert solve(encoder.sheet).status is Status.OPTIMAL
+    assert solve(encoder.sheet).status is SolveStatus.OPTIMAL
 
 
 # And little else is ---------------------------------------------------------------------------------------------------
@@ -306,7 +306,7 @@ def feasible(condition: Expr, wanted: bool = True, **ranges: tuple[float, float]
         ends[build.var(name, INT if name == "n" else X.sort)] = [(Fraction(low), Fraction(high))]
     encoder = encoder_of(ends)
     encoder.require(condition, wanted)
-    return not encoder.sheet.infeasible and solve(encoder.sheet).status is Status.OPTIMAL
+    return not encoder.sheet.infeasible and solve(encoder.sheet).status is SolveStatus.OPTIMAL
 
 
 CONDITIONS: list[tuple[Expr, bool, bool]] = [
@@ -400,7 +400,7 @@ def test_connectives_of_forms(truths: tuple[int, ...]) -> None:
 def test_programs_are_data() -> None:
     sheet = Sheet()
     sheet.at_most(sheet.combine([(1.0, sheet.binary()), (2.0, sheet.column(0.0, 1.0))]), 1.0)
-    problem: Milp = program(sheet)
+    problem: MilpProblem = program(sheet)
     assert (problem.columns, problem.rows, problem.binaries) == (4, 1, 1)
     assert problem.starts.tolist() == [0, 2]
 

@@ -78,7 +78,7 @@ def effort(system: System) -> Effort:
 
 
 @dataclass
-class Tally:
+class BoxTally:
     """What has become of the boxes so far."""
 
     proven: int = 0
@@ -116,7 +116,7 @@ class Bounds:
             return self._unbounded(question, budget)
         if reach > FURTHEST:
             return self._open(f"a horizon of {reach:,} steps is too long; at most {FURTHEST:,} are")
-        tally = Tally(open=list(initial_boxes(question.system).boxes))
+        tally = BoxTally(open=list(initial_boxes(question.system).boxes))
         reason = "the bounds are too loose to decide"
         first: Levels | None = None
         cut = Halving(tally.open)
@@ -154,7 +154,7 @@ class Bounds:
     def _open(self, reason: str, proven: int | None = None, statistics: Statistics = NO_STATISTICS) -> Open:
         return Open(engine=self.name, reason=reason, proven_steps=proven, statistics=statistics)
 
-    def _round(self, question: Question, levels: Levels, tally: Tally, tick: Callable[[], None]) -> Known | None:
+    def _round(self, question: Question, levels: Levels, tally: BoxTally, tick: Callable[[], None]) -> Known | None:
         """Sort the boxes into proven, empty and open; a refuted one with its evidence ends the search."""
         still_open: list[int] = []
         for index, box in enumerate(levels.boxes):
@@ -189,7 +189,7 @@ class Bounds:
             excluded_by="bounds on all paths from this state exclude the claim",
         )
 
-    def _proof(self, tally: Tally) -> Proof:
+    def _proof(self, tally: BoxTally) -> Proof:
         return Proof(
             engine=self.name,
             direction=Direction.TWO_SIDED,

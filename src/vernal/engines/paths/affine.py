@@ -15,11 +15,11 @@ import numpy as np
 from vernal.engines.paths.batches import Indices, Pieces, bounded, join, merge
 from vernal.engines.paths.decide import FEW, MAX_PARTS, Layout, Mask, decide
 from vernal.engines.paths.moves import affine_step, bounded_step
-from vernal.engines.paths.positions import Graph, Key, NotExplorable, Position, State, position
+from vernal.engines.paths.positions import Key, NotExplorable, Position, State, StepGraph, position
 from vernal.engines.paths.record import SILENT, Recorder
 from vernal.engines.paths.rounds import Round
 from vernal.engines.paths.trails import Trails
-from vernal.engines.search import Place
+from vernal.engines.search import Stage
 from vernal.errors import Stopped
 from vernal.interpret.numbers.rounding import float_above, float_below
 from vernal.logic.question import Question
@@ -44,7 +44,7 @@ class AffineSpace:
     def __init__(
         self,
         question: Question,
-        graph: Graph,
+        graph: StepGraph,
         boxes: Sequence[Box],
         cutting: Cutting,
         scatter: int,
@@ -91,7 +91,7 @@ class AffineSpace:
 
     # Merging
 
-    def gather(self, place: Place, arrived: Sequence[object]) -> Position[Pieces] | None:
+    def gather(self, place: Stage, arrived: Sequence[object]) -> Position[Pieces] | None:
         """Equal pieces become one; those of boxes that are looked at again anyway are dropped."""
         pieces = self._pursued(self._merged([batch for batch in arrived if isinstance(batch, Pieces)]))
         return position(self.graph, self, place, pieces) if len(pieces) else None

@@ -10,18 +10,18 @@ from vernal.engines.paths.affine import MANY, AffineSpace
 from vernal.engines.paths.batches import Indices, Pieces
 from vernal.engines.paths.decide import highest, least, lowest
 from vernal.engines.paths.positions import Position
-from vernal.engines.search import Place
+from vernal.engines.search import Stage
 from vernal.logic.claim import PositionClaim
 
 
 @dataclass(frozen=True)
-class Margins:
+class MarginMeter:
     """Measures pieces by a claim; without one nothing is measured."""
 
     claim: PositionClaim | None
     space: AffineSpace
 
-    def measure(self, place: Place, position: Position[Pieces]) -> None:
+    def measure(self, place: Stage, position: Position[Pieces]) -> None:
         """Note by how much the claim is kept here, at least."""
         if self.claim is None or not self.claim.covers(place.t):
             return

@@ -15,7 +15,7 @@ from typing import Generic, Protocol, TypeVar
 from vernal.engines.paths.decide import Layout, outcomes
 from vernal.engines.paths.samples import Conditions
 from vernal.engines.paths.trails import Taken
-from vernal.engines.search import Place
+from vernal.engines.search import Stage
 from vernal.errors import VernalError
 from vernal.model.expr import Argmax, Between, Choose, Const, Expr
 from vernal.model.fold import next_decision, specialiser
@@ -60,7 +60,7 @@ def nonlinear_step(step: Step) -> Expr | None:
     return nonlinear_node([*step.next_state, *step.next_memory])
 
 
-class Graph:
+class StepGraph:
     """What an exploration asks at every position: atoms, guard and next values, as expressions over the state."""
 
     def __init__(self, step: Step, atoms: Sequence[Expr], tick: Callable[[], None]) -> None:
@@ -107,8 +107,8 @@ def _constant(box: Box, node: Expr) -> Fraction | None:
 class Position(Generic[B]):
     """A batch on its way through the decisions of one position."""
 
-    place: Place
-    graph: Graph
+    place: Stage
+    graph: StepGraph
     batches: Batches[B]
     layout: Layout
     here: tuple[Expr, ...]  # atoms, guard and next values, as far as they are decided
@@ -211,7 +211,7 @@ def _discrete_value(node: Expr, value: Expr) -> Fraction | None:
     return None
 
 
-def position(graph: Graph, batches: Batches[B], place: Place, batch: B) -> Position[B]:
+def position(graph: StepGraph, batches: Batches[B], place: Stage, batch: B) -> Position[B]:
     """A batch that has just come to a place."""
     assert isinstance(place.key, Key)
     here = graph.specialise(graph.roots, graph.known(place.key.discrete))

@@ -43,7 +43,7 @@ class Fate(Enum):
 
 
 @dataclass
-class Node:
+class ExploredSet:
     """A set of states at one step: the discrete ones as constants, the numbers as ranges."""
 
     trail: int
@@ -73,11 +73,11 @@ class Edge(NamedTuple):
 
 
 @dataclass
-class Tree(Recorder):
+class ExploredTree(Recorder):
     """The explored tree; of a level with more sets than `most` only the first ones are kept, the others counted."""
 
     most: int
-    nodes: dict[int, Node] = field(default_factory=dict)
+    nodes: dict[int, ExploredSet] = field(default_factory=dict)
     left_out: dict[int, int] = field(default_factory=dict)
     _edges: list[Edge] = field(default_factory=list)
     _into: dict[int, int] = field(default_factory=dict)  # a trail that was given up, to the one it is part of now
@@ -88,7 +88,7 @@ class Tree(Recorder):
         room = self.most - sum(node.t == t for node in self.nodes.values())
         for row in range(min(room, len(pieces))):
             trail = int(pieces.trail[row])
-            self.nodes[trail] = Node(trail, t, discrete, low[row], high[row], self._ways.get(trail, 1))
+            self.nodes[trail] = ExploredSet(trail, t, discrete, low[row], high[row], self._ways.get(trail, 1))
         if len(pieces) > room:
             self.left_out[t] = self.left_out.get(t, 0) + len(pieces) - room
             if self.left_out[t] > TOO_MANY:

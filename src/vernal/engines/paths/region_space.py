@@ -11,7 +11,7 @@ from vernal.engines.influence import steepness
 from vernal.engines.paths.batches import Floats, Indices, Pairs
 from vernal.engines.paths.decide import Layout, Mask, mask_of
 from vernal.engines.paths.moves import affine_map
-from vernal.engines.paths.positions import Graph, Key, NotExplorable, Position, State, position
+from vernal.engines.paths.positions import Key, NotExplorable, Position, State, StepGraph, position
 from vernal.engines.paths.regions import (
     Regions,
     Template,
@@ -25,7 +25,7 @@ from vernal.engines.paths.regions import (
     template,
     together,
 )
-from vernal.engines.search import Place
+from vernal.engines.search import Stage
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.numbers.rounding import float_above, float_below
 from vernal.model import build
@@ -36,7 +36,7 @@ JOIN = 4.0  # regions this many times the resolution apart are joined
 MAX_REGIONS = 2_000  # of one level: beyond, another method is better
 
 Map = tuple[Floats, Floats, Floats, tuple[Floats, Floats]]  # F, f, the gap, and the ends of the draws
-Tube = dict[Place, Regions]  # the regions from which a failure was reached
+Tube = dict[Stage, Regions]  # the regions from which a failure was reached
 
 
 class Measures:
@@ -82,12 +82,12 @@ class Measures:
 class Passage:
     """Regions at a place, and the trails they went on by; none where they failed."""
 
-    place: Place
+    place: Stage
     rows: Regions
     child: Indices | None
 
 
-def components(graph: Graph, box: Box) -> tuple[State, list[Ends]]:
+def components(graph: StepGraph, box: Box) -> tuple[State, list[Ends]]:
     """The discrete part of an initial box, and the ends of its numbers."""
     discrete = graph.discrete(box)
     nodes = [node for node, value in zip(graph.step.inputs, discrete, strict=True) if value is None]
@@ -97,7 +97,9 @@ def components(graph: Graph, box: Box) -> tuple[State, list[Ends]]:
 class RegionSpace:
     """The regions of one round."""
 
-    def __init__(self, graph: Graph, boxes: Sequence[Box], measures: Measures, tube: Tube, resolution: Floats) -> None:
+    def __init__(
+        self, graph: StepGraph, boxes: Sequence[Box], measures: Measures, tube: Tube, resolution: Floats
+    ) -> None:
         """An empty `tube` is everywhere; `resolution`: the width of components below which regions are not cut."""
         self.graph, self.boxes, self.measures, self.tube, self.resolution = graph, boxes, measures, tube, resolution
         self.passages: list[Passage] = []
@@ -120,7 +122,7 @@ class RegionSpace:
             low, high = np.array([float_below(a) for a, _ in ends]), np.array([float_above(b) for _, b in ends])
             yield Key(discrete), from_box(self.measures.template, low, high, self._new(1))
 
-    def gather(self, place: Place, arrived: Sequence[object]) -> Position[Regions] | None:
+    def gather(self, place: Stage, arrived: Sequence[object]) -> Position[Regions] | None:
         """What of the regions is in the tube, neighbours joined."""
         rows = together([batch for batch in arrived if isinstance(batch, Regions)]).tightened()
         if self.tube:
@@ -204,7 +206,7 @@ class RegionSpace:
     def traced_back(self, resolution: Floats) -> Tube:
         """The tube: regions that failed, and regions that went on to one of them."""
         failed = np.zeros(self.count, dtype=bool)
-        found: dict[Place, list[Regions]] = {}
+        found: dict[Stage, list[Regions]] = {}
         joined = list(self.joined)
         for number in range(len(self.passages) - 1, -1, -1):
             passage = self.passages[number]

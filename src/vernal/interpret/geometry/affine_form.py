@@ -21,12 +21,12 @@ from vernal.interpret.numbers.size import MAX_BITS, fit
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 
-Input = tuple[Expr, int]  # a variable or draw, and which component of it
-Box = Mapping[Input, tuple[fmpq, fmpq]]
-Open = frozenset[tuple[Input, int]]  # ends that do not belong to the box: 0 for the lower, 1 for the upper
+Component = tuple[Expr, int]  # a variable or draw, and which component of it
+ExactBox = Mapping[Component, tuple[fmpq, fmpq]]
+OpenEnds = frozenset[tuple[Component, int]]  # ends that do not belong to the box: 0 for the lower, 1 for the upper
 
 ZERO, ONE = fmpq(0), fmpq(1)
-CLOSED: Open = frozenset()
+CLOSED: OpenEnds = frozenset()
 
 
 def rational(value: Fraction | int) -> fmpq:
@@ -42,7 +42,7 @@ class AffineForm:
     """constant + sum of coefficient * input, exactly; inputs with coefficient 0 are left out."""
 
     constant: fmpq
-    coefficients: Mapping[Input, fmpq] = field(default_factory=dict)
+    coefficients: Mapping[Component, fmpq] = field(default_factory=dict)
 
     def __neg__(self) -> AffineForm:
         return self.scale(fmpq(-1))
@@ -65,7 +65,7 @@ class AffineForm:
             return AffineForm(ZERO)
         return AffineForm(factor * self.constant, {name: factor * a for name, a in self.coefficients.items()})
 
-    def at(self, point: Mapping[Input, fmpq]) -> fmpq:
+    def at(self, point: Mapping[Component, fmpq]) -> fmpq:
         """The value at a point."""
         value = self.constant
         for name, a in self.coefficients.items():
@@ -96,7 +96,7 @@ class Extent(NamedTuple):
     high_open: bool = False
 
 
-def extent(form: AffineForm, box: Box, opened: Open = CLOSED) -> Extent:
+def extent(form: AffineForm, box: ExactBox, opened: OpenEnds = CLOSED) -> Extent:
     """The exact range of a form over a box."""
     low = high = form.constant
     low_open = high_open = False
@@ -114,7 +114,7 @@ def extent(form: AffineForm, box: Box, opened: Open = CLOSED) -> Extent:
     return Extent(low, high, low_open, high_open)
 
 
-def exact_range(form: AffineForm, box: Box) -> tuple[Fraction, Fraction]:
+def exact_range(form: AffineForm, box: ExactBox) -> tuple[Fraction, Fraction]:
     """The least and the largest value of a form over the closed box."""
     found = extent(form, box)
     return fraction(found.low), fraction(found.high)
@@ -137,7 +137,7 @@ class Row(NamedTuple):
     form: AffineForm
     relation: Relation
 
-    def holds_at(self, point: Mapping[Input, fmpq]) -> bool:
+    def holds_at(self, point: Mapping[Component, fmpq]) -> bool:
         value = self.form.at(point)
         match self.relation:
             case Relation.AT_LEAST:

@@ -14,12 +14,12 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from vernal.interpret.geometry.affine_form import ZERO, AffineForm, Box, Input, Open, Relation, Row, extent
+from vernal.interpret.geometry.affine_form import ZERO, AffineForm, Component, ExactBox, OpenEnds, Relation, Row, extent
 
 DIGITS = 2**40  # a float is tried as a rational with a denominator of at most this, before as the float it is
 
 
-def propose(box: Box, opened: Open, rows: Sequence[Row]) -> dict[Input, fmpq] | Literal[False] | None:
+def propose(box: ExactBox, opened: OpenEnds, rows: Sequence[Row]) -> dict[Component, fmpq] | Literal[False] | None:
     """A point that satisfies everything, None if certainly nothing does, False if floating point does not tell."""
     try:
         return _propose(box, opened, rows)
@@ -27,7 +27,7 @@ def propose(box: Box, opened: Open, rows: Sequence[Row]) -> dict[Input, fmpq] | 
         return False
 
 
-def _propose(box: Box, opened: Open, rows: Sequence[Row]) -> dict[Input, fmpq] | Literal[False] | None:
+def _propose(box: ExactBox, opened: OpenEnds, rows: Sequence[Row]) -> dict[Component, fmpq] | Literal[False] | None:
     from scipy.optimize import linprog
 
     names = list(box)
@@ -56,7 +56,7 @@ def _propose(box: Box, opened: Open, rows: Sequence[Row]) -> dict[Input, fmpq] |
 
 
 def _arrays(
-    rows: Sequence[Row], names: Sequence[Input]
+    rows: Sequence[Row], names: Sequence[Component]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
     """Coefficients, constants and which rows are equations, each row scaled to a largest coefficient of 1."""
     columns = {name: j for j, name in enumerate(names)}
@@ -79,11 +79,11 @@ def _inside(value: float, ends: tuple[fmpq, fmpq]) -> fmpq:
     return min(max(fmpq(short.numerator, short.denominator), ends[0]), ends[1])
 
 
-def _is_inside(point: dict[Input, fmpq], opened: Open, box: Box) -> bool:
+def _is_inside(point: dict[Component, fmpq], opened: OpenEnds, box: ExactBox) -> bool:
     return all(point[name] != box[name][side] for name, side in opened)
 
 
-def _contradicts(weights: Sequence[fmpq], box: Box, opened: Open, rows: Sequence[Row]) -> bool:
+def _contradicts(weights: Sequence[fmpq], box: ExactBox, opened: OpenEnds, rows: Sequence[Row]) -> bool:
     """Whether the weighted sum of the rows, which has to be at least 0, is negative on the whole box.
 
     If a strict row takes part, the sum has to be positive, and not being so is enough.

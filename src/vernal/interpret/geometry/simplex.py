@@ -23,7 +23,7 @@ Delta = tuple[fmpq, fmpq]  # r + k * delta
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class VariableBounds:
     """What a variable may be; None where it is not bounded on that side."""
 
     lower: Delta | None
@@ -37,8 +37,8 @@ class Bounds:
 
 def solve(
     matrix: Sequence[Sequence[fmpq]],
-    inputs: Sequence[Bounds],
-    rows: Sequence[Bounds],
+    inputs: Sequence[VariableBounds],
+    rows: Sequence[VariableBounds],
     start: Sequence[fmpq],
     tick: Callable[[], None] = lambda: None,
 ) -> list[fmpq] | None:
@@ -61,7 +61,11 @@ class _Tableau:
     """Basic variables as combinations of the others, which are the columns."""
 
     def __init__(
-        self, matrix: Sequence[Sequence[fmpq]], bounds: list[Bounds], start: Sequence[fmpq], tick: Callable[[], None]
+        self,
+        matrix: Sequence[Sequence[fmpq]],
+        bounds: list[VariableBounds],
+        start: Sequence[fmpq],
+        tick: Callable[[], None],
     ) -> None:
         count = len(start)
         self.bounds, self.tick = bounds, tick

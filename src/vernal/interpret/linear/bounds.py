@@ -34,7 +34,7 @@ from vernal.interpret.linear import choice as linear_choice
 from vernal.interpret.linear.choice import Mode
 from vernal.interpret.linear.forms import Form, Inputs, concretise, constant_form, exact_form, widen
 from vernal.interpret.linear.relax import BUILDERS, Relaxation, constant
-from vernal.interpret.linear.rows import Graph, Index, Rows, Seeds, Selected, lower_bounds, tighter
+from vernal.interpret.linear.rows import LinearGraph, RowIndex, Rows, Seeds, Selected, lower_bounds, tighter
 from vernal.interpret.numbers.rounding import FLOOR, Array, Backend
 from vernal.model import build
 from vernal.model import expr as e
@@ -42,7 +42,7 @@ from vernal.model.expr import Expr
 from vernal.model.sorts import INT
 from vernal.model.traits import OPERATORS
 
-Box = Mapping[Expr, Value | tuple[Array, Array]]
+InputBox = Mapping[Expr, Value | tuple[Array, Array]]
 
 CHUNK = 1 << 16  # numbers in a block of rows on the host: they stay in the cache
 DEVICE_CHUNK = 1 << 26
@@ -73,7 +73,7 @@ class LinearBounds:
 class Linear:
     """Bounds of the nodes of a graph over a batch of boxes, computed when asked for and kept."""
 
-    def __init__(self, box: Box, *, mode: Mode = "backward", tick: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, box: InputBox, *, mode: Mode = "backward", tick: Callable[[], None] = lambda: None) -> None:
         """`tick` is called for every node that is bounded or that rows pass, and may stop the work by raising."""
         self.mode, self.tick = mode, tick
         self.backend = Backend(next((first_array(value) for value in box.values()), None))
@@ -84,7 +84,7 @@ class Linear:
         self.pending: set[Expr] = set()  # branchings without a relaxation yet: few are ever passed through
         self.tight: set[Expr] = set()  # whose range substitution has cut already: a second time would cut nothing more
         self.rewritten: dict[Expr, Expr] = {}
-        self.graph = Graph(self.backend, self.inputs, {}, self.forms, {}, self.rewritten, self.sizes, {}, tick)
+        self.graph = LinearGraph(self.backend, self.inputs, {}, self.forms, {}, self.rewritten, self.sizes, {}, tick)
         self.batch = 1
         for node, value in box.items():
             self._enter(node, flat(self.backend, value, node))
@@ -356,7 +356,7 @@ class Linear:
         return [self._block(seeds, constants, index, slice(start, start + block)) for start in range(0, groups, block)]
 
     def _block(self, seeds: Seeds, constants: Array, index: Array | None, part: slice) -> tuple[Rows, Array]:
-        where: Index = part if index is None else index[part]
+        where: RowIndex = part if index is None else index[part]
         whole = index is None and part.start == 0 and part.stop >= constants.shape[0]
         rows = Rows(self.graph, None if whole else where, constants[part])
         for node, L in seeds.items():
@@ -411,7 +411,7 @@ def as_relu(node: Expr, args: Sequence[Expr]) -> Expr:
     return best
 
 
-def bounds(roots: Sequence[Expr], box: Box, *, mode: Mode = "backward") -> list[LinearBounds]:
+def bounds(roots: Sequence[Expr], box: InputBox, *, mode: Mode = "backward") -> list[LinearBounds]:
     """Sound linear bounds of numeric roots over the inputs of their graph."""
     linear = Linear(box, mode=mode)
     return [linear.form(root) for root in roots]

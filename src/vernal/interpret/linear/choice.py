@@ -13,7 +13,7 @@ from vernal.interpret.abstract import Finite, Range, Truth, Value, indices
 from vernal.interpret.choice import possibilities
 from vernal.interpret.linear.forms import Form
 from vernal.interpret.linear.relax import Plane, Relaxation, relax
-from vernal.interpret.linear.rows import Graph, Seeds, tighter
+from vernal.interpret.linear.rows import LinearGraph, Seeds, tighter
 from vernal.interpret.numbers.rounding import Array, Backend, any_along
 from vernal.model import expr as e
 from vernal.model.expr import Expr
@@ -32,7 +32,7 @@ class Bounding(Protocol):
     forms: dict[Expr, Form]
     pending: set[Expr]
     rewritten: dict[Expr, Expr]
-    graph: Graph
+    graph: LinearGraph
 
     def number(self, node: Expr) -> Range: ...
 

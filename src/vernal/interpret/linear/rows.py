@@ -24,11 +24,11 @@ from vernal.interpret.numbers.rounding import FLOOR, TINY, UNIT, Array, Backend,
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 
-Index = Array | slice | None  # which box a group of rows belongs to; None is one group for each box
+RowIndex = Array | slice | None  # which box a group of rows belongs to; None is one group for each box
 
 
 @dataclass
-class Graph:
+class LinearGraph:
     """What backward substitution knows about the nodes evaluated so far."""
 
     backend: Backend
@@ -65,7 +65,7 @@ Seeds = Mapping[Expr, Array | Selected]  # the rows that start at each node
 class Rows:
     """Rows under way, in groups of r for one box each: arrays (groups, r, components)."""
 
-    def __init__(self, graph: Graph, index: Index, constant: Array) -> None:
+    def __init__(self, graph: LinearGraph, index: RowIndex, constant: Array) -> None:
         self.graph = graph
         self.backend = graph.backend
         self.index = index
@@ -243,7 +243,7 @@ class Rows:
             self.gain(self.backend.where(part == 0, 0.0, part * offset).sum(-1))
 
 
-def layer_cost(graph: Graph, node: e.Affine) -> tuple[Array, bool]:
+def layer_cost(graph: LinearGraph, node: e.Affine) -> tuple[Array, bool]:
     """(batch, 1): the rounding of a row's way through W x + b costs at most its norm times this."""
     if node not in graph.norms:
         backend = graph.backend

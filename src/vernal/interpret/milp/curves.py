@@ -21,14 +21,14 @@ from vernal.interpret import interval
 from vernal.interpret.abstract import Range
 from vernal.interpret.linear.curves import lines, value
 from vernal.interpret.linear.surfaces import angle_planes
-from vernal.interpret.milp.rows import Form, Sheet, Unsuitable
+from vernal.interpret.milp.rows import ColumnForm, Sheet, Unsuitable
 from vernal.interpret.numbers.rounding import TINY, UNIT, Backend
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function
 
 Name = Function | Fraction
-Place = tuple[Expr, int, int]  # an operator, its component, and the part of it that is cut
-Cuts = Mapping[Place, Sequence[float]]
+Site = tuple[Expr, int, int]  # an operator, its component, and the part of it that is cut
+Cuts = Mapping[Site, Sequence[float]]
 INVERSE = Fraction(-1)
 HOST = Backend()
 
@@ -37,9 +37,9 @@ HOST = Backend()
 class Bent:
     """An operator in a program: its argument or arguments, and its value, as forms; and the range that is cut."""
 
-    place: Place
-    args: tuple[Form, ...]
-    result: Form
+    place: Site
+    args: tuple[ColumnForm, ...]
+    result: ColumnForm
     lower: float
     upper: float
     meaning: Callable[..., float]  # of numbers, in plain floating point
@@ -59,10 +59,10 @@ class Encloses(Protocol):
 
     def ends(self, node: Expr, component: int = 0) -> tuple[float, float]: ...
 
-    def scaled(self, factor: Form, x: Form) -> Form: ...
+    def scaled(self, factor: ColumnForm, x: ColumnForm) -> ColumnForm: ...
 
 
-def bent(encoder: Encloses, node: Expr, x: Sequence[Form], component: int) -> Form:
+def bent(encoder: Encloses, node: Expr, x: Sequence[ColumnForm], component: int) -> ColumnForm:
     """One component of a nonlinear operator, enclosed."""
     ends = [encoder.ends(arg, component) for arg in node.args]
     own = encoder.ends(node, component)
@@ -99,8 +99,8 @@ def _interval(ends: tuple[float, float]) -> Range:
 
 
 def curve(
-    encoder: Encloses, place: Place, x: Form, ends: tuple[float, float], own: tuple[float, float], name: Name
-) -> Form:
+    encoder: Encloses, place: Site, x: ColumnForm, ends: tuple[float, float], own: tuple[float, float], name: Name
+) -> ColumnForm:
     """f(x), between two lines over each segment."""
     sheet = encoder.sheet
     _check(ends)
@@ -120,11 +120,11 @@ def curve(
 
 def product(
     encoder: Encloses,
-    place: Place,
-    x: tuple[Form, Form],
+    place: Site,
+    x: tuple[ColumnForm, ColumnForm],
     ends: tuple[tuple[float, float], tuple[float, float]],
     own: tuple[float, float],
-) -> Form:
+) -> ColumnForm:
     """x y, between McCormick's planes over each segment of x: (x - p)(y - r) has a known sign for ends p and r."""
     sheet = encoder.sheet
     for pair in ends:
@@ -145,11 +145,11 @@ def product(
 
 def angle(
     encoder: Encloses,
-    place: Place,
-    x: tuple[Form, Form],
+    place: Site,
+    x: tuple[ColumnForm, ColumnForm],
     ends: tuple[tuple[float, float], tuple[float, float]],
     own: tuple[float, float],
-) -> Form:
+) -> ColumnForm:
     """atan2(y, x), between two planes over each segment of y."""
     sheet = encoder.sheet
     for pair in ends:
@@ -180,7 +180,7 @@ def _segments(ends: tuple[float, float], cuts: Sequence[float]) -> list[tuple[fl
     return list(pairwise(points))
 
 
-def _inside(encoder: Encloses, pick: Form, x: Form, low: float, high: float, count: int) -> None:
+def _inside(encoder: Encloses, pick: ColumnForm, x: ColumnForm, low: float, high: float, count: int) -> None:
     """x is in the segment where it is picked; the only segment needs no rows."""
     if count > 1:
         sheet = encoder.sheet
@@ -191,10 +191,10 @@ def _inside(encoder: Encloses, pick: Form, x: Form, low: float, high: float, cou
 # Refinement -----------------------------------------------------------------------------------------------------------
 
 
-def next_cut(bends: Sequence[Bent], point: Sequence[float], cuts: Cuts) -> tuple[Place, float] | None:
+def next_cut(bends: Sequence[Bent], point: Sequence[float], cuts: Cuts) -> tuple[Site, float] | None:
     """Where to cut after a candidate that is none: the operator whose envelope is widest there, at its argument."""
 
-    def at(form: Form) -> float:
+    def at(form: ColumnForm) -> float:
         return float(form.constant + sum(weight * point[column] for column, weight in form.terms.items()))
 
     best: tuple[float, Bent, float] | None = None
