@@ -12,7 +12,7 @@ from vernal.errors import MissingExtra, NameUnknown
 from vernal.solvers import registry
 from vernal.solvers.base import Capabilities, Solved, SolveStatus
 from vernal.solvers.fake import Fake
-from vernal.solvers.registry import BACKENDS, Backend
+from vernal.solvers.registry import BACKENDS, SolverEntry
 
 
 def test_the_default_comes_along() -> None:
@@ -47,7 +47,7 @@ def test_a_missing_solver_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_what_a_solver_cannot_do_is_not_asked_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = Backend("fake", "sys", "fake", None, "", "vernal.solvers.fake:Fake")
+    fake = SolverEntry("fake", "sys", "fake", None, "", "vernal.solvers.fake:Fake")
     monkeypatch.setattr(registry, "BACKENDS", (*BACKENDS, fake))
     assert registry.find("fake", Capabilities(integers=True, incremental=False)).name == "fake"
     with pytest.raises(NameUnknown, match="cannot do"):

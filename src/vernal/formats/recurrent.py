@@ -172,12 +172,12 @@ class Slots:
 # From weight matrices ------------------------------------------------------------------------------------------------
 
 Weights = ArrayLike | Sequence[float] | Sequence[Sequence[float]]
-Cell = tuple[Weights, Weights, Weights]
+CellWeights = tuple[Weights, Weights, Weights]
 Dense = tuple[Weights, Weights]
 
 
 def rnn(
-    cells: Sequence[Cell], head: Sequence[Dense] = (), *, activation: str = "relu", name: str = "network"
+    cells: Sequence[CellWeights], head: Sequence[Dense] = (), *, activation: str = "relu", name: str = "network"
 ) -> Network:
     """A recurrent network from its weights: `cells` are (W, R, b), one below the other, `head` is (V, c), ...
 
@@ -203,7 +203,7 @@ def rnn(
     return slots.network(name, inputs, x)
 
 
-def _gates(cells: Sequence[Cell]) -> Iterator[Gate]:
+def _gates(cells: Sequence[CellWeights]) -> Iterator[Gate]:
     width: int | None = None
     for number, (w, r, b) in enumerate(cells):
         what = f"cell {number}"

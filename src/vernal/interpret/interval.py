@@ -225,7 +225,7 @@ def _powers(backend: Backend, base: Array, n: int) -> tuple[Array, Array]:
     return backend.positive(low), high
 
 
-def elementary(backend: Backend, x: Range, name: enclose.Name) -> Range:
+def elementary(backend: Backend, x: Range, name: enclose.Elementary) -> Range:
     """An elementary function or a fractional power."""
     return Range(*enclose.ranges(backend, name, x.lower, x.upper))
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from vernal.errors import InputError
 from vernal.formats.networks import read_network, read_whole
-from vernal.formats.vnnlib.query import Query, Tensor
+from vernal.formats.vnnlib.query import DeclaredTensor, Query
 from vernal.model.network import Network
 from vernal.model.numbers import nearest
 
@@ -74,7 +74,7 @@ def _shape(entry: ValueInfoProto) -> DeclaredShape:
     return tuple(dim.dim_value if dim.dim_value > 0 else None for dim in entry.type.tensor_type.shape.dim)
 
 
-def _check(tensor: Tensor, entry: ValueInfoProto, path: Path) -> None:
+def _check(tensor: DeclaredTensor, entry: ValueInfoProto, path: Path) -> None:
     """Names and shapes, where the query gives them; dimensions of one element do not count, open ones fit."""
     if tensor.onnx is not None and tensor.onnx != entry.name:
         raise InputError(f"{path}: there is no node {tensor.onnx!r} for {tensor.name}; the network's is {entry.name!r}")

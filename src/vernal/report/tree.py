@@ -143,7 +143,7 @@ def set_values(node: ExploredSet, system: System) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class TreeLabels:
     """The texts: on every set what distinguishes it from the others of its step, at the head what all of them share."""
 
     sets: Mapping[int, Sequence[str]]
@@ -161,7 +161,7 @@ class Words:
         return self.width + CURVE_WIDTH + 0.15 + LABEL * max(map(len, self.steps.values()), default=0)
 
 
-def words(tree: ExploredTree, system: System) -> Words:
+def words(tree: ExploredTree, system: System) -> TreeLabels:
     """The text of all boxes and of the heads."""
     values = {trail: set_values(node, system) for trail, node in tree.nodes.items()}
     sets: dict[int, Sequence[str]] = {}
@@ -173,7 +173,7 @@ def words(tree: ExploredTree, system: System) -> Words:
         for node in level:
             sets[node.trail] = _lines({n: v for n, v in values[node.trail].items() if n not in shared}, node.ways)
     labels = {edge: step_label(edge, tree.nodes[edge.parent], system) for edge in tree.edges}
-    return Words(sets, heads, labels)
+    return TreeLabels(sets, heads, labels)
 
 
 def _shared(every: Sequence[Mapping[str, str]]) -> dict[str, str]:
@@ -260,7 +260,7 @@ class Frame:
     height: float
 
 
-def places(tree: ExploredTree, written: Words) -> dict[int, Frame]:
+def places(tree: ExploredTree, written: TreeLabels) -> dict[int, Frame]:
     """Steps from left to right; within one, sets near those they come from, and spread over the same height."""
     parents: dict[int, list[int]] = {}
     for edge in tree.edges:
@@ -310,7 +310,7 @@ def _draw(tree: ExploredTree, system: System, title: str) -> Figure:
     return figure
 
 
-def _heads(panel: Axes, tree: ExploredTree, written: Words, title: str, bottom: float) -> None:
+def _heads(panel: Axes, tree: ExploredTree, written: TreeLabels, title: str, bottom: float) -> None:
     """The formula, the steps, and what the colours mean."""
     panel.text(0, 0.57, title, size=9, va="center", weight="bold")
     for t, head in written.heads.items():
@@ -346,7 +346,7 @@ def _box(panel: Axes, fate: Fate, place: Frame, width: float, lines: Sequence[st
         panel.text(place.x + 0.07, y, line, size=6.5, va="center", zorder=4)
 
 
-def _edges(panel: Axes, where: Mapping[int, Frame], written: Words) -> None:
+def _edges(panel: Axes, where: Mapping[int, Frame], written: TreeLabels) -> None:
     """Steps as curves that arrive level, one below the other at a merged set, with what was decided written on them."""
     coming: dict[int, list[Edge]] = {}
     for edge in written.steps:

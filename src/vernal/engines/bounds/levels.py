@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.engines.halving import Weights
+from vernal.engines.halving import ComponentWeights
 from vernal.engines.influence import open_shares
 from vernal.errors import Stopped
 from vernal.interpret.abstract import Finite, Range, Truth, Value
@@ -170,7 +170,7 @@ class Levels:
             return float_below(node.value)
         return float(np.asarray(self._linear.range(node).lower)[index])
 
-    def weights(self, indices: Sequence[int]) -> list[Weights]:
+    def weights(self, indices: Sequence[int]) -> list[ComponentWeights]:
         """How much the components of these boxes have to do with what is open, one table for each box."""
         shares = open_shares(self._linear, np.array(indices, dtype=np.intp))
         names = {place: column for column, place in enumerate(self._linear.inputs.names)}

@@ -15,7 +15,7 @@ import numpy as np
 from vernal.engines.paths.batches import Indices, Pieces, bounded, join, merge
 from vernal.engines.paths.decide import FEW, MAX_PARTS, Layout, Mask, decide
 from vernal.engines.paths.moves import affine_step, bounded_step
-from vernal.engines.paths.positions import Key, NotExplorable, Position, State, StepGraph, position
+from vernal.engines.paths.positions import DiscreteState, Key, NotExplorable, Position, StepGraph, position
 from vernal.engines.paths.record import SILENT, Recorder
 from vernal.engines.paths.rounds import Round
 from vernal.engines.paths.trails import Trails
@@ -122,7 +122,9 @@ class AffineSpace:
             self.round.weigh(decision, layout, found, len(batch))
         return found
 
-    def move(self, position: Position[Pieces], discrete: State, numbers: Sequence[Expr]) -> tuple[Key, Pieces] | None:
+    def move(
+        self, position: Position[Pieces], discrete: DiscreteState, numbers: Sequence[Expr]
+    ) -> tuple[Key, Pieces] | None:
         """The next states of a batch: affine in its parameters, or bounded by forms."""
         layout, rows = position.layout, position.batch
         linear = self.nonlinear is None or nonlinear_node(numbers) is None

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Generic, Protocol, TypeVar
 
 from vernal.engines.paths.decide import Layout, outcomes
-from vernal.engines.paths.samples import Conditions
+from vernal.engines.paths.samples import Assumptions
 from vernal.engines.paths.trails import Taken
 from vernal.engines.search import Stage
 from vernal.errors import VernalError
@@ -25,7 +25,9 @@ from vernal.model.sorts import INT, REAL
 from vernal.model.system import Step
 from vernal.model.traits import nonlinear_node
 
-State = tuple[Fraction | None, ...]  # the value of each state variable that is a constant of the piece; None for others
+DiscreteState = tuple[
+    Fraction | None, ...
+]  # the value of each state variable that is a constant of the piece; None for others
 
 
 class NotExplorable(VernalError):
@@ -43,7 +45,7 @@ B = TypeVar("B", bound=Sized)
 class Key:
     """What the pieces of a batch have in common."""
 
-    discrete: State
+    discrete: DiscreteState
     parameters: int = 0
 
 
@@ -52,7 +54,7 @@ class Batches(Protocol[B]):
 
     def divide(self, decision: Expr, layout: Layout, batch: B) -> Sequence[tuple[int, B]]: ...
 
-    def move(self, position: Position[B], discrete: State, numbers: Sequence[Expr]) -> tuple[Key, B] | None: ...
+    def move(self, position: Position[B], discrete: DiscreteState, numbers: Sequence[Expr]) -> tuple[Key, B] | None: ...
 
 
 def nonlinear_step(step: Step) -> Expr | None:
@@ -75,21 +77,21 @@ class StepGraph:
         """Under which name a trace records a decision."""
         return self.names[decision.occurrence.serial]
 
-    def known(self, discrete: State) -> dict[Expr, Expr]:
+    def known(self, discrete: DiscreteState) -> dict[Expr, Expr]:
         """The discrete part of a state as constants."""
         pairs = zip(self.step.inputs, discrete, strict=True)
         return {node: Const((), node.sort, (), (value,)) for node, value in pairs if value is not None}
 
-    def layout(self, discrete: State) -> Layout:
+    def layout(self, discrete: DiscreteState) -> Layout:
         """The numbers of a state whose discrete part is this."""
         nodes = tuple(n for n, value in zip(self.step.inputs, discrete, strict=True) if value is None)
         return Layout(nodes, self.tick)
 
-    def value(self, expression: Expr, discrete: State) -> Expr:
+    def value(self, expression: Expr, discrete: DiscreteState) -> Expr:
         """An expression over state, actions and lets, where the discrete part of the state is known."""
         return self.specialise([self.step.resolve(expression)], self.known(discrete))[0]
 
-    def discrete(self, box: Box) -> State:
+    def discrete(self, box: Box) -> DiscreteState:
         """The discrete part of an initial box: labels, truth values, and integers that are known."""
         return tuple(_constant(box, node) for node in self.step.inputs)
 
@@ -114,10 +116,10 @@ class Position(Generic[B]):
     here: tuple[Expr, ...]  # atoms, guard and next values, as far as they are decided
     batch: B
     taken: Taken = ()  # choices and winners
-    asked: Conditions = ()  # what was decided here, and how
+    asked: Assumptions = ()  # what was decided here, and how
 
     @property
-    def discrete(self) -> State:
+    def discrete(self) -> DiscreteState:
         key = self.place.key
         assert isinstance(key, Key)
         return key.discrete
@@ -181,7 +183,7 @@ class Position(Generic[B]):
             if moved is not None:
                 yield moved
 
-    def _next_values(self, following: Sequence[Expr]) -> tuple[State, list[Expr]]:
+    def _next_values(self, following: Sequence[Expr]) -> tuple[DiscreteState, list[Expr]]:
         """The discrete part of the next state, and the expressions of the others."""
         pairs = list(zip(self.graph.step.inputs, following, strict=True))
         discrete = tuple(_discrete_value(node, value) for node, value in pairs)

@@ -11,14 +11,14 @@ from vernal.engines.paths.batches import Floats, Indices, Pairs, Pieces
 from vernal.engines.paths.trails import Taken
 from vernal.errors import InputError
 
-State = tuple[Fraction | None, ...]
+DiscreteState = tuple[Fraction | None, ...]
 TOO_MANY = 20_000  # sets of one step, even if they are only counted
 
 
 class Recorder:
     """Is told what an exploration does; this one does not listen."""
 
-    def position(self, t: int, discrete: State, pieces: Pieces) -> None:
+    def position(self, t: int, discrete: DiscreteState, pieces: Pieces) -> None:
         """Pieces that are looked at, at step t."""
 
     def merged(self, pairs: Pairs) -> None:
@@ -48,7 +48,7 @@ class ExploredSet:
 
     trail: int
     t: int
-    discrete: State
+    discrete: DiscreteState
     low: Floats
     high: Floats
     ways: int = 1  # how many sets were merged into it
@@ -83,7 +83,7 @@ class ExploredTree(Recorder):
     _into: dict[int, int] = field(default_factory=dict)  # a trail that was given up, to the one it is part of now
     _ways: dict[int, int] = field(default_factory=dict)
 
-    def position(self, t: int, discrete: State, pieces: Pieces) -> None:
+    def position(self, t: int, discrete: DiscreteState, pieces: Pieces) -> None:
         low, high = pieces.ranges()
         room = self.most - sum(node.t == t for node in self.nodes.values())
         for row in range(min(room, len(pieces))):

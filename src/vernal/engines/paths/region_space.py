@@ -11,7 +11,7 @@ from vernal.engines.influence import steepness
 from vernal.engines.paths.batches import Floats, Indices, Pairs
 from vernal.engines.paths.decide import Layout, Mask, mask_of
 from vernal.engines.paths.moves import affine_map
-from vernal.engines.paths.positions import Key, NotExplorable, Position, State, StepGraph, position
+from vernal.engines.paths.positions import DiscreteState, Key, NotExplorable, Position, StepGraph, position
 from vernal.engines.paths.regions import (
     Regions,
     Template,
@@ -87,7 +87,7 @@ class Passage:
     child: Indices | None
 
 
-def components(graph: StepGraph, box: Box) -> tuple[State, list[Ends]]:
+def components(graph: StepGraph, box: Box) -> tuple[DiscreteState, list[Ends]]:
     """The discrete part of an initial box, and the ends of its numbers."""
     discrete = graph.discrete(box)
     nodes = [node for node, value in zip(graph.step.inputs, discrete, strict=True) if value is None]
@@ -193,7 +193,9 @@ class RegionSpace:
 
     # Moving
 
-    def move(self, position: Position[Regions], discrete: State, numbers: Sequence[Expr]) -> tuple[Key, Regions] | None:
+    def move(
+        self, position: Position[Regions], discrete: DiscreteState, numbers: Sequence[Expr]
+    ) -> tuple[Key, Regions] | None:
         """The regions after a step, which has to be affine."""
         rows = position.batch
         lower, upper = moved(rows, *self.measures.step(position.layout, rows, tuple(numbers)))

@@ -18,10 +18,10 @@ MAX_BITS = 4  # dimensions whose ends are combined to corners
 INNER = 48  # points inside, besides the centre and the corners
 BLOCK = 128  # pieces looked at together
 
-Conditions = tuple[tuple[Expr, int], ...]  # decisions of a position, and how they are assumed to come out
+Assumptions = tuple[tuple[Expr, int], ...]  # decisions of a position, and how they are assumed to come out
 
 
-def likely(conditions: Conditions, layout: Layout, pieces: Pieces, rows: Indices) -> Iterator[tuple[int, Floats]]:
+def likely(conditions: Assumptions, layout: Layout, pieces: Pieces, rows: Indices) -> Iterator[tuple[int, Floats]]:
     """Of each of the rows in turn the points (points, parameters) at which all conditions are as assumed.
 
     Conditions that depend on what is drawn are not looked at, and none for a piece that is a single point. This decides
@@ -38,7 +38,7 @@ def likely(conditions: Conditions, layout: Layout, pieces: Pieces, rows: Indices
             yield row, own[right]
 
 
-def _as_assumed(conditions: Conditions, layout: Layout, pieces: Pieces, points: Floats) -> Mask:
+def _as_assumed(conditions: Assumptions, layout: Layout, pieces: Pieces, points: Floats) -> Mask:
     """(pieces, points): whether every condition comes out as assumed."""
     count, each, _ = points.shape
     if not conditions:

@@ -26,7 +26,7 @@ from vernal.interpret.numbers.rounding import TINY, UNIT, Backend
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function
 
-Name = Function | Fraction
+Elementary = Function | Fraction
 Site = tuple[Expr, int, int]  # an operator, its component, and the part of it that is cut
 Cuts = Mapping[Site, Sequence[float]]
 INVERSE = Fraction(-1)
@@ -34,7 +34,7 @@ HOST = Backend()
 
 
 @dataclass(frozen=True)
-class Bent:
+class NonlinearNode:
     """An operator in a program: its argument or arguments, and its value, as forms; and the range that is cut."""
 
     place: Site
@@ -55,7 +55,7 @@ class Encloses(Protocol):
 
     sheet: Sheet
     cuts: Cuts
-    bent: list[Bent]
+    bent: list[NonlinearNode]
 
     def ends(self, node: Expr, component: int = 0) -> tuple[float, float]: ...
 
@@ -88,7 +88,7 @@ def bent(encoder: Encloses, node: Expr, x: Sequence[ColumnForm], component: int)
     raise Unsuitable(f"not supported by this engine: the operator {type(node).__name__}")
 
 
-def _enclosed(ends: tuple[float, float], name: Name) -> tuple[float, float]:
+def _enclosed(ends: tuple[float, float], name: Elementary) -> tuple[float, float]:
     with np.errstate(all="ignore"):
         found = value(HOST, name, _interval(ends))
     return float(found.lower[0, 0]), float(found.upper[0, 0])
@@ -99,7 +99,7 @@ def _interval(ends: tuple[float, float]) -> Range:
 
 
 def curve(
-    encoder: Encloses, place: Site, x: ColumnForm, ends: tuple[float, float], own: tuple[float, float], name: Name
+    encoder: Encloses, place: Site, x: ColumnForm, ends: tuple[float, float], own: tuple[float, float], name: Elementary
 ) -> ColumnForm:
     """f(x), between two lines over each segment."""
     sheet = encoder.sheet
@@ -114,7 +114,7 @@ def curve(
         for slope, offset, side in ((a, c, 1.0), (b, d, -1.0)):  # a x + c <= y <= b x + d
             if math.isfinite(slope) and math.isfinite(offset):
                 sheet.when(pick, sheet.combine([(side * slope, x), (-side, result)], side * offset))
-    encoder.bent.append(Bent(place, (x,), result, *ends, lambda number: _enclosed((number, number), name)[0]))
+    encoder.bent.append(NonlinearNode(place, (x,), result, *ends, lambda number: _enclosed((number, number), name)[0]))
     return result
 
 
@@ -139,7 +139,7 @@ def product(
             slack = 2 * UNIT * abs(corner) + TINY
             plane = [(side * v, x[0]), (side * u, x[1]), (-side, result)]
             sheet.when(pick, sheet.combine(plane, -side * corner, slack))
-    encoder.bent.append(Bent(place, x, result, *ends[0], operator.mul))
+    encoder.bent.append(NonlinearNode(place, x, result, *ends[0], operator.mul))
     return result
 
 
@@ -166,7 +166,7 @@ def angle(
         for offset, side in ((c, 1.0), (d, -1.0)):  # a y + b x + c <= result <= a y + b x + d
             if math.isfinite(offset):
                 sheet.when(pick, sheet.combine([(side * a, x[0]), (side * b, x[1]), (-side, result)], side * offset))
-    encoder.bent.append(Bent(place, x, result, *ends[0], math.atan2))
+    encoder.bent.append(NonlinearNode(place, x, result, *ends[0], math.atan2))
     return result
 
 
@@ -191,13 +191,13 @@ def _inside(encoder: Encloses, pick: ColumnForm, x: ColumnForm, low: float, high
 # Refinement -----------------------------------------------------------------------------------------------------------
 
 
-def next_cut(bends: Sequence[Bent], point: Sequence[float], cuts: Cuts) -> tuple[Site, float] | None:
+def next_cut(bends: Sequence[NonlinearNode], point: Sequence[float], cuts: Cuts) -> tuple[Site, float] | None:
     """Where to cut after a candidate that is none: the operator whose envelope is widest there, at its argument."""
 
     def at(form: ColumnForm) -> float:
         return float(form.constant + sum(weight * point[column] for column, weight in form.terms.items()))
 
-    best: tuple[float, Bent, float] | None = None
+    best: tuple[float, NonlinearNode, float] | None = None
     for entry in bends:
         numbers = [at(form) for form in entry.args]
         gap = entry.gap(numbers, at(entry.result))

@@ -20,7 +20,7 @@ import numpy as np
 from vernal.interpret.abstract import Range, as_range
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.milp import truth as milp_truth
-from vernal.interpret.milp.curves import Bent, Cuts, bent
+from vernal.interpret.milp.curves import Cuts, NonlinearNode, bent
 from vernal.interpret.milp.needs import demanded, live_branches
 from vernal.interpret.milp.rows import ONE, ZERO, ColumnForm, ColumnForms, Sheet, Unsuitable, at, constant
 from vernal.interpret.numbers.rounding import PI, UNIT, float_above, float_below, gamma
@@ -50,7 +50,7 @@ class Encoder:
     ) -> None:
         self.sheet = Sheet()
         self.cuts: Cuts = {} if cuts is None else cuts  # where the ranges of nonlinear operators are divided
-        self.bent: list[Bent] = []  # these operators, as far as they were needed
+        self.bent: list[NonlinearNode] = []  # these operators, as far as they were needed
         self.starts, self.linear, self.exact, self.tick = starts, linear, exact, tick
         self.values: dict[Expr, ColumnForms] = {}
         self.truths: dict[Expr, bool | None] = {}  # conditions asked before

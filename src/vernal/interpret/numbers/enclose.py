@@ -22,7 +22,7 @@ from vernal.interpret.numbers.rounding import PI, UNIT, Array, Backend, torch_te
 from vernal.model.expr import Function
 from vernal.model.traits import FUNCTIONS
 
-Name = Function | Fraction
+Elementary = Function | Fraction
 Floats = NDArray[np.float64]
 Ball = Any  # flint.arb
 Enclosed = tuple[Array, Array]
@@ -36,7 +36,7 @@ WAVES = (Function.SIN, Function.COS, Function.TAN)
 PER_PI = 0.3183098861837907
 
 
-def values(backend: Backend, name: Name, x: Array) -> Enclosed:
+def values(backend: Backend, name: Elementary, x: Array) -> Enclosed:
     """The function at points."""
     kernel = KERNELS.get(name)
     if kernel is None:
@@ -53,12 +53,12 @@ def values(backend: Backend, name: Name, x: Array) -> Enclosed:
 # Ball by ball ---------------------------------------------------------------------------------------------------------
 
 
-def _by_balls(backend: Backend, name: Name, x: Array) -> Enclosed:
+def _by_balls(backend: Backend, name: Elementary, x: Array) -> Enclosed:
     low, high = by_balls(name, np.asarray(x if backend.native else torch_tensor(x).cpu()))
     return backend.array(low), backend.array(high)
 
 
-def by_balls(name: Name, x: Floats) -> tuple[Floats, Floats]:
+def by_balls(name: Elementary, x: Floats) -> tuple[Floats, Floats]:
     """The function at points, by Arb."""
     from flint import arb, ctx
 
@@ -108,7 +108,7 @@ def _ends(ball: Ball) -> tuple[float, float]:
 # Ranges over intervals ------------------------------------------------------------------------------------------------
 
 
-def ranges(backend: Backend, name: Name, lower: Array, upper: Array) -> Enclosed:
+def ranges(backend: Backend, name: Elementary, lower: Array, upper: Array) -> Enclosed:
     """The function's values over intervals: ends, critical points and poles."""
     at_lower, at_upper = values(backend, name, lower), values(backend, name, upper)
     if name in (Function.SIN, Function.COS):
@@ -125,7 +125,7 @@ def ranges(backend: Backend, name: Name, lower: Array, upper: Array) -> Enclosed
     return backend.where(undefined, -np.inf, low), backend.where(undefined, np.inf, high)
 
 
-def _undefined(backend: Backend, name: Name, lower: Array, upper: Array) -> Array:
+def _undefined(backend: Backend, name: Elementary, lower: Array, upper: Array) -> Array:
     """Where an interval may hold a point outside the domain."""
     match name:
         case Function.TAN:
@@ -156,7 +156,7 @@ def is_smooth_angle(y: Enclosed, x: Enclosed) -> tuple[Array, Array]:
     return defined & ((x[0] >= 0) | (y[0] >= 0) | (y[1] < 0)), defined
 
 
-def _wave(backend: Backend, name: Name, lower: Array, upper: Array, first: Enclosed, last: Enclosed) -> Enclosed:
+def _wave(backend: Backend, name: Elementary, lower: Array, upper: Array, first: Enclosed, last: Enclosed) -> Enclosed:
     """sin and cos: the ends, and 1 or -1 where a crest or a trough is inside."""
     crest, trough = (0.25, 0.75) if name is Function.SIN else (0.0, 0.5)
     low, high = backend.xp.minimum(first[0], last[0]), backend.xp.maximum(first[1], last[1])
@@ -170,7 +170,9 @@ def _wave(backend: Backend, name: Name, lower: Array, upper: Array, first: Enclo
     return low, high
 
 
-def crossings(backend: Backend, name: Name, lower: Array, upper: Array, *, pole: bool = False) -> tuple[Array, Array]:
+def crossings(
+    backend: Backend, name: Elementary, lower: Array, upper: Array, *, pole: bool = False
+) -> tuple[Array, Array]:
     """The first k and the number of k for which the k-th inflection (or pole) may lie in an interval."""
     return _multiples(backend, lower, upper, 0.5 if pole or name is Function.COS else 0.0, PER_PI)
 
@@ -206,7 +208,7 @@ class Bend:
     after: Array
 
 
-def bend(backend: Backend, name: Name, lower: Array, upper: Array) -> Bend:
+def bend(backend: Backend, name: Elementary, lower: Array, upper: Array) -> Bend:
     """Where a function is convex and where concave; on intervals where it is defined."""
     zero = backend.xp.zeros_like(lower)
     if name in WAVES:
@@ -215,7 +217,7 @@ def bend(backend: Backend, name: Name, lower: Array, upper: Array) -> Bend:
     return _around(backend, zero + below, zero + above, zero, zero, lower, upper)
 
 
-def _signs(name: Name) -> tuple[float, float]:
+def _signs(name: Elementary) -> tuple[float, float]:
     """The curvature below and above 0."""
     if isinstance(name, Fraction):
         right = -1.0 if 0 < name < 1 else 1.0
@@ -232,7 +234,7 @@ def _signs(name: Name) -> tuple[float, float]:
     raise LookupError(f"the curvature of {name.value} is not known")
 
 
-def _wave_bend(backend: Backend, name: Name, lower: Array, upper: Array) -> Bend:
+def _wave_bend(backend: Backend, name: Elementary, lower: Array, upper: Array) -> Bend:
     """Inflections are the zeros; sin and cos are concave above 0, tan is convex there."""
     first, count = crossings(backend, name, lower, upper)
     place = (first + (0.5 if name is Function.COS else 0.0)) * np.pi
