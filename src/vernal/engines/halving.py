@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from vernal.model.expr import Div, Expr, Mul, Nonlinear, Pow
+from vernal.model.expr import Component, Div, Expr, Mul, Nonlinear, Pow
 from vernal.model.initial import Box
 from vernal.model.sorts import REAL
 
@@ -33,7 +33,6 @@ def describe(node: Expr) -> str:
     return NAMES.get(type(node), type(node).__name__.lower())
 
 
-Component = tuple[Expr, int]  # a component of a variable
 ComponentWeights = Mapping[Component, float]  # how much each has to do with what is open
 NO_WEIGHTS: ComponentWeights = {}
 

@@ -8,13 +8,14 @@ reached (OVER) and no set fails, every path keeps the formula.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, Self, TypeVar
 
 from vernal.logic.formula import Formula
 from vernal.logic.progress import FALSE, TRUE, Obligation, Obligations
 from vernal.model.expr import Expr
+from vernal.model.tick import Tick
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +78,7 @@ class Handler(Protocol[S_contra]):
 class Search(Generic[S]):
     """A formula that every path has to keep, asked of all sets of a space."""
 
-    def __init__(
-        self, path: Formula, space: Space[S], handler: Handler[S], *, total: bool, tick: Callable[[], None]
-    ) -> None:
+    def __init__(self, path: Formula, space: Space[S], handler: Handler[S], *, total: bool, tick: Tick) -> None:
         """`total`: no path ends. `tick` is called between pieces of work and may stop the search by raising."""
         self.space, self.handler, self.tick = space, handler, tick
         self.obligations = Obligations()

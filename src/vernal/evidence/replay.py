@@ -7,7 +7,7 @@ written, whatever was recorded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -25,11 +25,13 @@ from vernal.interpret.numbers.reals import Undefined
 from vernal.interpret.numbers.size import MAX_BITS
 from vernal.model.expr import Argmax, Between, Choose, Expr
 from vernal.model.system import System
+from vernal.model.tick import Tick, idle
 
 PRECISIONS = (128, 256, 512, 1024, 2048, 4096)  # bits, tried in turn until nothing is undecided
 
 # By the names of `system.step.names`, or by the nodes themselves where branches share a name.
 Decisions = Mapping[str, Any] | Mapping[Expr, Any]  # to an option's index, a disturbance's value, a winner's index
+NodeDecisions = dict[Expr, int | Fraction | Sequence[Fraction]]  # decisions of one position, by node
 FirstState = Mapping[str, Fraction]
 AgentMemory = Mapping[str, Sequence[Fraction]]  # by agent
 
@@ -78,7 +80,7 @@ def run(
     memory: AgentMemory | None = None,
     *,
     least_precision: int = 0,
-    tick: Callable[[], None] = lambda: None,
+    tick: Tick = idle,
 ) -> Trace:
     """The path from the first state under these decisions, as far as `steps` transitions or the end of the path.
 
@@ -110,7 +112,7 @@ class ReplayWalk:
     system: System
     decisions: Sequence[Decisions]
     precision: int
-    tick: Callable[[], None]
+    tick: Tick
 
     def walk(self, first: FirstState, memory: AgentMemory, steps: int) -> Trace:
         self.check_first(first, memory)

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vernal.errors import FormatError
-from vernal.formats.layers import Array, check_finite, check_width, dense, shift, sigmoid, tanh
+from vernal.formats.layers import check_finite, check_width, dense, shift, sigmoid, tanh
+from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 from vernal.model.expr import Expr, Var
 from vernal.model.network import Network, memory_var, network_input

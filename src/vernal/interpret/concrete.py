@@ -16,7 +16,8 @@ from typing import TypeVar
 import numpy as np
 
 from vernal.interpret import program
-from vernal.interpret.program import Array, ArrayMeaning, Program
+from vernal.interpret.numbers.rounding import Array
+from vernal.interpret.program import ArrayMeaning, Program
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function
 from vernal.model.numbers import nearest

@@ -20,6 +20,7 @@ from vernal.model import expr as e
 from vernal.model.build import TRUE
 from vernal.model.expr import Choose, Expr
 from vernal.model.sorts import BOOL, Sort
+from vernal.model.tick import Tick, idle
 
 WalkValue = ExactScalar | list[ExactScalar]
 Given = Fraction | int | bool | arb | Sequence[Fraction | arb]
@@ -33,7 +34,7 @@ class Walk:
     inputs: Mapping[Expr, Given]
     decisions: Mapping[Expr, Given]
     lenient: bool
-    tick: Callable[[], None] = lambda: None  # called at every node and row of a layer; may stop the walk
+    tick: Tick = idle  # called at every node and row of a layer; may stop the walk
     values: dict[Expr, WalkValue] = field(default_factory=dict)
 
     def visit(self, root: Expr) -> None:

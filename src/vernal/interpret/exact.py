@@ -38,13 +38,13 @@ from vernal.interpret.numbers import reals
 from vernal.interpret.numbers.reals import ExactNumber, ExactScalar, Undefined
 from vernal.interpret.numbers.size import common_denominator
 from vernal.model import expr as e
-from vernal.model.expr import Argmax, Between, Choose, Expr
+from vernal.model.expr import Argmax, Between, Choose, Decision, Expr
+from vernal.model.tick import Tick, idle
 
 PRECISION = 128  # bits of a ball's middle, to begin with
 SMALL_PRODUCT = 100_000  # products of integers that are made in one call, however long these are
 
 ExactValue = Fraction | arb | bool | Undefined | None | tuple[Fraction | arb | bool | Undefined | None, ...]
-Decision = Choose | Between | Argmax
 
 
 def evaluate(
@@ -52,7 +52,7 @@ def evaluate(
     inputs: Mapping[Expr, Given],
     decisions: Mapping[Expr, Given] | None = None,
     precision: int = PRECISION,
-    tick: Callable[[], None] = lambda: None,
+    tick: Tick = idle,
 ) -> list[ExactValue]:
     """The roots' values; see `run`."""
     return run(roots, inputs, decisions or {}, precision, tick=tick).values
@@ -74,7 +74,7 @@ def run(
     precision: int = PRECISION,
     *,
     lenient: bool = False,
-    tick: Callable[[], None] = lambda: None,
+    tick: Tick = idle,
 ) -> Evaluation:
     """Evaluate the roots under decisions: an option's index, a disturbance's value, the index of a maximal score.
 
@@ -172,12 +172,12 @@ def _affine(node: e.Affine, walk: Walk) -> WalkValue:
     return [_row(row, b, balls, walk.tick) for row, b in rows]
 
 
-def _row(weights: Sequence[float], bias: float, x: Sequence[arb], tick: Callable[[], None]) -> ExactNumber | None:
+def _row(weights: Sequence[float], bias: float, x: Sequence[arb], tick: Tick) -> ExactNumber | None:
     tick()
     return reals.settle(sum((arb(w) * v for w, v in zip(weights, x, strict=True)), arb(bias)))
 
 
-def _rational_affine(node: e.Affine, x: Sequence[Any], tick: Callable[[], None]) -> WalkValue:
+def _rational_affine(node: e.Affine, x: Sequence[Any], tick: Tick) -> WalkValue:
     """W x + b in integers: weights are dyadic, so both sides have a common denominator."""
     weight, scale = integers(node.weight)
     bias, bias_scale = integers(node.bias)
@@ -190,7 +190,7 @@ def _rational_affine(node: e.Affine, x: Sequence[Any], tick: Callable[[], None])
     return values
 
 
-def product(left: fmpz_mat, right: fmpz_mat, tick: Callable[[], None]) -> list[list[fmpz]]:
+def product(left: fmpz_mat, right: fmpz_mat, tick: Tick) -> list[list[fmpz]]:
     """left * right by rows; a large one in blocks of rows, so that no single call takes long."""
     rows, inner, columns = left.nrows(), left.ncols(), right.ncols()
     if rows * inner * columns <= SMALL_PRODUCT:

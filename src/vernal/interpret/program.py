@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vernal.interpret.numbers.rounding import Array
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.graph import order, users
 from vernal.model.numbers import nearest
 from vernal.model.sorts import BOOL
 
-Array = NDArray[Any]
 ArrayMeaning = Callable[
     [Any, Sequence[Array], Array | None], Array
 ]  # node, arguments, what is given for a leaf or a draw

@@ -506,3 +506,5 @@ class Between(Expr):
 
 
 Draw = Choose | Between
+Decision = Choose | Between | Argmax
+Component = tuple[Expr, int]  # a node, and which component of it

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vernal.engines.paths.affine import AffineSpace, Cutting
-from vernal.engines.paths.batches import Floats, Pieces
+from vernal.engines.paths.batches import Pieces
 from vernal.engines.paths.explore import OVERFLOWING
 from vernal.engines.paths.positions import NotExplorable, Position, StepGraph
 from vernal.engines.paths.record import Edge, ExploredSet, ExploredTree, Fate
 from vernal.engines.paths.samples import likely
 from vernal.engines.search import Search, Stage
 from vernal.errors import InputError
+from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.claim import Claim
 from vernal.logic.formula import Formula, Not
 from vernal.logic.normal import atoms, horizon

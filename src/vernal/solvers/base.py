@@ -16,14 +16,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from vernal.interpret.numbers.rounding import Floats
+from vernal.model.tick import idle
+
 Integers = NDArray[np.int64]
 
 FEASIBILITY = 1e-9  # the tolerance solvers are asked for: by how much a row, bound or integrality may be missed
-
-
-def idle() -> None:
-    """The default tick: does nothing."""
 
 
 class SolveStatus(Enum):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from vernal.solvers.base import Capabilities, MilpProblem, Solved, SolveStatus, idle
+from vernal.model.tick import idle
+from vernal.solvers.base import Capabilities, MilpProblem, Solved, SolveStatus
 
 FakeAnswer = Solved | Callable[[MilpProblem], Solved]
 

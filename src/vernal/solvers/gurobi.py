@@ -10,7 +10,9 @@ import gurobipy
 import numpy as np
 from gurobipy import GRB
 
-from vernal.solvers.base import FEASIBILITY, Capabilities, Floats, MilpProblem, Solved, SolveStatus, idle
+from vernal.interpret.numbers.rounding import Floats
+from vernal.model.tick import idle
+from vernal.solvers.base import FEASIBILITY, Capabilities, MilpProblem, Solved, SolveStatus
 from vernal.solvers.watch import watched
 
 STATUS = {

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import highspy
 import numpy as np
 
-from vernal.solvers.base import FEASIBILITY, Capabilities, Floats, MilpProblem, Solved, SolveStatus, idle
+from vernal.interpret.numbers.rounding import Floats
+from vernal.model.tick import idle
+from vernal.solvers.base import FEASIBILITY, Capabilities, MilpProblem, Solved, SolveStatus
 from vernal.solvers.watch import watched
 
 STATUS = {  # by name: not every version knows all of them

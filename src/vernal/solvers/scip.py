@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 from pyscipopt import Expr, Model, Variable, quicksum
 
-from vernal.solvers.base import FEASIBILITY, Capabilities, Floats, MilpProblem, Solved, SolveStatus, idle
+from vernal.interpret.numbers.rounding import Floats
+from vernal.model.tick import idle
+from vernal.solvers.base import FEASIBILITY, Capabilities, MilpProblem, Solved, SolveStatus
 from vernal.solvers.watch import watched
 
 STATUS = {

@@ -10,7 +10,8 @@ from typing import Any
 
 import z3
 
-from vernal.solvers.base import Satisfiable, SmtOutcome, idle
+from vernal.model.tick import idle
+from vernal.solvers.base import Satisfiable, SmtOutcome
 from vernal.solvers.watch import watched
 
 DIGITS = 30  # of an algebraic number that is not rational

@@ -26,10 +26,11 @@ from vernal.formats.task.blueprint import load
 from vernal.logic.progress import on_paths
 from vernal.logic.question import Question
 from vernal.logic.task import Task
+from vernal.model.tick import idle
 from vernal.run.budget import Budget
 from vernal.solvers import registry
 from vernal.solvers.base import MilpProblem as LinearProgram
-from vernal.solvers.base import MilpSolver, Solved, SolveStatus, idle
+from vernal.solvers.base import MilpSolver, Solved, SolveStatus
 from vernal.solvers.fake import Fake
 from vernal.solvers.watch import watched
 

@@ -12,20 +12,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from vernal.interpret.geometry import polyhedra
-from vernal.interpret.geometry.affine_form import (
-    AffineForm,
-    Component,
-    Relation,
-    Row,
-    above,
-    at_least,
-    equal,
-    fraction,
-    rational,
-)
+from vernal.interpret.geometry.affine_form import AffineForm, Relation, Row, above, at_least, equal, fraction, rational
 from vernal.interpret.geometry.float_lp import propose
 from vernal.interpret.geometry.polyhedra import Polyhedron, TooManyRows, from_box, project
 from vernal.model import build
+from vernal.model.expr import Component
 
 NAMES: list[Component] = [(build.var(name), 0) for name in "xyz"]
 X, Y, Z = (AffineForm(fmpq(0), {name: fmpq(1)}) for name in NAMES)

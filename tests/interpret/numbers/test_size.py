@@ -12,14 +12,14 @@ from flint import arb, ctx, fmpq
 from vernal.errors import TooLong
 from vernal.interpret import exact
 from vernal.interpret.geometry import simplex
-from vernal.interpret.geometry.affine_form import AffineForm, Component, affine_layer, arithmetic, at_least
+from vernal.interpret.geometry.affine_form import AffineForm, affine_layer, arithmetic, at_least
 from vernal.interpret.geometry.polyhedra import from_box, normal
 from vernal.interpret.numbers import reals, size
 from vernal.interpret.numbers.size import MAX_BITS, common_denominator, fit
 from vernal.interpret.symbolic.affine import Forms
 from vernal.interpret.symbolic.execute import Piece, execute
 from vernal.model import build as b
-from vernal.model.expr import Affine, Expr, Matrix
+from vernal.model.expr import Affine, Component, Expr, Matrix
 
 X, Y = b.var("x"), b.var("y")
 LONG = fmpq(3) ** (MAX_BITS // 2)  # some 52,000 bits

@@ -9,7 +9,6 @@ Without tightening the bounds are those of intervals, to compare.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -40,6 +39,7 @@ from vernal.logic.question import Question
 from vernal.model.graph import order
 from vernal.model.initial import Box
 from vernal.model.system import System
+from vernal.model.tick import Tick
 from vernal.model.traits import branches, nonlinear_node
 from vernal.reduce.base import Direction
 from vernal.reduce.initial import initial_boxes
@@ -154,7 +154,7 @@ class Bounds:
     def _open(self, reason: str, proven: int | None = None, statistics: Statistics = NO_STATISTICS) -> Open:
         return Open(engine=self.name, reason=reason, proven_steps=proven, statistics=statistics)
 
-    def _round(self, question: Question, levels: Levels, tally: BoxTally, tick: Callable[[], None]) -> Known | None:
+    def _round(self, question: Question, levels: Levels, tally: BoxTally, tick: Tick) -> Known | None:
         """Sort the boxes into proven, empty and open; a refuted one with its evidence ends the search."""
         still_open: list[int] = []
         for index, box in enumerate(levels.boxes):
@@ -173,7 +173,7 @@ class Bounds:
         tally.open, tally.rows = [levels.boxes[index] for index in still_open], still_open
         return None
 
-    def _refuted(self, question: Question, box: Box, tick: Callable[[], None]) -> Known | None:
+    def _refuted(self, question: Question, box: Box, tick: Tick) -> Known | None:
         """A box in which every state fails; None where no concrete state of it could be shown."""
         if not question.claim.mentions_some:
             trace = failing_path(question, box, tick)

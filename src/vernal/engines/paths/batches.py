@@ -14,9 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.interpret.numbers.rounding import TINY, bounding, gamma
+from vernal.interpret.numbers.rounding import TINY, Floats, bounding, gamma
 
-Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Pairs = tuple[Indices, Indices]  # trails kept, and trails given up for them
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -11,16 +11,17 @@ from typing import Any
 from flint import fmpq
 
 from vernal.engines.knowledge import Candidate
-from vernal.interpret.geometry.affine_form import ONE, ZERO, AffineForm, Component, fraction
+from vernal.interpret.geometry.affine_form import ONE, ZERO, AffineForm, fraction
 from vernal.interpret.geometry.polyhedra import Point, from_box
 from vernal.interpret.symbolic.cases import SymbolicScalar, SymbolicValue, constant
 from vernal.interpret.symbolic.execute import DecisionValue, Piece, execute
 from vernal.model import build
 from vernal.model import expr as e
-from vernal.model.expr import Expr, Var
+from vernal.model.expr import Component, Expr, Var
 from vernal.model.graph import decisions, order, variables
 from vernal.model.initial import Ends, Start, Valuation
 from vernal.model.system import System
+from vernal.model.tick import Tick
 from vernal.model.traits import may_be_undefined
 
 
@@ -30,7 +31,7 @@ class Loop:
 
     system: System
     atoms: tuple[Expr, ...]  # resolved: over state, memory and draws
-    tick: Callable[[], None]
+    tick: Tick
     drawing: dict[Expr, bool] = field(default_factory=dict)  # conditions that take a draw or a winner to decide
 
     @cached_property

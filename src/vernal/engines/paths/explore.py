@@ -16,7 +16,7 @@ import numpy as np
 
 from vernal.engines.halving import Halving
 from vernal.engines.paths.affine import AffineSpace, Cutting
-from vernal.engines.paths.batches import Floats, Pieces
+from vernal.engines.paths.batches import Pieces
 from vernal.engines.paths.decide import FEW
 from vernal.engines.paths.margins import MarginMeter
 from vernal.engines.paths.positions import NotExplorable, Position, StepGraph
@@ -24,6 +24,7 @@ from vernal.engines.paths.record import SILENT, Recorder
 from vernal.engines.paths.samples import likely
 from vernal.engines.search import Search, Stage
 from vernal.evidence.trace import Trace
+from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.claim import position_claim
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms

@@ -7,7 +7,7 @@ and moved by a step is for its space to say: affine pieces and regions share all
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Generic, Protocol, TypeVar
@@ -17,12 +17,13 @@ from vernal.engines.paths.samples import Assumptions
 from vernal.engines.paths.trails import Taken
 from vernal.engines.search import Stage
 from vernal.errors import VernalError
-from vernal.model.expr import Argmax, Between, Choose, Const, Expr
+from vernal.model.expr import Argmax, Choose, Const, Decision, Expr
 from vernal.model.fold import next_decision, specialiser
 from vernal.model.graph import draws
 from vernal.model.initial import Box
 from vernal.model.sorts import INT, REAL
 from vernal.model.system import Step
+from vernal.model.tick import Tick
 from vernal.model.traits import nonlinear_node
 
 DiscreteState = tuple[
@@ -65,7 +66,7 @@ def nonlinear_step(step: Step) -> Expr | None:
 class StepGraph:
     """What an exploration asks at every position: atoms, guard and next values, as expressions over the state."""
 
-    def __init__(self, step: Step, atoms: Sequence[Expr], tick: Callable[[], None]) -> None:
+    def __init__(self, step: Step, atoms: Sequence[Expr], tick: Tick) -> None:
         self.step, self.tick = step, tick
         self.atoms = {atom: place for place, atom in enumerate(atoms)}
         self.specialise = step.once(specialiser)
@@ -73,7 +74,7 @@ class StepGraph:
         self.nonlinear = step.once(nonlinear_step)  # the first operator that is not piecewise linear
         self.names = {node.occurrence.serial: name for node, name in step.names.items()}
 
-    def name(self, decision: Choose | Between | Argmax) -> str:
+    def name(self, decision: Decision) -> str:
         """Under which name a trace records a decision."""
         return self.names[decision.occurrence.serial]
 

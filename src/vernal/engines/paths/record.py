@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from fractions import Fraction
 from typing import NamedTuple
 
-from vernal.engines.paths.batches import Floats, Indices, Pairs, Pieces
+from vernal.engines.paths.batches import Indices, Pairs, Pieces
+from vernal.engines.paths.positions import DiscreteState
 from vernal.engines.paths.trails import Taken
 from vernal.errors import InputError
+from vernal.interpret.numbers.rounding import Floats
 
-DiscreteState = tuple[Fraction | None, ...]
 TOO_MANY = 20_000  # sets of one step, even if they are only counted
 
 

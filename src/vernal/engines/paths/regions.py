@@ -16,8 +16,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.engines.paths.batches import Floats, Indices, Pairs
-from vernal.interpret.numbers.rounding import TINY, bounding, gamma
+from vernal.engines.paths.batches import Indices, Pairs
+from vernal.interpret.numbers.rounding import TINY, Floats, bounding, gamma
 
 MAX_ROWS = 32  # directions of a template
 WAYS = 12  # sums that bound a direction

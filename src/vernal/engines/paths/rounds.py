@@ -12,9 +12,10 @@ import numpy as np
 
 from vernal.engines.halving import ComponentWeights
 from vernal.engines.influence import is_decision, shares
-from vernal.engines.paths.batches import Floats, Indices, Pairs, Pieces
+from vernal.engines.paths.batches import Indices, Pairs, Pieces
 from vernal.engines.paths.decide import Layout
 from vernal.engines.paths.trails import Trails
+from vernal.interpret.numbers.rounding import Floats
 from vernal.model.expr import Expr
 from vernal.model.initial import Box
 

@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from vernal.engines.paths.batches import Floats, Indices
+from vernal.engines.paths.batches import Indices
 from vernal.engines.paths.explore import OVERFLOWING, Exploration
 from vernal.engines.paths.positions import NotExplorable, Position, StepGraph
 from vernal.engines.paths.region_space import MAX_REGIONS, Measures, Passage, RegionSpace, Tube, components
 from vernal.engines.paths.regions import Regions
 from vernal.engines.search import Search, Stage
+from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.claim import PositionClaim, position_claim
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms

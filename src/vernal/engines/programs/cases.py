@@ -8,12 +8,13 @@ from functools import cached_property
 from typing import Any
 
 from vernal.engines.outcomes import reading, replayed
-from vernal.engines.programs.conditions import BoundedStarts, Case, idle
+from vernal.engines.programs.conditions import BoundedStarts, Case
 from vernal.engines.programs.program import Asking, End, ProgramAnswer, Tally
 from vernal.errors import FormatError
 from vernal.evidence import confirm
 from vernal.evidence.trace_file import to_json
 from vernal.model.expr import Occurrence
+from vernal.model.tick import idle
 from vernal.run.budget import Budget
 from vernal.run.executor import Finished
 from vernal.run.journal import Record, digest

@@ -36,18 +36,11 @@ from vernal.model.graph import substitute
 from vernal.model.initial import Box, InitialSet
 from vernal.model.portable import STAYS
 from vernal.model.system import System
+from vernal.model.tick import Tick, idle
 from vernal.reduce.unroll import Unrolling
 
-Tick = Callable[[], None]  # may stop the work by raising
 
-
-def idle() -> None:
-    """Default tick: does nothing."""
-
-
-def refuting_condition(
-    system: System, goal: Formula, tick: Tick = lambda: None, unrolling: Unrolling | None = None
-) -> Expr:
+def refuting_condition(system: System, goal: Formula, tick: Tick = idle, unrolling: Unrolling | None = None) -> Expr:
     """A path makes this condition true iff the (bounded, quantifier-free) goal is false on it."""
     total = system.step.enabled is build.TRUE
     written = expand(nnf(Not(goal), total=total), total=total)

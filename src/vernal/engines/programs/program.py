@@ -15,10 +15,12 @@ import numpy as np
 from vernal.engines.candidates import refuting_path
 from vernal.engines.knowledge import Candidate
 from vernal.engines.programs.conditions import BoundedStarts, Case
+from vernal.evidence.replay import NodeDecisions
 from vernal.evidence.trace import Trace
 from vernal.interpret.milp.curves import Site, next_cut
 from vernal.interpret.milp.encode import Encoder
 from vernal.interpret.milp.rows import TOLERANCE, ColumnForm, ColumnForms, Sheet, Unsuitable
+from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.formula import Formula
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Occurrence
@@ -26,7 +28,7 @@ from vernal.model.initial import InitialSet, Valuation
 from vernal.model.system import System
 from vernal.run.budget import Budget
 from vernal.simulate.starts import tied_exactly
-from vernal.solvers.base import Floats, MilpProblem, MilpSolver, Solved, SolveStatus
+from vernal.solvers.base import MilpProblem, MilpSolver, Solved, SolveStatus
 
 MARGIN_WEIGHT, EQUALITY_WEIGHT = 1e4, 1e5  # in the objective: a clear margin, and equations met well
 ENOUGH = MARGIN_WEIGHT * 10 * TOLERANCE  # a margin that no rounding eats up
@@ -34,8 +36,6 @@ REFINEMENTS = 40  # of one program's envelopes
 TRY_OTHERS = "try --engine auto, which halves the initial set instead"
 SLACK = 1e-9  # of an interval's width: a start that the solver puts so near to an end is the end
 DIGITS = (3, 6, None)  # of an interval's width, to which a start or disturbance is rounded: short ones first
-
-Taken = dict[Expr, int | Fraction | tuple[Fraction, ...]]
 
 
 class End(Enum):
@@ -166,7 +166,7 @@ class Asking(ABC):
         """These starts, with the bounds asked for."""
         return BoundedStarts(initial, self.budget.check, self.tighten, self.twins)
 
-    def path(self, values: Valuation, taken: Sequence[Taken]) -> Trace | None:
+    def path(self, values: Valuation, taken: Sequence[NodeDecisions]) -> Trace | None:
         """The path of these decisions, as far as it refutes the goal; None where it does not, or is none."""
         candidate = Candidate(*self.system.pack(values), taken, self.steps)
         return refuting_path(self.system, candidate, self.goal, self.budget.check)
@@ -264,7 +264,7 @@ class ProgramPoint:
             return [Fraction(int(np.argmax(numbers)))]
         return numbers
 
-    def decisions(self, point: Floats, steps: int, digits: int | None) -> list[Taken]:
+    def decisions(self, point: Floats, steps: int, digits: int | None) -> list[NodeDecisions]:
         """What is taken at each position; where the program does not say, anything goes."""
         return [
             {node: self._decision(node, replace(node.occurrence, step=t), point, digits) for node in self.nodes}

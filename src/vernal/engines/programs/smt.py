@@ -15,7 +15,8 @@ from fractions import Fraction
 from vernal.engines.options import SmtOptions
 from vernal.engines.programs.conditions import BoundedStarts, Case
 from vernal.engines.programs.milp import UNSUPPORTED, WHOLE, Refuter
-from vernal.engines.programs.program import Asking, End, ProgramAnswer, Taken, Tally
+from vernal.engines.programs.program import Asking, End, ProgramAnswer, Tally
+from vernal.evidence.replay import NodeDecisions
 from vernal.interpret.smt import NoTerm, Script
 from vernal.logic.formula import Formula
 from vernal.model import expr as e
@@ -103,7 +104,7 @@ class SmtModel:
         found = {var: [self.values[name] for name in terms[var]] for var in self.script.starts if var in terms}
         return InitialSet(self.script.starts).nearest(found)
 
-    def decisions(self, steps: int) -> list[Taken]:
+    def decisions(self, steps: int) -> list[NodeDecisions]:
         """What is taken at each position; where the script does not say, anything goes."""
         nodes = self.system.step.names
         return [

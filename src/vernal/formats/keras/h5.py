@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 
 from vernal.errors import FormatError, UnsupportedOperator
-from vernal.formats.layers import Array, check_finite, check_width, dense, sigmoid, single, tanh
+from vernal.formats.layers import check_finite, check_width, dense, sigmoid, single, tanh
 from vernal.formats.recurrent import Gate, Slots
+from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.network import Network, network_input

@@ -15,8 +15,9 @@ from math import isfinite, prod
 import numpy as np
 
 from vernal.errors import FormatError, UnsupportedOperator
-from vernal.formats.layers import Array, check_width, constant, pick
+from vernal.formats.layers import check_width, constant, pick
 from vernal.formats.recurrent import Slots
+from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 from vernal.model.expr import Expr
 

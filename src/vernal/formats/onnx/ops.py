@@ -17,11 +17,11 @@ from math import prod
 import numpy as np
 
 from vernal.formats import layers
-from vernal.formats.layers import Array
 from vernal.formats.onnx.call import NodeCall, OnnxValue, Tensor
 from vernal.formats.onnx.recurrent import RECURRENT
 from vernal.formats.onnx.shapes import SHAPE_OPERATORS
 from vernal.formats.onnx.windows import WINDOW_OPERATORS
+from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 from vernal.model.expr import Expr, Function
 

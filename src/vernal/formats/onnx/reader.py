@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vernal.errors import FormatError, UnsupportedOperator
-from vernal.formats.layers import Array, check_finite, check_width
+from vernal.formats.layers import check_finite, check_width
 from vernal.formats.onnx.call import Allowance, NodeCall, OnnxValue, Tensor
 from vernal.formats.onnx.ops import OPERATORS, REFUSED
 from vernal.formats.onnx.recurrent import RECURRENT
@@ -28,6 +28,7 @@ from vernal.formats.onnx.states import (
 )
 from vernal.formats.onnx.steps import check_steps
 from vernal.formats.recurrent import Slots
+from vernal.interpret.numbers.rounding import Array
 from vernal.model.network import Network, memory_var, network_input
 
 if TYPE_CHECKING:

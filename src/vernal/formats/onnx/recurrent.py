@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vernal.formats.layers import Array, pick, rationals, sigmoid, single, tanh
+from vernal.formats.layers import pick, rationals, sigmoid, single, tanh
 from vernal.formats.onnx.call import NodeCall, OnnxValue, Tensor
 from vernal.formats.recurrent import (
     Activation,
@@ -24,6 +24,7 @@ from vernal.formats.recurrent import (
     rnn_cell,
     split_gates,
 )
+from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 from vernal.model.expr import Expr, Var
 

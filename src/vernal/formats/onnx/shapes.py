@@ -7,8 +7,9 @@ from math import prod
 
 import numpy as np
 
-from vernal.formats.layers import Array, check_width
+from vernal.formats.layers import check_width
 from vernal.formats.onnx.call import NodeCall, OnnxValue, Tensor, value_size
+from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 
 FLOATS = (1, 10, 11, 16)  # element types float32, float16, float64, bfloat16

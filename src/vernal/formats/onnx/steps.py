@@ -12,7 +12,8 @@ import numpy as np
 
 from vernal.errors import FormatError, UnsupportedOperator
 from vernal.formats.recurrent import Slots
-from vernal.interpret.concrete import Array, evaluate
+from vernal.interpret.concrete import evaluate
+from vernal.interpret.numbers.rounding import Array
 from vernal.model.expr import Expr
 from vernal.model.network import Network
 

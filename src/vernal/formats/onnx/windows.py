@@ -12,8 +12,8 @@ from math import prod
 import numpy as np
 
 from vernal.formats import layers
-from vernal.formats.layers import Array
 from vernal.formats.onnx.call import NodeCall, OnnxValue, Tensor
+from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 
 MAX_KERNEL = 4096  # entries of a window

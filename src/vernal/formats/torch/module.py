@@ -16,9 +16,9 @@ import numpy as np
 
 from vernal.errors import FormatError, UnsupportedOperator
 from vernal.formats import layers
-from vernal.formats.layers import Array
 from vernal.formats.recurrent import Slots
 from vernal.formats.torch.policy import RECURRENT, check_policy, policy_parts, read_recurrent
+from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.network import Network, network_input

@@ -6,7 +6,7 @@ A box may be open at some of its ends, and a range says whether its ends are att
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -19,9 +19,9 @@ from vernal.interpret.exact import integers, product
 from vernal.interpret.numbers import size
 from vernal.interpret.numbers.size import MAX_BITS, fit
 from vernal.model import expr as e
-from vernal.model.expr import Expr
+from vernal.model.expr import Component, Expr
+from vernal.model.tick import Tick, idle
 
-Component = tuple[Expr, int]  # a variable or draw, and which component of it
 ExactBox = Mapping[Component, tuple[fmpq, fmpq]]
 OpenEnds = frozenset[tuple[Component, int]]  # ends that do not belong to the box: 0 for the lower, 1 for the upper
 
@@ -196,9 +196,7 @@ def equal(form: AffineForm) -> Row:
 # Operators that keep a form affine ------------------------------------------------------------------------------------
 
 
-def affine_layer(
-    node: e.Affine, x: Sequence[AffineForm | None], tick: Callable[[], None] = lambda: None
-) -> tuple[AffineForm | None, ...]:
+def affine_layer(node: e.Affine, x: Sequence[AffineForm | None], tick: Tick = idle) -> tuple[AffineForm | None, ...]:
     """W x + b as one product of integer matrices; a component that is not affine spoils only rows that look at it."""
     forms = [AffineForm(ZERO) if form is None else form for form in x]
     names = list(dict.fromkeys(name for form in forms for name in form.coefficients))

@@ -14,7 +14,8 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from vernal.interpret.geometry.affine_form import ZERO, AffineForm, Component, ExactBox, OpenEnds, Relation, Row, extent
+from vernal.interpret.geometry.affine_form import ZERO, AffineForm, ExactBox, OpenEnds, Relation, Row, extent
+from vernal.model.expr import Component
 
 DIGITS = 2**40  # a float is tried as a rational with a denominator of at most this, before as the float it is
 

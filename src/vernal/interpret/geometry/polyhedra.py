@@ -8,7 +8,7 @@ its answer (a point, or multipliers that add the rows up to a contradiction) is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -20,7 +20,6 @@ from vernal.interpret.geometry.affine_form import (
     ONE,
     ZERO,
     AffineForm,
-    Component,
     ExactBox,
     Extent,
     OpenEnds,
@@ -33,11 +32,12 @@ from vernal.interpret.geometry.affine_form import (
 )
 from vernal.interpret.geometry.float_lp import propose
 from vernal.interpret.numbers.size import common_denominator, too_long
+from vernal.model.expr import Component
+from vernal.model.tick import Tick, idle
 
 LARGE = 2000  # entries of a tableau from which on floating point is asked first
 
 Point = Mapping[Component, fmpq]
-Tick = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +48,7 @@ class Polyhedron:
     rows: tuple[Row, ...] = ()
     opened: OpenEnds = CLOSED
     point: Point = field(default_factory=dict)
-    tick: Tick = field(default=lambda: None, repr=False)
+    tick: Tick = field(default=idle, repr=False)
 
     def measure(self, form: AffineForm) -> Extent:
         """The range of a form over the box, a superset of its range over the polyhedron."""
@@ -126,7 +126,7 @@ class Polyhedron:
         return names
 
 
-def from_box(box: Mapping[Component, tuple[Fraction, Fraction]], tick: Tick = lambda: None) -> Polyhedron:
+def from_box(box: Mapping[Component, tuple[Fraction, Fraction]], tick: Tick = idle) -> Polyhedron:
     """A closed box."""
     ends = {name: (rational(low), rational(high)) for name, (low, high) in box.items()}
     return Polyhedron(ends, point={name: (low + high) / 2 for name, (low, high) in ends.items()}, tick=tick)

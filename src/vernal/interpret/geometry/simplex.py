@@ -10,12 +10,13 @@ Reference: B. Dutertre and L. de Moura, A fast linear-arithmetic solver for DPLL
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flint import fmpq
 
 from vernal.interpret.numbers.size import fit
+from vernal.model.tick import Tick, idle
 
 ZERO, ONE = fmpq(0), fmpq(1)
 
@@ -40,7 +41,7 @@ def solve(
     inputs: Sequence[VariableBounds],
     rows: Sequence[VariableBounds],
     start: Sequence[fmpq],
-    tick: Callable[[], None] = lambda: None,
+    tick: Tick = idle,
 ) -> list[fmpq] | None:
     """Values x within the inputs' bounds for which matrix * x is within the rows' bounds, or None if there are none.
 
@@ -65,7 +66,7 @@ class _Tableau:
         matrix: Sequence[Sequence[fmpq]],
         bounds: list[VariableBounds],
         start: Sequence[fmpq],
-        tick: Callable[[], None],
+        tick: Tick,
     ) -> None:
         count = len(start)
         self.bounds, self.tick = bounds, tick

@@ -11,7 +11,7 @@ valued truth or as sets of alternatives. All rounding is accounted for (see line
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -40,6 +40,7 @@ from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.sorts import INT
+from vernal.model.tick import Tick, idle
 from vernal.model.traits import OPERATORS
 
 InputBox = Mapping[Expr, Value | tuple[Array, Array]]
@@ -73,7 +74,7 @@ class LinearBounds:
 class Linear:
     """Bounds of the nodes of a graph over a batch of boxes, computed when asked for and kept."""
 
-    def __init__(self, box: InputBox, *, mode: Mode = "backward", tick: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, box: InputBox, *, mode: Mode = "backward", tick: Tick = idle) -> None:
         """`tick` is called for every node that is bounded or that rows pass, and may stop the work by raising."""
         self.mode, self.tick = mode, tick
         self.backend = Backend(next((first_array(value) for value in box.values()), None))

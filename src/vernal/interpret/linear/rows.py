@@ -10,7 +10,7 @@ References: CROWN (Zhang et al., 2018), DeepPoly (Singh et al., 2019).
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -23,6 +23,7 @@ from vernal.interpret.linear.relax import Plane, Relaxation
 from vernal.interpret.numbers.rounding import FLOOR, TINY, UNIT, Array, Backend, gamma
 from vernal.model import expr as e
 from vernal.model.expr import Expr
+from vernal.model.tick import Tick
 
 RowIndex = Array | slice | None  # which box a group of rows belongs to; None is one group for each box
 
@@ -39,7 +40,7 @@ class LinearGraph:
     same: dict[Expr, Expr]  # nodes that stand for another
     sizes: Mapping[Expr, Array]  # the largest absolute value of each component
     norms: dict[Expr, tuple[Array, bool]]  # per affine layer and box: what rounding costs per unit of a row
-    tick: Callable[[], None]  # called at every node that rows pass through
+    tick: Tick  # called at every node that rows pass through
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,11 @@ from vernal.interpret.abstract import Range
 from vernal.interpret.linear.curves import lines, value
 from vernal.interpret.linear.surfaces import angle_planes
 from vernal.interpret.milp.rows import ColumnForm, Sheet, Unsuitable
+from vernal.interpret.numbers.enclose import Elementary
 from vernal.interpret.numbers.rounding import TINY, UNIT, Backend
 from vernal.model import expr as e
-from vernal.model.expr import Expr, Function
+from vernal.model.expr import Expr
 
-Elementary = Function | Fraction
 Site = tuple[Expr, int, int]  # an operator, its component, and the part of it that is cut
 Cuts = Mapping[Site, Sequence[float]]
 INVERSE = Fraction(-1)

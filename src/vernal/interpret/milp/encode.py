@@ -12,7 +12,7 @@ widened by their rounding and relaxed by a tolerance (see milp_rows). Ties of an
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -29,6 +29,7 @@ from vernal.model import expr as e
 from vernal.model.expr import Expr, Occurrence
 from vernal.model.sorts import BOOL, INT, Kind
 from vernal.model.system import OneOf, Span, Start
+from vernal.model.tick import Tick, idle
 
 NARROW = 1e-12  # relative; a value known this well is a constant
 
@@ -45,7 +46,7 @@ class Encoder:
         starts: Mapping[Expr, Sequence[Start]],
         linear: Linear,
         exact: Forms | None = None,
-        tick: Callable[[], None] = lambda: None,
+        tick: Tick = idle,
         cuts: Cuts | None = None,
     ) -> None:
         self.sheet = Sheet()

@@ -15,15 +15,13 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vernal.interpret.numbers.kernels import KERNELS, atan2, is_reduced
-from vernal.interpret.numbers.rounding import PI, UNIT, Array, Backend, torch_tensor
+from vernal.interpret.numbers.rounding import PI, UNIT, Array, Backend, Floats, torch_tensor
 from vernal.model.expr import Function
 from vernal.model.traits import FUNCTIONS
 
 Elementary = Function | Fraction
-Floats = NDArray[np.float64]
 Ball = Any  # flint.arb
 Enclosed = tuple[Array, Array]
 

@@ -10,7 +10,7 @@ of its options: the ends of an exact range are attained by options, values in be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -22,7 +22,6 @@ from vernal.interpret.geometry.affine_form import (
     ONE,
     ZERO,
     AffineForm,
-    Component,
     Extent,
     affine_layer,
     arithmetic,
@@ -42,8 +41,9 @@ from vernal.interpret.symbolic.cases import (
     winners,
 )
 from vernal.model import expr as e
-from vernal.model.expr import Expr
+from vernal.model.expr import Component, Expr
 from vernal.model.sorts import BOOL
+from vernal.model.tick import Tick, idle
 
 __all__ = ["AffineForm", "ComponentEnds", "Forms", "SymbolicScalar", "SymbolicValue", "exact_range", "forms"]
 
@@ -58,7 +58,7 @@ class Forms:
         ends: ComponentEnds,
         decided: Linear | None = None,
         index: int = 0,
-        tick: Callable[[], None] = lambda: None,
+        tick: Tick = idle,
     ) -> None:
         """`decided` bounds the same graph, `index` is this box's place in its batch; `tick` is called at every node."""
         self.decided, self.index, self.tick = decided, index, tick
@@ -225,7 +225,7 @@ def at(values: Sequence[SymbolicScalar], index: int) -> SymbolicScalar:
     return None if not values else values[0] if len(values) == 1 else values[index]
 
 
-def rearranged(node: Expr, args: Sequence[SymbolicValue], tick: Callable[[], None]) -> SymbolicValue | None:
+def rearranged(node: Expr, args: Sequence[SymbolicValue], tick: Tick) -> SymbolicValue | None:
     """The value of a node that only moves or mixes components: constants, layers, parts and vectors of parts."""
     match node:
         case e.Const():

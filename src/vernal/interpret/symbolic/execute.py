@@ -9,13 +9,13 @@ are affine, truth values and labels constant.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from flint import fmpq
 
 from vernal.errors import VernalError
-from vernal.interpret.geometry.affine_form import ONE, ZERO, AffineForm, Component, above, arithmetic, at_least
+from vernal.interpret.geometry.affine_form import ONE, ZERO, AffineForm, above, arithmetic, at_least
 from vernal.interpret.geometry.polyhedra import Polyhedron
 from vernal.interpret.symbolic.affine import at, rearranged
 from vernal.interpret.symbolic.cases import (
@@ -29,7 +29,8 @@ from vernal.interpret.symbolic.cases import (
     winners,
 )
 from vernal.model import expr as e
-from vernal.model.expr import Expr
+from vernal.model.expr import Component, Expr
+from vernal.model.tick import Tick, idle
 
 DecisionValue = (
     int | tuple[AffineForm, ...]
@@ -58,9 +59,7 @@ class Piece:
         return value
 
 
-def execute(
-    piece: Piece, roots: Sequence[Expr], step: int = 0, tick: Callable[[], None] = lambda: None
-) -> Iterator[Piece]:
+def execute(piece: Piece, roots: Sequence[Expr], step: int = 0, tick: Tick = idle) -> Iterator[Piece]:
     """The pieces on which all roots are known; they cover the given one, and overlap only at ties and in choices.
 
     Disturbances drawn on the way become inputs of their own, named by their node at this step.
@@ -90,7 +89,7 @@ class _Task:
     positions: dict[Expr, int] = field(default_factory=dict)  # which argument a branch takes
     partial: list[SymbolicScalar] = field(default_factory=list)
 
-    def advance(self, tick: Callable[[], None]) -> list[_Task]:
+    def advance(self, tick: Tick) -> list[_Task]:
         """Evaluate up to the next open decision; nothing is left to do where no forks come back."""
         while self.stack:
             tick()
