@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from flint import arb, ctx, fmpq
 
-from vernal.engines.falsify.lift import FAR
+from vernal.engines.falsify.lift import BEYOND_INTERVALS
 from vernal.engines.falsify.search import uncertain
 from vernal.evidence import replay
 from vernal.evidence.confirm import Facts
@@ -60,7 +60,11 @@ def only_path(system: System, steps: int, tick: Tick = idle, *, last_action: boo
 
 def _forced(system: System) -> NodeDecisions:
     """The decisions that can only go one way: a choice of one option, an interval of one point."""
-    return {node: 0 if isinstance(node, Choose) else FAR for node in system.step.names if not isinstance(node, Argmax)}
+    return {
+        node: 0 if isinstance(node, Choose) else BEYOND_INTERVALS
+        for node in system.step.names
+        if not isinstance(node, Argmax)
+    }
 
 
 def _no_ties(system: System, trace: Trace, t: int, taken: NodeDecisions, tick: Tick = idle) -> bool:

@@ -19,7 +19,7 @@ from vernal.model.sorts import INT, REAL, Kind, Sort
 MAX_TEXT = 80  # characters of "p/q"
 MAX_FULL = 4000  # ... where nothing may be lost
 RATIONAL = re.compile(r"-?\d{1,4000}(/[1-9]\d{0,3999})?")
-HUGE = re.compile(r"-?\d\.\d{1,16}E\+\d{1,6}")  # what no float reaches
+BEYOND_FLOATS = re.compile(r"-?\d\.\d{1,16}E\+\d{1,6}")  # what no float reaches
 
 
 def write_number(value: TraceNumber, sort: Sort = REAL, *, full: bool = False) -> int | float | str:
@@ -70,7 +70,7 @@ def read_number(item: Any, where: str) -> Fraction:
     if isinstance(item, bool) or not isinstance(item, int | float | str):
         raise FormatError(f"{where}: expected a number, not {_short(item)}")
     if isinstance(item, str):
-        if not (RATIONAL.fullmatch(item) or HUGE.fullmatch(item)):
+        if not (RATIONAL.fullmatch(item) or BEYOND_FLOATS.fullmatch(item)):
             raise FormatError(f'{where}: expected a number or "p/q", not {_short(item)}')
         return Fraction(item)
     return Fraction(repr(item)) if isinstance(item, float) else Fraction(item)

@@ -46,8 +46,8 @@ from vernal.model.expr import Expr
 from vernal.model.sorts import INT
 
 Rounded = Callable[[Array, Array], tuple[Array, Array]]  # an operation as floats below and above
-SMALL = 256  # components of an array that is small
-MANY = 16  # sums of more terms are bounded as one dot product
+SMALL_ARRAY = 256  # components of an array that is small
+LONG_SUM = 16  # sums of more terms are bounded as one dot product
 
 
 def evaluate(roots: Sequence[Expr], inputs: Mapping[Expr, Value]) -> list[Value]:
@@ -165,7 +165,7 @@ def _corners(x: Range) -> tuple[Array, ...]:
 
 def _stacks(ends: Sequence[Array]) -> bool:
     low, high = ends
-    return bool(low.shape == high.shape and low.size <= SMALL)
+    return bool(low.shape == high.shape and low.size <= SMALL_ARRAY)
 
 
 def _hull(backend: Backend, corners: Sequence[tuple[Array, Array]]) -> Range:
@@ -175,7 +175,7 @@ def _hull(backend: Backend, corners: Sequence[tuple[Array, Array]]) -> Range:
 
 def total(backend: Backend, terms: Sequence[Range]) -> Range:
     """The sum of many."""
-    if len(terms) <= MANY:
+    if len(terms) <= LONG_SUM:
         return reduce(lambda x, y: add(backend, x, y), terms)
     shape = np.broadcast_shapes(*(tuple(term.lower.shape) for term in terms))
     ends = [[backend.xp.broadcast_to(end, shape) for end in ends] for ends in zip(*map(_ends, terms), strict=True)]

@@ -33,7 +33,7 @@ from vernal.run.threads import one_blas_thread
 
 PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl
 HELD = (signal.SIGINT, signal.SIGTERM)
-SHORT = 0.25  # seconds of work below which the next workers get more sub-problems
+SHORT_WORK = 0.25  # seconds of work below which the next workers get more sub-problems
 
 Method = Literal["fork", "spawn"]  # how a worker starts: as a copy of this process, or as a new one
 
@@ -135,7 +135,7 @@ class Worker:
     @property
     def is_quick(self) -> bool:
         """Whether it is done already."""
-        return time.monotonic() - self.began < SHORT
+        return time.monotonic() - self.began < SHORT_WORK
 
     def give(self, jobs: Sequence[Job], budget: Budget) -> None:
         """More to do for one that is idle."""

@@ -229,7 +229,7 @@ BENT = [
 ]
 
 
-def bent_encoder(cuts: dict[Any, list[float]] | None = None) -> Encoder:
+def nonlinear_encoder(cuts: dict[Any, list[float]] | None = None) -> Encoder:
     plain = encoder_of({X: [(Fraction(-1), Fraction(2))], Y: [(Fraction(0), Fraction(1))]})
     return Encoder(plain.starts, plain.linear, plain.exact, cuts=cuts)
 
@@ -238,14 +238,14 @@ def bent_encoder(cuts: dict[Any, list[float]] | None = None) -> Encoder:
 @pytest.mark.parametrize("count", [0, 1, 4])
 def test_nonlinear_operators_are_enclosed(node: Expr, count: int) -> None:
     """At any point of the box the value is between the rows, the nearer the more cuts there are."""
-    first = bent_encoder()
+    first = nonlinear_encoder()
     first.need(node)
     cuts = {
-        bent.place: [bent.lower + (bent.upper - bent.lower) * (i + 1) / (count + 1) for i in range(count)]
-        for bent in first.bent
+        node.place: [node.lower + (node.upper - node.lower) * (i + 1) / (count + 1) for i in range(count)]
+        for node in first.nonlinear
     }
     for x, y in ((-1, 0), (2, 1), (Fraction(1, 3), Fraction(1, 4)), (Fraction(9, 5), Fraction(1, 2))):
-        encoder = bent_encoder(cuts)
+        encoder = nonlinear_encoder(cuts)
         (form,) = encoder.need(node)
         for var, value in ((X, x), (Y, y)):
             encoder.need(var)
@@ -261,7 +261,7 @@ def test_nonlinear_operators_are_enclosed(node: Expr, count: int) -> None:
 def test_an_angle_that_jumps_is_enclosed_on_both_sides(cuts: list[float]) -> None:
     node = build.atan2(X, Y - 2)
     for x in (Fraction(-1, 2), Fraction(-1, 1000), Fraction(0), Fraction(1, 1000), Fraction(1, 3)):
-        encoder = bent_encoder({(node, 0, 0): cuts})
+        encoder = nonlinear_encoder({(node, 0, 0): cuts})
         (form,) = encoder.need(node)
         for var, value in ((X, x), (Y, Fraction(1, 2))):
             encoder.need(var)
@@ -272,15 +272,15 @@ def test_an_angle_that_jumps_is_enclosed_on_both_sides(cuts: list[float]) -> Non
 
 def test_a_quotient_needs_a_denominator_that_is_not_0() -> None:
     with pytest.raises(Unsuitable):
-        bent_encoder().need(build.div(Y, X))
+        nonlinear_encoder().need(build.div(Y, X))
 
 
 def test_cuts_are_set_where_an_envelope_is_widest() -> None:
-    encoder = bent_encoder()
+    encoder = nonlinear_encoder()
     (form,) = encoder.need(build.power(X, 2) + build.apply(Function.TANH, X / 100))
     outcome = solve(encoder.sheet, form)
     assert outcome.point is not None
-    found = next_cut(encoder.bent, outcome.point.tolist(), {})
+    found = next_cut(encoder.nonlinear, outcome.point.tolist(), {})
     assert found is not None
     assert found[0][0] is build.power(X, 2)
     assert -1 < found[1] < 2
@@ -416,9 +416,9 @@ def test_scores_that_are_selected_are_not_copied() -> None:
 
 
 def test_at_an_end_of_two_segments_the_wider_one_is_cut() -> None:
-    encoder = bent_encoder()
+    encoder = nonlinear_encoder()
     encoder.need(build.power(X, 2))
-    (square,) = encoder.bent
+    (square,) = encoder.nonlinear
     point = [0.0] * len(encoder.sheet.lower)
     (column,) = square.args[0].terms
     point[column] = 0.5 + 1e-12  # between a narrow and a wide segment, and far from the curve

@@ -30,8 +30,8 @@ from vernal.model.system import System, Variable
 from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
 
-CLOSE = 1e-9  # relative; a margin this close to zero is asked of exact arithmetic
-SHARED = 100  # steps; a longer unrolling is memory, and not kept for the next question
+EXACT_BELOW = 1e-9  # relative; a margin this close to zero is asked of exact arithmetic
+MAX_SHARED_STEPS = 100  # steps; a longer unrolling is memory, and not kept for the next question
 
 
 def abstract_box(boxes: Sequence[Box]) -> dict[Expr, Value]:
@@ -79,7 +79,7 @@ class Levels:
         self.horizon = horizon
         self.exact = True  # whether every fact used so far is exact
         self._budget = budget
-        self._unrolling = system.step.once(Unrolling) if horizon <= SHARED else Unrolling(system.step)
+        self._unrolling = system.step.once(Unrolling) if horizon <= MAX_SHARED_STEPS else Unrolling(system.step)
         self._linear = method(abstract_box(self.boxes), tick=budget.check)
         self._facts: dict[Expr, Fact] = {}
         self._forms: dict[int, Forms] = {}
@@ -153,7 +153,7 @@ class Levels:
             return True
         gap = self._linear.margin(node)
         low, high = float(gap.lower[index]), float(gap.upper[index])
-        return min(abs(low), abs(high)) <= CLOSE * (1 + max(abs(low), abs(high)))
+        return min(abs(low), abs(high)) <= EXACT_BELOW * (1 + max(abs(low), abs(high)))
 
     def margin(self, formula: Formula, index: int) -> float:
         """A certified lower bound of the formula's margin over one box; minus infinity where there is none."""

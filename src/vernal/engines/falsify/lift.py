@@ -22,8 +22,8 @@ from vernal.model.tick import Tick, idle
 from vernal.simulate.runs import Plan, Runs
 from vernal.simulate.starts import tied_exactly
 
-SHORT = 3  # digits of an interval's width that are kept of a start in a trace for people
-FAR = Fraction(10**400)  # beyond every interval: replay moves it to the exact end
+READABLE_DIGITS = 3  # digits of an interval's width that are kept of a start in a trace for people
+BEYOND_INTERVALS = Fraction(10**400)  # beyond every interval: replay moves it to the exact end
 
 
 def violation(runs: Runs, row: int, formula: Formula, tick: Tick = idle, *, short: bool = False) -> Trace | None:
@@ -62,7 +62,7 @@ def _lengths(most: int) -> list[int]:
 def first_values(system: System, plan: Plan, short: bool = False) -> Valuation:
     """The first state and memory of a single run, exactly inside the initial set; `where` may exclude them."""
     floats: dict[Expr, list[float]] = {var: array[0].ravel().tolist() for var, array in plan.first.items()}
-    return tied_exactly(system, system.initial.nearest(floats, digits=SHORT if short else None))
+    return tied_exactly(system, system.initial.nearest(floats, digits=READABLE_DIGITS if short else None))
 
 
 def decisions_taken(runs: Runs, row: int, short: bool = False, tick: Tick = idle) -> list[NodeDecisions]:
@@ -113,7 +113,7 @@ def _disturbance(position: concrete.Array, value: concrete.Array, short: bool) -
 def _scalar_disturbance(position: float, value: float, short: bool) -> Fraction:
     """The decimal of the float; at the ends of the interval, whatever the exact end is."""
     if position in (0.0, 1.0):
-        return FAR if position else -FAR
+        return BEYOND_INTERVALS if position else -BEYOND_INTERVALS
     if not np.isfinite(value):
         return Fraction(0)
     return Fraction(f"{value:.4g}" if short else repr(value))

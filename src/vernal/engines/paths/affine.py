@@ -13,7 +13,7 @@ from enum import Enum
 import numpy as np
 
 from vernal.engines.paths.batches import Indices, Pieces, bounded, join, merge
-from vernal.engines.paths.decide import FEW, MAX_PARTS, Layout, Mask, decide
+from vernal.engines.paths.decide import MAX_PARTS, TOO_FEW_TO_GATHER, Layout, Mask, decide
 from vernal.engines.paths.moves import affine_step, bounded_step
 from vernal.engines.paths.positions import DiscreteState, Key, NotExplorable, Position, StepGraph, position
 from vernal.engines.paths.record import SILENT, Recorder
@@ -27,7 +27,9 @@ from vernal.model.expr import Between, Expr
 from vernal.model.initial import Box
 from vernal.model.traits import nonlinear_node
 
-MANY = 512  # pieces of a nonlinear loop that are not worth gathering: hulls of their memories decide nothing
+TOO_MANY_TO_GATHER = (
+    512  # pieces of a nonlinear loop that are not worth gathering: hulls of their memories decide nothing
+)
 MAX_PIECES = 2_000_000  # of one level; beyond, memory is the limit
 
 
@@ -115,7 +117,7 @@ class AffineSpace:
     def divide(self, decision: Expr, layout: Layout, batch: Pieces) -> Sequence[tuple[int, Pieces]]:
         """Which pieces can come out how, cut where they can come out in several ways."""
         self.decided += len(batch)
-        few = MANY if self.nonlinear is not None else FEW
+        few = TOO_MANY_TO_GATHER if self.nonlinear is not None else TOO_FEW_TO_GATHER
         most = MAX_PARTS if self.cutting is Cutting.CUT else 0
         found = decide(decision, layout, batch, self.widths, most, self.graph.tick, few)
         if self.cutting is Cutting.UNCUT:

@@ -21,7 +21,7 @@ Pairs = tuple[Indices, Indices]  # trails kept, and trails given up for them
 
 CURVE_BITS = 24  # of a sorting key that say where a piece lies; the others tell different pieces apart
 CURVE_COLUMNS = 6
-SMALL = 64  # entries of a matrix
+SMALL_MATRIX = 64  # entries of a matrix
 GRID = 1e-9  # pieces whose constants agree to this become one: different orders of the same choices
 
 
@@ -93,7 +93,7 @@ def image(A: Floats, points: Floats) -> Floats:
 
 def times(M: Floats, points: Floats) -> Floats:
     """M p for every point; a small matrix column by column, which for long batches is faster than a matrix product."""
-    if M.size > SMALL:
+    if M.size > SMALL_MATRIX:
         product: Floats = points @ M.T
         return product
     result = np.zeros((len(points), len(M)))

@@ -27,7 +27,7 @@ Mask = NDArray[np.bool_]
 MIN_WIDTH = 1e-7  # of a parameter, relative to its first width: narrower pieces are not cut
 MAX_PARTS = 32  # open at once of one piece: cutting on would only count the points of a surface
 FIRST_CLUSTERS = 16
-FEW = 16  # pieces that are not worth gathering
+TOO_FEW_TO_GATHER = 16  # pieces that are not worth gathering
 PARTS = 4  # into which an open cluster is divided
 
 
@@ -211,7 +211,7 @@ def highest(value: Expr, layout: Layout, pieces: Pieces) -> Floats:
 
 
 def decide(
-    decision: Expr, layout: Layout, pieces: Pieces, widths: Floats, most: int, check: Tick, few: int = FEW
+    decision: Expr, layout: Layout, pieces: Pieces, widths: Floats, most: int, check: Tick, few: int = TOO_FEW_TO_GATHER
 ) -> list[tuple[int, Pieces]]:
     """Which pieces can come out how: cut until each goes one way, or is too narrow to cut and goes several."""
     if len(pieces) <= few:
@@ -250,7 +250,9 @@ def _divided(
         cuttable &= np.bincount(origin[cuttable], minlength=count)[origin] <= most
         done.append((work.rows(~cuttable), found[~cuttable], origin[~cuttable]))
         work, origin, known = _cut(work.rows(cuttable), origin[cuttable], found[cuttable], width[cuttable])
-        while work.parameters == 1 and 0 < 2 * len(work) <= min(most, FEW):  # bounding a few more costs nothing more
+        while work.parameters == 1 and 0 < 2 * len(work) <= min(
+            most, TOO_FEW_TO_GATHER
+        ):  # bounding a few more costs nothing more
             width = _relative_widths(work, widths)
             if width.min() <= MIN_WIDTH:
                 break

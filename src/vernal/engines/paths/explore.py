@@ -17,7 +17,7 @@ import numpy as np
 from vernal.engines.halving import Halving
 from vernal.engines.paths.affine import AffineSpace, Cutting
 from vernal.engines.paths.batches import Pieces
-from vernal.engines.paths.decide import FEW
+from vernal.engines.paths.decide import TOO_FEW_TO_GATHER
 from vernal.engines.paths.margins import MarginMeter
 from vernal.engines.paths.positions import NotExplorable, Position, StepGraph
 from vernal.engines.paths.record import SILENT, Recorder
@@ -76,7 +76,7 @@ class Explorer:
                 space = self._explore(boxes, horizon, Cutting.UNCUT, SCATTERED << number, self.halving.walks)
                 if self.outcome.trace is not None or not self.outcome.open:
                     return self.outcome
-                few = FEW if self.graph.nonlinear is not None else 1
+                few = TOO_FEW_TO_GATHER if self.graph.nonlinear is not None else 1
                 boxes = self.halving.parts(self.outcome.open, space.round.weights(), few)
                 self.outcome.count("refined", len(boxes))
                 if self.halving.is_vain(number, len(boxes)):

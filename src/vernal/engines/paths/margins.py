@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vernal.engines.paths.affine import MANY, AffineSpace
+from vernal.engines.paths.affine import TOO_MANY_TO_GATHER, AffineSpace
 from vernal.engines.paths.batches import Indices, Pieces
 from vernal.engines.paths.decide import highest, least, lowest
 from vernal.engines.paths.positions import Position
@@ -27,7 +27,7 @@ class MarginMeter:
             return
         pieces, space = position.batch, self.space
         value = space.graph.value(self.claim.margin, position.discrete)
-        if space.nonlinear is not None or (len(space.boxes) > 1 and len(pieces) <= MANY):
+        if space.nonlinear is not None or (len(space.boxes) > 1 and len(pieces) <= TOO_MANY_TO_GATHER):
             space.round.keeps(pieces, lowest(value, position.layout, pieces))
         else:
             known = float(space.round.margins.min())

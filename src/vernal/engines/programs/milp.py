@@ -11,7 +11,7 @@ with every recurrent policy unrolled anew at each step over its whole history, i
 
 A solver works within tolerances, so neither of its answers is believed as it stands. A point is a candidate: its first
 state and decisions are replayed exactly, if need be after a linear program has moved it inside its cell. And a program
-is infeasible only if it stays so with every decision relaxed by a tolerance far beyond the solver's (milp_rows). What
+is infeasible only if it stays so with every decision relaxed by a tolerance far beyond the solver's (`milp.rows`). What
 is in between is asked case by case, with exact forms at margin zero; what is still open then is unknown: numerics.
 """
 

@@ -31,10 +31,10 @@ from vernal.simulate.starts import tied_exactly
 from vernal.solvers.base import MilpProblem, MilpSolver, Solved, SolveStatus
 
 MARGIN_WEIGHT, EQUALITY_WEIGHT = 1e4, 1e5  # in the objective: a clear margin, and equations met well
-ENOUGH = MARGIN_WEIGHT * 10 * TOLERANCE  # a margin that no rounding eats up
+CLEAR_MARGIN = MARGIN_WEIGHT * 10 * TOLERANCE  # a margin that no rounding eats up
 REFINEMENTS = 40  # of one program's envelopes
 TRY_OTHERS = "try --engine auto, which halves the initial set instead"
-SLACK = 1e-9  # of an interval's width: a start that the solver puts so near to an end is the end
+END_SLACK = 1e-9  # of an interval's width: a start that the solver puts so near to an end is the end
 DIGITS = (3, 6, None)  # of an interval's width, to which a start or disturbance is rounded: short ones first
 
 
@@ -188,9 +188,9 @@ class Solving(Asking):
         for number in range(REFINEMENTS + 1):
             encoder = Encoder(space.initial.starts, space.linear, space.exact, self.budget.check, cuts)
             answer, point = self._once(encoder, case)
-            if answer.end is not End.DOUBT or point is None or not encoder.bent:
+            if answer.end is not End.DOUBT or point is None or not encoder.nonlinear:
                 return answer
-            found = next_cut(encoder.bent, point.tolist(), cuts)
+            found = next_cut(encoder.nonlinear, point.tolist(), cuts)
             if found is None:
                 return answer
             self.budget.progress(f"milp: {self.tally.programs} programs, {number + 1} refinements", None)
@@ -222,7 +222,7 @@ class Solving(Asking):
         if not again:
             self.tally.count(problem)
         with self.tally.timed():
-            return self.solver.solve(problem, self.budget.left, ENOUGH, self.budget.check)
+            return self.solver.solve(problem, self.budget.left, CLEAR_MARGIN, self.budget.check)
 
     def _lift(self, found: ProgramPoint, point: Floats) -> ProgramAnswer:
         """The point as an exact path that refutes the goal; polished by a linear program if it is not one yet."""
@@ -256,7 +256,7 @@ class ProgramPoint:
         """The first state and memory, exactly inside the starts; where the program does not say, anything goes."""
         values = self.encoder.values
         found = {var: self._numbers(var, values[var], point) for var in self.encoder.starts if var in values}
-        return tied_exactly(self.system, InitialSet(self.encoder.starts).nearest(found, digits, SLACK))
+        return tied_exactly(self.system, InitialSet(self.encoder.starts).nearest(found, digits, END_SLACK))
 
     def _numbers(self, var: Expr, forms: ColumnForms, point: Floats) -> Sequence[Fraction | float]:
         numbers = [_at(form, point) for form in forms]

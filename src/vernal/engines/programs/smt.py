@@ -1,6 +1,6 @@
 """Satisfiability modulo theories for bounded claims of small loops: a cross-check that shares no bounds with others.
 
-The condition under which a path refutes the claim (see milp_paths) is handed to a solver that computes with rationals
+The condition under which a path refutes the claim (see `conditions`) is handed to a solver that computes with rationals
 and polynomials, term by term as the graph says it: no bounds, no big-M, no tolerance. A model is a path and is replayed
 like every candidate; that there is none proves the claim. It is exact arithmetic, but the word of a solver all the
 same, without a certificate anybody checked: the assurance says `solver`.

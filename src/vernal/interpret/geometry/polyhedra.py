@@ -35,7 +35,7 @@ from vernal.interpret.numbers.size import common_denominator, too_long
 from vernal.model.expr import Component
 from vernal.model.tick import Tick, idle
 
-LARGE = 2000  # entries of a tableau from which on floating point is asked first
+LARGE_TABLEAU = 2000  # entries of a tableau from which on floating point is asked first
 
 Point = Mapping[Component, fmpq]
 
@@ -175,7 +175,7 @@ class _Cut:
         point = {name: self._inside(name, value) for name, value in start.items()}
         if all(row.holds_at(point) for row in self.rows):
             return point
-        if len(self.rows) * len(self.box) > LARGE:
+        if len(self.rows) * len(self.box) > LARGE_TABLEAU:
             answer = propose(self.box, self.opened, self.rows)
             if answer is not False:
                 return answer

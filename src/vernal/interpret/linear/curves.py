@@ -18,7 +18,7 @@ import numpy as np
 from vernal.interpret import interval
 from vernal.interpret.abstract import Range
 from vernal.interpret.numbers import enclose
-from vernal.interpret.numbers.enclose import Bend
+from vernal.interpret.numbers.enclose import Curvature
 from vernal.interpret.numbers.rounding import TINY, UNIT, Array, Backend, float_above, float_below
 from vernal.model.expr import Function
 
@@ -36,13 +36,13 @@ def lines(backend: Backend, name: enclose.Elementary, x: Range, own: Range) -> E
     zero = backend.xp.zeros_like(low)
     a, c, b, d = zero + 0.0, low + 0.0, zero + 0.0, high + 0.0
     usable = (lo < hi) & (lo > -np.inf) & (hi < np.inf) & (low > -np.inf) & (high < np.inf)
-    bend = enclose.bend(backend, name, lo, hi)
-    bent = usable & (bend.left != 0)
-    if bool(bent.all()):
+    bend = enclose.curvature(backend, name, lo, hi)
+    curved = usable & (bend.left != 0)
+    if bool(curved.all()):
         return _fitted(Curve(backend, name, lo, hi, bend))
-    for mask, fit in ((bent, _fitted), (usable & ~bent, _strip)):
+    for mask, fit in ((curved, _fitted), (usable & ~curved, _strip)):
         if bool(mask.any()):
-            some = Bend(*(part[mask] for part in (bend.left, bend.right, bend.before, bend.after)))
+            some = Curvature(*(part[mask] for part in (bend.left, bend.right, bend.before, bend.after)))
             found = fit(Curve(backend, name, lo[mask], hi[mask], some))
             for whole, part in zip((a, c, b, d), found, strict=True):
                 whole[mask] = part
@@ -57,7 +57,7 @@ class Curve:
     name: enclose.Elementary
     lo: Array
     hi: Array
-    bend: Bend
+    bend: Curvature
 
 
 def value(backend: Backend, name: enclose.Elementary, x: Range) -> Range:

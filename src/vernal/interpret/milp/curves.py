@@ -55,14 +55,14 @@ class Encloses(Protocol):
 
     sheet: Sheet
     cuts: Cuts
-    bent: list[NonlinearNode]
+    nonlinear: list[NonlinearNode]
 
     def ends(self, node: Expr, component: int = 0) -> tuple[float, float]: ...
 
     def scaled(self, factor: ColumnForm, x: ColumnForm) -> ColumnForm: ...
 
 
-def bent(encoder: Encloses, node: Expr, x: Sequence[ColumnForm], component: int) -> ColumnForm:
+def enclosed(encoder: Encloses, node: Expr, x: Sequence[ColumnForm], component: int) -> ColumnForm:
     """One component of a nonlinear operator, enclosed."""
     ends = [encoder.ends(arg, component) for arg in node.args]
     own = encoder.ends(node, component)
@@ -114,7 +114,9 @@ def curve(
         for slope, offset, side in ((a, c, 1.0), (b, d, -1.0)):  # a x + c <= y <= b x + d
             if math.isfinite(slope) and math.isfinite(offset):
                 sheet.when(pick, sheet.combine([(side * slope, x), (-side, result)], side * offset))
-    encoder.bent.append(NonlinearNode(place, (x,), result, *ends, lambda number: _enclosed((number, number), name)[0]))
+    encoder.nonlinear.append(
+        NonlinearNode(place, (x,), result, *ends, lambda number: _enclosed((number, number), name)[0])
+    )
     return result
 
 
@@ -139,7 +141,7 @@ def product(
             slack = 2 * UNIT * abs(corner) + TINY
             plane = [(side * v, x[0]), (side * u, x[1]), (-side, result)]
             sheet.when(pick, sheet.combine(plane, -side * corner, slack))
-    encoder.bent.append(NonlinearNode(place, x, result, *ends[0], operator.mul))
+    encoder.nonlinear.append(NonlinearNode(place, x, result, *ends[0], operator.mul))
     return result
 
 
@@ -166,7 +168,7 @@ def angle(
         for offset, side in ((c, 1.0), (d, -1.0)):  # a y + b x + c <= result <= a y + b x + d
             if math.isfinite(offset):
                 sheet.when(pick, sheet.combine([(side * a, x[0]), (side * b, x[1]), (-side, result)], side * offset))
-    encoder.bent.append(NonlinearNode(place, x, result, *ends[0], math.atan2))
+    encoder.nonlinear.append(NonlinearNode(place, x, result, *ends[0], math.atan2))
     return result
 
 
@@ -191,14 +193,14 @@ def _inside(encoder: Encloses, pick: ColumnForm, x: ColumnForm, low: float, high
 # Refinement -----------------------------------------------------------------------------------------------------------
 
 
-def next_cut(bends: Sequence[NonlinearNode], point: Sequence[float], cuts: Cuts) -> tuple[Site, float] | None:
+def next_cut(nodes: Sequence[NonlinearNode], point: Sequence[float], cuts: Cuts) -> tuple[Site, float] | None:
     """Where to cut after a candidate that is none: the operator whose envelope is widest there, at its argument."""
 
     def at(form: ColumnForm) -> float:
         return float(form.constant + sum(weight * point[column] for column, weight in form.terms.items()))
 
     best: tuple[float, NonlinearNode, float] | None = None
-    for entry in bends:
+    for entry in nodes:
         numbers = [at(form) for form in entry.args]
         gap = entry.gap(numbers, at(entry.result))
         if math.isfinite(gap) and (best is None or gap > best[0]):

@@ -3,10 +3,10 @@
 Every node becomes forms over columns: a number one for each component, a truth value a form that is 0 or 1, an enum
 value one 0/1 form for each label. ReLU, abs, max and min are big-M rows with bounds from `Linear`; a phase, a condition
 or a winner that bounds decide costs nothing, and a branch that cannot be taken is not looked at. Products of unknowns
-and smooth functions are enclosed (milp_curves).
+and smooth functions are enclosed (`milp.curves`).
 
 Direction OVER: all decisions are closed (`<` is read as `<=`, and both answers are allowed at equality), rows are
-widened by their rounding and relaxed by a tolerance (see milp_rows). Ties of an argmax allow every maximal index.
+widened by their rounding and relaxed by a tolerance (see `milp.rows`). Ties of an argmax allow every maximal index.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from vernal.interpret.abstract import Range, as_range
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.milp import truth as milp_truth
-from vernal.interpret.milp.curves import Cuts, NonlinearNode, bent
+from vernal.interpret.milp.curves import Cuts, NonlinearNode, enclosed
 from vernal.interpret.milp.needs import demanded, live_branches
 from vernal.interpret.milp.rows import ONE, ZERO, ColumnForm, ColumnForms, Sheet, Unsuitable, at, constant
 from vernal.interpret.numbers.rounding import PI, UNIT, float_above, float_below, gamma
@@ -51,7 +51,7 @@ class Encoder:
     ) -> None:
         self.sheet = Sheet()
         self.cuts: Cuts = {} if cuts is None else cuts  # where the ranges of nonlinear operators are divided
-        self.bent: list[NonlinearNode] = []  # these operators, as far as they were needed
+        self.nonlinear: list[NonlinearNode] = []  # these operators, as far as they were needed
         self.starts, self.linear, self.exact, self.tick = starts, linear, exact, tick
         self.values: dict[Expr, ColumnForms] = {}
         self.truths: dict[Expr, bool | None] = {}  # conditions asked before
@@ -278,7 +278,7 @@ class Encoder:
         lower, upper = self.ends(node, component)
         if math.isfinite(upper - lower) and upper - lower <= NARROW * (1 + abs(lower)):
             return constant(lower, upper - lower)
-        return bent(self, node, x, component)
+        return enclosed(self, node, x, component)
 
 
 # Small pieces ---------------------------------------------------------------------------------------------------------

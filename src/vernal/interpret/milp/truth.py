@@ -23,7 +23,7 @@ from vernal.model import expr as e
 from vernal.model.expr import Expr, Occurrence
 from vernal.model.sorts import INT, Kind
 
-CLOSE = 1e-9  # relative; a margin this close to zero is asked of exact forms
+EXACT_BELOW = 1e-9  # relative; a margin this close to zero is asked of exact forms
 
 
 class Encodes(Protocol):
@@ -65,7 +65,7 @@ def _is_close(encoder: Encodes, node: e.Compare) -> bool:
         return False
     gap = encoder.linear.margin(node)
     low, high = float(gap.lower[0]), float(gap.upper[0])
-    return min(abs(low), abs(high)) <= CLOSE * (1 + max(abs(low), abs(high)))
+    return min(abs(low), abs(high)) <= EXACT_BELOW * (1 + max(abs(low), abs(high)))
 
 
 # Truth ----------------------------------------------------------------------------------------------------------------

@@ -194,7 +194,7 @@ def _multiples(backend: Backend, lower: Array, upper: Array, offset: float, per:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bend:
+class Curvature:
     """How a function bends on intervals: 1 convex, -1 concave at the left and the right end; 0 is not known.
 
     Where the two differ there is one inflection, between `before` and `after`.
@@ -206,7 +206,7 @@ class Bend:
     after: Array
 
 
-def bend(backend: Backend, name: Elementary, lower: Array, upper: Array) -> Bend:
+def curvature(backend: Backend, name: Elementary, lower: Array, upper: Array) -> Curvature:
     """Where a function is convex and where concave; on intervals where it is defined."""
     zero = backend.xp.zeros_like(lower)
     if name in WAVES:
@@ -232,7 +232,7 @@ def _signs(name: Elementary) -> tuple[float, float]:
     raise LookupError(f"the curvature of {name.value} is not known")
 
 
-def _wave_bend(backend: Backend, name: Elementary, lower: Array, upper: Array) -> Bend:
+def _wave_bend(backend: Backend, name: Elementary, lower: Array, upper: Array) -> Curvature:
     """Inflections are the zeros; sin and cos are concave above 0, tan is convex there."""
     first, count = crossings(backend, name, lower, upper)
     place = (first + (0.5 if name is Function.COS else 0.0)) * np.pi
@@ -248,13 +248,13 @@ def _wave_bend(backend: Backend, name: Elementary, lower: Array, upper: Array) -
     known, none = (count <= 1) & backend.xp.isfinite(place), count <= 0
     left, right = (backend.where(none, alone, side) for side in (found.left, found.right))
     left, right = (backend.where(known, side, 0.0) for side in (left, right))
-    return Bend(left, right, found.before, found.after)
+    return Curvature(left, right, found.before, found.after)
 
 
 def _around(
     backend: Backend, left: Array, right: Array, before: Array, after: Array, lower: Array, upper: Array
-) -> Bend:
+) -> Curvature:
     """Intervals on one side of the inflection have one curvature; an end that may be on either side is not known."""
     doubt = ((lower > before) & (lower < after)) | ((upper > before) & (upper < after))
     first, last = backend.where(lower >= after, right, left), backend.where(upper <= before, left, right)
-    return Bend(backend.where(doubt, 0.0, first), backend.where(doubt, 0.0, last), before, after)
+    return Curvature(backend.where(doubt, 0.0, first), backend.where(doubt, 0.0, last), before, after)

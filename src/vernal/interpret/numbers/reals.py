@@ -28,7 +28,7 @@ ExactNumber = fmpq | arb
 ExactScalar = fmpq | arb | bool | Undefined | None
 
 ZERO, ONE = fmpq(0), fmpq(1)
-HUGE = arb(2) ** MAX_BITS
+BEYOND_CAP = arb(2) ** MAX_BITS
 TINY = Fraction(1, 1 << MAX_BITS)
 
 
@@ -65,7 +65,7 @@ def settle(value: ExactNumber) -> ExactNumber | None:
     """A rational within the cap on its bits, else a ball; of a size within it as well, or nothing is decided."""
     if isinstance(value, fmpq):
         return value if value.height_bits() <= MAX_BITS else arb(value)
-    return value if value.is_finite() and value < HUGE and value > -HUGE else None
+    return value if value.is_finite() and value < BEYOND_CAP and value > -BEYOND_CAP else None
 
 
 # Arithmetic -----------------------------------------------------------------------------------------------------------
