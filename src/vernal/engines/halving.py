@@ -45,10 +45,10 @@ class Halving:
         self.widths: dict[Component, Fraction] = {}
         for box in boxes:
             for var, entry in box.ends.items():
-                for component, (low, high) in enumerate(entry):
+                for index, (low, high) in enumerate(entry):
                     if high > low and var.sort == REAL:
-                        place = var, component
-                        self.widths[place] = max(self.widths.get(place, Fraction(0)), high - low)
+                        component = var, index
+                        self.widths[component] = max(self.widths.get(component, Fraction(0)), high - low)
 
     @property
     def useful(self) -> bool:
@@ -89,9 +89,9 @@ class Halving:
 
     def halves(self, box: Box, weights: ComponentWeights = NO_WEIGHTS) -> tuple[tuple[Box, ComponentWeights], ...]:
         """The box in two, or as it is where nothing is left to cut; of equal weights the widest in proportion is."""
-        relative = {place: width for place, width in self._relative(box).items() if width}
+        relative = {component: width for component, width in self._relative(box).items() if width}
         if not relative:
             return ((box, weights),)
-        place = max(relative, key=lambda place: (weights.get(place, 0.0), relative[place]))
-        after = {**weights, place: 0.5 * weights.get(place, 0.0)}
-        return tuple((half, after) for half in box.halves(*place))
+        component = max(relative, key=lambda component: (weights.get(component, 0.0), relative[component]))
+        after = {**weights, component: 0.5 * weights.get(component, 0.0)}
+        return tuple((half, after) for half in box.halves(*component))

@@ -1,4 +1,4 @@
-"""The engine `auto`: what fits, cheapest first, until somebody has a sound answer."""
+"""The engine `auto`: the engines that fit the question, cheapest first, until one decides it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Systems with one path: nothing to choose and one place to start, so an exact replay is the whole truth."""
+"""Systems with one path: nothing to choose and one place to start, so one exact replay decides every claim."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def is_only_position(system: System, formula: Formula, trace: Trace) -> bool:
 def only_path(system: System, steps: int, tick: Tick = idle, *, last_action: bool = True) -> Trace | None:
     """The one path of a system, in exact numbers, if it provably has only one that far.
 
-    Where nobody asks for the action at the last position, that may be one of several.
+    Where the action at the last position does not matter, it may be one of several.
     """
     if not system.initial.is_point or any(isinstance(node, Choose | Between) for node in uncertain(system)):
         return None

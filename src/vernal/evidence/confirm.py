@@ -1,4 +1,4 @@
-"""What a formula says of an exact trace: its truth, its margin, and what both rest on."""
+"""A formula on an exact trace: its truth, its margin, and what both rest on."""
 
 from __future__ import annotations
 

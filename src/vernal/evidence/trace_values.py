@@ -1,8 +1,8 @@
 """Exact numbers as JSON and back: shortest decimals where they are exact, "p/q" where they are not.
 
 A float in a document stands for the decimal it prints as, so 0.1 is one tenth. A rational whose "p/q" would be longer
-than a line, and a real known by an enclosure, are written as the nearest float; whoever compares, compares after the
-same rounding. What a replay starts from (the first state, the disturbances) is written in full, however long.
+than a line, and a real known by an enclosure, are written as the nearest float; they are compared after the same
+rounding. What a replay starts from (the first state, the disturbances) is written in full, however long.
 """
 
 from __future__ import annotations

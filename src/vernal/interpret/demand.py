@@ -52,7 +52,7 @@ class Walk:
                 self.values[node] = MEANINGS[type(node)](node, self)
 
     def wanted(self, node: Expr) -> list[Expr]:
-        """The arguments a node still waits for, knowing what is known."""
+        """The arguments a node still needs, given the values so far."""
         need: Sequence[Expr] = node.args
         if isinstance(node, e.If | e.Switch):
             subject = node.args[0]

@@ -97,7 +97,7 @@ def required(node: Expr, done: Mapping[Expr, Value]) -> Sequence[Expr]:
 
 
 def apply(backend: Backend, node: Expr, args: Sequence[Value | None]) -> Value:
-    """One operator on sets; the argument of a branch that nobody takes may be missing."""
+    """One operator on sets; the argument of a branch that no box takes may be missing."""
     handler = HANDLERS.get(type(node))
     if handler is None:
         what = f"variable {node.name!r}" if isinstance(node, e.Var) else type(node).__name__

@@ -33,7 +33,7 @@ class NoTerm(VernalError):
 
 
 class Script:
-    """A script under construction: the graph as far as anyone asks, and what has to be true.
+    """A script under construction: the terms of the nodes that are needed, and the assertions.
 
     `tick` may stop the work by raising.
     """

@@ -64,13 +64,13 @@ class Survey:
 
     done = False
 
-    def reached(self, place: Stage, states: Position[Pieces]) -> None:
-        self.space.record.position(place.t, states.discrete, states.batch)
+    def reached(self, stage: Stage, states: Position[Pieces]) -> None:
+        self.space.record.position(stage.t, states.discrete, states.batch)
 
-    def kept(self, place: Stage, states: Position[Pieces]) -> None:
+    def kept(self, stage: Stage, states: Position[Pieces]) -> None:
         self.space.record.closed(states.batch, True)
 
-    def failed(self, place: Stage, states: Position[Pieces]) -> None:
+    def failed(self, stage: Stage, states: Position[Pieces]) -> None:
         """Sets through which an exact path breaks the formula."""
         pieces = states.batch
         found = likely(states.asked, states.layout, pieces, np.arange(len(pieces)))

@@ -40,7 +40,7 @@ Method = Literal["fork", "spawn"]  # how a worker starts: as a copy of this proc
 
 @dataclass(frozen=True)
 class Job(Portable):
-    """A sub-problem as data, for any process to answer: a key that is the same in every run, who answers, and what."""
+    """A sub-problem as data, for any process: a key that is the same in every run, a function, and its arguments."""
 
     key: str
     kind: str  # the function that answers it, `module:function`; see `named`
@@ -57,7 +57,7 @@ class Job(Portable):
 
 @dataclass(frozen=True)
 class Worked:
-    """The answer to a sub-problem: as plain data, and as it was found, for whoever asked in the same process."""
+    """The answer to a sub-problem: as plain data, and as it was found, for a caller in the same process."""
 
     outcome: Record
     found: Any = None
@@ -179,7 +179,7 @@ def _serve(order: Order, mouth: Connection, parent: int, stays: bool) -> NoRetur
             while stays:
                 _carry_out(mouth.recv(), mouth)
     except (EOFError, OSError):
-        pass  # nobody is listening any more
+        pass  # the parent has gone
     finally:
         os._exit(0)
 

@@ -241,7 +241,7 @@ def test_nonlinear_operators_are_enclosed(node: Expr, count: int) -> None:
     first = nonlinear_encoder()
     first.need(node)
     cuts = {
-        node.place: [node.lower + (node.upper - node.lower) * (i + 1) / (count + 1) for i in range(count)]
+        node.site: [node.lower + (node.upper - node.lower) * (i + 1) / (count + 1) for i in range(count)]
         for node in first.nonlinear
     }
     for x, y in ((-1, 0), (2, 1), (Fraction(1, 3), Fraction(1, 4)), (Fraction(9, 5), Fraction(1, 2))):
@@ -422,6 +422,6 @@ def test_at_an_end_of_two_segments_the_wider_one_is_cut() -> None:
     point = [0.0] * len(encoder.sheet.lower)
     (column,) = square.args[0].terms
     point[column] = 0.5 + 1e-12  # between a narrow and a wide segment, and far from the curve
-    found = next_cut([square], point, {square.place: [0.5, 0.6]})
+    found = next_cut([square], point, {square.site: [0.5, 0.6]})
     assert found is not None
     assert found[1] == -0.25

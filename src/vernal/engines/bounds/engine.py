@@ -45,13 +45,13 @@ from vernal.reduce.base import Direction
 from vernal.reduce.initial import initial_boxes
 from vernal.run.budget import Budget
 
-FURTHEST = 50_000  # steps; nobody unrolls further
+FURTHEST = 50_000  # steps that are unrolled at most
 LOOK_AHEAD = 20  # steps looked at for a formula without a bound, to say what is proven
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How long boxes are cut before other engines have their turn."""
+    """How many rounds boxes are cut in before `auto` goes on to other engines."""
 
     rounds: int = 8
     most: int = 512  # boxes looked at together; beyond, bounds alone will not do

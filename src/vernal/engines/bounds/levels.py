@@ -68,7 +68,7 @@ class Fact:
 class Levels:
     """Answers about atoms at positions, computed when first asked and remembered.
 
-    When the budget runs out nothing more is computed: what is not known then stays open, and `raise_if_stopped` tells.
+    When the budget runs out nothing more is computed: what is not known then stays open, and `raise_if_stopped` raises.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Falsify: batched simulation and local search; a cheap first answer for the wrong.
+"""Falsify: batched simulation and local search; a cheap way to refute a claim.
 
 Thousands of runs in floating point look for one on which the formula is false. Only a run that is also an exact path
 of the system, on which the formula is exactly false, is a violation. For claims of all paths that suffices: if a state
@@ -150,7 +150,7 @@ class Hunt:
         reach = horizon(self.window)
         assert reach is not None
         system = self.question.system
-        # A formula that only the end of a path can refute still wants a path.
+        # A formula that only the end of a path can refute still needs a path.
         self.length = reach if says_something(self.window) or horizon(self.goal) is not None else WINDOW
         self.size = int(np.clip(CELLS // (self.length + 1), 50, 2000)) if freedom(system) else 1
         self.rng = np.random.default_rng(self.budget.seed)

@@ -93,10 +93,10 @@ class AffineSpace:
 
     # Merging
 
-    def gather(self, place: Stage, arrived: Sequence[object]) -> Position[Pieces] | None:
+    def gather(self, stage: Stage, arrived: Sequence[object]) -> Position[Pieces] | None:
         """Equal pieces become one; those of boxes that are looked at again anyway are dropped."""
         pieces = self._pursued(self._merged([batch for batch in arrived if isinstance(batch, Pieces)]))
-        return position(self.graph, self, place, pieces) if len(pieces) else None
+        return position(self.graph, self, stage, pieces) if len(pieces) else None
 
     def _merged(self, batches: Sequence[Pieces]) -> Pieces:
         pieces, pairs = merge(join(batches), unite=self.nonlinear is None)

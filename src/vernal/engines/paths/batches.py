@@ -3,7 +3,7 @@
 A piece is an affine image of a box of parameters: state = A p + c, up to `error`, for p between lower and upper. The
 parameters are the uncertain components of the initial state, then one for each disturbance drawn on the way. Numbers
 are floats whose rounding is in `error`; so a batch of pieces contains every execution it stands for (OVER). A component
-whose numbers overflowed may be anything: new numbers become pieces through `bounded`, which says so.
+whose numbers overflowed may be anything: new numbers become pieces through `bounded`, which makes its error infinite.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ MAX_CELLS = 1_000_000
 
 @dataclass
 class Cells:
-    """What obligations are worth at the states of pieces; asked once, remembered."""
+    """The truth of obligations at the states of pieces, computed once for each and kept."""
 
     loop: Loop
     obligations: Obligations
@@ -40,7 +40,7 @@ class Cells:
     known: dict[object, list[TruthCell]] = field(default_factory=dict)
 
     def evaluate(self, obligation: Obligation, piece: Piece) -> list[TruthCell]:
-        """The polyhedron of a piece in cells, each true or false. The stack of open questions is our own."""
+        """The polyhedron of a piece in cells, each true or false. An explicit stack replaces recursion."""
         stack: list[tuple[object, CellWalk]] = []
         ask: CellQuery | None = (obligation, piece, 0)
         answer: list[TruthCell] | None = None

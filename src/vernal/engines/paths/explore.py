@@ -119,7 +119,7 @@ class Suspects:
         walks: int | None,
         tell: Callable[[int, int], None],
     ) -> None:
-        """`walks`: how many suspicions are replayed, None is all of them; `tell` is told step and pieces so far."""
+        """`walks`: how many suspicions are replayed, None is all of them; `tell` gets step and pieces so far."""
         self.space, self.margins, self.outcome, self.walks, self.tell = space, margins, outcome, walks, tell
         self.left: set[tuple[tuple[Ends, ...], ...]] = set()  # boxes of cut pieces that are left open, each once
         self.pieces = 0  # of the current step
@@ -129,16 +129,16 @@ class Suspects:
     def done(self) -> bool:
         return self.outcome.trace is not None
 
-    def reached(self, place: Stage, states: Position[Pieces]) -> None:
+    def reached(self, stage: Stage, states: Position[Pieces]) -> None:
         self.pieces += len(states.batch)
-        self.space.record.position(place.t, states.discrete, states.batch)
-        self.tell(place.t, self.pieces)
-        self.margins.measure(place, states)
+        self.space.record.position(stage.t, states.discrete, states.batch)
+        self.tell(stage.t, self.pieces)
+        self.margins.measure(stage, states)
 
-    def kept(self, place: Stage, states: Position[Pieces]) -> None:
+    def kept(self, stage: Stage, states: Position[Pieces]) -> None:
         self.space.record.closed(states.batch, True)
 
-    def failed(self, place: Stage, states: Position[Pieces]) -> None:
+    def failed(self, stage: Stage, states: Position[Pieces]) -> None:
         """Pieces on which the formula seems false: an exact path shows it, or exact arithmetic has to look."""
         self.space.record.closed(states.batch, False)
         rows = self.margins.worst_first(states)

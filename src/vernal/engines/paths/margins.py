@@ -21,9 +21,9 @@ class MarginMeter:
     claim: PositionClaim | None
     space: AffineSpace
 
-    def measure(self, place: Stage, position: Position[Pieces]) -> None:
+    def measure(self, stage: Stage, position: Position[Pieces]) -> None:
         """Note by how much the claim is kept here, at least."""
-        if self.claim is None or not self.claim.covers(place.t):
+        if self.claim is None or not self.claim.covers(stage.t):
             return
         pieces, space = position.batch, self.space
         value = space.graph.value(self.claim.margin, position.discrete)

@@ -2,7 +2,7 @@
 
 The atoms of the formula, the guard and the next values are specialised to the discrete state and to every decision that
 is taken, until what is left is affine (or has bounds) in the numbers of the state. How a batch is divided by a decision
-and moved by a step is for its space to say: affine pieces and regions share all of this.
+and moved by a step is up to its space: affine pieces and regions share all of this.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _constant(box: Box, node: Expr) -> Fraction | None:
 class Position(Generic[B]):
     """A batch on its way through the decisions of one position."""
 
-    place: Stage
+    stage: Stage
     graph: StepGraph
     batches: Batches[B]
     layout: Layout
@@ -121,7 +121,7 @@ class Position(Generic[B]):
 
     @property
     def discrete(self) -> DiscreteState:
-        key = self.place.key
+        key = self.stage.key
         assert isinstance(key, Key)
         return key.discrete
 
@@ -214,8 +214,8 @@ def _discrete_value(node: Expr, value: Expr) -> Fraction | None:
     return None
 
 
-def position(graph: StepGraph, batches: Batches[B], place: Stage, batch: B) -> Position[B]:
-    """A batch that has just come to a place."""
-    assert isinstance(place.key, Key)
-    here = graph.specialise(graph.roots, graph.known(place.key.discrete))
-    return Position(place, graph, batches, graph.layout(place.key.discrete), here, batch)
+def position(graph: StepGraph, batches: Batches[B], stage: Stage, batch: B) -> Position[B]:
+    """A batch that has just come to a stage."""
+    assert isinstance(stage.key, Key)
+    here = graph.specialise(graph.roots, graph.known(stage.key.discrete))
+    return Position(stage, graph, batches, graph.layout(stage.key.discrete), here, batch)

@@ -1,4 +1,4 @@
-"""What an exploration met on its way, kept so that somebody can look at it: sets, decisions, merges, ends."""
+"""The sets, decisions and merges of an exploration, recorded for pictures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TOO_MANY = 20_000  # sets of one step, even if they are only counted
 
 
 class Recorder:
-    """Is told what an exploration does; this one does not listen."""
+    """The events of an exploration. This base class ignores them; `ExploredTree` keeps them."""
 
     def position(self, t: int, discrete: DiscreteState, pieces: Pieces) -> None:
         """Pieces that are looked at, at step t."""

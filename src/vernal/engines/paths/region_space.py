@@ -80,9 +80,9 @@ class Measures:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Regions at a place, and the trails they went on by; none where they failed."""
+    """Regions at a stage, and the trails they went on by; none where they failed."""
 
-    place: Stage
+    stage: Stage
     rows: Regions
     child: Indices | None
 
@@ -122,18 +122,18 @@ class RegionSpace:
             low, high = np.array([float_below(a) for a, _ in ends]), np.array([float_above(b) for _, b in ends])
             yield Key(discrete), from_box(self.measures.template, low, high, self._new(1))
 
-    def gather(self, place: Stage, arrived: Sequence[object]) -> Position[Regions] | None:
+    def gather(self, stage: Stage, arrived: Sequence[object]) -> Position[Regions] | None:
         """What of the regions is in the tube, neighbours joined."""
         rows = together([batch for batch in arrived if isinstance(batch, Regions)]).tightened()
         if self.tube:
-            around = self.tube.get(place)
+            around = self.tube.get(stage)
             rows = clipped(rows, around) if around is not None else rows.rows(np.zeros(0, dtype=np.intp))
         if not len(rows):
             return None
         rows, pairs = gathered(rows, JOIN * self.resolution)
         if pairs is not None:
             self.joined.append((len(self.passages), pairs))
-        return position(self.graph, self, place, rows)
+        return position(self.graph, self, stage, rows)
 
     # Dividing
 
@@ -200,7 +200,7 @@ class RegionSpace:
         rows = position.batch
         lower, upper = moved(rows, *self.measures.step(position.layout, rows, tuple(numbers)))
         child = self._new(len(rows))
-        self.passages.append(Passage(position.place, rows, child))
+        self.passages.append(Passage(position.stage, rows, child))
         return Key(discrete), regions(rows.template, lower, upper, child)
 
     # The tube
@@ -215,8 +215,8 @@ class RegionSpace:
             bad = passage.rows if passage.child is None else passage.rows.rows(failed[passage.child])
             failed[bad.trail] = True
             if len(bad):
-                found.setdefault(passage.place, []).append(bad)
+                found.setdefault(passage.stage, []).append(bad)
             while joined and joined[-1][0] >= number:
                 kept, given_up = joined.pop()[1]
                 failed[given_up] |= failed[kept]
-        return {place: gathered(together(parts), resolution)[0] for place, parts in found.items()}
+        return {stage: gathered(together(parts), resolution)[0] for stage, parts in found.items()}

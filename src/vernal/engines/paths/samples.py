@@ -1,4 +1,4 @@
-"""Points of pieces in floating point: where a suspicion is most likely true, before exact arithmetic walks there."""
+"""Points of pieces in floating point: where a failing piece most likely has a counterexample, for exact replay."""
 
 from __future__ import annotations
 

@@ -45,13 +45,13 @@ class Sieve:
 
     done = False
 
-    def reached(self, place: Stage, states: Position[Pieces]) -> None:
-        self.margins.measure(place, states)
+    def reached(self, stage: Stage, states: Position[Pieces]) -> None:
+        self.margins.measure(stage, states)
 
-    def kept(self, place: Stage, states: Position[Pieces]) -> None:
+    def kept(self, stage: Stage, states: Position[Pieces]) -> None:
         """Nothing to do: what is not suspicious is kept."""
 
-    def failed(self, place: Stage, states: Position[Pieces]) -> None:
+    def failed(self, stage: Stage, states: Position[Pieces]) -> None:
         for trail in states.batch.trail.tolist():
             self.suspicious.update(self.space.trails.boxes_behind(trail))
 

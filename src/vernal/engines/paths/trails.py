@@ -40,7 +40,7 @@ class Trails:
         self._merged: dict[int, list[int]] = {}
 
     def root(self, box: int, components: list[tuple[Expr, int]]) -> int:
-        """The trail of an initial piece; negative, so that it is nobody's position in the tree."""
+        """The trail of an initial piece; negative, so that it is no index of the tree."""
         self._roots.append((box, components))
         return -len(self._roots)
 
@@ -68,7 +68,7 @@ class Trails:
         self._pairs.append(pairs)
 
     def _all_merged(self) -> dict[int, list[int]]:
-        """The same as a table, made when somebody asks: most explorations never do."""
+        """The same as a table, made on first use: most explorations never need it."""
         for kept, given_up in self._pairs:
             for trail, other in zip(kept.tolist(), given_up.tolist(), strict=True):
                 self._merged.setdefault(trail, []).append(other)

@@ -83,7 +83,7 @@ class TubeRound:
 
     space: RegionSpace
     claim: PositionClaim | None
-    tell: Callable[[int, int], None]  # is told how many regions each step has
+    tell: Callable[[int, int], None]  # called with a step and its number of regions
     margin: float = np.inf  # of all regions of the round
     kept_margin: float = np.inf  # of those that did not fail
     ends: tuple[Floats, Floats] | None = None  # of all components
@@ -99,7 +99,7 @@ class TubeRound:
         """How far the components of all regions reach."""
         return None if self.ends is None else self.ends[1] - self.ends[0]
 
-    def reached(self, place: Stage, states: Position[Regions]) -> None:
+    def reached(self, stage: Stage, states: Position[Regions]) -> None:
         self._settle()
         self.regions += len(states.batch)
         low, high = (end(side, axis=0) for end, side in zip((np.min, np.max), states.batch.ranges(), strict=True))
@@ -107,12 +107,12 @@ class TubeRound:
             raise NotExplorable("values without a bound, or undefined ones")
         first, last = self.ends or (low, high)
         self.ends = np.minimum(first, low), np.maximum(last, high)
-        self.here, self.margins, self.suspects = states.batch, self._margins(place, states), []
+        self.here, self.margins, self.suspects = states.batch, self._margins(stage, states), []
 
-    def _margins(self, place: Stage, states: Position[Regions]) -> Floats:
+    def _margins(self, stage: Stage, states: Position[Regions]) -> Floats:
         """By how much each region keeps the claim at this position, at least."""
         count = len(states.batch)
-        if self.claim is None or not self.claim.covers(place.t):
+        if self.claim is None or not self.claim.covers(stage.t):
             return np.full(count, -np.inf if self.claim is None else np.inf)
         value = self.space.graph.value(self.claim.margin, states.discrete)
         linear = states.layout.over(*states.batch.ranges())
@@ -129,16 +129,16 @@ class TubeRound:
         self.kept_margin = min(self.kept_margin, float(self.margins[~failed].min(initial=np.inf)))
         self.here = None
 
-    def kept(self, place: Stage, states: Position[Regions]) -> None:
+    def kept(self, stage: Stage, states: Position[Regions]) -> None:
         """Nothing to do: what does not fail is kept."""
 
-    def failed(self, place: Stage, states: Position[Regions]) -> None:
+    def failed(self, stage: Stage, states: Position[Regions]) -> None:
         """Keep what failed; of a claim with a margin the whole region, so that no part counts as narrowly kept."""
         rows = states.batch
         self.suspects.append(rows.trail)
         if self.claim is not None and self.here is not None:
             rows = self.here.rows(np.isin(self.here.trail, rows.trail))
-        self.space.passages.append(Passage(place, rows, None))
+        self.space.passages.append(Passage(stage, rows, None))
 
     def passed(self, t: int) -> None:
         self._settle()

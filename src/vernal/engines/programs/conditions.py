@@ -190,7 +190,7 @@ class Disjunct:
 class Case:
     """A condition with some of its choices made, and the way to it: which disjuncts and options were taken.
 
-    Bounds decide what is split, and may come out differently on another machine; the way says it all the same.
+    What is split depends on bounds, and may differ on another machine; the way identifies the case on any.
     """
 
     condition: Expr

@@ -63,7 +63,7 @@ UNSUPPORTED = "not supported by this engine"
 
 
 class Refuter(ABC):
-    """Bounded claims about paths, decided by asking for a path that refutes them; whom to ask, engines say."""
+    """Bounded claims about paths, decided by looking for a path that refutes them; engines choose the solver."""
 
     name: str
     encoding: str
@@ -226,7 +226,7 @@ def _is_excluded(system: System, initial: InitialSet) -> bool:
 
 @dataclass
 class Summary:
-    """What all programs together say: a path, a doubt, or that there is no path."""
+    """What all programs together show: a path, a doubt, or that there is no path."""
 
     trace: Trace | None = None
     doubt: str | None = None

@@ -72,7 +72,7 @@ class Tally:
         self.add(Tally(1, problem.columns, problem.rows, problem.binaries))
 
     def add(self, other: Tally) -> None:
-        """What somebody else wrote and solved."""
+        """Add the counts of another tally."""
         self.programs += other.programs
         self.columns = max(self.columns, other.columns)
         self.rows = max(self.rows, other.rows)
@@ -147,7 +147,7 @@ def eased(problem: MilpProblem) -> MilpProblem:
 
 @dataclass(frozen=True)
 class Asking(ABC):
-    """What all programs of a question share, whoever solves them."""
+    """What all programs of a question share, for any solver."""
 
     engine: str
     system: System

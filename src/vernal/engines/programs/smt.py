@@ -2,8 +2,8 @@
 
 The condition under which a path refutes the claim (see `conditions`) is handed to a solver that computes with rationals
 and polynomials, term by term as the graph says it: no bounds, no big-M, no tolerance. A model is a path and is replayed
-like every candidate; that there is none proves the claim. It is exact arithmetic, but the word of a solver all the
-same, without a certificate anybody checked: the assurance says `solver`.
+like every candidate; that there is none proves the claim. The arithmetic is exact,
+but the proof is the solver's and comes without a certificate: the assurance is `solver`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What floating point believes about linear constraints, and whether it is right, checked in rationals.
+"""Linear constraints solved in floating point first, and the answer checked in rationals.
 
 A linear program in float64 maximises the common slack of the rows. Its solution is tried as a point; its dual as
 multipliers under which the rows add up to something that cannot be. Either counts only if it is so exactly.

@@ -1,8 +1,8 @@
-"""Polyhedra over the rationals, with open and closed sides, that know a point of themselves.
+"""Polyhedra over the rationals, with open and closed sides, each with one of its points.
 
 A polyhedron is a box of inputs, some of its ends open, cut by rows. It is never empty: cutting gives a smaller one or
 None, decided exactly. Most cuts are decided by the range of the row over the box or by the point that is carried
-along; the rest goes to a simplex, and where that would be large, floating point is asked first what it believes, and
+along; the rest goes to a simplex, and where that would be large, a linear program in floating point comes first, and
 its answer (a point, or multipliers that add the rows up to a contradiction) is checked exactly.
 """
 
@@ -224,7 +224,7 @@ MAX_ROWS = 400  # of a projection on the way; eliminating inputs may square thei
 
 
 class TooManyRows(Exception):
-    """A projection that nobody wants to wait for."""
+    """A projection would have more rows than the limit."""
 
 
 def project(polyhedron: Polyhedron, keep: Sequence[Component]) -> Polyhedron:

@@ -6,7 +6,7 @@ nonlinear operator needs it tight), and either an exact affine form over the inp
 Comparisons bound the *difference* of their sides, argmax the differences of scores, so that correlations decide.
 
 The inputs are the numeric variables of the box and every draw with constant ends; discrete values travel as three-
-valued truth or as sets of alternatives. All rounding is accounted for (see linear_rows and linear_relax).
+valued truth or as sets of alternatives. All rounding is accounted for (see `rows` and `relax`).
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ class Linear:
         self.tick()
         if not node.sort.is_number or isinstance(node, e.Argmax):
             self._store(node, linear_choice.discrete(self, node))
-            if node.sort.is_number:  # an index counts as a number where somebody computes with it
+            if node.sort.is_number:  # an index counts as a number where it is computed with
                 self.graph.rules[node] = constant(self.backend, node, self.number(node))
         elif isinstance(node, e.Const) and self.backend.native:
             self._store(node, *known_constant(node))
@@ -281,7 +281,7 @@ class Linear:
     # Tightening -------------------------------------------------------------------------------------------------------
 
     def _tighten_arguments(self, node: Expr) -> None:
-        """Bound what a nonlinear operator bends, where it does bend; and what a network sees, if that is little."""
+        """Tighten arguments over whose range an operator is not linear, and inputs of layers that widen."""
         if isinstance(node, ACTIONS_AT_ZERO):
             x = self.number(node.args[0])
             self.tighten(node.args[0], (x.lower < 0) & (x.upper > 0))
@@ -376,7 +376,7 @@ ACTIONS_AT_ZERO = (*ACTIVATIONS, e.Sign)
 
 @lru_cache(maxsize=1024)
 def known_constant(node: e.Const) -> tuple[Range, Form]:
-    """Range and form of a number of the model, made once for all boxes; nobody may write into its arrays."""
+    """Range and form of a number of the model, made once for all boxes; its arrays are read-only."""
     backend = Backend()
     value = as_range(backend, interval.apply(backend, node, []))
     if np.array_equal(value.lower, value.upper):

@@ -136,7 +136,7 @@ def _leaves(linear: Bounding, node: Expr) -> list[tuple[Expr, Array]]:
 def winners(linear: Bounding, scores: Expr, index: Array) -> Array:
     """(groups, n): which components may be largest in the boxes of the index.
 
-    Ranges first; then everybody against a favourite; then the survivors among themselves.
+    Ranges first; then every score against a likely winner; then the remaining ones against each other.
     """
     backend, x = linear.backend, _full(linear, scores, index)
     possible = interval.argmax(x, backend).mask[:, 0, :] | False

@@ -51,7 +51,7 @@ def lines(backend: Backend, name: enclose.Elementary, x: Range, own: Range) -> E
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """A function over intervals of positive length, with the way it bends there."""
+    """A function over intervals of positive length, with its curvature there."""
 
     backend: Backend
     name: enclose.Elementary

@@ -226,7 +226,7 @@ class Rows:
         last = len(rule.args) - 1
         for i, (arg, low, high) in enumerate(zip(rule.args, rule.lower.slopes, rule.upper.slopes, strict=True)):
             low, high = self.take(low)[:, None, :], self.take(high)[:, None, :]
-            if i == last:  # nobody needs the parts any more: in place, which is what makes long batches fast
+            if i == last:  # the parts are not needed any more: in place, which is what makes long batches fast
                 above *= low
                 below *= high
                 above += below

@@ -1,6 +1,6 @@
 """Rows for what is not piecewise linear: lines around curves, McCormick's planes around products, in segments.
 
-An operator is enclosed over the range of its argument (OVER), or over each segment of it where somebody has set cuts: a
+An operator is enclosed over the range of its argument (OVER), or over each segment of it where cuts are set: a
 binary for each segment says where the argument is, and the rows of that segment hold. The narrower the segments, the
 closer the envelope; so cuts are set where a candidate has shown that an envelope is too wide.
 """
@@ -37,7 +37,7 @@ HOST = Backend()
 class NonlinearNode:
     """An operator in a program: its argument or arguments, and its value, as forms; and the range that is cut."""
 
-    place: Site
+    site: Site
     args: tuple[ColumnForm, ...]
     result: ColumnForm
     lower: float
@@ -99,13 +99,13 @@ def _interval(ends: tuple[float, float]) -> Range:
 
 
 def curve(
-    encoder: Encloses, place: Site, x: ColumnForm, ends: tuple[float, float], own: tuple[float, float], name: Elementary
+    encoder: Encloses, site: Site, x: ColumnForm, ends: tuple[float, float], own: tuple[float, float], name: Elementary
 ) -> ColumnForm:
     """f(x), between two lines over each segment."""
     sheet = encoder.sheet
     _check(ends)
     result = sheet.column(*own)
-    segments = _segments(ends, encoder.cuts.get(place, ()))
+    segments = _segments(ends, encoder.cuts.get(site, ()))
     for pick, (p, q) in zip(sheet.one_of(len(segments)), segments, strict=True):
         _inside(encoder, pick, x, p, q, len(segments))
         part = _interval((p, q))
@@ -115,14 +115,14 @@ def curve(
             if math.isfinite(slope) and math.isfinite(offset):
                 sheet.when(pick, sheet.combine([(side * slope, x), (-side, result)], side * offset))
     encoder.nonlinear.append(
-        NonlinearNode(place, (x,), result, *ends, lambda number: _enclosed((number, number), name)[0])
+        NonlinearNode(site, (x,), result, *ends, lambda number: _enclosed((number, number), name)[0])
     )
     return result
 
 
 def product(
     encoder: Encloses,
-    place: Site,
+    site: Site,
     x: tuple[ColumnForm, ColumnForm],
     ends: tuple[tuple[float, float], tuple[float, float]],
     own: tuple[float, float],
@@ -133,7 +133,7 @@ def product(
         _check(pair)
     result = sheet.column(*own)
     low, high = ends[1]
-    segments = _segments(ends[0], encoder.cuts.get(place, ()))
+    segments = _segments(ends[0], encoder.cuts.get(site, ()))
     for pick, (p, q) in zip(sheet.one_of(len(segments)), segments, strict=True):
         _inside(encoder, pick, x[0], p, q, len(segments))
         for u, v, side in ((p, low, 1.0), (q, high, 1.0), (q, low, -1.0), (p, high, -1.0)):
@@ -141,13 +141,13 @@ def product(
             slack = 2 * UNIT * abs(corner) + TINY
             plane = [(side * v, x[0]), (side * u, x[1]), (-side, result)]
             sheet.when(pick, sheet.combine(plane, -side * corner, slack))
-    encoder.nonlinear.append(NonlinearNode(place, x, result, *ends[0], operator.mul))
+    encoder.nonlinear.append(NonlinearNode(site, x, result, *ends[0], operator.mul))
     return result
 
 
 def angle(
     encoder: Encloses,
-    place: Site,
+    site: Site,
     x: tuple[ColumnForm, ColumnForm],
     ends: tuple[tuple[float, float], tuple[float, float]],
     own: tuple[float, float],
@@ -158,7 +158,7 @@ def angle(
         _check(pair)
     result = sheet.column(*own)
     across = _interval(ends[1])
-    segments = _segments(ends[0], encoder.cuts.get(place, ()))
+    segments = _segments(ends[0], encoder.cuts.get(site, ()))
     for pick, segment in zip(sheet.one_of(len(segments)), segments, strict=True):
         _inside(encoder, pick, x[0], *segment, len(segments))
         part = _interval(segment)
@@ -168,7 +168,7 @@ def angle(
         for offset, side in ((c, 1.0), (d, -1.0)):  # a y + b x + c <= result <= a y + b x + d
             if math.isfinite(offset):
                 sheet.when(pick, sheet.combine([(side * a, x[0]), (side * b, x[1]), (-side, result)], side * offset))
-    encoder.nonlinear.append(NonlinearNode(place, x, result, *ends[0], math.atan2))
+    encoder.nonlinear.append(NonlinearNode(site, x, result, *ends[0], math.atan2))
     return result
 
 
@@ -208,11 +208,11 @@ def next_cut(nodes: Sequence[NonlinearNode], point: Sequence[float], cuts: Cuts)
     if best is None or best[0] <= 0.0:
         return None
     _, entry, number = best
-    segments = _segments((entry.lower, entry.upper), cuts.get(entry.place, ()))
+    segments = _segments((entry.lower, entry.upper), cuts.get(entry.site, ()))
     near = 1e-6 * (entry.upper - entry.lower)
     touched = [ends for ends in segments if ends[0] - near <= number <= ends[1] + near] or segments
     low, high = max(touched, key=lambda ends: ends[1] - ends[0])
     middle = 0.5 * low + 0.5 * high
     share = (number - low) / (high - low) if high > low else 0.0
     cut = number if 0.1 < share < 0.9 else middle
-    return (entry.place, cut) if low < cut < high else None
+    return (entry.site, cut) if low < cut < high else None

@@ -35,7 +35,7 @@ NARROW = 1e-12  # relative; a value known this well is a constant
 
 
 class Encoder:
-    """The program of one box of starts, written as far as anyone asks.
+    """The program of one box of starts, written as far as nodes are needed.
 
     `linear` bounds the graph over (a box around) these starts; `exact` answers where a margin is zero; `tick` may stop
     the work by raising.

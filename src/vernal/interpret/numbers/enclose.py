@@ -1,4 +1,4 @@
-"""Elementary functions, enclosed: values and ranges that certainly contain the true ones, and where they bend.
+"""Elementary functions, enclosed: values and ranges that certainly contain the true ones, and their curvature.
 
 Batches go through `kernels`, whose margins are proven. What these do not cover (fractional powers, the sine of a very
 large number) goes point by point through Arb's ball arithmetic (python-flint), rounded outward. A function is named by
@@ -91,7 +91,7 @@ def _power(x: Ball, exponent: Fraction) -> Ball:
 
 
 def _ends(ball: Ball) -> tuple[float, float]:
-    """Floats below and above a ball; infinite where it says nothing."""
+    """Floats below and above a ball; infinite where it is unbounded."""
     if not ball.is_finite():
         return -math.inf, math.inf
     lower, upper = float(ball.lower()), float(ball.upper())
@@ -195,7 +195,7 @@ def _multiples(backend: Backend, lower: Array, upper: Array, offset: float, per:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curvature:
-    """How a function bends on intervals: 1 convex, -1 concave at the left and the right end; 0 is not known.
+    """The curvature of a function on intervals: 1 convex, -1 concave at the left and the right end; 0 is not known.
 
     Where the two differ there is one inflection, between `before` and `after`.
     """

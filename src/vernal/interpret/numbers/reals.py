@@ -1,4 +1,4 @@
-"""Real numbers one can decide with: rationals where the value is rational, else balls that contain it.
+"""Real numbers whose comparisons can be decided: rationals where the value is rational, else balls that contain it.
 
 A scalar may also be a truth value, `Undefined` (a division by zero, a logarithm of -1) or None: undecided, since balls
 overlap at this precision. Undefined and undecided values travel on and matter only where they are used. Functions here

@@ -1,4 +1,4 @@
-"""Floating point that tells the truth: every operation here knows how far its rounding can have gone.
+"""Rigorous floating point: every operation here bounds its rounding error.
 
 With u = 2^-53 and gamma(n) = n u / (1 - n u), any order of summation satisfies |fl(w.x) - w.x| <= gamma(n) |w|.|x|
 (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.1). Single operations are moved to the next

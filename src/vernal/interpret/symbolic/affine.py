@@ -118,7 +118,7 @@ class Forms:
     # Walking ----------------------------------------------------------------------------------------------------------
 
     def _needs(self, node: Expr) -> Sequence[Expr]:
-        """The arguments a node waits for: none where bounds have decided it, one branch where the subject has."""
+        """The arguments a node needs first: none where bounds have decided it, one branch where the subject has."""
         if is_input(node) or self._from_bounds(node) is not None:
             return ()
         if not isinstance(node, e.If | e.Switch) or node.args[0].shape:

@@ -2,8 +2,8 @@
 
 A ReLU passes where its input is at least 0 and is 0 elsewhere; `floor` has one case for each integer in range; an
 argmax one for each winner. The rows of the cases cover all inputs. They exclude each other, except at the ties of an
-argmax, where any winner may be taken. Who knows only a box takes the one case that is left or none (`affine`); who
-carries polyhedra follows all of them (`symbolic`).
+argmax, where any winner may be taken. Over a box a value is known only if one alternative is left
+(`affine`); over polyhedra all of them are followed (`execute`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SymbolicScalar = (
 SymbolicValue = tuple[SymbolicScalar, ...]
 Measure = Callable[[AffineForm], Extent]
 
-MAX_INTEGERS = 4096  # cases of one floor; beyond, nobody enumerates
+MAX_INTEGERS = 4096  # cases of one floor that are enumerated at most
 
 
 @dataclass(frozen=True, slots=True)

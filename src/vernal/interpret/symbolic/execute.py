@@ -79,7 +79,7 @@ def execute(piece: Piece, roots: Sequence[Expr], step: int = 0, tick: Tick = idl
 
 @dataclass(slots=True, eq=False)
 class _Task:
-    """One evaluation on its way: what is known, what waits, and the finished components of the node on top."""
+    """An evaluation in progress: known values, pending nodes, and the finished components of the node on top."""
 
     polyhedron: Polyhedron
     known: dict[Expr, SymbolicValue]
