@@ -79,9 +79,9 @@ def test_every_noun_is_one_type() -> None:
 
 
 def test_a_name_has_one_home() -> None:
-    """Beyond the page: only the connectives of the two languages, and variables of types, share a name."""
+    """Beyond the page: only the connectives of the two languages share a name."""
     shared = {name for name, found in homes(source()).items() if len(found) > 1}
-    assert shared <= {"And", "Or", "Not", "Node"}
+    assert shared <= {"And", "Or", "Not"}
 
 
 FAKE = "\n## Vocabulary\n\n| noun | type | what it is |\n|---|---|---|\n| `Box` | class, `a.py` | ends |\n\n## Next\n"

@@ -24,7 +24,7 @@ from vernal.model.tick import Tick, idle
 
 WalkValue = ExactScalar | list[ExactScalar]
 Given = Fraction | int | bool | arb | Sequence[Fraction | arb]
-Node = TypeVar("Node", bound=Expr)
+DemandNode = TypeVar("DemandNode", bound=Expr)
 
 
 @dataclass(slots=True)
@@ -126,10 +126,10 @@ WalkMeaning = Callable[[Any, Walk], WalkValue]
 MEANINGS: dict[type[Expr], WalkMeaning] = {}
 
 
-def meaning(kind: type[Node]) -> Callable[[Callable[[Node, Walk], WalkValue]], WalkMeaning]:
+def meaning(kind: type[DemandNode]) -> Callable[[Callable[[DemandNode, Walk], WalkValue]], WalkMeaning]:
     """Register what a kind of node means."""
 
-    def register(function: Callable[[Node, Walk], WalkValue]) -> WalkMeaning:
+    def register(function: Callable[[DemandNode, Walk], WalkValue]) -> WalkMeaning:
         MEANINGS[kind] = function
         return function
 

@@ -1,8 +1,8 @@
 """Journals: finished sub-problems, one line of JSON each, safe on disk before anything else is begun.
 
 A run that was killed resumes from its journal: what is written there is not computed again. A line says which question
-it belongs to (task, engine, formula), so that it is never used for another question. The last line may be
-torn by the kill; it is ignored and overwritten. Only decided outcomes are kept: an unknown may be due to a limit of that run.
+it belongs to (task, engine, formula), so that it is never used for another question. The last line may be torn by
+the kill; it is ignored and overwritten. Only decided outcomes are kept: an unknown may be due to a limit of that run.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ class Satisfiable(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class SmtOutcome:
+class SmtSolved:
     """What came out: whether there is a model, the values of one (a truth value is 0 or 1), the solver's own word."""
 
     status: Satisfiable
@@ -139,7 +139,7 @@ class SmtSolver(Protocol):
         unknowns: Mapping[str, str],
         time_limit: float = float("inf"),
         tick: Callable[[], object] = idle,
-    ) -> SmtOutcome:
+    ) -> SmtSolved:
         """Whether the assertions of an SMT-LIB script can be met, and by which values of the unknowns (name: sort).
 
         Numbers are rationals, and NO is exact; a value that is irrational is rounded. Back at most about two seconds
