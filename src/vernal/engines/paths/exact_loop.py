@@ -84,7 +84,7 @@ class Loop:
     def truths(self, piece: Piece, condition: Expr, t: int) -> list[tuple[Piece, bool]]:
         """The piece divided by the truth of a condition; undivided where that is the same everywhere.
 
-        Finding out may divide it (`abs(x) <= 1` is true in both phases); where no draw was taken, nobody need remember.
+        This may divide it (`abs(x) <= 1` is true in both phases); where no draw was taken, the division is dropped.
         """
         parts = [(part, part.truth(condition)) for part in execute(piece, [condition], t, self.tick)]
         same = len({truth for _, truth in parts}) == 1 and not self._draws(condition)

@@ -71,7 +71,7 @@ class Refuter(ABC):
 
     @abstractmethod
     def asking(self, unrolling: Unrolling, system: System, goal: Formula, steps: int, budget: Budget) -> Asking:
-        """Whom the question is put to."""
+        """What asks the programs of this question, and the solver it uses."""
 
     def unrolling(self, system: System) -> Unrolling:
         return Unrolling(system.step)
@@ -211,7 +211,7 @@ class _Asked:
 
 
 def _is_excluded(system: System, initial: InitialSet) -> bool:
-    """Whether a single start is no initial state, by the constraints; of more than one nobody says so.
+    """Whether a single start is no initial state, by the constraints; False for more than one start.
 
     A constraint without a defined truth value excludes nothing.
     """
