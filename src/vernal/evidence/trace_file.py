@@ -16,7 +16,7 @@ from importlib import metadata
 from typing import Any, get_args
 
 from vernal.errors import FormatError, nearest
-from vernal.evidence.kinds import Kind, Tree
+from vernal.evidence.kinds import EvidenceKind, Tree
 from vernal.evidence.result import Result, Verdict
 from vernal.evidence.trace import Choice, Trace, TraceStep, TraceValue
 from vernal.evidence.trace_values import read_number, read_value, write_number, write_value
@@ -228,7 +228,7 @@ def load(text: str) -> TraceFile:
         raise FormatError("trace file: property must be text or null")
     if fields["verdict"] not in ("holds", "violated"):
         raise FormatError(f"trace file: a trace belongs to holds or violated, not to {fields['verdict']!r}")
-    if fields["evidence"] not in get_args(Kind) or isinstance(fields["excluded_by"], str) != _is_tree(fields):
+    if fields["evidence"] not in get_args(EvidenceKind) or isinstance(fields["excluded_by"], str) != _is_tree(fields):
         raise FormatError("trace file: evidence is a trace, a lasso, or a tree that says what excludes other paths")
     return TraceFile(
         task,
