@@ -92,8 +92,8 @@ def test_places_where_no_journal_can_be(tmp_path: Path) -> None:
 
 def test_two_runs_do_not_share_a_journal(file: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from vernal.run.journal import Journal, Subject\n"
-        "Journal(Path(sys.argv[1]), Subject('a1', 'paths', frozenset({'G p', 'F q'})))"
+        "import sys; from pathlib import Path; from vernal.run.journal import Journal, Occasion\n"
+        "Journal(Path(sys.argv[1]), Occasion('a1', 'paths', frozenset({'G p', 'F q'})))"
     )
     with Journal(file, MINE):
         done = subprocess.run([sys.executable, "-c", code, str(file)], capture_output=True, text=True)

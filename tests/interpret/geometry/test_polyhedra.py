@@ -103,7 +103,7 @@ def test_floating_point_is_believed_only_where_it_is_right(problem: tuple[Polyhe
 def test_large_problems_go_through_floating_point(problem: tuple[Polyhedron, list[Row]]) -> None:
     start, cuts = problem
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(polyhedra, "LARGE", -1)
+        patch.setattr(polyhedra, "LARGE_TABLEAU", -1)
         large = start.meet(cuts)
     assert (large is None) == (start.meet(cuts) is None)
 
