@@ -21,7 +21,7 @@ from benchmarks.measure import AUTO, MARKS, Measured, Method, measure_task, sett
 from benchmarks.witnesses import Witnessed, summary, witness
 from vernal.engines.options import Unroll
 from vernal.formats.task.blueprint import load
-from vernal.solvers.base import Milp, Outcome, Status
+from vernal.solvers.base import MilpProblem, Solved, SolveStatus
 from vernal.solvers.highs import Highs
 
 FULL = 600.0
@@ -40,12 +40,12 @@ class AskedOnce(Highs):
 
     believed = False
 
-    def solve(self, problem: Milp, *limits: Any, **named: Any) -> Outcome:
+    def solve(self, problem: MilpProblem, *limits: Any, **named: Any) -> Solved:
         if self.believed and not problem.objective.any():
             self.believed = False
-            return Outcome(Status.INFEASIBLE, said="asked once")
+            return Solved(SolveStatus.INFEASIBLE, said="asked once")
         outcome = super().solve(problem, *limits, **named)
-        self.believed = outcome.status is Status.INFEASIBLE
+        self.believed = outcome.status is SolveStatus.INFEASIBLE
         return outcome
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from examples.playing import Policy
 from vernal.evidence import confirm
 from vernal.evidence.replay import verify
-from vernal.evidence.trace import Enclosure, Trace, Value
+from vernal.evidence.trace import Enclosure, Trace, TraceValue
 from vernal.interpret import concrete
 from vernal.logic.formula import Formula
 from vernal.logic.normal import strip_quantifiers
@@ -95,12 +95,12 @@ def _first(agent: Agent, trace: Trace) -> Floats:
     return np.array([_numbers(trace.steps[0].memory[agent.name])])
 
 
-def _numbers(value: Value) -> list[float]:
+def _numbers(value: TraceValue) -> list[float]:
     assert isinstance(value, tuple)
     return [_number(item) for item in value]
 
 
-def _number(value: Value) -> float:
+def _number(value: TraceValue) -> float:
     assert not isinstance(value, tuple)
     return float(value.middle if isinstance(value, Enclosure) else value)
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cache
 
 from vernal.interpret import exact
-from vernal.interpret.exact import Given, Outcome
+from vernal.interpret.exact import Evaluation, Given
 from vernal.interpret.numbers.reals import Undefined
 from vernal.logic.formula import (
     Always,
@@ -228,7 +228,7 @@ def _options(node: Decided) -> int:
     return len(node.options) if isinstance(node, Choose) else node.args[0].size
 
 
-def _contradicts(outcome: Outcome) -> bool:
+def _contradicts(outcome: Evaluation) -> bool:
     """Whether a decision cannot be made that way: an index of argmax that is not maximal, an option not there."""
     values = [*outcome.values, *outcome.reached.values()]
     reasons = [item.why for item in _flat(values) if isinstance(item, Undefined)]

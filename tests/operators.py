@@ -69,7 +69,7 @@ class Sample:
 
     inputs: dict[Expr, Any]
     taken: dict[Expr, Any]
-    value: exact.Result
+    value: exact.ExactValue
 
 
 def samples(node: Expr) -> Iterator[Sample]:

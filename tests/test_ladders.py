@@ -24,7 +24,7 @@ from vernal.engines.programs.program import eased
 from vernal.evidence.trace import Trace
 from vernal.formats.task.blueprint import load
 from vernal.logic.task import Task
-from vernal.solvers.base import Status
+from vernal.solvers.base import SolveStatus
 
 pytest.importorskip("onnxruntime", reason="traces are compared with onnxruntime (extra onnxruntime)")
 
@@ -169,5 +169,5 @@ def test_a_baseline_believes_its_solver_at_once() -> None:
     assert solver.solve(impossible).said != "asked once"
     assert solver.solve(eased(impossible)).said == "asked once"
     assert solver.solve(eased(impossible)).said != "asked once"
-    assert solver.solve(possible).status is Status.OPTIMAL
-    assert solver.solve(eased(possible)).status is Status.OPTIMAL
+    assert solver.solve(possible).status is SolveStatus.OPTIMAL
+    assert solver.solve(eased(possible)).status is SolveStatus.OPTIMAL

@@ -21,7 +21,7 @@ from vernal.evidence.result import UNKNOWN
 from vernal.formats.task.blueprint import load
 from vernal.logic.question import Question
 from vernal.run.budget import Budget
-from vernal.solvers.base import Outcome, Status
+from vernal.solvers.base import Solved, SolveStatus
 from vernal.solvers.fake import Fake
 
 FILE = Path(__file__).parent / "bangbang.toml"
@@ -49,7 +49,7 @@ def sizes_table(limits: Limits) -> str:
 def size(n: int, tighten: bool, unroll: Unroll, cap: float) -> str:
     """The first program that is written; nobody solves it. `?` if that takes longer than the cap."""
     task = load(FILE, n=n, d=TIGHTEST)
-    reader = Fake([Outcome(Status.INFEASIBLE)])
+    reader = Fake([Solved(SolveStatus.INFEASIBLE)])
     question = Question(task.system, task.properties["upright"])
     result = asked_of(Milp(MilpOptions(solver=reader, unroll=unroll, tighten=tighten)), question, Budget(timeout=cap))
     if reader.asked:

@@ -3,7 +3,7 @@
     VernalError
     ├── InputError (ValueError)            what the user wrote; the command line ends with exit code 2
     │   ├── ParseError                     text that is not an expression, a formula or a TOML file
-    │   ├── NameUnknown                    a name nobody declared, with the nearest one
+    │   ├── NameUnknown                    a name that is not declared, with the nearest one
     │   ├── TypeClash                      a bool in arithmetic, a real into an int, a wrong arity
     │   │   └── NoOption                   a guarded choice of which it is not known in time whether an option is left
     │   ├── FormatError                    a model file that is broken, too large or not what it claims to be
@@ -112,7 +112,7 @@ class FileMissing(InputError, FileNotFoundError):
 
 
 class DataUnset(InputError):
-    """A reference into the data folder, and nobody said where that is."""
+    """A reference into the data folder, which is not set."""
 
 
 class Problems(InputError):

@@ -13,7 +13,7 @@ import pytest
 from tests.cli.samples import room
 from vernal.cli.main import main
 from vernal.report.runs import shown_steps
-from vernal.solvers.registry import BACKENDS, Backend
+from vernal.solvers.registry import BACKENDS, SolverEntry
 
 THERMOSTAT = Path(__file__).resolve().parents[2] / "examples" / "thermostat"
 Said = pytest.CaptureFixture[str]
@@ -206,7 +206,7 @@ def test_solvers_say_what_is_here_and_how_to_get_the_rest(capsys: Said) -> None:
 
 
 def test_a_missing_solver_has_no_version() -> None:
-    assert Backend("none", "no_such_module", "no-such-package", "none", "").version is None
+    assert SolverEntry("none", "no_such_module", "no-such-package", "none", "").version is None
 
 
 @pytest.mark.parametrize("name", ["result", "sweep", "trace", "task"])

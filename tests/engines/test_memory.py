@@ -22,7 +22,7 @@ from vernal.engines.bounds.levels import abstract_box
 from vernal.engines.check import ENGINES, ask, asked_of, find_engine, parse_formula
 from vernal.evidence.replay import verify
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance
-from vernal.evidence.trace import Enclosure, Trace, Value
+from vernal.evidence.trace import Enclosure, Trace, TraceValue
 from vernal.formats.onnx.writer import write_onnx
 from vernal.formats.recurrent import rnn
 from vernal.interpret import interval
@@ -173,7 +173,7 @@ def test_a_network_that_is_not_in_charge_remembers(names: tuple[str, str]) -> No
 # Scores ---------------------------------------------------------------------------------------------------------------
 
 
-def number(value: Value) -> float:
+def number(value: TraceValue) -> float:
     assert not isinstance(value, tuple)
     return float(value.middle if isinstance(value, Enclosure) else value)
 

@@ -21,7 +21,7 @@ from vernal.evidence.trace_values import write_number
 from vernal.interpret.abstract import Range, Truth
 from vernal.interpret.interval import evaluate
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.milp.rows import Form, Sheet, Unsuitable
+from vernal.interpret.milp.rows import ColumnForm, Sheet, Unsuitable
 from vernal.logic.task import Task
 from vernal.model import build as b
 from vernal.model.expr import Matrix
@@ -136,7 +136,7 @@ def test_bounds_that_contradict_each_other_exclude_nothing() -> None:
 def test_a_row_beyond_floats_is_refused() -> None:
     sheet = Sheet()
     with pytest.raises(Unsuitable, match="numerics"):
-        sheet.at_most(Form({sheet.margin: np.inf}, 0.0))
+        sheet.at_most(ColumnForm({sheet.margin: np.inf}, 0.0))
 
 
 def test_a_number_of_many_digits_is_written() -> None:

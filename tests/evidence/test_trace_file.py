@@ -19,7 +19,7 @@ from vernal.evidence.result import VIOLATED, Result
 from vernal.evidence.trace import Choice, Enclosure, Trace
 from vernal.evidence.trace_file import dump, from_json, load, parameters, to_json
 from vernal.evidence.trace_values import read_number, settled, write_number
-from vernal.logic.task import Input, Task
+from vernal.logic.task import InputFile, Task
 from vernal.model import build
 from vernal.model.expr import Function
 from vernal.model.sorts import BOOL, INT, enum
@@ -51,8 +51,8 @@ def text(system: System, trace: Trace) -> str:
     task = Task(
         system,
         parameters={"k": Fraction(6), "v0": Fraction("-19.5"), "third": Fraction(1, 3)},
-        source=Input("task.toml", "ab" * 32),
-        networks=(Input("net.onnx", "cd" * 32),),
+        source=InputFile("task.toml", "ab" * 32),
+        networks=(InputFile("net.onnx", "cd" * 32),),
     )
     return dump(task, Result("G x < 1", VIOLATED, "falsify", "safe", evidence=trace))
 

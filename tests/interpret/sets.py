@@ -58,7 +58,7 @@ def _abstract(var: Expr, ends: Sequence[list[tuple[Fraction, Fraction]]]) -> Val
 
 
 @st.composite
-def samples(draw: st.DrawFn, ends: Ends, roots: Sequence[Expr]) -> tuple[list[exact.Result], dict[Expr, Any]]:
+def samples(draw: st.DrawFn, ends: Ends, roots: Sequence[Expr]) -> tuple[list[exact.ExactValue], dict[Expr, Any]]:
     """Exact values of the roots at a point of the box under some decisions; and the values the inputs had."""
     point: dict[Expr, Any] = {}
     for var, pairs in ends.items():
@@ -83,11 +83,11 @@ def _between(draw: st.DrawFn, low: Fraction, high: Fraction, *, whole: bool) -> 
     return low + Fraction(draw(st.integers(0, 4)), 4) * (high - low)
 
 
-def items(result: exact.Result) -> tuple[Any, ...]:
+def items(result: exact.ExactValue) -> tuple[Any, ...]:
     return result if isinstance(result, tuple) else (result,)
 
 
-def contains(value: Value, box: int, result: exact.Result) -> bool:
+def contains(value: Value, box: int, result: exact.ExactValue) -> bool:
     """Whether a set has the exact value in it; a value that is undefined or undecided proves nothing."""
     return all(
         _contains(value, (box, i) if isinstance(result, tuple) else (box,), x) for i, x in enumerate(items(result))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vernal.interpret import exact
-from vernal.interpret.ends import Ends, EndsProgram, shortened
+from vernal.interpret.ends import EndsProgram, PartialEnds, shortened
 from vernal.model import build as b
 from vernal.model.expr import Expr
 
@@ -33,7 +33,7 @@ def shapes() -> list[Expr]:
 
 @given(numbers, numbers, numbers, numbers)
 def test_ends_contain_values(a: Fraction, c: Fraction, x: Fraction, y: Fraction) -> None:
-    box: dict[Expr, Ends] = {X: (min(a, x), max(a, x)), Y: (min(c, y), max(c, y))}
+    box: dict[Expr, PartialEnds] = {X: (min(a, x), max(a, x)), Y: (min(c, y), max(c, y))}
     for expression in shapes():
         ((low, high),) = EndsProgram([expression])(box)
         (value,) = exact.evaluate([expression], {X: x, Y: y})

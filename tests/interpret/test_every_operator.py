@@ -39,7 +39,7 @@ from vernal.model.sorts import BOOL, REAL
 from vernal.model.system import OneOf
 from vernal.model.traits import kinds
 from vernal.model.travel import canonical, flatten, restore
-from vernal.solvers.base import Satisfiable, Status
+from vernal.solvers.base import Satisfiable, SolveStatus
 
 Taken = list[Sample]
 Meaning = Callable[[Expr, Taken], bool]  # whether there is a meaning; where it is unsound, an assertion fails
@@ -144,7 +144,7 @@ def in_rows(node: Expr, taken: Taken) -> bool:
                     encoder.sheet.at_most(encoder.sheet.combine([(sign, form)]), sign * middle(x) + 1e-7)
         pin_decisions(encoder, sample.inputs | sample.taken)
         assert not encoder.sheet.infeasible
-        assert solve(encoder.sheet).status is Status.OPTIMAL
+        assert solve(encoder.sheet).status is SolveStatus.OPTIMAL
     return True
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import decisions, expressions, networks, points
 from vernal.interpret import concrete, exact
-from vernal.interpret.exact import Result
+from vernal.interpret.exact import ExactValue
 from vernal.interpret.numbers import reals
 from vernal.interpret.numbers.reals import Undefined
 from vernal.model import build, graph
@@ -26,7 +26,7 @@ X, Y = build.var("x"), build.var("y")
 HALF, TENTH = Fraction(1, 2), Fraction(1, 10)
 
 
-def value(node: Expr, x: Fraction | int = 0, **more: Fraction) -> Result:
+def value(node: Expr, x: Fraction | int = 0, **more: Fraction) -> ExactValue:
     """The node's value where x and others have the given ones."""
     inputs: dict[Expr, exact.Given] = {X: Fraction(x), **{build.var(name): number for name, number in more.items()}}
     return exact.evaluate([node], inputs)[0]
@@ -189,16 +189,16 @@ def as_float(number: object) -> float:
     return float(number) if isinstance(number, Fraction | bool) else float("nan")
 
 
-def as_array(result: Result) -> concrete.Array:
+def as_array(result: ExactValue) -> concrete.Array:
     return np.array([[as_float(item) for item in result]] if isinstance(result, tuple) else [as_float(result)])
 
 
-def known(result: Result) -> bool:
+def known(result: ExactValue) -> bool:
     items = result if isinstance(result, tuple) else (result,)
     return not any(item is None or isinstance(item, Undefined) for item in items)
 
 
-def position_to_value(node: Between, low: Result, high: Result, position: Fraction) -> Fraction | None:
+def position_to_value(node: Between, low: ExactValue, high: ExactValue, position: Fraction) -> Fraction | None:
     if isinstance(low, Fraction) and isinstance(high, Fraction) and low <= high:
         return low + position * (high - low)
     return None
@@ -209,7 +209,7 @@ def test_exact_agrees_with_concrete_operator_by_operator(data: st.DataObject) ->
     """Each node, given its arguments' exact values, means the same in both; the whole graph means what its nodes do."""
     roots = data.draw(expressions())
     inputs, drawn = data.draw(points()), data.draw(decisions(roots))
-    values: dict[Expr, Result] = {}
+    values: dict[Expr, ExactValue] = {}
     taken: dict[Expr, Fraction] = {}
     for node in graph.order(roots):
         names = tuple(e.Var((), arg.sort, arg.shape, f"_{i}", e.Role.INPUT) for i, arg in enumerate(node.args))
@@ -241,7 +241,7 @@ def test_exact_agrees_with_concrete_operator_by_operator(data: st.DataObject) ->
     check_whole(roots, inputs, drawn, taken, values)
 
 
-def largest(arguments: list[Result]) -> float:
+def largest(arguments: list[ExactValue]) -> float:
     """The size of the arguments: what rounding is relative to."""
     return max([1.0, *(float(np.abs(as_array(argument)).max()) for argument in arguments)])
 
@@ -251,7 +251,7 @@ def check_whole(
     inputs: dict[Expr, Fraction | tuple[Fraction, ...]],
     drawn: dict[Expr, Fraction],
     taken: dict[Expr, Fraction],
-    values: dict[Expr, Result],
+    values: dict[Expr, ExactValue],
 ) -> None:
     """On-demand evaluation of the graph gives what the nodes gave one by one, wherever that is known."""
     everything = {**drawn, **taken}
@@ -261,7 +261,7 @@ def check_whole(
             assert same(found, values[root])
 
 
-def same(left: Result, right: Result) -> bool:
+def same(left: ExactValue, right: ExactValue) -> bool:
     a, b = (item if isinstance(item, tuple) else (item,) for item in (left, right))
     return all(
         x.overlaps(y) if isinstance(x, arb) and isinstance(y, arb) else x == y for x, y in zip(a, b, strict=True)

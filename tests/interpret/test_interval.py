@@ -236,6 +236,6 @@ def test_small_and_large_batches_agree(operation: Operation, x: list[float], y: 
         with np.errstate(all="ignore"):
             return operation(Backend(), *made)
 
-    small, large = result(1), result(interval.SMALL + 1)
+    small, large = result(1), result(interval.SMALL_ARRAY + 1)
     for one, many in ((small.lower, large.lower), (small.upper, large.upper)):
         assert (many == one).all()

@@ -18,7 +18,7 @@ from vernal.model import expr as e
 from vernal.model.expr import Expr, Function
 from vernal.model.sorts import BOOL, INT
 from vernal.model.system import OneOf, Span, Start
-from vernal.solvers.base import Satisfiable, SmtOutcome
+from vernal.solvers.base import Satisfiable, SmtSolved
 
 z3 = pytest.importorskip("vernal.solvers.z3", reason="z3 is not installed: pip install 'vernal[smt]'")
 
@@ -29,8 +29,8 @@ ANYWHERE: dict[Expr, tuple[Start, ...]] = {
 }
 
 
-def solve(script: Script) -> SmtOutcome:
-    found: SmtOutcome = z3.Z3().check(script.text, script.unknowns, 20.0)
+def solve(script: Script) -> SmtSolved:
+    found: SmtSolved = z3.Z3().check(script.text, script.unknowns, 20.0)
     return found
 
 

@@ -16,40 +16,40 @@ from vernal.logic.parser import MAX_DEPTH, MAX_LENGTH, RESERVED, parse, parse_re
 from vernal.logic.syntax import (
     Arithmetic,
     Binary,
-    Bound,
-    Call,
-    Case,
-    Comparison,
-    Guarded,
-    Index,
+    ComparisonChain,
+    FunctionCall,
+    Identifier,
     Match,
+    MatchCase,
     Members,
-    Name,
     Nary,
-    Number,
-    Range,
-    Sort,
+    Numeral,
     Source,
+    Subscript,
     Syntax,
-    Temporal,
+    TemporalOperation,
     Unary,
+    WrittenBound,
+    WrittenOption,
+    WrittenRange,
+    WrittenSort,
 )
 
 
 def show(node: Syntax | None) -> str:
     """A fully bracketed spelling, in which precedence can be seen."""
     match node:
-        case Number(value=value):
+        case Numeral(value=value):
             return str(value)
-        case Name(text=text):
+        case Identifier(text=text):
             return text
-        case Call(function=function, args=args):
+        case FunctionCall(function=function, args=args):
             return f"{function}({', '.join(map(show, args))})"
-        case Guarded(value=value, condition=condition):
+        case WrittenOption(value=value, condition=condition):
             return f"{show(value)} when {show(condition)}"
-        case Index(base=base, index=index):
+        case Subscript(base=base, index=index):
             return f"{show(base)}[{show(index)}]"
-        case Case(label=label, value=value):
+        case MatchCase(label=label, value=value):
             return f"{label}: {show(value)}"
         case Match(subject=subject, cases=cases):
             return f"match({', '.join(map(show, (subject, *cases)))})"
@@ -59,18 +59,20 @@ def show(node: Syntax | None) -> str:
             return f"({show(left)} {op} {show(right)})"
         case Nary(op=op, args=args):
             return f"({f' {op} '.join(map(show, args))})"
-        case Arithmetic(operators=operators, operands=operands) | Comparison(operators=operators, operands=operands):
+        case (
+            Arithmetic(operators=operators, operands=operands) | ComparisonChain(operators=operators, operands=operands)
+        ):
             rest = (f" {op} {show(operand)}" for op, operand in zip(operators, operands[1:], strict=True))
             return f"({show(operands[0])}{''.join(rest)})"
-        case Bound(lower=lower, upper=upper):
+        case WrittenBound(lower=lower, upper=upper):
             return f"[{show(lower)},{show(upper)}]"
-        case Temporal(op=op, args=args, bound=bound):
+        case TemporalOperation(op=op, args=args, bound=bound):
             return f"({op}{show(bound)} {' '.join(map(show, args))})"
-        case Range(lower=lower, upper=upper):
+        case WrittenRange(lower=lower, upper=upper):
             return f"[{show(lower)}, {show(upper)}]"
         case Members(items=items):
             return f"{{{', '.join(map(show, items))}}}"
-        case Sort(name=name, domain=domain):
+        case WrittenSort(name=name, domain=domain):
             return f"{name} {show(domain)}"
         case None:
             return ""
@@ -288,14 +290,14 @@ def test_spans_cover_what_was_written() -> None:
     both = parse(text)
     assert isinstance(both, Nary)
     comparison = both.args[1]
-    assert isinstance(comparison, Comparison)
+    assert isinstance(comparison, ComparisonChain)
     spans = [both.span, comparison.span, *(operand.span for operand in comparison.operands)]
     assert [text[start:end] for start, end in spans] == [text, "(x + 1) * 2 > f(y)", "(x + 1) * 2", "f(y)"]
 
 
 def test_numbers_are_the_decimals_written() -> None:
-    assert parse("0.1") == Number(Fraction(1, 10))
-    assert parse("1e-400") == Number(Fraction(1, 10**400))
+    assert parse("0.1") == Numeral(Fraction(1, 10))
+    assert parse("1e-400") == Numeral(Fraction(1, 10**400))
 
 
 LONG = {

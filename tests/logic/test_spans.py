@@ -10,7 +10,7 @@ from tests.logic.formulas import P, Q, bound
 from vernal.logic.formula import Always, And, Atom, Eventually, Formula, Next, Release, Until, Weak
 from vernal.logic.margin import margins
 from vernal.logic.semantics import evaluate_levels
-from vernal.logic.spans import Span, covers, spans
+from vernal.logic.spans import Window, covers, spans
 from vernal.model.expr import Expr
 
 p, q = Atom(P), Atom(Q)
@@ -29,7 +29,7 @@ p, q = Atom(P), Atom(Q)
         (Always(And((p, Eventually(q, bound(1, 4)))), bound(2, 3)), (2, 3), (3, 7)),
     ],
 )
-def test_spans(formula: Formula, of_p: Span, of_q: Span) -> None:
+def test_spans(formula: Formula, of_p: Window, of_q: Window) -> None:
     found = spans(formula)
     assert (found[id(p)], found[id(q)]) == (of_p, of_q)
 

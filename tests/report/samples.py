@@ -8,7 +8,7 @@ from vernal.evidence.reach import UpToStep
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result
 from vernal.evidence.trace import Choice, Trace, TraceStep
 from vernal.logic.formula import Always, Atom, Bound, Formula
-from vernal.logic.task import Input, Task
+from vernal.logic.task import InputFile, Task
 from vernal.model import build
 from vernal.model.expr import Role
 from vernal.model.sorts import BOOL, INT, REAL, enum
@@ -71,9 +71,9 @@ def formula() -> Formula:
 
 def task() -> Task:
     """The room with one property, as if read from a file."""
-    source = Input("room.toml", "0" * 64)
+    source = InputFile("room.toml", "0" * 64)
     parameters = {"third": Fraction(1, 3), "tenth": Fraction(1, 10), "k": Fraction(25)}
-    return Task(system(), {"safe": formula()}, parameters, source=source, networks=(Input("net.onnx", "1" * 64),))
+    return Task(system(), {"safe": formula()}, parameters, source=source, networks=(InputFile("net.onnx", "1" * 64),))
 
 
 def violated(length: int = 26) -> Result:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.report import samples
 from vernal.evidence import trace_file
-from vernal.report.document import SCHEMAS, Row, document, dump, exact_number, schema, sweep_document
+from vernal.report.document import SCHEMAS, SweepRow, document, dump, exact_number, schema, sweep_document
 
 RESULTS = [samples.violated(), samples.holds(), samples.unknown()]
 
@@ -49,7 +49,7 @@ def test_what_is_not_finite_is_null() -> None:
 
 
 def test_sweeps_validate() -> None:
-    rows = [Row({"v0": Fraction(-39, 2), "k": Fraction(index)}, result) for index, result in enumerate(RESULTS)]
+    rows = [SweepRow({"v0": Fraction(-39, 2), "k": Fraction(index)}, result) for index, result in enumerate(RESULTS)]
     content = json.loads(dump(sweep_document(samples.task(), rows)))
     validate(content, "sweep")
     assert content["rows"][0]["parameters"] == {"v0": -19.5, "k": 0}

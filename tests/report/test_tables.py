@@ -10,7 +10,7 @@ import pytest
 from tests.report import samples
 from vernal.evidence.result import Result
 from vernal.evidence.trace import Enclosure, Trace, TraceStep
-from vernal.report.tables import Cell, Column, aligned, seconds, sweep_table, trace_table
+from vernal.report.tables import Column, SweepCell, aligned, seconds, sweep_table, trace_table
 from vernal.report.values import numbers, series
 
 
@@ -65,8 +65,8 @@ def test_times_have_two_digits(duration: float, text: str) -> None:
     assert seconds(duration) == text
 
 
-def at(result: Result, **parameters: str) -> Cell:
-    return Cell(parameters, replace(result, property="safe"))
+def at(result: Result, **parameters: str) -> SweepCell:
+    return SweepCell(parameters, replace(result, property="safe"))
 
 
 def test_two_parameters_make_a_grid_as_the_papers_print_it() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests import systems
 from vernal.engines.paths import record
-from vernal.engines.paths.record import Fate, Tree
+from vernal.engines.paths.record import ExploredTree, Fate
 from vernal.errors import InputError
 from vernal.formats.task.blueprint import load
 from vernal.logic.formula import ALL_TIME, Always, And, Atom, Bound, Formula, Next, Not, Or, Quantifier
@@ -32,7 +32,7 @@ def below(limit: Fraction | int, first: int = 0, last: int = 3) -> Formula:
     return Always(Atom(build.compare("<=", X, build.const(limit))), Bound(Fraction(first), Fraction(last)))
 
 
-def counts(tree: Tree) -> list[int]:
+def counts(tree: ExploredTree) -> list[int]:
     return [sum(node.t == t for node in tree.nodes.values()) for t in range(1 + max(n.t for n in tree.nodes.values()))]
 
 

@@ -16,7 +16,7 @@ import pytest
 from vernal.errors import InputError, Stopped
 from vernal.run.budget import Budget
 from vernal.run.executor import METHOD, Finished, carry_out, start_method
-from vernal.run.journal import Journal, Subject
+from vernal.run.journal import Journal, Occasion
 from vernal.run.worker import Job, Worked, named
 
 FOR_EVER = 600.0
@@ -184,7 +184,7 @@ def test_a_fault_in_a_worker_is_not_swallowed(method: str) -> None:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_what_the_journal_knows_is_not_done_again(tmp_path: Path, workers: int) -> None:
-    subject = Subject("task", "engine", frozenset({"p"}))
+    subject = Occasion("task", "engine", frozenset({"p"}))
     with Journal(tmp_path / "j", subject) as journal:
         journal.of("p").add("3", {"square": -1})
         budget = Budget(workers=workers, journal=journal.of("p"))

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from vernal.errors import InputError
-from vernal.run.journal import HEAD, Journal, Subject, task_digest
+from vernal.run.journal import HEAD, Journal, Occasion, task_digest
 
-MINE = Subject("a1", "paths", frozenset({"G p", "F q"}))
+MINE = Occasion("a1", "paths", frozenset({"G p", "F q"}))
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_zeros_after_a_loss_of_power_are_torn_too(file: Path) -> None:
         (replace(MINE, formulas=frozenset({"G p"})), "another formula: F q"),
     ],
 )
-def test_a_journal_of_something_else_is_refused(file: Path, other: Subject, said: str) -> None:
+def test_a_journal_of_something_else_is_refused(file: Path, other: Occasion, said: str) -> None:
     before = file.read_bytes()
     with pytest.raises(InputError, match=said):
         Journal(file, other)
@@ -92,8 +92,8 @@ def test_places_where_no_journal_can_be(tmp_path: Path) -> None:
 
 def test_two_runs_do_not_share_a_journal(file: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from vernal.run.journal import Journal, Subject\n"
-        "Journal(Path(sys.argv[1]), Subject('a1', 'paths', frozenset({'G p', 'F q'})))"
+        "import sys; from pathlib import Path; from vernal.run.journal import Journal, Occasion\n"
+        "Journal(Path(sys.argv[1]), Occasion('a1', 'paths', frozenset({'G p', 'F q'})))"
     )
     with Journal(file, MINE):
         done = subprocess.run([sys.executable, "-c", code, str(file)], capture_output=True, text=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from vernal.solvers.base import Milp
+from vernal.solvers.base import MilpProblem
 
 INFINITE = float("inf")
 
@@ -18,10 +18,10 @@ def milp(
     lower: float = 0.0,
     upper: float = 10.0,
     integer: bool = False,
-) -> Milp:
+) -> MilpProblem:
     """Maximise over columns with common bounds; rows are (coefficients, lower, upper), stored densely."""
     n, m = len(objective), len(rows)
-    return Milp(
+    return MilpProblem(
         np.full(n, lower),
         np.full(n, upper),
         np.full(n, integer),
@@ -34,7 +34,7 @@ def milp(
     )
 
 
-def knapsack(items: int, rows: int, seed: int = 0) -> Milp:
+def knapsack(items: int, rows: int, seed: int = 0) -> MilpProblem:
     """A multi-dimensional knapsack: easy to fill, hard to fill best."""
     rng = np.random.default_rng(seed)
     weights = rng.integers(1, 100, (rows, items)).astype(float)

@@ -10,9 +10,9 @@ import pytest
 from tests.solvers.programs import milp
 from vernal.errors import MissingExtra, NameUnknown
 from vernal.solvers import registry
-from vernal.solvers.base import Capabilities, Outcome, Status
+from vernal.solvers.base import Capabilities, Solved, SolveStatus
 from vernal.solvers.fake import Fake
-from vernal.solvers.registry import BACKENDS, Backend
+from vernal.solvers.registry import BACKENDS, SolverEntry
 
 
 def test_the_default_comes_along() -> None:
@@ -47,7 +47,7 @@ def test_a_missing_solver_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_what_a_solver_cannot_do_is_not_asked_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = Backend("fake", "sys", "fake", None, "", "vernal.solvers.fake:Fake")
+    fake = SolverEntry("fake", "sys", "fake", None, "", "vernal.solvers.fake:Fake")
     monkeypatch.setattr(registry, "BACKENDS", (*BACKENDS, fake))
     assert registry.find("fake", Capabilities(integers=True, incremental=False)).name == "fake"
     with pytest.raises(NameUnknown, match="cannot do"):
@@ -60,22 +60,22 @@ def test_every_status_of_highs_is_in_the_table() -> None:
     from vernal.solvers.highs import STATUS
 
     assert set(highspy.HighsModelStatus.__members__) == set(STATUS)
-    assert [name for name, status in STATUS.items() if status is Status.INFEASIBLE] == ["kInfeasible"]
+    assert [name for name, status in STATUS.items() if status is SolveStatus.INFEASIBLE] == ["kInfeasible"]
 
 
 def test_only_infeasible_is_infeasible_in_scip() -> None:
     pytest.importorskip("pyscipopt")
     from vernal.solvers.scip import STATUS
 
-    assert [name for name, status in STATUS.items() if status is Status.INFEASIBLE] == ["infeasible"]
+    assert [name for name, status in STATUS.items() if status is SolveStatus.INFEASIBLE] == ["infeasible"]
 
 
 def test_the_fake_says_what_it_is_told() -> None:
     point = np.zeros(1)
-    fake = Fake([Outcome(Status.LIMIT), lambda problem: Outcome(Status.OPTIMAL, point, float(problem.columns))])
+    fake = Fake([Solved(SolveStatus.LIMIT), lambda problem: Solved(SolveStatus.OPTIMAL, point, float(problem.columns))])
     problem = milp([1])
-    assert fake.solve(problem, 3.0).status is Status.LIMIT
+    assert fake.solve(problem, 3.0).status is SolveStatus.LIMIT
     assert fake.solve(problem).objective == 1.0
-    assert fake.solve(problem).status is Status.UNKNOWN
+    assert fake.solve(problem).status is SolveStatus.UNKNOWN
     assert fake.asked == [problem] * 3
     assert fake.time_limits[0] == 3.0

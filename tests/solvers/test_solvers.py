@@ -13,7 +13,7 @@ import pytest
 from tests.solvers.programs import INFINITE, knapsack, milp
 from vernal.errors import Stopped
 from vernal.solvers import registry
-from vernal.solvers.base import Milp, MilpSolver, Status, violation
+from vernal.solvers.base import MilpProblem, MilpSolver, SolveStatus, violation
 from vernal.solvers.watch import watched
 
 SOLVERS = registry.installed()
@@ -26,14 +26,14 @@ def solver(request: pytest.FixtureRequest) -> MilpSolver:
 
 def test_a_linear_program(solver: MilpSolver) -> None:
     outcome = solver.solve(milp([1, 1], [([1, 2], -INFINITE, 4), ([3, 1], -INFINITE, 6)]))
-    assert outcome.status is Status.OPTIMAL
+    assert outcome.status is SolveStatus.OPTIMAL
     assert outcome.objective == pytest.approx(2.8)
     assert outcome.point == pytest.approx([1.6, 1.2])
 
 
 def test_integers_make_it_less(solver: MilpSolver) -> None:
     outcome = solver.solve(milp([1, 1], [([1, 2], -INFINITE, 4), ([3, 1], -INFINITE, 6)], integer=True))
-    assert outcome.status is Status.OPTIMAL
+    assert outcome.status is SolveStatus.OPTIMAL
     assert outcome.objective == pytest.approx(2)
 
 
@@ -46,22 +46,22 @@ def test_equations_and_two_sided_rows(solver: MilpSolver, integer: bool) -> None
 @pytest.mark.parametrize("integer", [False, True])
 def test_infeasible_is_said_to_be(solver: MilpSolver, integer: bool) -> None:
     outcome = solver.solve(milp([1, 1], [([1, 1], 3, INFINITE), ([1, 1], -INFINITE, 2)], integer=integer))
-    assert outcome.status is Status.INFEASIBLE
+    assert outcome.status is SolveStatus.INFEASIBLE
     assert outcome.point is None
 
 
 def test_no_integer_in_between(solver: MilpSolver) -> None:
-    assert solver.solve(milp([1], [([2.0], 1, 1)], integer=True)).status is Status.INFEASIBLE
+    assert solver.solve(milp([1], [([2.0], 1, 1)], integer=True)).status is SolveStatus.INFEASIBLE
 
 
 def test_unbounded_is_never_infeasible(solver: MilpSolver) -> None:
     outcome = solver.solve(milp([1, 1], [([1, -1], -INFINITE, 1)], upper=INFINITE))
-    assert outcome.status in (Status.UNBOUNDED, Status.INFEASIBLE_OR_UNBOUNDED)
+    assert outcome.status in (SolveStatus.UNBOUNDED, SolveStatus.INFEASIBLE_OR_UNBOUNDED)
 
 
 def test_a_program_without_rows(solver: MilpSolver) -> None:
     outcome = solver.solve(milp([1, -1]))
-    assert outcome.status is Status.OPTIMAL
+    assert outcome.status is SolveStatus.OPTIMAL
     assert outcome.point == pytest.approx([10, 0])
 
 
@@ -70,20 +70,20 @@ def test_small_programs_agree_with_enumeration(solver: MilpSolver) -> None:
         problem = knapsack(8, 2, seed)
         best = max(value(problem, bits) for bits in itertools.product((0.0, 1.0), repeat=8))
         outcome = solver.solve(problem)
-        assert outcome.status is Status.OPTIMAL
+        assert outcome.status is SolveStatus.OPTIMAL
         assert outcome.objective == pytest.approx(best)
         assert outcome.point is not None
         assert violation(problem, outcome.point) < 1e-8
 
 
-def value(problem: Milp, bits: tuple[float, ...]) -> float:
+def value(problem: MilpProblem, bits: tuple[float, ...]) -> float:
     point = np.array(bits)
     return float(problem.objective @ point) if violation(problem, point) == 0 else -INFINITE
 
 
 def test_a_limit_is_a_limit(solver: MilpSolver) -> None:
     outcome = solver.solve(knapsack(200, 30), time_limit=0.3)
-    assert outcome.status is Status.LIMIT
+    assert outcome.status is SolveStatus.LIMIT
 
 
 def test_a_tick_ends_the_solve(solver: MilpSolver) -> None:
@@ -99,7 +99,7 @@ def test_a_tick_ends_the_solve(solver: MilpSolver) -> None:
 def test_a_target_is_enough(solver: MilpSolver) -> None:
     problem = knapsack(60, 10)
     outcome = solver.solve(problem, time_limit=20, target=100.0)
-    assert outcome.status in (Status.OPTIMAL, Status.LIMIT)
+    assert outcome.status in (SolveStatus.OPTIMAL, SolveStatus.LIMIT)
     assert outcome.objective is not None
     assert outcome.objective >= 100.0
 
@@ -114,7 +114,7 @@ def test_what_scip_gives_up_on_is_an_error_and_no_traceback(monkeypatch: pytest.
     unstable = SimpleNamespace(setParam=lambda *given: None, interruptSolve=lambda: None, optimizeNogil=fail)
     monkeypatch.setattr(scip, "_model", lambda problem: (unstable, []))
     outcome = scip.Scip().solve(milp([1]))
-    assert (outcome.status, outcome.said) == (Status.ERROR, "SCIP: error in LP solver!")
+    assert (outcome.status, outcome.said) == (SolveStatus.ERROR, "SCIP: error in LP solver!")
 
 
 def test_misses_are_measured() -> None:

@@ -88,7 +88,7 @@ def check(
     writable(json, trace, report)
     loaded = load(task, overrides(set))
     outputs = Outputs(json, trace, report, quiet)
-    raise typer.Exit(Run(loaded, questions(loaded, property, spec), limits, outputs).go())
+    raise typer.Exit(Invocation(loaded, questions(loaded, property, spec), limits, outputs).go())
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Outputs:
 
 
 @dataclass
-class Run:
+class Invocation:
     """All questions of one invocation; results survive an interruption."""
 
     task: Task

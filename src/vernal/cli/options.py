@@ -89,7 +89,7 @@ Timeout = Annotated[
         help="Give up after this many seconds (from the start of the program), with what is known.",
     ),
 ]
-Memory = Annotated[
+MemoryLimit = Annotated[
     float | None, typer.Option("--memory", metavar="GiB", help="Give up beyond this much memory, with what is known.")
 ]
 Workers = Annotated[int, typer.Option("--workers", metavar="N", help="How many processes an engine may use.")]
@@ -122,7 +122,7 @@ class Limits:
     no_tighten: NoTighten = False
     deepen: Deepen = False
     timeout: Timeout = None
-    memory: Memory = None
+    memory: MemoryLimit = None
     workers: Workers = 1
     seed: Seed = 0
     journal: JournalFile = None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from vernal.solvers.registry import Backend
+    from vernal.solvers.registry import SolverEntry
 
 
 def register(app: typer.Typer) -> None:
@@ -35,7 +35,7 @@ def solvers() -> None:
     )
 
 
-def _install(backend: Backend, version: str | None) -> str:
+def _install(backend: SolverEntry, version: str | None) -> str:
     if version is not None:
         return ""
     return f"pip install 'vernal[{backend.extra}]'" if backend.extra else "pip install vernal"

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from vernal.evidence.result import Result
     from vernal.formats.task.blueprint import Blueprint
     from vernal.logic.task import Task
-    from vernal.report.document import Row
-    from vernal.report.tables import Cell
+    from vernal.report.document import SweepRow
+    from vernal.report.tables import SweepCell
 
 MAX_CELLS = 1_000_000
 EXAMPLES = """\b
@@ -175,8 +175,8 @@ class Sweep:
     limits: Limits
     quiet: bool
     base: Task | None = None
-    cells: list[Cell] = field(default_factory=list)
-    rows: list[Row] = field(default_factory=list)
+    cells: list[SweepCell] = field(default_factory=list)
+    rows: list[SweepRow] = field(default_factory=list)
     failure: VernalError | None = None
 
     def without_axes(self, task: Task) -> Task:
@@ -216,11 +216,11 @@ class Sweep:
             self.keep(task, point, recall(task, Question(task.system, asked.formula, asked.name), work))
 
     def keep(self, task: Task, point: dict[str, str], result: Result) -> None:
-        from vernal.report.document import Row
-        from vernal.report.tables import Cell
+        from vernal.report.document import SweepRow
+        from vernal.report.tables import SweepCell
 
-        self.cells.append(Cell(point, result))
-        self.rows.append(Row({name: task.parameters[name] for name in point}, result))
+        self.cells.append(SweepCell(point, result))
+        self.rows.append(SweepRow({name: task.parameters[name] for name in point}, result))
 
     def tell(self, json: str | None, csv: Path | None) -> None:
         """The table, and the files asked for."""
@@ -244,7 +244,7 @@ def _where(point: dict[str, str]) -> str:
     return ", ".join(f"{name}={value}" for name, value in point.items())
 
 
-def csv_text(rows: Sequence[Row]) -> str:
+def csv_text(rows: Sequence[SweepRow]) -> str:
     """One line per cell: parameters, property, verdict, scope, margin, engine, seconds."""
     import csv
     from io import StringIO

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vernal.cli.clock import started
-from vernal.cli.options import EngineName, Limits, Memory, Quiet, Seed, Timeout, Workers
+from vernal.cli.options import EngineName, Limits, MemoryLimit, Quiet, Seed, Timeout, Workers
 from vernal.cli.progress import Live
 from vernal.cli.stream import say
 from vernal.errors import InputError
@@ -42,7 +42,7 @@ def verify(
     ] = None,
     timeout: Timeout = None,
     engine: EngineName = "auto",
-    memory: Memory = None,
+    memory: MemoryLimit = None,
     workers: Workers = 1,
     seed: Seed = 0,
     quiet: Quiet = False,

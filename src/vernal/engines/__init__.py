@@ -1,1 +1,1 @@
-"""Decision procedures: each takes a question and answers with a result that tells the truth."""
+"""Decision procedures: each takes a question and a budget, and returns what it could prove or refute."""

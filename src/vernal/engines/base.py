@@ -1,4 +1,4 @@
-"""What every engine is: something that finds out about a question within a budget."""
+"""The interface of engines: from a question and a budget to what is known."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UNBOUNDED = "the formula has no bound and this engine decides bounded formulas o
 
 
 class Engine(Protocol):
-    """A decision procedure. What it knows may be nothing, and is never wrong; `Stopped` may escape from it."""
+    """A decision procedure. It may leave a question open, and must be sound; it may raise `Stopped`."""
 
     name: str
 

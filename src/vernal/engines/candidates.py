@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from vernal.engines.knowledge import Candidate, Proof, Statistics, Subject
 from vernal.evidence import confirm
@@ -13,16 +13,11 @@ from vernal.logic.prefix import refutable
 from vernal.logic.question import Question
 from vernal.model.initial import Box
 from vernal.model.system import System
+from vernal.model.tick import Tick, idle
 from vernal.reduce.base import Direction
 
-Tick = Callable[[], None]
 
-
-def no_tick() -> None:
-    """Default tick: does nothing."""
-
-
-def path_of(system: System, candidate: Candidate, tick: Tick = no_tick, *, precision: int = 0) -> Trace | None:
+def path_of(system: System, candidate: Candidate, tick: Tick = idle, *, precision: int = 0) -> Trace | None:
     """The path that the candidate's decisions make, recomputed; None if they make none."""
     try:
         return run(
@@ -39,7 +34,7 @@ def path_of(system: System, candidate: Candidate, tick: Tick = no_tick, *, preci
 
 
 def refuting_path(
-    system: System, candidate: Candidate, formula: Formula, tick: Tick = no_tick, *, precision: int = 0
+    system: System, candidate: Candidate, formula: Formula, tick: Tick = idle, *, precision: int = 0
 ) -> Trace | None:
     """The candidate's path as far as it takes to make the formula false; None where it does not, or is no path."""
     trace = path_of(system, candidate, tick, precision=precision)
@@ -49,7 +44,7 @@ def refuting_path(
 
 
 def cut_at_decision(
-    system: System, candidate: Candidate, trace: Trace, formula: Formula, tick: Tick = no_tick, *, precision: int = 0
+    system: System, candidate: Candidate, trace: Trace, formula: Formula, tick: Tick = idle, *, precision: int = 0
 ) -> Trace | None:
     """The path up to the first position at which the formula is decided."""
     last = confirm.decided_at(trace, formula)
@@ -79,14 +74,14 @@ def witnessed(
 # States of a box that is known to fail --------------------------------------------------------------------------------
 
 
-def failing_path(question: Question, box: Box, tick: Tick = no_tick) -> Trace | None:
+def failing_path(question: Question, box: Box, tick: Tick = idle) -> Trace | None:
     """A path from a state of the box that refutes a claim of all paths; every choice takes its first option."""
     steps = question.claim.horizon or 0
     found = (refuting_path(question.system, one, question.claim.path, tick) for one in from_box(question, box, steps))
     return _first(found)
 
 
-def failing_state(question: Question, box: Box, tick: Tick = no_tick) -> Trace | None:
+def failing_state(question: Question, box: Box, tick: Tick = idle) -> Trace | None:
     """An initial state in the box, as a path of one position."""
     return _first(path_of(question.system, one, tick) for one in from_box(question, box, 0))
 

@@ -30,7 +30,7 @@ IN_RANGE = "in_range"  # the built-in property that every declared range is kept
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class EngineEntry:
     """An engine by name, loaded when first used."""
 
     name: str
@@ -60,28 +60,30 @@ class Entry:
 
 
 ENGINES = (
-    Entry("auto", "vernal.engines.portfolio:Portfolio", "what fits, cheapest first; stops at the first sound answer"),
-    Entry(
+    EngineEntry(
+        "auto", "vernal.engines.portfolio:Portfolio", "what fits, cheapest first; stops at the first sound answer"
+    ),
+    EngineEntry(
         "falsify", "vernal.engines.falsify.engine:Falsify", "batched simulation and local search for a counterexample"
     ),
-    Entry(
+    EngineEntry(
         "bounds",
         "vernal.engines.bounds.engine:Bounds",
         "linear bounds propagated through time; instant, incomplete",
         BoundsOptions,
     ),
-    Entry(
+    EngineEntry(
         "paths",
         "vernal.engines.paths.engine:Paths",
         "all paths by sets of states; exact, complete where piecewise linear",
     ),
-    Entry(
+    EngineEntry(
         "milp",
         "vernal.engines.programs.milp:Milp",
         "mixed-integer programs, monolithic or compositional; as exact as its solver",
         MilpOptions,
     ),
-    Entry(
+    EngineEntry(
         "smt",
         "vernal.engines.programs.smt:Smt",
         "satisfiability modulo theories; a cross-check for small loops",
@@ -90,7 +92,7 @@ ENGINES = (
 )
 
 
-def engines() -> list[Entry]:
+def engines() -> list[EngineEntry]:
     """The engines there are."""
     return list(ENGINES)
 

@@ -7,18 +7,18 @@ What the paper asks in two programs a step is one here: a counterexample that is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
 from vernal.engines.knowledge import Counterexample, Known, Open, Proof
+from vernal.engines.parts import Attempt
 from vernal.evidence import confirm
 from vernal.logic.formula import Always, Bound, Eventually, Formula, Release, Until, Weak
 from vernal.logic.normal import steps
 from vernal.logic.question import Question
 from vernal.run.budget import Budget
 
-Attempt = Callable[[Question, Budget], Known]
 Timed = Until | Eventually | Always | Release | Weak
 SPENT = ("programs", "solver_seconds")
 EASIER = (Until, Eventually)  # the longer the bound; the others are harder

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from vernal.model.expr import Div, Expr, Mul, Nonlinear, Pow
+from vernal.model.expr import Component, Div, Expr, Mul, Nonlinear, Pow
 from vernal.model.initial import Box
 from vernal.model.sorts import REAL
 
@@ -33,9 +33,8 @@ def describe(node: Expr) -> str:
     return NAMES.get(type(node), type(node).__name__.lower())
 
 
-Place = tuple[Expr, int]  # a component of a variable
-Weights = Mapping[Place, float]  # how much each has to do with what is open
-NO_WEIGHTS: Weights = {}
+ComponentWeights = Mapping[Component, float]  # how much each has to do with what is open
+NO_WEIGHTS: ComponentWeights = {}
 
 
 class Halving:
@@ -43,13 +42,13 @@ class Halving:
 
     def __init__(self, boxes: Sequence[Box], *, nonlinear: bool = False) -> None:
         self.nonlinear, self.first = nonlinear, len(boxes)
-        self.widths: dict[Place, Fraction] = {}
+        self.widths: dict[Component, Fraction] = {}
         for box in boxes:
             for var, entry in box.ends.items():
-                for component, (low, high) in enumerate(entry):
+                for index, (low, high) in enumerate(entry):
                     if high > low and var.sort == REAL:
-                        place = var, component
-                        self.widths[place] = max(self.widths.get(place, Fraction(0)), high - low)
+                        component = var, index
+                        self.widths[component] = max(self.widths.get(component, Fraction(0)), high - low)
 
     @property
     def useful(self) -> bool:
@@ -75,11 +74,11 @@ class Halving:
             return True
         return self.nonlinear and any(0 < width < NARROWEST for box in boxes for width in self._relative(box).values())
 
-    def _relative(self, box: Box) -> dict[Place, Fraction]:
+    def _relative(self, box: Box) -> dict[Component, Fraction]:
         """How wide the components still are, as shares of the first widths."""
         return {(v, i): (box.ends[v][i][1] - box.ends[v][i][0]) / width for (v, i), width in self.widths.items()}
 
-    def parts(self, boxes: Sequence[Box], weights: Sequence[Weights], few: int = 1) -> list[Box]:
+    def parts(self, boxes: Sequence[Box], weights: Sequence[ComponentWeights], few: int = 1) -> list[Box]:
         """Both halves of every box, and their halves as long as they are few: those cost hardly more to look at."""
         work = list(zip(boxes, weights, strict=True))
         while True:
@@ -88,11 +87,11 @@ class Halving:
                 return [box for box, _ in cut]
             work = cut
 
-    def halves(self, box: Box, weights: Weights = NO_WEIGHTS) -> tuple[tuple[Box, Weights], ...]:
+    def halves(self, box: Box, weights: ComponentWeights = NO_WEIGHTS) -> tuple[tuple[Box, ComponentWeights], ...]:
         """The box in two, or as it is where nothing is left to cut; of equal weights the widest in proportion is."""
-        relative = {place: width for place, width in self._relative(box).items() if width}
+        relative = {component: width for component, width in self._relative(box).items() if width}
         if not relative:
             return ((box, weights),)
-        place = max(relative, key=lambda place: (weights.get(place, 0.0), relative[place]))
-        after = {**weights, place: 0.5 * weights.get(place, 0.0)}
-        return tuple((half, after) for half in box.halves(*place))
+        component = max(relative, key=lambda component: (weights.get(component, 0.0), relative[component]))
+        after = {**weights, component: 0.5 * weights.get(component, 0.0)}
+        return tuple((half, after) for half in box.halves(*component))

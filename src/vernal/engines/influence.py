@@ -1,6 +1,6 @@
 """Influence: which inputs keep a decision open, so that cutting them is most likely to settle it.
 
-Of six uncertain components of a start often two matter: cutting the others doubles the work and tells nothing. What a
+Of six uncertain components of a start often two matter: cutting the others doubles the work and decides nothing. What a
 decision compares has linear bounds over the inputs; an input's share in the doubt is its slope there times its width.
 This only says where to cut: nothing is claimed from it.
 """
@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from vernal.engines.paths.batches import Floats, Indices
+from vernal.engines.paths.batches import Indices
 from vernal.engines.paths.decide import Mask, mask_of
 from vernal.interpret.abstract import Finite, Truth
 from vernal.interpret.linear.bounds import Linear
+from vernal.interpret.numbers.rounding import Floats
 from vernal.model import build
 from vernal.model.expr import Argmax, Compare, Expr
 
@@ -31,7 +32,7 @@ def shares(decision: Expr, linear: Linear, rows: Indices, columns: int) -> Float
     if len(several):
         ends = linear.inputs.range
         width = np.broadcast_to(ends.upper - ends.lower, (linear.batch, linear.inputs.count))[rows[several]]
-        with np.errstate(all="ignore"):  # a slope without a bound says nothing
+        with np.errstate(all="ignore"):  # an unbounded slope gives no share
             doubt = np.nan_to_num(steepness(decision, linear, mask[several], rows[several]) * width, posinf=0.0)
             found[several] = (doubt / np.maximum(doubt.sum(axis=1, keepdims=True), 1e-300))[:, :columns]
     return found

@@ -15,7 +15,7 @@ from vernal.evidence.result_data import result_data, result_of
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.run.journal import Entries, Journal, Subject, task_digest
+from vernal.run.journal import Entries, Journal, Occasion, task_digest
 
 KEEPERS = ("auto", "milp", "paths")
 
@@ -33,7 +33,7 @@ def open_journal(
 ) -> Journal:
     """The journal of these questions: a new one, or what an earlier run of the same questions has left."""
     refuse_journal(engine, options)
-    return Journal(Path(file), Subject(_digest(task), _said(engine, options), frozenset(map(str, formulas))))
+    return Journal(Path(file), Occasion(_digest(task), _said(engine, options), frozenset(map(str, formulas))))
 
 
 def _digest(task: Task) -> str:
@@ -62,7 +62,7 @@ def keeping_cells(file: Path | None, base: Task, engine: str, options: Mapping[s
     if file is None:
         yield lambda task, question, ask: ask()
         return
-    with Journal(file, Subject(_digest(base), f"a sweep by {_said(engine, options)}", None)) as journal:
+    with Journal(file, Occasion(_digest(base), f"a sweep by {_said(engine, options)}", None)) as journal:
         yield lambda task, question, ask: _recalled(journal.of(str(question.formula)), _digest(task), question, ask)
 
 

@@ -21,7 +21,7 @@ NO_STATISTICS: Statistics = {}
 
 
 class Subject(Enum):
-    """Of what a proof speaks."""
+    """What a proof is about."""
 
     PATHS = "paths"  # every path keeps the claim read along it: enough where the claim is one of paths
     STATES = "states"  # the claim is true at every initial state
@@ -29,7 +29,7 @@ class Subject(Enum):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A path that an engine believes in: where it starts, what is decided at each position, and how many steps."""
+    """A path to be replayed: its first state, the decisions at each position, and the number of steps."""
 
     first: Mapping[str, Fraction]
     memory: Mapping[str, Sequence[Fraction]]

@@ -23,7 +23,7 @@ from vernal.logic.question import Question
 from vernal.model.system import System
 from vernal.reduce.base import Direction
 from vernal.run.executor import Finished
-from vernal.run.journal import Outcome
+from vernal.run.journal import Record
 
 N = TypeVar("N", int, float)
 
@@ -91,12 +91,12 @@ def known_of(done: Finished, question: Question, engine: str) -> Known:
         return known
 
 
-def is_decided(outcome: Outcome) -> bool:
+def is_decided(outcome: Record) -> bool:
     """Whether a sub-problem is settled for good; what is open may be so because of a limit."""
     return bool(outcome["kind"] != "open")
 
 
-def _read(data: Outcome, system: System) -> Known:
+def _read(data: Record, system: System) -> Known:
     common: dict[str, Any] = {
         "engine": str(data["engine"]),
         "statistics": dict(data["statistics"]),

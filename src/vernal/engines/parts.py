@@ -28,7 +28,7 @@ from vernal.run.worker import Job, Worked, function, named
 PARTS = 4  # at least so many, where there is something to cut; each may cost as much as the whole
 
 Attempt = Callable[[Question, Budget], Known]  # a function of a module, which every process finds by its name
-Part = Box | None  # None for the whole initial set
+InitialPart = Box | None  # None for the whole initial set
 
 
 def attempt_parts(question: Question, budget: Budget, engine: str, attempt: Attempt, cuts: int = PARTS) -> Known:
@@ -48,7 +48,7 @@ def attempt_parts(question: Question, budget: Budget, engine: str, attempt: Atte
 
 
 def each_part(
-    question: Question, parts: Mapping[str, Part], budget: Budget, engine: str, attempt: Attempt
+    question: Question, parts: Mapping[str, InitialPart], budget: Budget, engine: str, attempt: Attempt
 ) -> Generator[Known, None, None]:
     """What is known of parts of the initial set, as it comes; close it to leave the others undone.
 
@@ -89,7 +89,7 @@ def _of_whole(known: Known, system: System) -> Known:
 # Parts ----------------------------------------------------------------------------------------------------------------
 
 
-def divided(system: System, cuts: int = PARTS) -> Iterator[tuple[str, Part]]:
+def divided(system: System, cuts: int = PARTS) -> Iterator[tuple[str, InitialPart]]:
     """The parts of the initial set, at least so many where one can cut, by a name that says which."""
     boxes = initial_boxes(system)
     if boxes.direction is Direction.OVER and not system.init.where:  # too many starts: the boxes are more than they are

@@ -1,4 +1,4 @@
-"""The engine `auto`: what fits, cheapest first, until somebody has a sound answer."""
+"""The engine `auto`: the engines that fit the question, cheapest first, until one decides it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vernal.run.budget import Budget
 
 BRIEF = 2.0  # seconds for a proof by bounds before all paths are tried: over a long horizon bounds take long to fail
 LONGER = 20.0  # the same for a nonlinear loop, as long as every second round settles half of its boxes
-FEW = 128  # boxes of a nonlinear loop, before all paths are tried
+BOXES_BEFORE_PATHS = 128  # boxes of a nonlinear loop, before all paths are tried
 INTERVALS = Bounds(BoundsOptions(tighten=False), patience=1, most=1)  # one look at the whole
 
 
@@ -57,7 +57,7 @@ def stages(system: System) -> list[tuple[Engine, float, float]]:
     last: tuple[Engine, float, float] = (Falsify(), 1.0, inf)
     if limits == Effort():
         return [glance, (Bounds(), 0.4, BRIEF), (Paths(), 0.8, inf), (Bounds(), 0.5, inf), last]
-    hurried = Bounds() if limits == SMOOTH else Bounds(patience=2, most=FEW, share=0.5)
+    hurried = Bounds() if limits == SMOOTH else Bounds(patience=2, most=BOXES_BEFORE_PATHS, share=0.5)
     return [
         (INTERVALS, 0.2, inf),
         glance,

@@ -13,7 +13,7 @@ from vernal.engines.bounds.levels import Levels
 from vernal.errors import Stopped
 from vernal.evidence.replay import range_exits
 from vernal.evidence.trace import Trace
-from vernal.interpret.ends import Ends, EndsProgram, shortened
+from vernal.interpret.ends import EndsProgram, PartialEnds, shortened
 from vernal.interpret.linear.plain import Plain
 from vernal.logic.question import Question
 from vernal.model.expr import Expr
@@ -58,7 +58,7 @@ def possible_exits(system: System, steps: int, budget: Budget) -> dict[str, int]
 def _exits_by_ends(system: System, ranged: Sequence[Variable], steps: int, budget: Budget) -> dict[str, int]:
     """The same from exact ends alone, step by step; ends that are inside a range for good stay as they are."""
     program, hull = system.step.once(_program), system.initial.hull
-    ends: dict[Expr, Ends] = {var: hull.ends[var][0] for var in system.step.state}
+    ends: dict[Expr, PartialEnds] = {var: hull.ends[var][0] for var in system.step.state}
     exits = {v.name: 0 for v in ranged if not _within(ends[v.var], v)}
     kept = _inductive(system.step, [v for v in ranged if v.name not in exits])
     left = [variable for variable in ranged if variable not in kept]
@@ -94,17 +94,17 @@ def _inductive(step: Step, variables: Sequence[Variable]) -> list[Variable]:
     return kept
 
 
-def _within(ends: Ends, variable: Variable) -> bool:
+def _within(ends: PartialEnds, variable: Variable) -> bool:
     return _inside(ends, (variable.lower, variable.upper))
 
 
-def _inside(ends: Ends, others: Ends) -> bool:
+def _inside(ends: PartialEnds, others: PartialEnds) -> bool:
     (low, high), (lower, upper) = ends, others
     above = lower is None or (low is not None and low >= lower)
     return above and (upper is None or (high is not None and high <= upper))
 
 
-def _met(ends: Ends, variable: Variable) -> Ends:
+def _met(ends: PartialEnds, variable: Variable) -> PartialEnds:
     """Ends cut to a range that is known to be kept."""
     low, high = ends
     lower = variable.lower if low is None else low if variable.lower is None else max(low, variable.lower)

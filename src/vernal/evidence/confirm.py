@@ -1,4 +1,4 @@
-"""What a formula says of an exact trace: its truth, its margin, and what both rest on."""
+"""A formula on an exact trace: its truth, its margin, and what both rest on."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from vernal.evidence.replay import PRECISIONS
 from vernal.evidence.result import Assurance
-from vernal.evidence.trace import Enclosure, Number, Trace, Value, components
+from vernal.evidence.trace import Enclosure, Trace, TraceNumber, TraceValue, components
 from vernal.interpret import exact
-from vernal.interpret.exact import Given, Result
+from vernal.interpret.exact import ExactValue, Given
 from vernal.interpret.numbers import reals
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
@@ -70,7 +70,7 @@ def close_atom(system: System, atom: Expr) -> Expr:
     return substitute(substitute([atom], lets), actions)[0]
 
 
-def _is_enclosed(value: Value) -> bool:
+def _is_enclosed(value: TraceValue) -> bool:
     return any(isinstance(item, Enclosure) for item in components(value))
 
 
@@ -98,7 +98,7 @@ class Facts:
             self.known[atom] = close_atom(self.system, atom)
         return self.known[atom]
 
-    def value(self, node: Expr, t: int) -> Result:
+    def value(self, node: Expr, t: int) -> ExactValue:
         with ctx.workprec(PRECISION):
             (value,) = exact.evaluate([node], self.inputs(t), {}, PRECISION)
         return value
@@ -112,15 +112,15 @@ class Facts:
         return {**given, **self.system.unpack_memory(memory)}
 
 
-def _ball(value: Value) -> Given:
+def _ball(value: TraceValue) -> Given:
     return tuple(_scalar(item) for item in value) if isinstance(value, tuple) else _scalar(value)
 
 
-def _scalar(value: Number) -> Fraction | arb:
+def _scalar(value: TraceNumber) -> Fraction | arb:
     return reals.ball(value.lower, value.upper) if isinstance(value, Enclosure) else value
 
 
-def _float(value: Result) -> float:
+def _float(value: ExactValue) -> float:
     if isinstance(value, arb):
         return float(value.mid())
     try:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from vernal.evidence.trace import Trace
 
-Kind = Literal["trace", "lasso", "tree"]
+EvidenceKind = Literal["trace", "lasso", "tree"]
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Tree:
     excluded_by: str  # "bounds on all paths from this state exclude the claim", ...
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> EvidenceKind:
         return "tree"
 
 

@@ -7,7 +7,7 @@ written, whatever was recorded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,23 +15,25 @@ from typing import Any
 from flint import arb
 
 from vernal.errors import VernalError
-from vernal.evidence.trace import Choice, Enclosure, Number, Trace, TraceStep, Value, components
+from vernal.evidence.trace import Choice, Enclosure, Trace, TraceNumber, TraceStep, TraceValue, components
 from vernal.evidence.trace_file import step_json
 from vernal.evidence.trace_values import settled
 from vernal.interpret import exact
-from vernal.interpret.exact import Given, Outcome
+from vernal.interpret.exact import Evaluation, Given
 from vernal.interpret.numbers import reals
 from vernal.interpret.numbers.reals import Undefined
 from vernal.interpret.numbers.size import MAX_BITS
 from vernal.model.expr import Argmax, Between, Choose, Expr
 from vernal.model.system import System
+from vernal.model.tick import Tick, idle
 
 PRECISIONS = (128, 256, 512, 1024, 2048, 4096)  # bits, tried in turn until nothing is undecided
 
 # By the names of `system.step.names`, or by the nodes themselves where branches share a name.
 Decisions = Mapping[str, Any] | Mapping[Expr, Any]  # to an option's index, a disturbance's value, a winner's index
-Point = Mapping[str, Fraction]
-Memory = Mapping[str, Sequence[Fraction]]  # by agent
+NodeDecisions = dict[Expr, int | Fraction | Sequence[Fraction]]  # decisions of one position, by node
+FirstState = Mapping[str, Fraction]
+AgentMemory = Mapping[str, Sequence[Fraction]]  # by agent
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +74,13 @@ class Undecided(Exception):
 
 def run(
     system: System,
-    first: Point,
+    first: FirstState,
     decisions: Sequence[Decisions],
     steps: int,
-    memory: Memory | None = None,
+    memory: AgentMemory | None = None,
     *,
     least_precision: int = 0,
-    tick: Callable[[], None] = lambda: None,
+    tick: Tick = idle,
 ) -> Trace:
     """The path from the first state under these decisions, as far as `steps` transitions or the end of the path.
 
@@ -92,7 +94,7 @@ def run(
     for precision in PRECISIONS:
         if precision >= least_precision:
             try:
-                return Run(system, decisions, precision, tick).walk(first, memory, steps)
+                return ReplayWalk(system, decisions, precision, tick).walk(first, memory, steps)
             except Undecided as doubt:
                 last = doubt
     assert last is not None
@@ -104,15 +106,15 @@ def run(
 
 
 @dataclass(frozen=True)
-class Run:
+class ReplayWalk:
     """One walk at one precision."""
 
     system: System
     decisions: Sequence[Decisions]
     precision: int
-    tick: Callable[[], None]
+    tick: Tick
 
-    def walk(self, first: Point, memory: Memory, steps: int) -> Trace:
+    def walk(self, first: FirstState, memory: AgentMemory, steps: int) -> Trace:
         self.check_first(first, memory)
         inputs: dict[Expr, Any] = {variable.var: first[variable.name] for variable in self.system.state}
         inputs.update(self.system.unpack_memory(memory))
@@ -150,7 +152,7 @@ class Run:
             names += [variable.name for variable in step.inputs]
         return roots, names
 
-    def compute(self, roots: Sequence[Expr], inputs: Mapping[Expr, Given], t: int, names: Sequence[str]) -> Outcome:
+    def compute(self, roots: Sequence[Expr], inputs: Mapping[Expr, Given], t: int, names: Sequence[str]) -> Evaluation:
         """The roots' values, each of them known."""
         decided = self.named(t)
         try:
@@ -175,12 +177,12 @@ class Run:
         names = self.system.step.names
         return {node: recorded[key] for node, name in names.items() for key in (node, name) if key in recorded}
 
-    def record(self, inputs: Mapping[Expr, Any], outcome: Outcome, t: int) -> TraceStep:
+    def record(self, inputs: Mapping[Expr, Any], outcome: Evaluation, t: int) -> TraceStep:
         """The position as it will be shown: draws under their names, ties of agents as their actions."""
         step = self.system.step
         actions = dict(zip(step.actions, (_value(v) for v in outcome.values), strict=False))
         choices: dict[str, Choice] = {}
-        disturbances: dict[str, Value] = {}
+        disturbances: dict[str, TraceValue] = {}
         for node, name in step.names.items():
             if node not in outcome.reached:
                 continue
@@ -197,7 +199,7 @@ class Run:
 
     # The initial set
 
-    def check_first(self, first: Point, memory: Memory) -> None:
+    def check_first(self, first: FirstState, memory: AgentMemory) -> None:
         """The first state has to be an initial one, exactly."""
         self.check_complete(first, memory)
         values = self.system.unpack(first, memory)
@@ -212,7 +214,7 @@ class Run:
         names: dict[Expr, str] = {variable.var: variable.name for variable in self.system.state}
         return ("memory", owners[var]) if var in owners else ("value", names[var])
 
-    def check_complete(self, first: Point, memory: Memory) -> None:
+    def check_complete(self, first: FirstState, memory: AgentMemory) -> None:
         """Every variable has to have a value, and every memory its size."""
         for variable in self.system.state:
             if variable.name not in first:
@@ -222,7 +224,7 @@ class Run:
             if wanted != given:
                 raise NotAPath(Problem(0, f"the memory has {wanted} components, not {given}", agent.name))
 
-    def check_where(self, first: Point) -> None:
+    def check_where(self, first: FirstState) -> None:
         inputs: dict[Expr, Given] = {variable.var: first[variable.name] for variable in self.system.state}
         for number, truth in enumerate(exact.evaluate(self.system.init.where, inputs, {}, self.precision), start=1):
             if truth is None:
@@ -234,11 +236,11 @@ class Run:
 # Numbers --------------------------------------------------------------------------------------------------------------
 
 
-def _value(item: Any) -> Value:
+def _value(item: Any) -> TraceValue:
     return tuple(_number(part) for part in item) if isinstance(item, tuple) else _number(item)
 
 
-def _number(item: Any) -> Number:
+def _number(item: Any) -> TraceNumber:
     return Enclosure(*reals.ends(item)) if isinstance(item, arb) else Fraction(item)
 
 
@@ -286,7 +288,7 @@ def decisions_of(system: System, step: TraceStep) -> dict[str, int | Fraction | 
     return made
 
 
-def _exact(value: Value) -> Fraction:
+def _exact(value: TraceValue) -> Fraction:
     assert not isinstance(value, tuple)
     return value.middle if isinstance(value, Enclosure) else value
 

@@ -1,4 +1,4 @@
-"""What a check says: a verdict, how far it reaches, what it rests on, and the evidence."""
+"""The result of a check: a verdict, how far it reaches, what it rests on, and the evidence."""
 
 from __future__ import annotations
 

@@ -23,11 +23,13 @@ class Enclosure:
         return (self.lower + self.upper) / 2
 
 
-Number = Fraction | Enclosure
-Value = Number | tuple[Number, ...]  # a scalar (truth values 0 and 1, enum values as indices) or a vector
+TraceNumber = Fraction | Enclosure
+TraceValue = (
+    TraceNumber | tuple[TraceNumber, ...]
+)  # a scalar (truth values 0 and 1, enum values as indices) or a vector
 
 
-def components(value: Value) -> tuple[Number, ...]:
+def components(value: TraceValue) -> tuple[TraceNumber, ...]:
     """The numbers of a vector; of a scalar, itself."""
     return value if isinstance(value, tuple) else (value,)
 
@@ -37,18 +39,18 @@ class Choice:
     """Which option of a `choose` was taken, and its value."""
 
     index: int
-    value: Value
+    value: TraceValue
 
 
 @dataclass(frozen=True, slots=True)
 class TraceStep:
     """Position t of a path: state, memories, actions, and the draws that lead to t + 1 (none at the last position)."""
 
-    state: Mapping[str, Value]
-    actions: Mapping[str, Value] = field(default_factory=dict)
+    state: Mapping[str, TraceValue]
+    actions: Mapping[str, TraceValue] = field(default_factory=dict)
     choices: Mapping[str, Choice] = field(default_factory=dict)
-    disturbances: Mapping[str, Value] = field(default_factory=dict)
-    memory: Mapping[str, Value] = field(default_factory=dict)
+    disturbances: Mapping[str, TraceValue] = field(default_factory=dict)
+    memory: Mapping[str, TraceValue] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from importlib import metadata
 from typing import Any, get_args
 
 from vernal.errors import FormatError, nearest
-from vernal.evidence.kinds import Kind, Tree
+from vernal.evidence.kinds import EvidenceKind, Tree
 from vernal.evidence.result import Result, Verdict
-from vernal.evidence.trace import Choice, Trace, TraceStep, Value
+from vernal.evidence.trace import Choice, Trace, TraceStep, TraceValue
 from vernal.evidence.trace_values import read_number, read_value, write_number, write_value
 from vernal.logic.task import Task
 from vernal.model.expr import Between, Expr
@@ -89,7 +89,7 @@ def _read_step(document: Any, system: System, where: str) -> TraceStep:
     )
 
 
-def _read_like(item: Any, node: Expr, where: str) -> Value:
+def _read_like(item: Any, node: Expr, where: str) -> TraceValue:
     return read_value(item, node.sort, node.size if node.shape else None, where)
 
 
@@ -108,7 +108,7 @@ def _read_choices(document: Any, system: System, where: str) -> dict[str, Choice
     return made
 
 
-def _read_disturbances(document: Any, system: System, where: str) -> dict[str, Value]:
+def _read_disturbances(document: Any, system: System, where: str) -> dict[str, TraceValue]:
     known = {name: node for node, name in system.step.names.items() if isinstance(node, Between)}
     items = _named(document, known, where)
     return {name: _read_like(item, known[name], f"{where}, {name}") for name, item in items.items()}
@@ -228,7 +228,7 @@ def load(text: str) -> TraceFile:
         raise FormatError("trace file: property must be text or null")
     if fields["verdict"] not in ("holds", "violated"):
         raise FormatError(f"trace file: a trace belongs to holds or violated, not to {fields['verdict']!r}")
-    if fields["evidence"] not in get_args(Kind) or isinstance(fields["excluded_by"], str) != _is_tree(fields):
+    if fields["evidence"] not in get_args(EvidenceKind) or isinstance(fields["excluded_by"], str) != _is_tree(fields):
         raise FormatError("trace file: evidence is a trace, a lasso, or a tree that says what excludes other paths")
     return TraceFile(
         task,

@@ -1,8 +1,8 @@
 """Exact numbers as JSON and back: shortest decimals where they are exact, "p/q" where they are not.
 
 A float in a document stands for the decimal it prints as, so 0.1 is one tenth. A rational whose "p/q" would be longer
-than a line, and a real known by an enclosure, are written as the nearest float; whoever compares, compares after the
-same rounding. What a replay starts from (the first state, the disturbances) is written in full, however long.
+than a line, and a real known by an enclosure, are written as the nearest float; they are compared after the same
+rounding. What a replay starts from (the first state, the disturbances) is written in full, however long.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from fractions import Fraction
 from typing import Any
 
 from vernal.errors import FormatError
-from vernal.evidence.trace import Enclosure, Number, Value
+from vernal.evidence.trace import Enclosure, TraceNumber, TraceValue
 from vernal.model.sorts import INT, REAL, Kind, Sort
 
 MAX_TEXT = 80  # characters of "p/q"
 MAX_FULL = 4000  # ... where nothing may be lost
 RATIONAL = re.compile(r"-?\d{1,4000}(/[1-9]\d{0,3999})?")
-HUGE = re.compile(r"-?\d\.\d{1,16}E\+\d{1,6}")  # what no float reaches
+BEYOND_FLOATS = re.compile(r"-?\d\.\d{1,16}E\+\d{1,6}")  # what no float reaches
 
 
-def write_number(value: Number, sort: Sort = REAL, *, full: bool = False) -> int | float | str:
+def write_number(value: TraceNumber, sort: Sort = REAL, *, full: bool = False) -> int | float | str:
     """The number as JSON."""
     exact = value.middle if isinstance(value, Enclosure) else value
     if sort == INT and exact.denominator == 1 and abs(exact) < 10**MAX_FULL:
@@ -46,7 +46,7 @@ def _scientific(value: Fraction) -> str:
         return f"{Decimal(value.numerator) / Decimal(value.denominator):.16E}"
 
 
-def settled(value: Number) -> bool:
+def settled(value: TraceNumber) -> bool:
     """Whether the enclosure is narrow enough to be written as one definite float."""
     if isinstance(value, Fraction):
         return True
@@ -54,7 +54,7 @@ def settled(value: Number) -> bool:
     return len({write_number(end) for end in ends}) == 1
 
 
-def write_value(value: Value, sort: Sort, *, full: bool = False) -> Any:
+def write_value(value: TraceValue, sort: Sort, *, full: bool = False) -> Any:
     """A scalar by its sort (label, truth value, number), a vector as a list."""
     if isinstance(value, tuple):
         return [write_value(item, sort, full=full) for item in value]
@@ -70,7 +70,7 @@ def read_number(item: Any, where: str) -> Fraction:
     if isinstance(item, bool) or not isinstance(item, int | float | str):
         raise FormatError(f"{where}: expected a number, not {_short(item)}")
     if isinstance(item, str):
-        if not (RATIONAL.fullmatch(item) or HUGE.fullmatch(item)):
+        if not (RATIONAL.fullmatch(item) or BEYOND_FLOATS.fullmatch(item)):
             raise FormatError(f'{where}: expected a number or "p/q", not {_short(item)}')
         return Fraction(item)
     return Fraction(repr(item)) if isinstance(item, float) else Fraction(item)
@@ -90,7 +90,7 @@ def read_scalar(item: Any, sort: Sort, where: str) -> Fraction:
     return read_number(item, where)
 
 
-def read_value(item: Any, sort: Sort, size: int | None, where: str) -> Value:
+def read_value(item: Any, sort: Sort, size: int | None, where: str) -> TraceValue:
     """A scalar, or a vector of `size` components."""
     if size is None:
         return read_scalar(item, sort, where)

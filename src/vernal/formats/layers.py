@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from math import prod
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vernal.errors import FormatError
+from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 from vernal.model.expr import Affine, Expr, Function, Gather, Matrix
-
-Array = NDArray[Any]  # float64, int64 or bool; of objects where the entries are rationals no double can hold
 
 MAX_WEIGHTS = 2**25  # entries of all matrices of one network: 256 MiB as doubles
 MAX_WIDTH = 2**18  # components of any one vector

@@ -27,8 +27,9 @@ from pathlib import Path
 import numpy as np
 
 from vernal.errors import FormatError
-from vernal.formats.layers import Array, check_finite, check_weights, check_width, dense
+from vernal.formats.layers import check_finite, check_weights, check_width, dense
 from vernal.formats.stack import Stack, as_stack
+from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.network import Network, network_input

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vernal.errors import FormatError
-from vernal.formats.layers import Array, check_finite, check_width, dense, shift, sigmoid, tanh
+from vernal.formats.layers import check_finite, check_width, dense, shift, sigmoid, tanh
+from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 from vernal.model.expr import Expr, Var
 from vernal.model.network import Network, memory_var, network_input
@@ -172,12 +173,12 @@ class Slots:
 # From weight matrices ------------------------------------------------------------------------------------------------
 
 Weights = ArrayLike | Sequence[float] | Sequence[Sequence[float]]
-Cell = tuple[Weights, Weights, Weights]
+CellWeights = tuple[Weights, Weights, Weights]
 Dense = tuple[Weights, Weights]
 
 
 def rnn(
-    cells: Sequence[Cell], head: Sequence[Dense] = (), *, activation: str = "relu", name: str = "network"
+    cells: Sequence[CellWeights], head: Sequence[Dense] = (), *, activation: str = "relu", name: str = "network"
 ) -> Network:
     """A recurrent network from its weights: `cells` are (W, R, b), one below the other, `head` is (V, c), ...
 
@@ -203,7 +204,7 @@ def rnn(
     return slots.network(name, inputs, x)
 
 
-def _gates(cells: Sequence[Cell]) -> Iterator[Gate]:
+def _gates(cells: Sequence[CellWeights]) -> Iterator[Gate]:
     width: int | None = None
     for number, (w, r, b) in enumerate(cells):
         what = f"cell {number}"

@@ -16,7 +16,8 @@ from typing import TypeVar
 import numpy as np
 
 from vernal.interpret import program
-from vernal.interpret.program import Array, Meaning, Program
+from vernal.interpret.numbers.rounding import Array
+from vernal.interpret.program import ArrayMeaning, Program
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function
 from vernal.model.numbers import nearest
@@ -26,7 +27,7 @@ __all__ = ["MEANINGS", "Array", "Program", "compile", "evaluate"]
 
 Node = TypeVar("Node", bound=Expr)
 
-MEANINGS: dict[type[Expr], Meaning] = {}
+MEANINGS: dict[type[Expr], ArrayMeaning] = {}
 
 
 def evaluate(roots: Sequence[Expr], inputs: Mapping[Expr, Array]) -> list[Array]:
@@ -40,10 +41,10 @@ def compile(roots: Sequence[Expr]) -> Program:
     return program.compile(roots, MEANINGS)
 
 
-def meaning(kind: type[Node]) -> Callable[[Callable[[Node, Sequence[Array], Array | None], Array]], Meaning]:
+def meaning(kind: type[Node]) -> Callable[[Callable[[Node, Sequence[Array], Array | None], Array]], ArrayMeaning]:
     """Register what a kind of node means."""
 
-    def register(function: Callable[[Node, Sequence[Array], Array | None], Array]) -> Meaning:
+    def register(function: Callable[[Node, Sequence[Array], Array | None], Array]) -> ArrayMeaning:
         MEANINGS[kind] = function
         return function
 

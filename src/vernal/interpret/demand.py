@@ -15,15 +15,16 @@ from typing import Any, TypeVar
 from flint import arb, fmpq
 
 from vernal.interpret.numbers import reals
-from vernal.interpret.numbers.reals import Number, Scalar, Undefined
+from vernal.interpret.numbers.reals import ExactNumber, ExactScalar, Undefined
 from vernal.model import expr as e
 from vernal.model.build import TRUE
 from vernal.model.expr import Choose, Expr
 from vernal.model.sorts import BOOL, Sort
+from vernal.model.tick import Tick, idle
 
-Value = Scalar | list[Scalar]
+WalkValue = ExactScalar | list[ExactScalar]
 Given = Fraction | int | bool | arb | Sequence[Fraction | arb]
-Node = TypeVar("Node", bound=Expr)
+DemandNode = TypeVar("DemandNode", bound=Expr)
 
 
 @dataclass(slots=True)
@@ -33,8 +34,8 @@ class Walk:
     inputs: Mapping[Expr, Given]
     decisions: Mapping[Expr, Given]
     lenient: bool
-    tick: Callable[[], None] = lambda: None  # called at every node and row of a layer; may stop the walk
-    values: dict[Expr, Value] = field(default_factory=dict)
+    tick: Tick = idle  # called at every node and row of a layer; may stop the walk
+    values: dict[Expr, WalkValue] = field(default_factory=dict)
 
     def visit(self, root: Expr) -> None:
         """Compute a node after what it needs, and nothing else."""
@@ -51,7 +52,7 @@ class Walk:
                 self.values[node] = MEANINGS[type(node)](node, self)
 
     def wanted(self, node: Expr) -> list[Expr]:
-        """The arguments a node still waits for, knowing what is known."""
+        """The arguments a node still needs, given the values so far."""
         need: Sequence[Expr] = node.args
         if isinstance(node, e.If | e.Switch):
             subject = node.args[0]
@@ -61,25 +62,25 @@ class Walk:
             need = (*node.guards[index : index + 1], node.options[index])
         return [arg for arg in need if arg not in self.values]
 
-    def given(self, node: Expr, where: Mapping[Expr, Given]) -> Value:
+    def given(self, node: Expr, where: Mapping[Expr, Given]) -> WalkValue:
         if node not in where:
             raise LookupError(f"no value is given for {node!r}")
         return _enter(where[node], node.sort)
 
 
-def _enter(value: Given, sort: Sort) -> Value:
+def _enter(value: Given, sort: Sort) -> WalkValue:
     if isinstance(value, Sequence):
         return [enter_scalar(item, sort) for item in value]
     return enter_scalar(value, sort)
 
 
-def enter_scalar(value: Fraction | int | bool | arb, sort: Sort) -> Scalar:
+def enter_scalar(value: Fraction | int | bool | arb, sort: Sort) -> ExactScalar:
     if isinstance(value, arb):
         return value
     return bool(value) if sort == BOOL else reals.rational(Fraction(value))
 
 
-def taken(node: e.If | e.Switch, subject: Value) -> tuple[Expr, ...]:
+def taken(node: e.If | e.Switch, subject: WalkValue) -> tuple[Expr, ...]:
     """The branches that matter: one, none where the subject has no value, more where a vector mixes them."""
     if isinstance(node, e.If):
         items = subject if isinstance(subject, list) else [subject]
@@ -121,25 +122,25 @@ def existing(node: Choose, walk: Walk) -> int:
 
 # Meanings -------------------------------------------------------------------------------------------------------------
 
-Meaning = Callable[[Any, Walk], Value]
-MEANINGS: dict[type[Expr], Meaning] = {}
+WalkMeaning = Callable[[Any, Walk], WalkValue]
+MEANINGS: dict[type[Expr], WalkMeaning] = {}
 
 
-def meaning(kind: type[Node]) -> Callable[[Callable[[Node, Walk], Value]], Meaning]:
+def meaning(kind: type[DemandNode]) -> Callable[[Callable[[DemandNode, Walk], WalkValue]], WalkMeaning]:
     """Register what a kind of node means."""
 
-    def register(function: Callable[[Node, Walk], Value]) -> Meaning:
+    def register(function: Callable[[DemandNode, Walk], WalkValue]) -> WalkMeaning:
         MEANINGS[kind] = function
         return function
 
     return register
 
 
-def elementwise(kind: type[Expr]) -> Callable[[Callable[..., Scalar]], Callable[..., Scalar]]:
+def elementwise(kind: type[Expr]) -> Callable[[Callable[..., ExactScalar]], Callable[..., ExactScalar]]:
     """Register a function of scalars, in which a scalar goes with every component of a vector."""
 
-    def register(function: Callable[..., Scalar]) -> Callable[..., Scalar]:
-        def apply(node: Expr, walk: Walk) -> Value:
+    def register(function: Callable[..., ExactScalar]) -> Callable[..., ExactScalar]:
+        def apply(node: Expr, walk: Walk) -> WalkValue:
             args = [walk.values[arg] for arg in node.args]
             if not node.shape:
                 return function(node, *args)
@@ -152,10 +153,10 @@ def elementwise(kind: type[Expr]) -> Callable[[Callable[..., Scalar]], Callable[
     return register
 
 
-def strict(function: Callable[..., Scalar]) -> Callable[..., Scalar]:
+def strict(function: Callable[..., ExactScalar]) -> Callable[..., ExactScalar]:
     """A function of numbers, where what is undefined or undecided spreads."""
 
-    def apply(node: Expr, *args: Scalar) -> Scalar:
+    def apply(node: Expr, *args: ExactScalar) -> ExactScalar:
         for arg in args:
             if isinstance(arg, Undefined):
                 return arg
@@ -164,10 +165,10 @@ def strict(function: Callable[..., Scalar]) -> Callable[..., Scalar]:
     return apply
 
 
-def fold(operation: Callable[[Number, Number], Scalar]) -> Callable[..., Scalar]:
+def fold(operation: Callable[[ExactNumber, ExactNumber], ExactScalar]) -> Callable[..., ExactScalar]:
     """An operation of two numbers, over one or more."""
 
-    def step(x: Scalar, y: Scalar) -> Scalar:
+    def step(x: ExactScalar, y: ExactScalar) -> ExactScalar:
         return operation(x, y) if isinstance(x, fmpq | arb) and isinstance(y, fmpq | arb) else None
 
     return strict(lambda node, *xs: reduce(step, xs))

@@ -14,12 +14,12 @@ from vernal.interpret.numbers.rounding import float_above, float_below
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function
 
-Ends = tuple[Fraction | None, Fraction | None]  # None: no end is known
+PartialEnds = tuple[Fraction | None, Fraction | None]  # None: no end is known
 
-UNKNOWN_ENDS: Ends = (None, None)
+UNKNOWN_ENDS: PartialEnds = (None, None)
 MAX_BITS = 256  # of an end, before it is rounded
 ZERO, ONE = Fraction(0), Fraction(1)
-FUNCTIONS: Mapping[Function, Ends] = {
+FUNCTIONS: Mapping[Function, PartialEnds] = {
     Function.SIN: (-ONE, ONE),
     Function.COS: (-ONE, ONE),
     Function.TANH: (-ONE, ONE),
@@ -37,8 +37,8 @@ class EndsProgram:
         self.roots = list(roots)
         self._nodes = _demanded(self.roots)
 
-    def __call__(self, inside: Mapping[Expr, Ends]) -> list[Ends]:
-        known: dict[Expr, Ends] = {}
+    def __call__(self, inside: Mapping[Expr, PartialEnds]) -> list[PartialEnds]:
+        known: dict[Expr, PartialEnds] = {}
         for node, args in self._nodes:
             known[node] = inside.get(node) or _ends(node, [known[arg] for arg in args])
         return [known[root] for root in self.roots]
@@ -72,7 +72,7 @@ def _operands(node: Expr) -> Sequence[Expr]:
     return ()
 
 
-def _ends(node: Expr, args: Sequence[Ends]) -> Ends:
+def _ends(node: Expr, args: Sequence[PartialEnds]) -> PartialEnds:
     """The ends of a node from those of its operands; an operator without any has its own, or none."""
     match node:
         case e.Const() if not node.shape:
@@ -109,7 +109,7 @@ def _ends(node: Expr, args: Sequence[Ends]) -> Ends:
     return UNKNOWN_ENDS
 
 
-def shortened(ends: Ends) -> Ends:
+def shortened(ends: PartialEnds) -> PartialEnds:
     """The ends, rounded outward to floats where exact numbers have become long."""
     low, high = ends
     if low is not None and _is_long(low):
@@ -127,7 +127,7 @@ def _finite(number: float) -> Fraction | None:
     return Fraction(number) if isfinite(number) else None
 
 
-def _product(node: Expr, args: Sequence[Ends]) -> Ends:
+def _product(node: Expr, args: Sequence[PartialEnds]) -> PartialEnds:
     """The ends of a product with a constant."""
     for factor, (other, ends) in zip(node.args, zip(node.args[::-1], args[::-1], strict=True), strict=True):
         if isinstance(factor, e.Const) and not factor.shape and not other.shape:
@@ -135,12 +135,12 @@ def _product(node: Expr, args: Sequence[Ends]) -> Ends:
     return UNKNOWN_ENDS
 
 
-def _negated(ends: Ends) -> Ends:
+def _negated(ends: PartialEnds) -> PartialEnds:
     low, high = ends
     return None if high is None else -high, None if low is None else -low
 
 
-def _scaled(factor: Fraction, ends: Ends) -> Ends:
+def _scaled(factor: Fraction, ends: PartialEnds) -> PartialEnds:
     low, high = ends if factor >= 0 else (ends[1], ends[0])
     if factor == 0:
         return ZERO, ZERO
@@ -162,6 +162,6 @@ def _greatest(parts: Sequence[Fraction | None], *, all_known: bool) -> Fraction 
     return _negated((None, _least([None if part is None else -part for part in parts], all_known=all_known)))[0]
 
 
-def _hull(parts: Sequence[Ends]) -> Ends:
+def _hull(parts: Sequence[PartialEnds]) -> PartialEnds:
     low = _least([low for low, _ in parts], all_known=True)
     return low, _greatest([high for _, high in parts], all_known=True)

@@ -23,8 +23,8 @@ from vernal.interpret.demand import (
     Given as Given,
 )
 from vernal.interpret.demand import (
-    Value,
     Walk,
+    WalkValue,
     elementwise,
     enter_scalar,
     existing,
@@ -35,16 +35,16 @@ from vernal.interpret.demand import (
     taken,
 )
 from vernal.interpret.numbers import reals
-from vernal.interpret.numbers.reals import Number, Scalar, Undefined
+from vernal.interpret.numbers.reals import ExactNumber, ExactScalar, Undefined
 from vernal.interpret.numbers.size import common_denominator
 from vernal.model import expr as e
-from vernal.model.expr import Argmax, Between, Choose, Expr
+from vernal.model.expr import Argmax, Between, Choose, Decision, Expr
+from vernal.model.tick import Tick, idle
 
 PRECISION = 128  # bits of a ball's middle, to begin with
 SMALL_PRODUCT = 100_000  # products of integers that are made in one call, however long these are
 
-Result = Fraction | arb | bool | Undefined | None | tuple[Fraction | arb | bool | Undefined | None, ...]
-Decision = Choose | Between | Argmax
+ExactValue = Fraction | arb | bool | Undefined | None | tuple[Fraction | arb | bool | Undefined | None, ...]
 
 
 def evaluate(
@@ -52,18 +52,18 @@ def evaluate(
     inputs: Mapping[Expr, Given],
     decisions: Mapping[Expr, Given] | None = None,
     precision: int = PRECISION,
-    tick: Callable[[], None] = lambda: None,
-) -> list[Result]:
+    tick: Tick = idle,
+) -> list[ExactValue]:
     """The roots' values; see `run`."""
     return run(roots, inputs, decisions or {}, precision, tick=tick).values
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Evaluation:
     """The roots' values, the decisions that were really taken on the way, each with its value, and the options."""
 
-    values: list[Result]
-    reached: Mapping[Decision, Result]
+    values: list[ExactValue]
+    reached: Mapping[Decision, ExactValue]
     options: Mapping[Choose, int]
 
 
@@ -74,8 +74,8 @@ def run(
     precision: int = PRECISION,
     *,
     lenient: bool = False,
-    tick: Callable[[], None] = lambda: None,
-) -> Outcome:
+    tick: Tick = idle,
+) -> Evaluation:
     """Evaluate the roots under decisions: an option's index, a disturbance's value, the index of a maximal score.
 
     A disturbance outside its interval, an option that does not exist or an index that is not maximal makes the node
@@ -89,28 +89,28 @@ def run(
             walk.visit(root)
         reached = {n: _publish(v) for n, v in walk.values.items() if isinstance(n, Choose | Between | Argmax)}
         options = {node: existing(node, walk) for node in reached if isinstance(node, Choose)}
-        return Outcome([_publish(walk.values[root]) for root in roots], reached, options)
+        return Evaluation([_publish(walk.values[root]) for root in roots], reached, options)
 
 
-def _publish(value: Value) -> Result:
+def _publish(value: WalkValue) -> ExactValue:
     if isinstance(value, list):
         return tuple(reals.fraction(item) if isinstance(item, fmpq) else item for item in value)
     return reals.fraction(value) if isinstance(value, fmpq) else value
 
 
 @meaning(e.Const)
-def _const(node: e.Const, walk: Walk) -> Value:
+def _const(node: e.Const, walk: Walk) -> WalkValue:
     values = [enter_scalar(value, node.sort) for value in node.values]
     return values if node.shape else values[0]
 
 
 @meaning(e.Pi)
-def _pi(node: e.Pi, walk: Walk) -> Value:
+def _pi(node: e.Pi, walk: Walk) -> WalkValue:
     return arb.pi()
 
 
 @meaning(e.Var)
-def _var(node: e.Var, walk: Walk) -> Value:
+def _var(node: e.Var, walk: Walk) -> WalkValue:
     return walk.given(node, walk.inputs)
 
 
@@ -130,7 +130,7 @@ elementwise(e.Nonlinear)(strict(lambda node, x: reals.apply(node.function, x)))
 
 
 @meaning(e.LeakyRelu)
-def _leaky_relu(node: e.LeakyRelu, walk: Walk) -> Value:
+def _leaky_relu(node: e.LeakyRelu, walk: Walk) -> WalkValue:
     value = walk.values[node.args[0]]
     items = value if isinstance(value, list) else [value]
     slopes = node.slopes * len(items) if len(node.slopes) == 1 else node.slopes
@@ -143,24 +143,24 @@ def _leaky_relu(node: e.LeakyRelu, walk: Walk) -> Value:
 
 
 @meaning(e.Gather)
-def _gather(node: e.Gather, walk: Walk) -> Value:
+def _gather(node: e.Gather, walk: Walk) -> WalkValue:
     vector = _vector(walk.values[node.args[0]])
     return [vector[index] for index in node.indices] if node.shape else vector[node.indices[0]]
 
 
 @meaning(e.Concat)
-def _concat(node: e.Concat, walk: Walk) -> Value:
+def _concat(node: e.Concat, walk: Walk) -> WalkValue:
     parts = [walk.values[arg] for arg in node.args]
     return [item for part in parts for item in (part if isinstance(part, list) else [part])]
 
 
-def _vector(value: Value) -> list[Scalar]:
+def _vector(value: WalkValue) -> list[ExactScalar]:
     assert isinstance(value, list)
     return value
 
 
 @meaning(e.Affine)
-def _affine(node: e.Affine, walk: Walk) -> Value:
+def _affine(node: e.Affine, walk: Walk) -> WalkValue:
     x = _vector(walk.values[node.args[0]])
     if all(isinstance(item, fmpq) for item in x) and common_denominator(x) is not None:  # type: ignore[arg-type]
         return _rational_affine(node, x, walk.tick)
@@ -172,25 +172,25 @@ def _affine(node: e.Affine, walk: Walk) -> Value:
     return [_row(row, b, balls, walk.tick) for row, b in rows]
 
 
-def _row(weights: Sequence[float], bias: float, x: Sequence[arb], tick: Callable[[], None]) -> Number | None:
+def _row(weights: Sequence[float], bias: float, x: Sequence[arb], tick: Tick) -> ExactNumber | None:
     tick()
     return reals.settle(sum((arb(w) * v for w, v in zip(weights, x, strict=True)), arb(bias)))
 
 
-def _rational_affine(node: e.Affine, x: Sequence[Any], tick: Callable[[], None]) -> Value:
+def _rational_affine(node: e.Affine, x: Sequence[Any], tick: Tick) -> WalkValue:
     """W x + b in integers: weights are dyadic, so both sides have a common denominator."""
     weight, scale = integers(node.weight)
     bias, bias_scale = integers(node.bias)
     numerators, denominator = fmpq_mat(len(x), 1, x).numer_denom()
     below = scale * denominator
-    values: list[Scalar] = []
+    values: list[ExactScalar] = []
     for (p,), b in zip(product(weight, numerators, tick), bias.entries(), strict=True):
         tick()
         values.append(reals.settle(fmpq(p, below) + fmpq(b, bias_scale)))
     return values
 
 
-def product(left: fmpz_mat, right: fmpz_mat, tick: Callable[[], None]) -> list[list[fmpz]]:
+def product(left: fmpz_mat, right: fmpz_mat, tick: Tick) -> list[list[fmpz]]:
     """left * right by rows; a large one in blocks of rows, so that no single call takes long."""
     rows, inner, columns = left.nrows(), left.ncols(), right.ncols()
     if rows * inner * columns <= SMALL_PRODUCT:
@@ -222,7 +222,7 @@ def integers(matrix: e.Matrix) -> tuple[fmpz_mat, fmpz]:
 
 # Truth ----------------------------------------------------------------------------------------------------------------
 
-COMPARISONS: dict[str, Callable[[Number, Number], bool | None]] = {
+COMPARISONS: dict[str, Callable[[ExactNumber, ExactNumber], bool | None]] = {
     "<": reals.less,
     "<=": reals.less_equal,
     "==": reals.equal,
@@ -236,7 +236,7 @@ def _not(truth: bool | None) -> bool | None:
 
 @elementwise(e.Compare)
 @strict
-def _compare(node: e.Compare, x: Any, y: Any) -> Scalar:
+def _compare(node: e.Compare, x: Any, y: Any) -> ExactScalar:
     if isinstance(x, bool) and isinstance(y, bool):
         return (x == y) == (node.op == "==")
     return COMPARISONS[node.op](x, y)
@@ -246,16 +246,16 @@ elementwise(e.Not)(strict(lambda node, p: not p))
 
 
 @elementwise(e.And)
-def _and(node: e.And, *truths: Scalar) -> Scalar:
+def _and(node: e.And, *truths: ExactScalar) -> ExactScalar:
     return _junction(False, truths)
 
 
 @elementwise(e.Or)
-def _or(node: e.Or, *truths: Scalar) -> Scalar:
+def _or(node: e.Or, *truths: ExactScalar) -> ExactScalar:
     return _junction(True, truths)
 
 
-def _junction(deciding: bool, truths: Sequence[Scalar]) -> Scalar:
+def _junction(deciding: bool, truths: Sequence[ExactScalar]) -> ExactScalar:
     """Kleene: one deciding argument settles it, whatever the others are."""
     if any(truth is deciding for truth in truths):
         return deciding
@@ -268,7 +268,7 @@ def _junction(deciding: bool, truths: Sequence[Scalar]) -> Scalar:
 
 
 @meaning(e.If)
-def _if(node: e.If, walk: Walk) -> Value:
+def _if(node: e.If, walk: Walk) -> WalkValue:
     condition = walk.values[node.args[0]]
     if isinstance(condition, list):
         then, otherwise = (walk.values.get(branch) for branch in node.args[1:])
@@ -276,7 +276,7 @@ def _if(node: e.If, walk: Walk) -> Value:
     return _branch_value(node, condition, walk)
 
 
-def _pick(condition: Scalar, then: Value, otherwise: Value, index: int) -> Scalar:
+def _pick(condition: ExactScalar, then: WalkValue, otherwise: WalkValue, index: int) -> ExactScalar:
     if not isinstance(condition, bool):
         return condition
     chosen = then if condition else otherwise
@@ -284,23 +284,23 @@ def _pick(condition: Scalar, then: Value, otherwise: Value, index: int) -> Scala
 
 
 @meaning(e.Switch)
-def _switch(node: e.Switch, walk: Walk) -> Value:
+def _switch(node: e.Switch, walk: Walk) -> WalkValue:
     return _branch_value(node, walk.values[node.args[0]], walk)
 
 
-def _branch_value(node: e.If | e.Switch, subject: Value, walk: Walk) -> Value:
+def _branch_value(node: e.If | e.Switch, subject: WalkValue, walk: Walk) -> WalkValue:
     """The taken branch's value, spread to a vector where the node is one."""
     branches = taken(node, subject)
     value = walk.values[branches[0]] if branches else (subject if isinstance(subject, Undefined) else None)
     return _widen(value, node)
 
 
-def _widen(value: Value, node: Expr) -> Value:
+def _widen(value: WalkValue, node: Expr) -> WalkValue:
     return [value] * node.size if node.shape and not isinstance(value, list) else value
 
 
 @meaning(Choose)
-def _choose(node: Choose, walk: Walk) -> Value:
+def _choose(node: Choose, walk: Walk) -> WalkValue:
     index = option(node, walk)
     if not walk.lenient and node.guarded and walk.values[node.guards[index]] is False:
         return _widen(Undefined(f"{node.occurrence.name}: option {index} does not exist here"), node)
@@ -308,7 +308,7 @@ def _choose(node: Choose, walk: Walk) -> Value:
 
 
 @meaning(Between)
-def _between(node: Between, walk: Walk) -> Value:
+def _between(node: Between, walk: Walk) -> WalkValue:
     value = _widen(walk.given(node, walk.decisions), node)
     low, high = (_widen(walk.values[arg], node) for arg in node.args)
     if isinstance(value, list) and isinstance(low, list) and isinstance(high, list):
@@ -316,7 +316,7 @@ def _between(node: Between, walk: Walk) -> Value:
     return _within(node, low, value, high, walk.lenient)
 
 
-def _within(node: Between, low: Any, value: Any, high: Any, lenient: bool) -> Scalar:
+def _within(node: Between, low: Any, value: Any, high: Any, lenient: bool) -> ExactScalar:
     for end in (low, high):
         if end is None or isinstance(end, Undefined):
             return end
@@ -331,7 +331,7 @@ def _within(node: Between, low: Any, value: Any, high: Any, lenient: bool) -> Sc
     return Undefined(f"{name}: {value} is not in [{low}, {high}]") if above is False or below is False else None
 
 
-def _nearest_inside(low: Number, high: Number, side: int) -> Scalar:
+def _nearest_inside(low: ExactNumber, high: ExactNumber, side: int) -> ExactScalar:
     """The end on this side, or the next decimal float inside where the end is no rational."""
     end = low if side < 0 else high
     if isinstance(end, fmpq):
@@ -345,13 +345,13 @@ def _nearest_inside(low: Number, high: Number, side: int) -> Scalar:
     return None
 
 
-def _lies_within(low: Number, value: Number, high: Number) -> bool:
+def _lies_within(low: ExactNumber, value: ExactNumber, high: ExactNumber) -> bool:
     """Whether it does for certain."""
     return bool(reals.less_equal(low, value)) and bool(reals.less_equal(value, high))
 
 
 @meaning(Argmax)
-def _argmax(node: Argmax, walk: Walk) -> Value:
+def _argmax(node: Argmax, walk: Walk) -> WalkValue:
     scores = _vector(walk.values[node.args[0]])
     for score in scores:
         if score is None or isinstance(score, Undefined):
@@ -365,7 +365,7 @@ def _argmax(node: Argmax, walk: Walk) -> Value:
     return _first_maximum(scores)
 
 
-def _verdict(node: Argmax, index: int, maximal: bool | None) -> Scalar:
+def _verdict(node: Argmax, index: int, maximal: bool | None) -> ExactScalar:
     if maximal is False:
         return Undefined(f"{node.occurrence.name}: component {index} is not a largest one")
     return None if maximal is None else fmpq(index)
@@ -379,7 +379,7 @@ def _is_maximal(scores: Sequence[Any], index: int) -> bool | None:
     return None if None in answers else True
 
 
-def _first_maximum(scores: Sequence[Any]) -> Scalar:
+def _first_maximum(scores: Sequence[Any]) -> ExactScalar:
     for index in range(len(scores)):
         match _is_maximal(scores, index):
             case True:

@@ -46,8 +46,8 @@ from vernal.model.expr import Expr
 from vernal.model.sorts import INT
 
 Rounded = Callable[[Array, Array], tuple[Array, Array]]  # an operation as floats below and above
-SMALL = 256  # components of an array that is small
-MANY = 16  # sums of more terms are bounded as one dot product
+SMALL_ARRAY = 256  # components of an array that is small
+LONG_SUM = 16  # sums of more terms are bounded as one dot product
 
 
 def evaluate(roots: Sequence[Expr], inputs: Mapping[Expr, Value]) -> list[Value]:
@@ -97,7 +97,7 @@ def required(node: Expr, done: Mapping[Expr, Value]) -> Sequence[Expr]:
 
 
 def apply(backend: Backend, node: Expr, args: Sequence[Value | None]) -> Value:
-    """One operator on sets; the argument of a branch that nobody takes may be missing."""
+    """One operator on sets; the argument of a branch that no box takes may be missing."""
     handler = HANDLERS.get(type(node))
     if handler is None:
         what = f"variable {node.name!r}" if isinstance(node, e.Var) else type(node).__name__
@@ -165,7 +165,7 @@ def _corners(x: Range) -> tuple[Array, ...]:
 
 def _stacks(ends: Sequence[Array]) -> bool:
     low, high = ends
-    return bool(low.shape == high.shape and low.size <= SMALL)
+    return bool(low.shape == high.shape and low.size <= SMALL_ARRAY)
 
 
 def _hull(backend: Backend, corners: Sequence[tuple[Array, Array]]) -> Range:
@@ -175,7 +175,7 @@ def _hull(backend: Backend, corners: Sequence[tuple[Array, Array]]) -> Range:
 
 def total(backend: Backend, terms: Sequence[Range]) -> Range:
     """The sum of many."""
-    if len(terms) <= MANY:
+    if len(terms) <= LONG_SUM:
         return reduce(lambda x, y: add(backend, x, y), terms)
     shape = np.broadcast_shapes(*(tuple(term.lower.shape) for term in terms))
     ends = [[backend.xp.broadcast_to(end, shape) for end in ends] for ends in zip(*map(_ends, terms), strict=True)]
@@ -225,7 +225,7 @@ def _powers(backend: Backend, base: Array, n: int) -> tuple[Array, Array]:
     return backend.positive(low), high
 
 
-def elementary(backend: Backend, x: Range, name: enclose.Name) -> Range:
+def elementary(backend: Backend, x: Range, name: enclose.Elementary) -> Range:
     """An elementary function or a fractional power."""
     return Range(*enclose.ranges(backend, name, x.lower, x.upper))
 
@@ -337,7 +337,7 @@ def argmax(scores: Range, backend: Backend) -> Finite:
 
 # The table of operators -----------------------------------------------------------------------------------------------
 
-Handler = Callable[[Backend, Expr, Sequence[Value | None]], Value]
+IntervalMeaning = Callable[[Backend, Expr, Sequence[Value | None]], Value]
 
 
 def _number(backend: Backend, value: Value | None) -> Range:
@@ -349,11 +349,11 @@ def _truths(args: Sequence[Value | None]) -> list[Truth]:
     return [arg for arg in args if isinstance(arg, Truth)]
 
 
-def _unary(function: Callable[[Backend, Expr, Range], Range]) -> Handler:
+def _unary(function: Callable[[Backend, Expr, Range], Range]) -> IntervalMeaning:
     return lambda backend, node, args: function(backend, node, _number(backend, args[0]))
 
 
-def _nary(function: Callable[[Backend, list[Range]], Range]) -> Handler:
+def _nary(function: Callable[[Backend, list[Range]], Range]) -> IntervalMeaning:
     return lambda backend, node, args: function(backend, [_number(backend, arg) for arg in args])
 
 
@@ -402,7 +402,7 @@ def _affine(backend: Backend, node: Expr, x: Range) -> Range:
     return affine(backend, x, backend.weights(node.weight.array), backend.weights(node.bias.array))
 
 
-HANDLERS: dict[type[Expr], Handler] = {
+HANDLERS: dict[type[Expr], IntervalMeaning] = {
     e.Const: lambda backend, node, args: point(backend, node, node.values),  # type: ignore[attr-defined]
     e.Pi: lambda backend, node, args: Range(*(backend.array(np.array([[end]])) for end in PI)),
     e.Add: _nary(total),

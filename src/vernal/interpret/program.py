@@ -15,16 +15,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vernal.interpret.numbers.rounding import Array
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.graph import order, users
 from vernal.model.numbers import nearest
 from vernal.model.sorts import BOOL
 
-Array = NDArray[Any]
-Meaning = Callable[[Any, Sequence[Array], Array | None], Array]  # node, arguments, what is given for a leaf or a draw
-Inputs = Mapping[Expr, Array]
-Rows = NDArray[np.intp] | None  # some points of the batch, or all of them
+ArrayMeaning = Callable[
+    [Any, Sequence[Array], Array | None], Array
+]  # node, arguments, what is given for a leaf or a draw
+ArrayInputs = Mapping[Expr, Array]
+BatchRows = NDArray[np.intp] | None  # some points of the batch, or all of them
 
 BLOCK = 512  # points that go through a network together: what they need on the way stays in the cache
 MUST_BE_GIVEN = (e.Var, e.Choose, e.Between)
@@ -36,17 +38,17 @@ class Instruction:
     """Compute one node from the slots of its arguments."""
 
     slot: int
-    meaning: Meaning
+    meaning: ArrayMeaning
     node: Expr
     args: tuple[int, ...]
 
-    def run(self, values: dict[int, Array], inputs: Inputs, rows: Rows) -> None:
+    def run(self, values: dict[int, Array], inputs: ArrayInputs, rows: BatchRows) -> None:
         given = _given(self.node, inputs, rows) if isinstance(self.node, TAKES_INPUT) else None
         values[self.slot] = self.meaning(self.node, [values[arg] for arg in self.args], given)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BranchCode:
     """A branch: what it takes from outside, its instructions, and where its value is."""
 
     takes: tuple[int, ...]
@@ -61,9 +63,9 @@ class Branching:
     slot: int
     node: e.If | e.Switch
     subject: int
-    parts: tuple[Part, ...]
+    parts: tuple[BranchCode, ...]
 
-    def run(self, values: dict[int, Array], inputs: Inputs, _: Rows) -> None:
+    def run(self, values: dict[int, Array], inputs: ArrayInputs, _: BatchRows) -> None:
         subject = values[self.subject]
         kind = bool if self.node.sort == BOOL else np.float64
         result = np.zeros((len(subject), *self.node.shape), kind)
@@ -77,7 +79,7 @@ class Branching:
                 result = self._value(part, values, inputs, None)
         values[self.slot] = result
 
-    def _value(self, part: Part, values: dict[int, Array], inputs: Inputs, rows: Rows) -> Array:
+    def _value(self, part: BranchCode, values: dict[int, Array], inputs: ArrayInputs, rows: BatchRows) -> Array:
         local = {slot: _take(values[slot], rows) for slot in part.takes}
         for code, dead in part.instructions:
             code.run(local, inputs, rows)
@@ -96,7 +98,7 @@ class Program:
     results: tuple[int, ...]
     shapes: tuple[e.Shape, ...]
 
-    def __call__(self, inputs: Inputs, batch: int) -> list[Array]:
+    def __call__(self, inputs: ArrayInputs, batch: int) -> list[Array]:
         """The roots' values, each of the batch's length; inputs of length 1 stand for the whole batch."""
         values = dict(self.constants)
         with np.errstate(all="ignore"):
@@ -108,7 +110,7 @@ class Program:
         return [np.broadcast_to(values[slot], (batch, *shape)) for slot, shape in pairs]
 
 
-def _given(node: Expr, inputs: Inputs, rows: Rows) -> Array | None:
+def _given(node: Expr, inputs: ArrayInputs, rows: BatchRows) -> Array | None:
     array = inputs.get(node)
     if array is None:
         if isinstance(node, MUST_BE_GIVEN):
@@ -117,7 +119,7 @@ def _given(node: Expr, inputs: Inputs, rows: Rows) -> Array | None:
     return _take(array, rows)
 
 
-def _take(array: Array, rows: Rows) -> Array:
+def _take(array: Array, rows: BatchRows) -> Array:
     return array if rows is None or len(array) == 1 else array[rows]
 
 
@@ -133,7 +135,7 @@ def _masks(node: e.If | e.Switch, subject: Array) -> list[Array]:
 # Compiling ------------------------------------------------------------------------------------------------------------
 
 
-def compile(roots: Sequence[Expr], meanings: Mapping[type[Expr], Meaning]) -> Program:
+def compile(roots: Sequence[Expr], meanings: Mapping[type[Expr], ArrayMeaning]) -> Program:
     """The roots as a program."""
     nodes = order(roots)
     slots = {node: number for number, node in enumerate(nodes)}
@@ -164,12 +166,12 @@ def _part(
     slots: Mapping[Expr, int],
     constants: Mapping[int, Array],
     plain: Callable[[Expr], Instruction],
-) -> Part:
+) -> BranchCode:
     """A branch as its own instructions; nodes come in the order they have to be computed in."""
     own = {slots[node] for node in inside if slots[node] not in constants}
     takes = {slots[arg] for node in inside for arg in node.args} | {slots[branch]}
     instructions = [plain(node) for node in inside if slots[node] in own]
-    return Part(tuple(takes - own), _forgetful(instructions, slots[branch]), slots[branch])
+    return BranchCode(tuple(takes - own), _forgetful(instructions, slots[branch]), slots[branch])
 
 
 def _forgetful(instructions: Sequence[Instruction], kept: int) -> tuple[tuple[Instruction, tuple[int, ...]], ...]:

@@ -12,7 +12,7 @@ pi, which is an unknown between two neighbouring floats: OVER.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from vernal.errors import VernalError
@@ -22,6 +22,7 @@ from vernal.model.expr import Expr, Function, Occurrence
 from vernal.model.graph import order
 from vernal.model.sorts import BOOL, INT
 from vernal.model.system import OneOf, Span, Start
+from vernal.model.tick import Tick, idle
 
 Terms = tuple[str, ...]
 MAX_POWER = 32  # beyond, a power is not written out
@@ -32,12 +33,12 @@ class NoTerm(VernalError):
 
 
 class Script:
-    """A script under construction: the graph as far as anyone asks, and what has to be true.
+    """A script under construction: the terms of the nodes that are needed, and the assertions.
 
     `tick` may stop the work by raising.
     """
 
-    def __init__(self, starts: Mapping[Expr, Sequence[Start]], tick: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, starts: Mapping[Expr, Sequence[Start]], tick: Tick = idle) -> None:
         self.starts, self.tick = starts, tick
         self.lines: list[str] = []
         self.unknowns: dict[str, str] = {}  # by name, the sort

@@ -39,7 +39,7 @@ class Claim:
 
     @cached_property
     def quantifiers(self) -> frozenset[Quantifier]:
-        """Of which paths it speaks, negations pushed inside."""
+        """Whether it is about all paths or some, negations pushed inside."""
         return quantifiers(self.formula)
 
     @property

@@ -43,12 +43,12 @@ from vernal.model.sorts import BOOL, Sort, join
 
 __all__ = ["Scope", "expression", "formula", "system_scope"]
 
-Text = Syntax | Source | str
+SourceText = Syntax | Source | str
 
 MAX_NEGATIONS = 20  # longer runs of `!` before a formula count as one or two
 
 
-def expression(text: Text, scope: Scope, expected: Sort | None = None, *, source: Source | None = None) -> Expr:
+def expression(text: SourceText, scope: Scope, expected: Sort | None = None, *, source: Source | None = None) -> Expr:
     """An expression over the scope's names; `expected` is the sort it must fit. `source` says where a Syntax stands."""
     syntax, where = _read(text, source)
     reader = Expressions(scope, where)
@@ -59,7 +59,7 @@ def expression(text: Text, scope: Scope, expected: Sort | None = None, *, source
     return node
 
 
-def formula(text: Text, scope: Scope, discrete: bool = True, *, source: Source | None = None) -> Formula:
+def formula(text: SourceText, scope: Scope, discrete: bool = True, *, source: Source | None = None) -> Formula:
     """A property over the scope's names; in continuous time (`discrete` false) bounds may be fractions."""
     syntax, where = _read(text, source)
     reader = _Formulas(Expressions(scope, where, in_atom=True), discrete)
@@ -73,7 +73,7 @@ def formula(text: Text, scope: Scope, discrete: bool = True, *, source: Source |
     return made
 
 
-def _read(text: Text, source: Source | None) -> tuple[Syntax, Source | None]:
+def _read(text: SourceText, source: Source | None) -> tuple[Syntax, Source | None]:
     if isinstance(text, Syntax):
         return text, source
     where = Source(text) if isinstance(text, str) else text
@@ -103,7 +103,7 @@ class _Formulas:
 
     atoms: Expressions
     discrete: bool
-    seen: list[s.Temporal] = field(default_factory=list)
+    seen: list[s.TemporalOperation] = field(default_factory=list)
 
     def odd_one_out(self) -> Place:
         """The first operator that differs from the first of all in having a path quantifier."""
@@ -112,7 +112,7 @@ class _Formulas:
 
     def read(self, syntax: Syntax) -> Formula:
         match syntax:
-            case s.Temporal():
+            case s.TemporalOperation():
                 return self.temporal(syntax)
             case s.Unary("!", arg, count):
                 made = self.read(arg)
@@ -126,7 +126,7 @@ class _Formulas:
                 for arg in args:
                     parts.append(self.read(arg))
                 return self.junction(syntax, op, parts)
-            case s.Comparison(operators) if len(operators) > 1:
+            case s.ComparisonChain(operators) if len(operators) > 1:
                 return And(tuple([self.atom_of(node, syntax) for node in self.atoms.comparisons(syntax)]))
         return self.atom(syntax)
 
@@ -153,7 +153,7 @@ class _Formulas:
             raise TypeClash(what, place=self.atoms.place(syntax))
         return lift(node)
 
-    def temporal(self, syntax: s.Temporal) -> Formula:
+    def temporal(self, syntax: s.TemporalOperation) -> Formula:
         self.seen.append(syntax)
         quantifier = Quantifier(syntax.op[0]) if len(syntax.op) == 2 else None
         op = syntax.op[-1]
@@ -164,13 +164,13 @@ class _Formulas:
             return UNARY[op](self.read(syntax.args[0]), bound, quantifier)
         return TWO[op](self.read(syntax.args[0]), self.read(syntax.args[1]), bound, quantifier)
 
-    def count(self, syntax: s.Temporal) -> int:
+    def count(self, syntax: s.TemporalOperation) -> int:
         if not self.discrete:
             what = f"{syntax.op} counts steps, and continuous time has none"
             raise UnsupportedFormula(what, place=self.atoms.place(syntax))
         return 1 if syntax.bound is None else int(self.instant(syntax.bound.lower))
 
-    def bound(self, syntax: s.Bound) -> Bound:
+    def bound(self, syntax: s.WrittenBound) -> Bound:
         lower = self.instant(syntax.lower)
         upper = None if syntax.upper is None else self.instant(syntax.upper)
         if upper is not None and lower > upper:

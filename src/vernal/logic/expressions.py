@@ -69,15 +69,15 @@ class Expressions:
 
     def read(self, syntax: Syntax, expected: Sort | None = None) -> Expr:
         match syntax:
-            case s.Number(value):
+            case s.Numeral(value):
                 return build.const(value)
-            case s.Name():
+            case s.Identifier():
                 return self.name(syntax, expected)
-            case s.Call():
+            case s.FunctionCall():
                 return self.call(syntax, expected)
             case s.Match():
                 return self.match(syntax, expected)
-            case s.Index(base, index):
+            case s.Subscript(base, index):
                 return self.index(syntax, self.read(base), self.read(index))
             case s.Unary("-", arg, count):
                 return self.signs(syntax, build.neg, self.read(arg), count)
@@ -87,7 +87,7 @@ class Expressions:
                 return self.make(syntax, build.power, self.number(left, "^"), self.number(right, "^"))
             case s.Arithmetic(operators):
                 return self.sum(syntax) if operators[0] in "+-" else self.product(syntax)
-            case s.Comparison():
+            case s.ComparisonChain():
                 return self.make(syntax, build.conj, *self.comparisons(syntax))
         return self.truth(syntax)
 
@@ -100,7 +100,7 @@ class Expressions:
                 for arg in args:
                     values.append(self.boolean(arg, op))
                 return self.junction(syntax, op, values)
-            case s.Temporal(op):
+            case s.TemporalOperation(op):
                 what = f"{op} speaks of other positions and cannot stand inside an expression"
                 raise TypeClash(f"{what}; only &, |, !, -> and <-> combine formulas", place=self.place(syntax))
         raise TypeClash("an interval or a set is not an expression", place=self.place(syntax))
@@ -146,13 +146,13 @@ class Expressions:
     def open(self, syntax: Syntax) -> bool:
         """Whether this is a label of unknown enum, or a choice between such labels."""
         match syntax:
-            case s.Name(text):
+            case s.Identifier(text):
                 return text not in self.scope.names and len(self.owners(text)) != 1 and text not in CONSTANTS
-            case s.Call("if", args) if len(args) == 3:
+            case s.FunctionCall("if", args) if len(args) == 3:
                 return self.open(args[1]) and self.open(args[2])
-            case s.Call("choose", args) if args:
+            case s.FunctionCall("choose", args) if args:
                 return all(map(self.open, args))
-            case s.Guarded(value):
+            case s.WrittenOption(value):
                 return self.open(value)
             case s.Match(_, cases):
                 return all(map(self.open, (case.value for case in cases)))
@@ -163,7 +163,7 @@ class Expressions:
 
     # Names ............................................................................................................
 
-    def name(self, syntax: s.Name, expected: Sort | None) -> Expr:
+    def name(self, syntax: s.Identifier, expected: Sort | None) -> Expr:
         text = syntax.text
         if text in CONSTANTS:
             return CONSTANTS[text]
@@ -177,7 +177,7 @@ class Expressions:
             return build.label(owners[0], text)
         raise self.unknown(syntax, expected, owners)
 
-    def unknown(self, syntax: s.Name, expected: Sort | None, owners: list[Sort]) -> InputError:
+    def unknown(self, syntax: s.Identifier, expected: Sort | None, owners: list[Sort]) -> InputError:
         text, place = syntax.text, self.place(syntax)
         if owners:
             what = f"label {text!r} belongs to several enums: {'; '.join(map(str, owners))}"
@@ -192,7 +192,7 @@ class Expressions:
 
     # Calls ............................................................................................................
 
-    def call(self, syntax: s.Call, expected: Sort | None) -> Expr:
+    def call(self, syntax: s.FunctionCall, expected: Sort | None) -> Expr:
         name, args = syntax.function, syntax.args
         if name in self.scope.networks:
             return self.network(syntax)
@@ -213,14 +213,14 @@ class Expressions:
             return self.make(syntax, PLAIN[name], *values)
         return self.make(syntax, build.apply, e.Function(name), *values)
 
-    def check_arity(self, syntax: s.Call) -> None:
+    def check_arity(self, syntax: s.FunctionCall) -> None:
         signature = SIGNATURES[syntax.function]
         wanted, given = signature.count(",") + 1, len(syntax.args)
         if given != wanted if "..." not in signature else given == 0:
             many = f"{given} argument{'' if given == 1 else 's'}"
             raise TypeClash(f"{signature} is given {many}", place=self.place(syntax))
 
-    def draw(self, syntax: s.Call, expected: Sort | None) -> Expr:
+    def draw(self, syntax: s.FunctionCall, expected: Sort | None) -> Expr:
         if self.in_atom:
             what = f"atoms cannot contain draws such as {syntax.function}"
             raise TypeClash(f"{what}; keep what was drawn in a state variable", place=self.place(syntax))
@@ -236,11 +236,13 @@ class Expressions:
 
     def options(self, written: Sequence[Syntax], expected: Sort | None) -> list[Expr | build.Guarded]:
         """The options of a choice, each with its condition if it has one."""
-        values = self.alike([o.value if isinstance(o, s.Guarded) else o for o in written], expected)
+        values = self.alike([o.value if isinstance(o, s.WrittenOption) else o for o in written], expected)
         pairs = zip(written, values, strict=True)
-        return [build.when(v, self.boolean(o.condition, "when")) if isinstance(o, s.Guarded) else v for o, v in pairs]
+        return [
+            build.when(v, self.boolean(o.condition, "when")) if isinstance(o, s.WrittenOption) else v for o, v in pairs
+        ]
 
-    def network(self, syntax: s.Call) -> Expr:
+    def network(self, syntax: s.FunctionCall) -> Expr:
         if self.in_atom:
             what = f"a property cannot call the network {syntax.function!r} in an atom"
             raise TypeClash(f"{what}; name the call in [environment.let] and use that name", place=self.place(syntax))
@@ -262,7 +264,7 @@ class Expressions:
         cases = [self.case(case, subject.sort) for case in syntax.cases]
         return self.make(syntax, build.switch, subject, cases, branches)
 
-    def case(self, case: s.Case, sort: Sort) -> Fraction | None:
+    def case(self, case: s.MatchCase, sort: Sort) -> Fraction | None:
         label = case.label
         if label == "_":
             return None
@@ -280,7 +282,7 @@ class Expressions:
 
     # Operators ........................................................................................................
 
-    def index(self, syntax: s.Index, base: Expr, index: Expr) -> Expr:
+    def index(self, syntax: s.Subscript, base: Expr, index: Expr) -> Expr:
         if not base.shape:
             raise TypeClash("this is a single value and has no components", place=self.place(syntax.base))
         if not isinstance(index, e.Const) or index.shape or not index.sort.is_number or index.value.denominator != 1:
@@ -308,7 +310,7 @@ class Expressions:
             result = self.make(syntax, build.mul if op == "*" else build.div, result, self.number(operand, op))
         return result
 
-    def comparisons(self, syntax: s.Comparison) -> list[Expr]:
+    def comparisons(self, syntax: s.ComparisonChain) -> list[Expr]:
         """A comparison for any two neighbours; what stands between two relations is read once."""
         sides = self.alike(syntax.operands, None)
         pairs = zip(syntax.operators, sides, sides[1:], strict=False)

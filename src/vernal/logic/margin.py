@@ -29,7 +29,7 @@ from vernal.logic.formula import (
     Weak,
 )
 from vernal.logic.normal import classify, fold, horizon, steps, strip_quantifiers
-from vernal.logic.spans import Span, covers, spans
+from vernal.logic.spans import Window, covers, spans
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr
@@ -100,7 +100,7 @@ def margins(formula: Formula, margin: Callable[[Expr, int], Margins], length: in
     return result
 
 
-def _atom_rows(atom: Atom, margin: Callable[[Expr, int], Margins], count: int, span: Span) -> Margins:
+def _atom_rows(atom: Atom, margin: Callable[[Expr, int], Margins], count: int, span: Window) -> Margins:
     """A row for each position, a column for each run; a constant is as true or false as can be.
 
     At positions outside the span of the formula the margin is 0 and not computed.

@@ -129,7 +129,7 @@ def is_ltl(formula: Formula) -> bool:
 
 
 def quantifiers(formula: Formula) -> frozenset[Quantifier]:
-    """Of which paths the formula speaks, negations pushed inside; LTL is claimed of all, `!EF p` is a claim of all too.
+    """Its path quantifiers, negations pushed inside; LTL is claimed of all, `!EF p` is a claim of all too.
 
     A reduction that only adds behaviours may prove what contains ALL alone and refute what contains SOME alone.
     """

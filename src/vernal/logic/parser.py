@@ -20,24 +20,24 @@ from vernal.errors import ParseError
 from vernal.logic.syntax import (
     Arithmetic,
     Binary,
-    Bound,
-    Call,
-    Case,
-    Comparison,
-    Guarded,
-    Index,
+    ComparisonChain,
+    FunctionCall,
+    Identifier,
     Match,
+    MatchCase,
     Members,
-    Name,
     Nary,
-    Number,
-    Range,
-    Sort,
+    Numeral,
     Source,
-    Span,
+    Subscript,
     Syntax,
-    Temporal,
+    TemporalOperation,
+    TextSpan,
     Unary,
+    WrittenBound,
+    WrittenOption,
+    WrittenRange,
+    WrittenSort,
 )
 from vernal.model.expr import Function
 
@@ -72,9 +72,9 @@ def parse_region(source: Source | str) -> Syntax:
     return _read(source, "region")
 
 
-def parse_sort(source: Source | str) -> Sort:
+def parse_sort(source: Source | str) -> WrittenSort:
     """Read the sort of a variable: `real [-1, 1]`, `bool`, `enum {RED, GREEN}`."""
-    return cast(Sort, _read(source, "sort"))
+    return cast(WrittenSort, _read(source, "sort"))
 
 
 def _read(source: Source | str, start: str) -> Syntax:
@@ -109,7 +109,7 @@ def _grammar() -> Lark:
 class _Complaint(Exception):
     """Something wrong at a span; where the source is known it becomes a ParseError."""
 
-    def __init__(self, message: str, span: Span) -> None:
+    def __init__(self, message: str, span: TextSpan) -> None:
         self.message, self.span = message, span
 
 
@@ -136,14 +136,14 @@ def _guard(text: str) -> None:
         raise _Complaint(f"{text[opened[-1]]!r} is never closed", (opened[-1], opened[-1] + 1))
 
 
-def _too_deep(span: Span) -> _Complaint:
+def _too_deep(span: TextSpan) -> _Complaint:
     return _Complaint(f"nested deeper than {MAX_DEPTH} levels; give the inner parts names of their own", span)
 
 
 # --------------------------------------------------------------------------------------------------- building the tree
 
 
-def _span(children: Sequence[Child]) -> Span:
+def _span(children: Sequence[Child]) -> TextSpan:
     first, last = children[0], children[-1]
     start = first.span[0] if isinstance(first, Syntax) else first.start_pos
     end = last.span[1] if isinstance(last, Syntax) else last.end_pos
@@ -185,7 +185,7 @@ def _fraction(token: Child) -> Fraction:
     return Fraction(text)
 
 
-def _check_bound(op: str, bound: Bound | None) -> None:
+def _check_bound(op: str, bound: WrittenBound | None) -> None:
     """A bare number counts steps after X and is ambiguous elsewhere; `X[k]` is known by having k twice."""
     if bound is None:
         return
@@ -198,7 +198,7 @@ def _check_bound(op: str, bound: Bound | None) -> None:
 
 def _refuse_operator(head: Child) -> None:
     """In `x == F(p)` the F looks like a function, for no temporal operator may stand there."""
-    text = head.text if isinstance(head, Name) else str(head)
+    text = head.text if isinstance(head, Identifier) else str(head)
     if text in OPERATORS:
         what = f"{text!r} is a temporal operator; it binds looser than what stands before it"
         raise _Complaint(f"{what}: put it and its operand in brackets", _span([head]))
@@ -208,15 +208,15 @@ class _Build:
     """One function per rule of the grammar, from the children of a rule to its node."""
 
     @staticmethod
-    def number(children: list[Child]) -> Number:
-        return _make(Number, children, _fraction(children[0]))
+    def number(children: list[Child]) -> Numeral:
+        return _make(Numeral, children, _fraction(children[0]))
 
     @staticmethod
-    def name(children: list[Child]) -> Name:
+    def name(children: list[Child]) -> Identifier:
         text = str(children[0])
         if text in FUNCTIONS:
             raise _Complaint(f"{text!r} is a function; write {text}(...)", _span(children))
-        return _make(Name, children, text)
+        return _make(Identifier, children, text)
 
     @staticmethod
     def bracketed(children: list[Child]) -> Syntax:
@@ -224,31 +224,31 @@ class _Build:
         return replace(cast(Syntax, children[1]), span=_span(children))
 
     @staticmethod
-    def call(children: list[Child]) -> Call:
+    def call(children: list[Child]) -> FunctionCall:
         _refuse_operator(children[0])
-        options = [child for child in children if isinstance(child, Guarded)]
+        options = [child for child in children if isinstance(child, WrittenOption)]
         if options and str(children[0]) != "choose":
             raise _Complaint(f"{WHEN}, not of {children[0]}(...)", options[0].span)
-        return _make(Call, children, str(children[0]), _nodes(children))
+        return _make(FunctionCall, children, str(children[0]), _nodes(children))
 
     @staticmethod
-    def guarded(children: list[Child]) -> Guarded:
-        return _make(Guarded, children, *_nodes(children))
+    def guarded(children: list[Child]) -> WrittenOption:
+        return _make(WrittenOption, children, *_nodes(children))
 
     @staticmethod
-    def index(children: list[Child]) -> Index:
+    def index(children: list[Child]) -> Subscript:
         _refuse_operator(children[0])
-        return _make(Index, children, *_nodes(children))
+        return _make(Subscript, children, *_nodes(children))
 
     @staticmethod
-    def case(children: list[Child]) -> Case:
+    def case(children: list[Child]) -> MatchCase:
         *sign, label, _, value = children
         if cast("Token", label).type == "NUMBER":
             number = _fraction(label)
-            return _make(Case, children, -number if sign else number, value)
+            return _make(MatchCase, children, -number if sign else number, value)
         if sign:
             raise _Complaint(f"a label is a name or a number, not -{label}", _span(sign))
-        return _make(Case, children, str(label), value)
+        return _make(MatchCase, children, str(label), value)
 
     @staticmethod
     def match(children: list[Child]) -> Match:
@@ -277,58 +277,58 @@ class _Build:
     product = sum
 
     @staticmethod
-    def comparison(children: list[Child]) -> Comparison:
-        return _make(Comparison, children, _tokens(children), _nodes(children))
+    def comparison(children: list[Child]) -> ComparisonChain:
+        return _make(ComparisonChain, children, _tokens(children), _nodes(children))
 
     @staticmethod
-    def instant(children: list[Child]) -> Bound:
-        return _make(Bound, children, children[1], children[1])
+    def instant(children: list[Child]) -> WrittenBound:
+        return _make(WrittenBound, children, children[1], children[1])
 
     @staticmethod
-    def interval(children: list[Child]) -> Bound:
+    def interval(children: list[Child]) -> WrittenBound:
         lower, *upper = _nodes(children)
-        return _make(Bound, children, lower, upper[0] if upper else None)
+        return _make(WrittenBound, children, lower, upper[0] if upper else None)
 
     @staticmethod
-    def within(children: list[Child]) -> Bound:
-        zero = _make(Number, children[:1], Fraction(0))
-        return _make(Bound, children, zero, children[1])
+    def within(children: list[Child]) -> WrittenBound:
+        zero = _make(Numeral, children[:1], Fraction(0))
+        return _make(WrittenBound, children, zero, children[1])
 
     @staticmethod
-    def modal(children: list[Child]) -> Temporal:
+    def modal(children: list[Child]) -> TemporalOperation:
         op, *bounds, arg = children
         return _temporal(children, _canonical(op), (arg,), bounds)
 
     @staticmethod
-    def until(children: list[Child]) -> Temporal:
+    def until(children: list[Child]) -> TemporalOperation:
         left, op, *bounds, right = children
         return _temporal(children, str(op), (left, right), bounds)
 
     @staticmethod
-    def quantified(children: list[Child]) -> Temporal:
+    def quantified(children: list[Child]) -> TemporalOperation:
         quantifier, _, inner, _ = children
-        if not isinstance(inner, Temporal) or len(inner.op) > 1:
+        if not isinstance(inner, TemporalOperation) or len(inner.op) > 1:
             what = f"{quantifier}[...] takes one temporal operator, as in {quantifier}[p U q]"
             raise _Complaint(f"{what}; put brackets around its operands", _span([inner]))
-        return _make(Temporal, children, str(quantifier) + inner.op, inner.args, inner.bound)
+        return _make(TemporalOperation, children, str(quantifier) + inner.op, inner.args, inner.bound)
 
     @staticmethod
-    def range(children: list[Child]) -> Range:
-        return _make(Range, children, *_nodes(children))
+    def range(children: list[Child]) -> WrittenRange:
+        return _make(WrittenRange, children, *_nodes(children))
 
     @staticmethod
     def members(children: list[Child]) -> Members:
         return _make(Members, children, _nodes(children))
 
     @staticmethod
-    def sort(children: list[Child]) -> Sort:
-        return _make(Sort, children, str(children[0]), *children[1:])
+    def sort(children: list[Child]) -> WrittenSort:
+        return _make(WrittenSort, children, str(children[0]), *children[1:])
 
 
-def _temporal(children: list[Child], op: str, args: tuple[Child, ...], bounds: list[Child]) -> Temporal:
-    bound = cast(Bound, bounds[0]) if bounds else None
+def _temporal(children: list[Child], op: str, args: tuple[Child, ...], bounds: list[Child]) -> TemporalOperation:
+    bound = cast(WrittenBound, bounds[0]) if bounds else None
     _check_bound(op, bound)
-    return _make(Temporal, children, op, args, bound)
+    return _make(TemporalOperation, children, op, args, bound)
 
 
 # ------------------------------------------------------------------------------------------------- explaining a failure

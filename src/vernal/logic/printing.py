@@ -42,7 +42,7 @@ MAX_CHARACTERS = 200_000
 IFF, IMPLIES, OR, AND, UNTIL, PREFIX, COMPARE, SUM, PRODUCT, SIGN, POWER, WHOLE = range(12)
 
 
-class Piece(NamedTuple):
+class Fragment(NamedTuple):
     """A text and how tightly its outermost operator binds."""
 
     text: str
@@ -86,54 +86,54 @@ def constant(value: Fraction, sort: Sort) -> str:
     return ("true" if value else "false") if sort == BOOL else number(value)
 
 
-def _cut(piece: Piece) -> Piece:
-    return piece if len(piece.text) <= MAX_CHARACTERS else Piece("...", WHOLE)
+def _cut(piece: Fragment) -> Fragment:
+    return piece if len(piece.text) <= MAX_CHARACTERS else Fragment("...", WHOLE)
 
 
 # Expressions ----------------------------------------------------------------------------------------------------------
 
 
-def _expression(expr: Expr) -> Piece:
-    pieces: dict[Expr, Piece] = {}
+def _expression(expr: Expr) -> Fragment:
+    pieces: dict[Expr, Fragment] = {}
     for node in order([expr]):
         args = [_cut(pieces[arg]) for arg in node.args]
         if isinstance(node, e.Add):
             later = [_term(arg, {each: _cut(pieces[each]) for each in (arg, *arg.args)}) for arg in node.args[1:]]
-            pieces[node] = Piece(args[0].at(SUM) + "".join(later), SUM)
+            pieces[node] = Fragment(args[0].at(SUM) + "".join(later), SUM)
         elif isinstance(node, e.Choose) and node.guarded:
             options = [
                 _option(_cut(pieces[o]), _cut(pieces[g])) for o, g in zip(node.written, node.guards, strict=True)
             ]
-            pieces[node] = Piece(f"choose({', '.join(options)})", WHOLE)
+            pieces[node] = Fragment(f"choose({', '.join(options)})", WHOLE)
         else:
             pieces[node] = _special(node, args) or _operator(node, args) or _call(node, args) or _placeholder(node)
     return pieces[expr]
 
 
-def _special(node: Expr, args: list[Piece]) -> Piece | None:
+def _special(node: Expr, args: list[Fragment]) -> Fragment | None:
     """Leaves, and what is written in a way of its own."""
     match node:
         case e.Const(shape=()):
             return _constant(node)
         case e.Pi():
-            return Piece("pi", WHOLE)
+            return Fragment("pi", WHOLE)
         case e.Var(name=name):
-            return Piece(name, WHOLE)
+            return Fragment(name, WHOLE)
         case e.Switch(cases=cases):
-            return Piece(_match(node, cases, args), WHOLE)
+            return Fragment(_match(node, cases, args), WHOLE)
         case e.Gather(shape=(), indices=(index,)):
-            return Piece(f"{args[0].at(WHOLE)}[{index}]", WHOLE)
+            return Fragment(f"{args[0].at(WHOLE)}[{index}]", WHOLE)
     return None
 
 
-def _constant(node: e.Const) -> Piece:
+def _constant(node: e.Const) -> Fragment:
     shown = constant(node.value, node.sort)
     if "/" in shown:
-        return Piece(shown, PRODUCT)
-    return Piece(shown, SIGN if shown.startswith("-") else WHOLE)
+        return Fragment(shown, PRODUCT)
+    return Fragment(shown, SIGN if shown.startswith("-") else WHOLE)
 
 
-def _term(node: Expr, pieces: Mapping[Expr, Piece]) -> str:
+def _term(node: Expr, pieces: Mapping[Expr, Fragment]) -> str:
     """A later term of a sum, with its sign."""
     if isinstance(node, e.Neg):
         return f" - {pieces[node.args[0]].at(PRODUCT)}"
@@ -142,30 +142,30 @@ def _term(node: Expr, pieces: Mapping[Expr, Piece]) -> str:
     return f" + {pieces[node].at(PRODUCT)}"
 
 
-def _option(value: Piece, guard: Piece) -> str:
+def _option(value: Fragment, guard: Fragment) -> str:
     return value.text if guard.text == "true" else f"{value.text} when {guard.text}"
 
 
-def _match(node: Expr, cases: Sequence[Fraction | None], args: list[Piece]) -> str:
+def _match(node: Expr, cases: Sequence[Fraction | None], args: list[Fragment]) -> str:
     sort = node.args[0].sort
     labels = ["_" if case is None else constant(case, sort) for case in cases]
     branches = [f"{label}: {piece.text}" for label, piece in zip(labels, args[1:], strict=True)]
     return f"match({', '.join([args[0].text, *branches])})"
 
 
-def _operator(node: Expr, args: list[Piece]) -> Piece | None:
+def _operator(node: Expr, args: list[Fragment]) -> Fragment | None:
     match node:
         case e.Neg():
-            return Piece(f"-{args[0].text if isinstance(node.args[0], e.Neg) else args[0].at(POWER)}", SIGN)
+            return Fragment(f"-{args[0].text if isinstance(node.args[0], e.Neg) else args[0].at(POWER)}", SIGN)
         case e.Mul():
-            return Piece(f"{args[0].at(PRODUCT)} * {args[1].at(SIGN)}", PRODUCT)
+            return Fragment(f"{args[0].at(PRODUCT)} * {args[1].at(SIGN)}", PRODUCT)
         case e.Div():
-            return Piece(f"{args[0].at(PRODUCT)} / {args[1].at(SIGN)}", PRODUCT)
+            return Fragment(f"{args[0].at(PRODUCT)} / {args[1].at(SIGN)}", PRODUCT)
         case e.Pow(exponent=exponent):
             shown = number(exponent)
-            return Piece(f"{args[0].at(WHOLE)} ^ {f'({shown})' if '/' in shown else shown}", POWER)
+            return Fragment(f"{args[0].at(WHOLE)} ^ {f'({shown})' if '/' in shown else shown}", POWER)
         case e.Compare(op=op):
-            return Piece(_compare(node, op, args), COMPARE)
+            return Fragment(_compare(node, op, args), COMPARE)
         case e.Not():
             return _prefix("!", args[0])
         case e.And():
@@ -175,7 +175,7 @@ def _operator(node: Expr, args: list[Piece]) -> Piece | None:
     return None
 
 
-def _compare(node: Expr, op: str, args: list[Piece]) -> str:
+def _compare(node: Expr, op: str, args: list[Fragment]) -> str:
     left, right = (arg.at(SUM) for arg in args)
     turned = {"<": ">", "<=": ">="}.get(op)
     if turned and isinstance(node.args[0], e.Const) and not isinstance(node.args[1], e.Const):
@@ -183,14 +183,14 @@ def _compare(node: Expr, op: str, args: list[Piece]) -> str:
     return f"{left} {op} {right}"
 
 
-def _prefix(operator: str, operand: Piece) -> Piece:
+def _prefix(operator: str, operand: Fragment) -> Fragment:
     """An operator before its operand; a comparison is bracketed though it need not be."""
-    return Piece(operator + operand.at(PREFIX if operand.binds == PREFIX else SUM), PREFIX)
+    return Fragment(operator + operand.at(PREFIX if operand.binds == PREFIX else SUM), PREFIX)
 
 
-def _joined(operator: str, binds: int, args: Sequence[Piece]) -> Piece:
+def _joined(operator: str, binds: int, args: Sequence[Fragment]) -> Fragment:
     """Operands of one operator that is written once between each two."""
-    return Piece(operator.join(arg.at(binds + 1) for arg in args), binds)
+    return Fragment(operator.join(arg.at(binds + 1) for arg in args), binds)
 
 
 FUNCTIONS: dict[type[Expr], str] = {
@@ -207,34 +207,34 @@ FUNCTIONS: dict[type[Expr], str] = {
 }
 
 
-def _call(node: Expr, args: list[Piece]) -> Piece | None:
+def _call(node: Expr, args: list[Fragment]) -> Fragment | None:
     name = node.function.value if isinstance(node, e.Nonlinear) else FUNCTIONS.get(type(node))
-    return None if name is None else Piece(f"{name}({', '.join(arg.text for arg in args)})", WHOLE)
+    return None if name is None else Fragment(f"{name}({', '.join(arg.text for arg in args)})", WHOLE)
 
 
-def _placeholder(node: Expr) -> Piece:
+def _placeholder(node: Expr) -> Fragment:
     match node:
         case e.Affine(weight=weight):
             rows, columns = weight.array.shape
-            return Piece(f"<affine {rows}x{columns}>", WHOLE)
+            return Fragment(f"<affine {rows}x{columns}>", WHOLE)
         case e.Argmax():
-            return Piece(f"<argmax of {node.args[0].size}>", WHOLE)
+            return Fragment(f"<argmax of {node.args[0].size}>", WHOLE)
         case e.LeakyRelu(slopes=slopes):
             slope = number(slopes[0]) if len(set(slopes)) == 1 else "by component"
-            return Piece(f"<leaky relu {slope}>", WHOLE)
+            return Fragment(f"<leaky relu {slope}>", WHOLE)
         case e.Gather():
-            return Piece(f"<{node.size} of {node.args[0].size} components>", WHOLE)
-    return Piece(f"<vector of {node.size}>", WHOLE)
+            return Fragment(f"<{node.size} of {node.args[0].size} components>", WHOLE)
+    return Fragment(f"<vector of {node.size}>", WHOLE)
 
 
 # Formulas -------------------------------------------------------------------------------------------------------------
 
 
-def _formula(formula: Formula) -> Piece:
+def _formula(formula: Formula) -> Fragment:
     return fold(formula, lambda node, args: _cut(formula_piece(node, args, _expression)))
 
 
-def formula_piece(node: Formula, args: Sequence[Piece], atom: Callable[[Expr], Piece]) -> Piece:
+def formula_piece(node: Formula, args: Sequence[Fragment], atom: Callable[[Expr], Fragment]) -> Fragment:
     """The text of an operator from the texts of its operands."""
     match node:
         case Atom(expr):
@@ -246,20 +246,20 @@ def formula_piece(node: Formula, args: Sequence[Piece], atom: Callable[[Expr], P
         case Or():
             return _junction(" | ", OR, args, "false")
         case Implies():
-            return Piece(f"{args[0].at(OR)} -> {args[1].at(IMPLIES)}", IMPLIES)
+            return Fragment(f"{args[0].at(OR)} -> {args[1].at(IMPLIES)}", IMPLIES)
         case Iff():
-            return Piece(f"{args[0].at(IFF)} <-> {args[1].at(IMPLIES)}", IFF)
+            return Fragment(f"{args[0].at(IFF)} <-> {args[1].at(IMPLIES)}", IFF)
     assert isinstance(node, Temporal)
     return _temporal(node, args)
 
 
-def _junction(operator: str, binds: int, args: Sequence[Piece], empty: str) -> Piece:
+def _junction(operator: str, binds: int, args: Sequence[Fragment], empty: str) -> Fragment:
     if len(args) < 2:
-        return args[0] if args else Piece(empty, WHOLE)
+        return args[0] if args else Fragment(empty, WHOLE)
     return _joined(operator, binds, args)
 
 
-def _temporal(node: Temporal, args: Sequence[Piece]) -> Piece:
+def _temporal(node: Temporal, args: Sequence[Fragment]) -> Fragment:
     quantifier = node.quantifier.value if node.quantifier else ""
     match node:
         case Next(count=count):
@@ -276,9 +276,9 @@ def _temporal(node: Temporal, args: Sequence[Piece]) -> Piece:
             return _between_two(f"W{bound_text(bound)}", args, node.quantifier)
 
 
-def _between_two(operator: str, args: Sequence[Piece], quantifier: Quantifier | None) -> Piece:
+def _between_two(operator: str, args: Sequence[Fragment], quantifier: Quantifier | None) -> Fragment:
     inner = f"{args[0].at(PREFIX)} {operator} {args[1].at(UNTIL)}"
-    return Piece(inner, UNTIL) if quantifier is None else Piece(f"{quantifier.value}[{inner}]", PREFIX)
+    return Fragment(inner, UNTIL) if quantifier is None else Fragment(f"{quantifier.value}[{inner}]", PREFIX)
 
 
 def bound_text(bound: Bound) -> str:

@@ -44,21 +44,21 @@ from vernal.logic.formula import (
 )
 from vernal.logic.margin import atom_margin, margins
 from vernal.logic.normal import classify, fold, horizon, steps, strip_quantifiers
-from vernal.logic.spans import Span, covers, spans
+from vernal.logic.spans import Window, covers, spans
 from vernal.model.expr import Const, Expr
 
 __all__ = ["atom_margin", "evaluate", "evaluate_levels", "margins"]
 
-Rows = NDArray[np.bool_]
-Truth = Callable[[Expr, int], bool | None]
+TruthTable = NDArray[np.bool_]
+AtomTruth = Callable[[Expr, int], bool | None]
 
 NO_DISTANCE = 2**60  # larger than any distance on a path
-EVERYWHERE: Mapping[int, Span] = {}
+EVERYWHERE: Mapping[int, Window] = {}
 
 
 def evaluate(
     formula: Formula,
-    truth: Truth,
+    truth: AtomTruth,
     length: int,
     *,
     position: int = 0,
@@ -85,7 +85,9 @@ def evaluate(
     return _value(path, truth, _open_track([*[True] * (known - 1), last]), position, 0)
 
 
-def evaluate_levels(formula: Formula, truth: Truth, enabled: Callable[[int], bool | None], horizon: int) -> bool | None:
+def evaluate_levels(
+    formula: Formula, truth: AtomTruth, enabled: Callable[[int], bool | None], horizon: int
+) -> bool | None:
     """The truth of a formula at all initial states at once, from what is known of the states at each step.
 
     A *level* t is any set of states that contains those reachable in t steps (from the initial states, by any path).
@@ -118,8 +120,8 @@ def evaluate_levels(formula: Formula, truth: Truth, enabled: Callable[[int], boo
 class _Fact(NamedTuple):
     """A truth value at every row: what is sure, and what may be."""
 
-    sure: Rows
-    maybe: Rows
+    sure: TruthTable
+    maybe: TruthTable
 
     def __invert__(self) -> _Fact:
         return _Fact(~self.maybe, ~self.sure)
@@ -137,8 +139,8 @@ class _Track:
 
     size: int
     back: int
-    surely: Rows
-    perhaps: Rows
+    surely: TruthTable
+    perhaps: TruthTable
     virtual: bool = False  # the last row stands for all unknown positions
 
     @property
@@ -150,7 +152,7 @@ class _Track:
         rows = np.arange(self.size) + count
         return np.where(rows < self.size, rows, self.back + (rows - self.back) % (self.size - self.back))
 
-    def distance(self, facts: Rows) -> NDArray[np.int64]:
+    def distance(self, facts: TruthTable) -> NDArray[np.int64]:
         """How many steps it is from each row to the first row where facts is true; NO_DISTANCE if it never is."""
         twice = np.concatenate([facts, facts[self.back :]])  # once more around finds everything there is
         index = np.where(twice, np.arange(len(twice)), NO_DISTANCE)
@@ -169,7 +171,7 @@ def _open_track(go: Sequence[bool | None]) -> _Track:
 
 
 def _value(
-    path: Formula, truth: Truth, track: _Track, offset: int, row: int, looks: Mapping[int, Span] = EVERYWHERE
+    path: Formula, truth: AtomTruth, track: _Track, offset: int, row: int, looks: Mapping[int, Window] = EVERYWHERE
 ) -> bool | None:
     """The truth of a path formula at a row; row r is position r + offset. Atoms are asked where the formula looks."""
 
@@ -182,7 +184,7 @@ def _value(
     return bool(fact.sure[row]) if fact.sure[row] == fact.maybe[row] else None
 
 
-def _atom(expr: Expr, truth: Truth, track: _Track, offset: int, span: Span) -> _Fact:
+def _atom(expr: Expr, truth: AtomTruth, track: _Track, offset: int, span: Window) -> _Fact:
     if isinstance(expr, Const):
         constant = np.full(track.size, bool(expr.value))
         return _Fact(constant, constant)
@@ -250,7 +252,7 @@ def _until(p: _Fact, q: _Fact, lower: int, upper: int | None, track: _Track) -> 
     return _Fact(*(_reach(a, b, count, width, track) for a, b in zip(stay, q, strict=True)))
 
 
-def _reach(stay: Rows, goal: Rows, count: int, width: int, track: _Track) -> Rows:
+def _reach(stay: TruthTable, goal: TruthTable, count: int, width: int, track: _Track) -> TruthTable:
     """Whether the first goal at or after count steps comes within width more, and no row before it lacks `stay`."""
     wait = track.distance(goal)[track.after(count)]
     return (wait <= width) & (count + wait <= track.distance(~stay))

@@ -9,12 +9,12 @@ from __future__ import annotations
 from vernal.logic.formula import Always, Eventually, Formula, Next, Release, Until, Weak, operands
 from vernal.logic.normal import order, steps
 
-Span = tuple[int, int | None]  # the first and the last position; None is no last one
+Window = tuple[int, int | None]  # the first and the last position; None is no last one
 
 
-def spans(formula: Formula) -> dict[int, Span]:
+def spans(formula: Formula) -> dict[int, Window]:
     """For each sub-formula, by its `id`, a span of all positions at which the truth at position 0 may depend on it."""
-    found: dict[int, Span] = {id(formula): (0, 0)}
+    found: dict[int, Window] = {id(formula): (0, 0)}
     for node in reversed(order(formula)):  # users come before what they use
         for arg, window in zip(operands(node), _windows(node), strict=True):
             moved = _shift(found[id(node)], window)
@@ -22,7 +22,7 @@ def spans(formula: Formula) -> dict[int, Span]:
     return found
 
 
-def _windows(node: Formula) -> list[Span]:
+def _windows(node: Formula) -> list[Window]:
     """How far from a position an operator looks at each operand."""
     match node:
         case Next(count=count):
@@ -37,16 +37,16 @@ def _windows(node: Formula) -> list[Span]:
     return [(0, 0)] * len(operands(node))
 
 
-def _shift(span: Span, window: Span) -> Span:
+def _shift(span: Window, window: Window) -> Window:
     (first, last), (lower, upper) = span, window
     return first + lower, None if last is None or upper is None else last + upper
 
 
-def _hull(a: Span, b: Span) -> Span:
+def _hull(a: Window, b: Window) -> Window:
     return min(a[0], b[0]), None if a[1] is None or b[1] is None else max(a[1], b[1])
 
 
-def covers(span: Span, position: int) -> bool:
+def covers(span: Window, position: int) -> bool:
     """Whether a position is within a span."""
     first, last = span
     return first <= position and (last is None or position <= last)

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 
 from vernal.errors import Place
 
-Span: TypeAlias = tuple[int, int]
+TextSpan: TypeAlias = tuple[int, int]
 
 
 def place_in(text: str, offset: int, file: str | None = None) -> Place:
@@ -49,26 +49,26 @@ class Source:
 class Syntax:
     """A piece of text that was understood; two pieces are equal if they say the same, wherever they stand."""
 
-    span: Span = field(default=(0, 0), compare=False, repr=False, kw_only=True)
+    span: TextSpan = field(default=(0, 0), compare=False, repr=False, kw_only=True)
     depth: int = field(default=1, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Number(Syntax):
+class Numeral(Syntax):
     """`1.5`: the decimal as written, an exact rational."""
 
     value: Fraction
 
 
 @dataclass(frozen=True, slots=True)
-class Name(Syntax):
+class Identifier(Syntax):
     """`x`, `COC`, `pi` or `true`: whatever it will turn out to name."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Call(Syntax):
+class FunctionCall(Syntax):
     """`f(a, b)`: also `if`, `choose` and `between`."""
 
     function: str
@@ -76,7 +76,7 @@ class Call(Syntax):
 
 
 @dataclass(frozen=True, slots=True)
-class Guarded(Syntax):
+class WrittenOption(Syntax):
     """`value when condition`, an option of `choose`."""
 
     value: Syntax
@@ -84,7 +84,7 @@ class Guarded(Syntax):
 
 
 @dataclass(frozen=True, slots=True)
-class Index(Syntax):
+class Subscript(Syntax):
     """`base[index]`."""
 
     base: Syntax
@@ -92,7 +92,7 @@ class Index(Syntax):
 
 
 @dataclass(frozen=True, slots=True)
-class Case(Syntax):
+class MatchCase(Syntax):
     """`label: value`, a line of a match; the label is a name (`true` and `_` too) or a number."""
 
     label: str | Fraction
@@ -104,7 +104,7 @@ class Match(Syntax):
     """`match(subject, label: value, ...)`."""
 
     subject: Syntax
-    cases: tuple[Case, ...]
+    cases: tuple[MatchCase, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class Arithmetic(Syntax):
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison(Syntax):
+class ComparisonChain(Syntax):
     """`0 <= x < 5`: any two neighbours stand in the relation between them."""
 
     operators: tuple[Literal["==", "!=", "<", "<=", ">", ">="], ...]
@@ -150,7 +150,7 @@ class Comparison(Syntax):
 
 
 @dataclass(frozen=True, slots=True)
-class Bound(Syntax):
+class WrittenBound(Syntax):
     """`[lower, upper]` behind a temporal operator; no upper means for ever, `X[k]` has k twice."""
 
     lower: Syntax
@@ -158,16 +158,16 @@ class Bound(Syntax):
 
 
 @dataclass(frozen=True, slots=True)
-class Temporal(Syntax):
+class TemporalOperation(Syntax):
     """X, F or G on one operand; U, R or W on two; each also with a path quantifier: `AG`, `EF`, `AU`, `EW`."""
 
     op: str
     args: tuple[Syntax, ...]
-    bound: Bound | None = None
+    bound: WrittenBound | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Range(Syntax):
+class WrittenRange(Syntax):
     """`[lower, upper]`, an initial interval or the range of a number."""
 
     lower: Syntax
@@ -182,8 +182,8 @@ class Members(Syntax):
 
 
 @dataclass(frozen=True, slots=True)
-class Sort(Syntax):
+class WrittenSort(Syntax):
     """`real [-1, 1]`, `bool` or `enum {RED, GREEN}`: what a variable ranges over."""
 
     name: str
-    domain: Range | Members | None = None
+    domain: WrittenRange | Members | None = None

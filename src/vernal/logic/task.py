@@ -14,7 +14,7 @@ from vernal.model.system import System
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class InputFile:
     """A file that was read, with the hash of its bytes."""
 
     file: str
@@ -30,8 +30,8 @@ class Task(Portable):
     parameters: Mapping[str, Fraction] = field(default_factory=dict)
     constants: Mapping[str, Expr] = field(default_factory=dict)
     functions: Mapping[str, Network] = field(default_factory=dict)
-    source: Input | None = None
-    networks: tuple[Input, ...] = ()  # and the worlds it is built on: whatever else was read
+    source: InputFile | None = None
+    networks: tuple[InputFile, ...] = ()  # and the worlds it is built on: whatever else was read
 
     @property
     def name(self) -> str:

@@ -33,7 +33,7 @@ from vernal.logic.formula import (
     Weak,
 )
 from vernal.logic.normal import Logic, classify, fold, order
-from vernal.logic.printing import PREFIX, WHOLE, Piece, formula_piece, number, text
+from vernal.logic.printing import PREFIX, WHOLE, Fragment, formula_piece, number, text
 from vernal.model.build import TRUE
 from vernal.model.system import System
 
@@ -44,9 +44,9 @@ DEEPEST = 40  # levels that are put into words; what is nested deeper is shown a
 def bracketed(formula: Formula) -> str:
     """The formula with brackets around every operand that is not a single word."""
 
-    def rule(node: Formula, args: tuple[Piece, ...]) -> Piece:
-        closed = [Piece(f"({arg.text})", WHOLE) if arg.binds < WHOLE else arg for arg in args]
-        return formula_piece(node, closed, lambda expr: Piece(text(expr), WHOLE if expr.args == () else PREFIX))
+    def rule(node: Formula, args: tuple[Fragment, ...]) -> Fragment:
+        closed = [Fragment(f"({arg.text})", WHOLE) if arg.binds < WHOLE else arg for arg in args]
+        return formula_piece(node, closed, lambda expr: Fragment(text(expr), WHOLE if expr.args == () else PREFIX))
 
     return fold(formula, rule).text
 
@@ -71,29 +71,29 @@ def words(formula: Formula, system: System | None = None) -> str:
     return _attach(opening, told.say(formula))
 
 
-Lines = list[str]
+TextLines = list[str]
 
 
-def _attach(opening: str, lines: Lines) -> str:
+def _attach(opening: str, lines: TextLines) -> str:
     """An opening and what it opens: on one line if it fits, else below it."""
     return "\n".join(_under(opening, lines))
 
 
-def _under(opening: str, lines: Lines) -> Lines:
+def _under(opening: str, lines: TextLines) -> TextLines:
     if len(lines) == 1 and len(opening) + len(lines[0]) < LINE:
         return [f"{opening} {lines[0]}"]
     return [opening if opening.endswith(":") else f"{opening.rstrip(',')}:", *_indent(lines, "  ")]
 
 
-def _indent(lines: Lines, first: str) -> Lines:
+def _indent(lines: TextLines, first: str) -> TextLines:
     return [(first if index == 0 else " " * len(first)) + line for index, line in enumerate(lines)]
 
 
-def _list(opening: str, parts: Sequence[Lines]) -> Lines:
+def _list(opening: str, parts: Sequence[TextLines]) -> TextLines:
     return [opening, *(line for part in parts for line in _indent(part, "  - "))]
 
 
-def _together(parts: Sequence[Lines], sentence: str, opening: str) -> Lines:
+def _together(parts: Sequence[TextLines], sentence: str, opening: str) -> TextLines:
     """Parts put into a sentence with `{0}`, `{1}`, ... if it stays on a line, else as a list under the opening."""
     if all(len(part) == 1 for part in parts):
         line = sentence.format(*(part[0] for part in parts))
@@ -111,10 +111,10 @@ class _Teller:
     later: bool = False
     level: int = 0
 
-    def inside(self, formula: Formula) -> Lines:
+    def inside(self, formula: Formula) -> TextLines:
         return replace(self, later=True, level=self.level + 1).say(formula)
 
-    def say(self, formula: Formula) -> Lines:
+    def say(self, formula: Formula) -> TextLines:
         if self.level > DEEPEST:
             return [text(formula)]
         deeper = replace(self, level=self.level + 1)
@@ -136,7 +136,7 @@ class _Teller:
             return self.quantified(formula)
         raise UnsupportedFormula(f"{type(formula).__name__} is not an operator of the property language")
 
-    def junction(self, formula: Formula, args: tuple[Formula, ...]) -> Lines:
+    def junction(self, formula: Formula, args: tuple[Formula, ...]) -> TextLines:
         conjunction = isinstance(formula, And)
         parts = [self.say(arg) for arg in args]
         simple = all(isinstance(arg, Atom) or (isinstance(arg, Not) and isinstance(arg.arg, Atom)) for arg in args)
@@ -146,19 +146,19 @@ class _Teller:
         marks = [f"{{{index}}}" for index in range(len(parts))]
         return _together(parts, (" and " if conjunction else " or ").join(marks), opening)
 
-    def implication(self, left: Formula, right: Formula) -> Lines:
+    def implication(self, left: Formula, right: Formula) -> TextLines:
         parts = [self.say(left), self.say(right)]
         if all(len(part) == 1 for part in parts) and sum(len(part[0]) for part in parts) < LINE:
             return [f"if {parts[0][0]}, then {parts[1][0]}"]
         return [*_under("if", parts[0]), *_under("then", parts[1])]
 
-    def quantified(self, formula: Temporal) -> Lines:
+    def quantified(self, formula: Temporal) -> TextLines:
         if formula.quantifier is None:
             return self.temporal(formula)
         paths = "every path" if formula.quantifier is Quantifier.ALL else "some path"
         return _under(f"along {paths} from there," if self.later else f"along {paths},", self.temporal(formula))
 
-    def temporal(self, formula: Temporal) -> Lines:
+    def temporal(self, formula: Temporal) -> TextLines:
         """A temporal operator without its quantifier."""
         match formula:
             case Next(arg, count, quantifier):
@@ -182,7 +182,7 @@ class _Teller:
                 stays = self.temporal(Always(left, Bound(Fraction(0), bound.upper)))
                 return [*_indent(meets, "either "), *_indent(stays, "or ")]
 
-    def two(self, first: Formula, opening: str, second: Formula, link: str) -> Lines:
+    def two(self, first: Formula, opening: str, second: Formula, link: str) -> TextLines:
         lines = [*_under(opening, self.inside(first)), *_under(link, self.inside(second))]
         one = " ".join([lines[0] if lines[0].endswith(",") else f"{lines[0]},", *lines[1:]])
         return [one] if len(lines) == 2 and len(one) < LINE else lines

@@ -22,7 +22,7 @@ from vernal.model import build
 from vernal.model.agent import make_agent, output_var, remembered
 from vernal.model.checks import check_next, check_start, value_of
 from vernal.model.expr import Between, Choose, Expr, Occurrence, Operand, Role, Var
-from vernal.model.given import Declaration, Initial, Names, Number, Policy, Value
+from vernal.model.given import Declaration, GivenNames, GivenNumber, GivenValue, Initial, Policy
 from vernal.model.graph import draws, rewrite, variables
 from vernal.model.initial import OneOf, Span, Start
 from vernal.model.network import Network
@@ -33,12 +33,12 @@ from vernal.model.system import Agent, Fields, Init, System, Variable
 ANONYMOUS = ("choose", "between")  # the names that `build` gives to draws without one
 
 
-def real(lower: Number | None = None, upper: Number | None = None) -> Declaration:
+def real(lower: GivenNumber | None = None, upper: GivenNumber | None = None) -> Declaration:
     """A real variable; a range is a claim about the model, never clipping."""
     return Declaration(REAL, _maybe(lower), _maybe(upper))
 
 
-def integer(lower: Number | None = None, upper: Number | None = None) -> Declaration:
+def integer(lower: GivenNumber | None = None, upper: GivenNumber | None = None) -> Declaration:
     """An integer variable."""
     return Declaration(INT, _maybe(lower), _maybe(upper))
 
@@ -53,21 +53,21 @@ def enum(*labels: str) -> Declaration:
     return Declaration(enum_sort(*labels))
 
 
-def interval(lower: Number, upper: Number) -> Span:
+def interval(lower: GivenNumber, upper: GivenNumber) -> Span:
     """All initial values from lower to upper."""
     return Span(exact(lower), exact(upper))
 
 
-def exact(value: Number) -> Fraction:
+def exact(value: GivenNumber) -> Fraction:
     """The rational a number stands for; a float is the decimal it prints as."""
     return value_of(REAL, value)
 
 
-def _maybe(value: Number | None) -> Fraction | None:
+def _maybe(value: GivenNumber | None) -> Fraction | None:
     return None if value is None else exact(value)
 
 
-def match(subject: Expr, cases: Mapping[Value, Operand], otherwise: Operand | None = None) -> Expr:
+def match(subject: Expr, cases: Mapping[GivenValue, Operand], otherwise: Operand | None = None) -> Expr:
     """The branch of the case the subject equals; without `otherwise` the cases cover all its values."""
     values: list[Fraction | None] = [value_of(subject.sort, case) for case in cases]
     branches = list(cases.values())
@@ -76,7 +76,7 @@ def match(subject: Expr, cases: Mapping[Value, Operand], otherwise: Operand | No
     return build.switch(subject, values, branches)
 
 
-def equals(subject: Expr, other: Expr | Value) -> Expr:
+def equals(subject: Expr, other: Expr | GivenValue) -> Expr:
     """subject == other, where the other may be a label."""
     if isinstance(other, str) and subject.sort.kind is Kind.ENUM:
         return build.eq(subject, build.label(subject.sort, other))
@@ -85,12 +85,12 @@ def equals(subject: Expr, other: Expr | Value) -> Expr:
 
 def agent(
     networks: Network | Sequence[Network],
-    observe: Callable[[Names], Sequence[Operand]],
+    observe: Callable[[GivenNames], Sequence[Operand]],
     act: str | Callable[[Expr], Sequence[Expr]] = "argmax",
     *,
-    by: Callable[[Names], Expr] | None = None,
+    by: Callable[[GivenNames], Expr] | None = None,
     labels: str | Sequence[str] | None = None,
-    memory: Number | Span | Sequence[Number | Span] | None = None,
+    memory: GivenNumber | Span | Sequence[GivenNumber | Span] | None = None,
     remember: str | None = None,
 ) -> Policy:
     """An agent for a `System`: `act` is "argmax", "raw" or a function of the network's output, `by` selects a network.
@@ -103,7 +103,7 @@ def agent(
     return Policy(several, observe, act, by, labels, None if memory is None else _memory(memory), remember)
 
 
-def _memory(memory: Number | Span | Sequence[Number | Span]) -> Sequence[Start] | Start:
+def _memory(memory: GivenNumber | Span | Sequence[GivenNumber | Span]) -> Sequence[Start] | Start:
     if isinstance(memory, Span):
         return memory
     if isinstance(memory, Sequence) and not isinstance(memory, str):
@@ -125,11 +125,11 @@ def trace(
     name: str,
     state: Mapping[str, Declaration],
     init: Mapping[str, Initial],
-    step: Callable[[Names], Mapping[str, Operand]],
+    step: Callable[[GivenNames], Mapping[str, Operand]],
     agents: Mapping[str, Policy],
-    lets: Mapping[str, Callable[[Names], Operand]],
-    where: Callable[[Names], Sequence[Expr]] | None,
-    enabled: Callable[[Names], Expr] | None,
+    lets: Mapping[str, Callable[[GivenNames], Operand]],
+    where: Callable[[GivenNames], Sequence[Expr]] | None,
+    enabled: Callable[[GivenNames], Expr] | None,
 ) -> Fields:
     """The fields of a system that is given by functions of names."""
     declared = {n: Variable(n, d.sort, d.lower, d.upper) for n, d in state.items()}
@@ -138,15 +138,15 @@ def trace(
     actions = {n: action_var(n, p.networks[0], p.act, p.labels) for n, p in prepared.items()}
     traced = _trace_lets(lets, {**visible, **actions})
     named = {n: let_var(n, x) for n, x in traced.items()}
-    observable = Names({**visible, **{n: named[n] for n, x in traced.items() if not needs_action(x, traced)}})
-    everything = Names({**visible, **actions, **named})
+    observable = GivenNames({**visible, **{n: named[n] for n, x in traced.items() if not needs_action(x, traced)}})
+    everything = GivenNames({**visible, **actions, **named})
     all_lets, following = name_draws(traced, _trace_step(step, everything, declared))
     made = tuple(_make(n, policy, observable) for n, policy in prepared.items())
     for memory, vector in remembered(made).items():
         if memory in everything or memory in all_lets:
             raise TypeClash(f"{memory!r} is already the name of something else than a memory")
         all_lets[memory] = vector
-    start = Init(_starts(init, declared), tuple(where(Names(visible))) if where else ())
+    start = Init(_starts(init, declared), tuple(where(GivenNames(visible))) if where else ())
     guard = enabled(everything) if enabled else build.TRUE
     return name, tuple(declared.values()), start, following, made, all_lets, guard
 
@@ -161,7 +161,7 @@ def seat(made: System, name: str, policy: Policy) -> System:
         policy = replace(policy, labels=wanted.sort.labels)
     lets = {n: let_var(n, x) for n, x in made.lets.items() if not needs_action(x, made.lets)}
     declared = {variable.name: variable for variable in made.state}
-    visible = Names({**{n: variable.var for n, variable in declared.items()}, **lets})
+    visible = GivenNames({**{n: variable.var for n, variable in declared.items()}, **lets})
     agents[name] = _make(name, _prepare(policy, declared), visible)
     found = agents[name].var
     if found != wanted:
@@ -195,12 +195,12 @@ def _declared(declared: Mapping[str, Variable], name: str) -> Variable:
     return declared[name]
 
 
-def _trace_lets(lets: Mapping[str, Callable[[Names], Operand]], visible: Mapping[str, Expr]) -> dict[str, Expr]:
+def _trace_lets(lets: Mapping[str, Callable[[GivenNames], Operand]], visible: Mapping[str, Expr]) -> dict[str, Expr]:
     traced: dict[str, Expr] = {}
     for name, function in lets.items():
         if name in visible:
             raise TypeClash(f"{name!r} is already the name of a variable or an agent")
-        traced[name] = build.const(function(Names({**visible, **{n: let_var(n, x) for n, x in traced.items()}})))
+        traced[name] = build.const(function(GivenNames({**visible, **{n: let_var(n, x) for n, x in traced.items()}})))
     return traced
 
 
@@ -222,7 +222,7 @@ def needs_action(body: Expr, lets: Mapping[str, Expr]) -> bool:
     return False
 
 
-def _make(name: str, prepared: _Prepared, visible: Names) -> Agent:
+def _make(name: str, prepared: _Prepared, visible: GivenNames) -> Agent:
     policy = prepared.policy
     select = policy.by(visible) if policy.by else None
     seen = policy.observe(visible)
@@ -239,7 +239,7 @@ def _make(name: str, prepared: _Prepared, visible: Names) -> Agent:
 
 
 def _trace_step(
-    step: Callable[[Names], Mapping[str, Operand]], names: Names, declared: Mapping[str, Variable]
+    step: Callable[[GivenNames], Mapping[str, Operand]], names: GivenNames, declared: Mapping[str, Variable]
 ) -> dict[str, Expr]:
     following = {n: _value(_declared(declared, n), x) for n, x in step(names).items()}
     for n, x in following.items():

@@ -70,7 +70,7 @@ def _keep(key: tuple[object, ...], fresh: Expr) -> Expr:
         node = kept()
         if node is not None:
             return node
-        with _Interned.lock:  # dead, and nobody was told yet
+        with _Interned.lock:  # dead, and its callback has not run yet
             if _Interned.table.get(key) is kept:
                 kept.key = None
                 del _Interned.table[key]
@@ -506,3 +506,5 @@ class Between(Expr):
 
 
 Draw = Choose | Between
+Decision = Choose | Between | Argmax
+Component = tuple[Expr, int]  # a node, and which component of it

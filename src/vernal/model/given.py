@@ -13,9 +13,9 @@ from vernal.model.initial import Start
 from vernal.model.network import Network
 from vernal.model.sorts import Sort
 
-Number: TypeAlias = Fraction | int | float | str
-Value: TypeAlias = Number | bool
-Initial: TypeAlias = Value | Start | Collection[Value]
+GivenNumber: TypeAlias = Fraction | int | float | str
+GivenValue: TypeAlias = GivenNumber | bool
+Initial: TypeAlias = GivenValue | Start | Collection[GivenValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Declaration:
     upper: Fraction | None = None
 
 
-class Names:
+class GivenNames:
     """What a traced function is given: state variables, actions and lets, as attributes or items."""
 
     def __init__(self, named: Mapping[str, Expr]) -> None:
@@ -52,9 +52,9 @@ class Policy:
     """An agent before its place in a system is known; made by `agent`."""
 
     networks: tuple[Network, ...]
-    observe: Callable[[Names], Sequence[Operand]]
+    observe: Callable[[GivenNames], Sequence[Operand]]
     act: str | Callable[[Expr], Sequence[Expr]]
-    by: Callable[[Names], Expr] | None
+    by: Callable[[GivenNames], Expr] | None
     labels: str | Sequence[str] | None
     memory: Sequence[Start] | Start | None
     remember: str | None

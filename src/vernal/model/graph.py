@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 from vernal.model.expr import Argmax, Between, Choose, Draw, Expr, If, Switch, Var
+from vernal.model.tick import Tick, idle
 
 
 def order(roots: Iterable[Expr]) -> list[Expr]:
@@ -30,9 +31,7 @@ def with_args(node: Expr, args: tuple[Expr, ...]) -> Expr:
     return node if args == node.args else replace(node, args=args)
 
 
-def rewrite(
-    roots: Sequence[Expr], change: Callable[[Expr], Expr | None], tick: Callable[[], None] = lambda: None
-) -> list[Expr]:
+def rewrite(roots: Sequence[Expr], change: Callable[[Expr], Expr | None], tick: Tick = idle) -> list[Expr]:
     """The roots with every node replaced for which `change` has an answer; it sees nodes with rewritten arguments.
 
     `tick` is called at every node and may stop the work by raising.
@@ -69,9 +68,7 @@ def decisions(roots: Iterable[Expr]) -> list[Choose | Between | Argmax]:
 NO_VALUES: Mapping[Expr, Expr] = {}
 
 
-def fresh(
-    roots: Sequence[Expr], step: int, values: Mapping[Expr, Expr] = NO_VALUES, tick: Callable[[], None] = lambda: None
-) -> list[Expr]:
+def fresh(roots: Sequence[Expr], step: int, values: Mapping[Expr, Expr] = NO_VALUES, tick: Tick = idle) -> list[Expr]:
     """The roots with every draw and argmax as a new occurrence, the one taken at this step, and variables replaced."""
 
     def renew(node: Expr) -> Expr | None:

@@ -19,7 +19,7 @@ from vernal.model import build
 from vernal.model.build import TRUE
 from vernal.model.ending import options_left, refuse_unseen
 from vernal.model.expr import Argmax, Between, Choose, Draw, Expr, Operand, Role, Var
-from vernal.model.given import Declaration, Initial, Names, Policy
+from vernal.model.given import Declaration, GivenNames, Initial, Policy
 from vernal.model.graph import decisions, draws, exclusive, order, substitute
 from vernal.model.initial import Box, InitialSet
 from vernal.model.initial import Init as Init
@@ -176,11 +176,11 @@ class System(Portable):
         *,
         state: Mapping[str, Declaration],
         init: Mapping[str, Initial],
-        step: Callable[[Names], Mapping[str, Operand]],
+        step: Callable[[GivenNames], Mapping[str, Operand]],
         agents: Mapping[str, Policy] | None = None,
-        lets: Mapping[str, Callable[[Names], Operand]] | None = None,
-        where: Callable[[Names], Sequence[Expr]] | None = None,
-        enabled: Callable[[Names], Expr] | None = None,
+        lets: Mapping[str, Callable[[GivenNames], Operand]] | None = None,
+        where: Callable[[GivenNames], Sequence[Expr]] | None = None,
+        enabled: Callable[[GivenNames], Expr] | None = None,
     ) -> None: ...
 
     def __init__(

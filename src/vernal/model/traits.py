@@ -1,4 +1,4 @@
-"""What holds of every operator, in one table that forgets none.
+"""What holds of every operator, in one complete table.
 
 An entry promises what is true of *all* nodes of its kind and denies the rest. Where a node is better than its kind
 (x / 2, x ^ 3, a product with a constant) a function here says so. An operator or a function without an entry is an

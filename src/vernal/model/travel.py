@@ -26,19 +26,19 @@ from vernal.model.expr import Expr, Matrix, Occurrence
 from vernal.model.portable import Portable
 from vernal.model.sorts import Sort
 
-Plain = None | bool | int | str | list["Plain"]
+PlainData = None | bool | int | str | list["PlainData"]
 
 PACKAGE = "vernal."
 BY_VALUE = (Matrix, Occurrence, Sort)  # equal ones share a row; of other objects each has its own
 ATOMS = frozenset({type(None), bool, int, str})
 
 
-def flatten(value: object) -> Plain:
+def flatten(value: object) -> PlainData:
     """Our data as plain data: the table of its objects, and the value in terms of them."""
     return _Table().written(value)
 
 
-def canonical(roots: Sequence[Expr]) -> Plain:
+def canonical(roots: Sequence[Expr]) -> PlainData:
     """A graph as plain data that is alike for graphs built alike, as when one task is read twice.
 
     Draws are told apart, but neither their names nor their serial numbers are said. It cannot be restored.
@@ -66,13 +66,13 @@ class _Table:
 
     def __init__(self, *, anonymous: bool = False) -> None:
         self.anonymous = anonymous  # occurrences are told apart by their rows alone
-        self.rows: list[Plain] = []
+        self.rows: list[PlainData] = []
         self.places: dict[object, int] = {}
 
-    def written(self, value: object) -> Plain:
+    def written(self, value: object) -> PlainData:
         for thing in self._order(value):
             held = () if self.anonymous and isinstance(thing, Occurrence) else _parts(thing)
-            row: list[Plain] = [_name(thing.__class__), *map(self._entry, held)]
+            row: list[PlainData] = [_name(thing.__class__), *map(self._entry, held)]
             self.places[self._key(thing)] = len(self.rows)
             self.rows.append(row)
         return [self.rows, self._entry(value)]
@@ -95,7 +95,7 @@ class _Table:
             return thing.serial, thing.step
         return thing if isinstance(thing, BY_VALUE) else id(thing)
 
-    def _entry(self, value: object) -> Plain:
+    def _entry(self, value: object) -> PlainData:
         if type(value) in ATOMS:
             return value  # type: ignore[return-value]
         match value:

@@ -13,7 +13,7 @@ import numpy as np
 
 from vernal.errors import InputError
 from vernal.formats.networks import read_network, read_whole
-from vernal.formats.vnnlib.query import Query, Tensor
+from vernal.formats.vnnlib.query import DeclaredTensor, Query
 from vernal.model.network import Network
 from vernal.model.numbers import nearest
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 DOUBLE = 11  # ONNX's number for float64
 
-Shape = tuple[int | None, ...]
+DeclaredShape = tuple[int | None, ...]
 Runtime = Callable[[Sequence[Fraction]], list[Fraction] | None]  # the outputs; None where one is not finite
 
 
 @dataclass(frozen=True)
-class Model:
+class NetworkModel:
     """A network that fits a query: exactly, and as the float format its file computes in."""
 
     network: Network
@@ -36,7 +36,7 @@ class Model:
     why_none: str = ""
 
 
-def load_model(query: Query, path: str | Path) -> Model:
+def load_model(query: Query, path: str | Path) -> NetworkModel:
     """The network of a file, checked against what the query declares."""
     network = read_network(path)
     if network.memory:
@@ -50,11 +50,11 @@ def load_model(query: Query, path: str | Path) -> Model:
         if tensor.size != size:
             raise InputError(f"{path}: the network has {size} {what}, but the query declares {tensor.size}")
     if Path(path).suffix.lower() != ".onnx":
-        return Model(network, np.float64, None, "onnxruntime does not read this format")
+        return NetworkModel(network, np.float64, None, "onnxruntime does not read this format")
     return _onnx_model(query, network, Path(path))
 
 
-def _onnx_model(query: Query, network: Network, path: Path) -> Model:
+def _onnx_model(query: Query, network: Network, path: Path) -> NetworkModel:
     import onnx
 
     data, _ = read_whole(path)
@@ -65,16 +65,16 @@ def _onnx_model(query: Query, network: Network, path: Path) -> Model:
     _check(query.output, model.graph.output[0], path)
     kind = np.float64 if entry.type.tensor_type.elem_type == DOUBLE else np.float32
     if find_spec("onnxruntime") is None:
-        return Model(network, kind, None, "onnxruntime is not installed (the extra 'onnxruntime')")
+        return NetworkModel(network, kind, None, "onnxruntime is not installed (the extra 'onnxruntime')")
     shape = [size or 1 for size in _shape(entry)]
-    return Model(network, kind, _runtime(model, entry.name, shape), "")
+    return NetworkModel(network, kind, _runtime(model, entry.name, shape), "")
 
 
-def _shape(entry: ValueInfoProto) -> Shape:
+def _shape(entry: ValueInfoProto) -> DeclaredShape:
     return tuple(dim.dim_value if dim.dim_value > 0 else None for dim in entry.type.tensor_type.shape.dim)
 
 
-def _check(tensor: Tensor, entry: ValueInfoProto, path: Path) -> None:
+def _check(tensor: DeclaredTensor, entry: ValueInfoProto, path: Path) -> None:
     """Names and shapes, where the query gives them; dimensions of one element do not count, open ones fit."""
     if tensor.onnx is not None and tensor.onnx != entry.name:
         raise InputError(f"{path}: there is no node {tensor.onnx!r} for {tensor.name}; the network's is {entry.name!r}")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from vernal.errors import InputError
-from vernal.formats.vnnlib.query import Comparison, Constraint, Linear, Query, comparisons
+from vernal.formats.vnnlib.query import Constraint, LinearComparison, LinearTerm, Query, comparisons
 from vernal.logic.formula import And, Atom, Formula, Not, Or
 from vernal.logic.question import Question
 from vernal.model import build
@@ -28,15 +28,15 @@ MAX_NAMED = 3  # variables named in a message
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class Conjunction:
     """One alternative: a box of inputs, what else is said of them, and what is said of the outputs."""
 
     box: tuple[Ends, ...]
-    where: tuple[Comparison, ...]
+    where: tuple[LinearComparison, ...]
     claims: tuple[Constraint, ...]
 
 
-def cases(query: Query) -> list[Case]:
+def cases(query: Query) -> list[Conjunction]:
     """The alternatives among the inputs; those whose box is empty are left out."""
     found = [_case(query, conjuncts) for conjuncts in _alternatives(query)]
     return [case for case in found if case is not None]
@@ -51,7 +51,7 @@ def _alternatives(query: Query) -> list[list[Constraint]]:
         done, pending = waiting.pop()
         while pending:
             node = pending.pop()
-            if isinstance(node, Comparison) or (node.op == "or" and not _about_inputs(query, node)):
+            if isinstance(node, LinearComparison) or (node.op == "or" and not _about_inputs(query, node)):
                 done.append(node)
             elif node.op == "and":
                 pending.extend(reversed(node.args))
@@ -74,21 +74,21 @@ def _about_inputs(query: Query, node: Constraint) -> bool:
     return any(_is_input_only(query, comparison) for comparison in comparisons(node))
 
 
-def _is_input_only(query: Query, comparison: Comparison) -> bool:
+def _is_input_only(query: Query, comparison: LinearComparison) -> bool:
     return bool(comparison.term.terms) and all(query.is_input(element) for element in comparison.term.terms)
 
 
-def _case(query: Query, conjuncts: Sequence[Constraint]) -> Case | None:
+def _case(query: Query, conjuncts: Sequence[Constraint]) -> Conjunction | None:
     """A conjunction sorted into box, constraints on inputs and claims; None where the box is empty."""
     lower: dict[int, Fraction] = {}
     upper: dict[int, Fraction] = {}
-    where: list[Comparison] = []
+    where: list[LinearComparison] = []
     claims: list[Constraint] = []
     for node in conjuncts:
-        if isinstance(node, Comparison) and not node.term.terms:
+        if isinstance(node, LinearComparison) and not node.term.terms:
             if not node.holds(()):
                 return None
-        elif isinstance(node, Comparison) and _is_input_only(query, node):
+        elif isinstance(node, LinearComparison) and _is_input_only(query, node):
             if not _narrow(node, lower, upper):
                 where.append(node)
         else:
@@ -97,10 +97,10 @@ def _case(query: Query, conjuncts: Sequence[Constraint]) -> Case | None:
     box = tuple((lower[index], upper[index]) for index in range(query.input.size))
     if any(low > high for low, high in box):
         return None
-    return Case(box, tuple(where), tuple(claims))
+    return Conjunction(box, tuple(where), tuple(claims))
 
 
-def _narrow(node: Comparison, lower: dict[int, Fraction], upper: dict[int, Fraction]) -> bool:
+def _narrow(node: LinearComparison, lower: dict[int, Fraction], upper: dict[int, Fraction]) -> bool:
     """Tighten the box by a bound on one input; true if nothing of the constraint is left to say."""
     if len(node.term.terms) > 1 or node.op == "!=":
         return False
@@ -131,7 +131,7 @@ def _refuse_unbounded(query: Query, lower: dict[int, Fraction], upper: dict[int,
 # Questions ------------------------------------------------------------------------------------------------------------
 
 
-def question(query: Query, case: Case, network: Network, slack: Fraction = Fraction(0)) -> Question:
+def question(query: Query, case: Conjunction, network: Network, slack: Fraction = Fraction(0)) -> Question:
     """Is no input of this case a solution? With `slack`, inequalities have to be met with that much to spare."""
     names = query.input.elements()
     variables = tuple(Variable(name, REAL) for name in names)
@@ -157,7 +157,7 @@ def _formula(root: Constraint, elements: Sequence[Expr], slack: Fraction) -> For
     waiting: list[tuple[Constraint, bool]] = [(root, False)]
     while waiting:
         node, ready = waiting.pop()
-        if isinstance(node, Comparison):
+        if isinstance(node, LinearComparison):
             made.append(Atom(_expression(node, elements, slack)))
         elif not ready:
             waiting.append((node, True))
@@ -169,16 +169,16 @@ def _formula(root: Constraint, elements: Sequence[Expr], slack: Fraction) -> For
     return made[0]
 
 
-def _expression(comparison: Comparison, elements: Sequence[Expr], slack: Fraction = Fraction(0)) -> Expr:
+def _expression(comparison: LinearComparison, elements: Sequence[Expr], slack: Fraction = Fraction(0)) -> Expr:
     """What is positive on the left, what is negative on the right."""
     term, op = comparison.term, comparison.op
     constant = term.constant + (slack if op in ("<", "<=") else 0)
-    left = _sum(Linear({i: a for i, a in term.terms.items() if a > 0}, max(constant, Fraction(0))), elements)
-    right = _sum(Linear({i: -a for i, a in term.terms.items() if a < 0}, max(-constant, Fraction(0))), elements)
+    left = _sum(LinearTerm({i: a for i, a in term.terms.items() if a > 0}, max(constant, Fraction(0))), elements)
+    right = _sum(LinearTerm({i: -a for i, a in term.terms.items() if a < 0}, max(-constant, Fraction(0))), elements)
     return build.compare(op, left, right)
 
 
-def _sum(term: Linear, elements: Sequence[Expr]) -> Expr:
+def _sum(term: LinearTerm, elements: Sequence[Expr]) -> Expr:
     parts = [elements[i] if a == 1 else build.mul(build.const(a), elements[i]) for i, a in sorted(term.terms.items())]
     if term.constant or not parts:
         parts.append(build.const(term.constant))

@@ -29,18 +29,18 @@ from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model.expr import Expr
 from vernal.model.numbers import nearest
-from vernal.queries.model import Model
-from vernal.queries.question import Case, cases, question
+from vernal.queries.model import NetworkModel
+from vernal.queries.question import Conjunction, cases, question
 from vernal.run.budget import Budget
 
 NEIGHBOURS = 60  # points tried around a counterexample, for each radius
 RADII = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)  # of the width of the box
 SLACKS = tuple(Fraction(1, 10**digits) for digits in (4, 6))  # to spare, where the first counterexample is too tight
 
-Point = tuple[Fraction, ...]
+Assignment = tuple[Fraction, ...]
 
 
-class Status(Enum):
+class QueryStatus(Enum):
     """The four answers of the standard."""
 
     SAT = "sat"
@@ -53,17 +53,17 @@ class Status(Enum):
 class Answer:
     """The answer, with values of all elements for sat and the reason for what is not decided."""
 
-    status: Status
-    values: Point | None = None
+    status: QueryStatus
+    values: Assignment | None = None
     reason: str | None = None
     notes: tuple[str, ...] = ()
 
 
-def verify(query: Query, model: Model, budget: Budget, engine: str = "auto") -> Answer:
+def verify(query: Query, model: NetworkModel, budget: Budget, engine: str = "auto") -> Answer:
     """Is there an input for which everything the query asserts is true?"""
     alternatives = cases(query)
     if not alternatives:
-        return Answer(Status.UNSAT, notes=("vacuous: no input is within the stated bounds",))
+        return Answer(QueryStatus.UNSAT, notes=("vacuous: no input is within the stated bounds",))
     undecided: list[str] = []
     for number, case in enumerate(alternatives, start=1):
         if budget.left <= 0:
@@ -72,18 +72,18 @@ def verify(query: Query, model: Model, budget: Budget, engine: str = "auto") -> 
         budget.progress(f"alternative {number} of {len(alternatives)}", (number - 1) / len(alternatives))
         result = _ask(question(query, case, model.network), engine, budget)
         if result.verdict is VIOLATED:
-            found = Search(query, case, model, budget, engine).confirmed(result)
-            if found.status is Status.SAT:
+            found = PointSearch(query, case, model, budget, engine).confirmed(result)
+            if found.status is QueryStatus.SAT:
                 return found
             undecided.append(found.reason or "")
         elif result.verdict is UNKNOWN:
             undecided.append(result.reason or "")
     if not undecided:
-        return Answer(Status.UNSAT)
+        return Answer(QueryStatus.UNSAT)
     if budget.left <= 0:
-        return Answer(Status.TIMED_OUT, reason=undecided[-1])
+        return Answer(QueryStatus.TIMED_OUT, reason=undecided[-1])
     several = f" ({len(undecided)} of {len(alternatives)} alternatives are open)" if len(alternatives) > 1 else ""
-    return Answer(Status.UNKNOWN, reason=undecided[0] + several)
+    return Answer(QueryStatus.UNKNOWN, reason=undecided[0] + several)
 
 
 def _ask(asked: Question, engine: str, budget: Budget) -> Result:
@@ -91,12 +91,12 @@ def _ask(asked: Question, engine: str, budget: Budget) -> Result:
 
 
 @dataclass
-class Search:
+class PointSearch:
     """The search for an assignment, near a counterexample, that passes both checks."""
 
     query: Query
-    case: Case
-    model: Model
+    case: Conjunction
+    model: NetworkModel
     budget: Budget
     engine: str
 
@@ -109,12 +109,14 @@ class Search:
         try:
             start = self._first(result)
             if start is None:
-                return Answer(Status.UNKNOWN, reason=f"{result.engine} refutes the negation, but shows no exact input")
+                return Answer(
+                    QueryStatus.UNKNOWN, reason=f"{result.engine} refutes the negation, but shows no exact input"
+                )
             return self._confirmed(start)
         except Stopped as stop:
-            return Answer(Status.UNKNOWN, reason=stop.reason)
+            return Answer(QueryStatus.UNKNOWN, reason=stop.reason)
 
-    def _confirmed(self, start: Point) -> Answer:
+    def _confirmed(self, start: Assignment) -> Answer:
         for point in chain(self._roundings(start), self._around(start)):
             if (values := self._accepted(point)) is not None:
                 return self._sat(values)
@@ -129,13 +131,13 @@ class Search:
         reason = (
             "satisfied over the reals, but at no point that decimals can write was the float network found to agree"
         )
-        return Answer(Status.UNKNOWN, reason=f"{reason}; over the reals: {what[:300]}")
+        return Answer(QueryStatus.UNKNOWN, reason=f"{reason}; over the reals: {what[:300]}")
 
-    def _sat(self, values: Point) -> Answer:
+    def _sat(self, values: Assignment) -> Answer:
         notes = () if self.model.runtime else (f"not replayed in floating point: {self.model.why_none}",)
-        return Answer(Status.SAT, values, notes=notes)
+        return Answer(QueryStatus.SAT, values, notes=notes)
 
-    def _first(self, result: Result) -> Point | None:
+    def _first(self, result: Result) -> Assignment | None:
         """The input a counterexample begins with; None where the engine gives no exact one."""
         if result.trace is None:
             return None
@@ -145,17 +147,17 @@ class Search:
 
     # Candidates -------------------------------------------------------------------------------------------------------
 
-    def _roundings(self, point: Point) -> Iterator[Point]:
+    def _roundings(self, point: Assignment) -> Iterator[Assignment]:
         """The point in the network's floats, in doubles, and as it is."""
         yield self._rounded(point, self.model.float)
         yield self._rounded(point, np.float64)
         yield point
 
-    def _rounded(self, point: Sequence[Fraction], kind: type[np.floating[Any]]) -> Point:
+    def _rounded(self, point: Sequence[Fraction], kind: type[np.floating[Any]]) -> Assignment:
         pairs = zip(point, self.case.box, strict=True)
         return tuple(inside(value, low, high, kind) for value, (low, high) in pairs)
 
-    def _around(self, point: Point) -> Iterator[Point]:
+    def _around(self, point: Assignment) -> Iterator[Assignment]:
         """Random neighbours, far ones last."""
         widths = np.array([nearest(high - low) for low, high in self.case.box])
         centre = np.array([nearest(value) for value in point])
@@ -171,7 +173,7 @@ class Search:
 
     # Checks -----------------------------------------------------------------------------------------------------------
 
-    def _accepted(self, point: Point) -> Point | None:
+    def _accepted(self, point: Assignment) -> Assignment | None:
         """Values of all elements, if the point can be written down and satisfies the query in both checks."""
         if not all(is_decimal(value) for value in point):
             return None
@@ -183,7 +185,7 @@ class Search:
         exactly = self._exactly(point)
         return None if exactly is None else (*point, *(exactly if computed is None else computed))
 
-    def _exactly(self, point: Point) -> Point | None:
+    def _exactly(self, point: Assignment) -> Assignment | None:
         """The outputs over the reals, as near as a double is where they are no decimals; None if they do not do."""
         names = self.query.input.elements()
         try:
@@ -198,7 +200,7 @@ class Search:
             return None
         return tuple(value if isinstance(value, Fraction) else Fraction(repr(float(value.mid()))) for value in outputs)
 
-    def _outputs(self, point: Point) -> list[Fraction | arb]:
+    def _outputs(self, point: Assignment) -> list[Fraction | arb]:
         system = self.asked.system
         given: dict[Expr, Given] = {variable.var: value for variable, value in zip(system.state, point, strict=True)}
         (output,) = exact.evaluate([system.step.lets[self.query.output.name]], given)

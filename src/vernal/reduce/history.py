@@ -16,8 +16,9 @@ from vernal.model import build
 from vernal.model.expr import Expr, Role, Var
 from vernal.model.graph import fresh, order, substitute, variables
 from vernal.model.system import Agent, Slot, System
+from vernal.model.tick import Tick, idle
 from vernal.reduce.feedforward import Unrolled, Wait, unroll
-from vernal.reduce.unroll import Tick, Unrolling, idle
+from vernal.reduce.unroll import Unrolling
 
 
 def refusal(system: System) -> str | None:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from vernal.model.expr import Expr
 from vernal.model.graph import fresh
 from vernal.model.system import Step
+from vernal.model.tick import Tick, idle
 from vernal.reduce.base import Direction
-
-Tick = Callable[[], None]  # called at every node that is placed; may stop the work by raising
-
-
-def idle() -> None:
-    """Default tick: does nothing."""
 
 
 class Unrolling:

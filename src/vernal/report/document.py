@@ -77,19 +77,19 @@ def result_object(task: Task, result: Result) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SweepRow:
     """One cell of a sweep: the parameters' values and the result there."""
 
     parameters: Mapping[str, Fraction]
     result: Result
 
 
-def sweep_document(task: Task, rows: Sequence[Row]) -> dict[str, Any]:
+def sweep_document(task: Task, rows: Sequence[SweepRow]) -> dict[str, Any]:
     """What `vernal sweep --json` writes; the head is that of the task as it stands, without the swept values."""
     return {**head(task), "rows": [_row_object(row) for row in rows]}
 
 
-def _row_object(row: Row) -> dict[str, Any]:
+def _row_object(row: SweepRow) -> dict[str, Any]:
     result = row.result
     return {
         "parameters": {name: exact_number(value) for name, value in row.parameters.items()},

@@ -41,11 +41,11 @@ $body
 </html>
 """)
 
-Words = Callable[[Result], str | None]  # a formula in words, where there are any
+FormulaWords = Callable[[Result], str | None]  # a formula in words, where there are any
 Picture = Callable[[Result], str]  # the trace of a result as SVG
 
 
-def page(task: Task, results: Sequence[Result], words: Words, picture: Picture) -> str:
+def page(task: Task, results: Sequence[Result], words: FormulaWords, picture: Picture) -> str:
     """The whole report; it loads nothing from anywhere."""
     parts = [_summary(results), *(_section(result, words, picture) for result in results), _inputs(task)]
     return PAGE.substitute(title=escape(f"{task.name or 'Task'}: report"), body="\n".join(parts), version=version())
@@ -82,7 +82,7 @@ def _summary(results: Sequence[Result]) -> str:
     return _table(heads, rows, [False] * 5 + [True, False, True])
 
 
-def _section(result: Result, words: Words, picture: Picture) -> str:
+def _section(result: Result, words: FormulaWords, picture: Picture) -> str:
     """One result: what was asked, what is to be said about the answer, and the trace."""
     parts = [f"<h2>{escape(result.property or result.formula)}: {_verdict(result)}</h2>"]
     said = words(result)

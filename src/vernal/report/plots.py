@@ -38,7 +38,7 @@ STYLE: Any = {
     "svg.hashsalt": "vernal",  # the same trace gives the same file
     "pdf.fonttype": 42,
 }
-Limits = Mapping[str, float | Iterable[float]]
+AxisLimits = Mapping[str, float | Iterable[float]]
 WIDTH = 5.2  # inches: the text width of a two-column paper's figure*
 CURVES = ("state", "action", "memory")  # drawn as large as each other
 CURVE, DRAW, BAND = 1.0, 0.6, 0.34  # heights of the panels, in inches
@@ -50,7 +50,7 @@ MAX_PANELS = 16
 MAX_LIMIT_DISTANCE = 4  # times the extent of a curve: a limit further away would only flatten it
 
 
-def plot_trace(trace: Trace, file: str | Path | None = None, limits: Limits | None = None) -> Any:
+def plot_trace(trace: Trace, file: str | Path | None = None, limits: AxisLimits | None = None) -> Any:
     """Draw a trace; to a file by its suffix (pdf, svg, png) if one is named. A notebook shows the figure returned.
 
     `limits` are values of quantities that a property speaks of, drawn across their panels: `{"theta": [-0.05, 0.05]}`.
@@ -133,7 +133,7 @@ def _near(figure: Figure, limits: Mapping[str, Sequence[float]]) -> dict[str, li
     return near
 
 
-def _rule(figure: Figure, limits: Limits) -> None:
+def _rule(figure: Figure, limits: AxisLimits) -> None:
     """Dashed lines at the limits of what is drawn as a curve."""
     curves = _curves(figure)
     for name, values in limits.items():

@@ -9,15 +9,14 @@ from dataclasses import dataclass
 from typing import TextIO
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vernal.interpret.numbers.rounding import Floats
 from vernal.model.sorts import REAL, Kind, Sort
 from vernal.report.tables import WIDTH, Column, aligned
 from vernal.simulate.runs import Runs
 
-Array = NDArray[np.float64]
 ROWS = 11  # about so many steps are shown
-FIGURES: dict[str, Callable[[Array], float]] = {"min": np.min, "mean": np.mean, "max": np.max}
+FIGURES: dict[str, Callable[[Floats], float]] = {"min": np.min, "mean": np.mean, "max": np.max}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +25,7 @@ class Quantity:
 
     title: str
     sort: Sort
-    values: Array
+    values: Floats
 
     @property
     def is_text(self) -> bool:
@@ -81,13 +80,13 @@ def shown_steps(last: int) -> list[int]:
     return sorted({*range(0, last + 1, apart), last})
 
 
-def present(values: Array) -> Array:
+def present(values: Floats) -> Floats:
     """Those of the runs that are still going."""
-    kept: Array = values[~np.isnan(values)]
+    kept: Floats = values[~np.isnan(values)]
     return kept
 
 
-def _columns(quantity: Quantity, samples: Sequence[Array]) -> list[Column]:
+def _columns(quantity: Quantity, samples: Sequence[Floats]) -> list[Column]:
     title = quantity.title
     if quantity.is_text:
         return [Column(title, [most_frequent(quantity, sample) for sample in samples], left=True)]
@@ -107,7 +106,7 @@ def decimals(figures: Sequence[float]) -> list[str]:
     return [f"{figure + 0.0:.{places}f}" for figure in figures]
 
 
-def most_frequent(quantity: Quantity, sample: Array) -> str:
+def most_frequent(quantity: Quantity, sample: Floats) -> str:
     if not sample.size:
         return ""
     value, count = Counter(sample.tolist()).most_common(1)[0]

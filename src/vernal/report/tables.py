@@ -73,14 +73,14 @@ def trace_table(trace: Trace, *, width: int = WIDTH, indent: str = "  ", most: i
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class SweepCell:
     """A point of a sweep: the parameters as written, and what was found there."""
 
     parameters: dict[str, str]
     result: Result
 
 
-def sweep_table(cells: Sequence[Cell], *, width: int = WIDTH) -> str:
+def sweep_table(cells: Sequence[SweepCell], *, width: int = WIDTH) -> str:
     """One table per property: a grid over two parameters, a list over any other number."""
     asked = dict.fromkeys((cell.result.property, _asked(cell)) for cell in cells)
     tables = []
@@ -91,7 +91,7 @@ def sweep_table(cells: Sequence[Cell], *, width: int = WIDTH) -> str:
     return "\n\n".join(tables)
 
 
-def _asked(cell: Cell) -> str:
+def _asked(cell: SweepCell) -> str:
     """What the table is headed with: the name, or the formula, whose bounds may depend on the parameters."""
     return cell.result.property or cell.result.formula
 
@@ -103,7 +103,7 @@ def cell_text(result: Result) -> str:
     return f"{result.verdict.value} {seconds(result.seconds)}"
 
 
-def _grid(cells: Sequence[Cell], width: int) -> str:
+def _grid(cells: Sequence[SweepCell], width: int) -> str:
     """Rows are the last parameter, columns the first, as the papers print it; a cell never reached stays empty."""
     across, down = list(cells[0].parameters)
     texts = {(c.parameters[across], c.parameters[down]): cell_text(c.result) for c in cells}
@@ -113,7 +113,7 @@ def _grid(cells: Sequence[Cell], width: int) -> str:
     return aligned([Column(down, rows), *columns], width=width, indent="  ")
 
 
-def _list(cells: Sequence[Cell], width: int) -> str:
+def _list(cells: Sequence[SweepCell], width: int) -> str:
     names = list(cells[0].parameters)
     columns = [Column(name, [cell.parameters[name] for cell in cells]) for name in names]
     found = [

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vernal.engines.paths.affine import AffineSpace, Cutting
-from vernal.engines.paths.batches import Floats, Pieces
+from vernal.engines.paths.batches import Pieces
 from vernal.engines.paths.explore import OVERFLOWING
-from vernal.engines.paths.positions import Graph, NotExplorable, Position
-from vernal.engines.paths.record import Edge, Fate, Node, Tree
+from vernal.engines.paths.positions import NotExplorable, Position, StepGraph
+from vernal.engines.paths.record import Edge, ExploredSet, ExploredTree, Fate
 from vernal.engines.paths.samples import likely
-from vernal.engines.search import Place, Search
+from vernal.engines.search import Search, Stage
 from vernal.errors import InputError
+from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.claim import Claim
 from vernal.logic.formula import Formula, Not
 from vernal.logic.normal import atoms, horizon
@@ -63,13 +64,13 @@ class Survey:
 
     done = False
 
-    def reached(self, place: Place, states: Position[Pieces]) -> None:
-        self.space.record.position(place.t, states.discrete, states.batch)
+    def reached(self, stage: Stage, states: Position[Pieces]) -> None:
+        self.space.record.position(stage.t, states.discrete, states.batch)
 
-    def kept(self, place: Place, states: Position[Pieces]) -> None:
+    def kept(self, stage: Stage, states: Position[Pieces]) -> None:
         self.space.record.closed(states.batch, True)
 
-    def failed(self, place: Place, states: Position[Pieces]) -> None:
+    def failed(self, stage: Stage, states: Position[Pieces]) -> None:
         """Sets through which an exact path breaks the formula."""
         pieces = states.batch
         found = likely(states.asked, states.layout, pieces, np.arange(len(pieces)))
@@ -84,14 +85,14 @@ class Survey:
 
 
 @OVERFLOWING
-def survey(question: Question, path: Formula, boxes: Sequence[Box], depth: int, tree: Tree) -> None:
+def survey(question: Question, path: Formula, boxes: Sequence[Box], depth: int, tree: ExploredTree) -> None:
     """Explore the first steps, and record what is met."""
-    graph = Graph(question.system.step, atoms(path), Budget().check)
+    graph = StepGraph(question.system.step, atoms(path), Budget().check)
     space = AffineSpace(question, graph, boxes, Cutting.CUT, MOST_SETS, tree)
     Search(path, space, Survey(space), total=question.is_total, tick=Budget().check).levels(depth)
 
 
-def explored(system: System, formula: Formula, depth: int, most: int = MOST_SETS) -> tuple[Tree, Formula]:
+def explored(system: System, formula: Formula, depth: int, most: int = MOST_SETS) -> tuple[ExploredTree, Formula]:
     """The tree down to a depth, and the formula it was explored for: a claim of some path is asked by its negation."""
     claim = Claim(formula)
     asked, path = (formula, claim.linear) if claim.linear is not None else (Not(formula), claim.opposite)
@@ -103,7 +104,7 @@ def explored(system: System, formula: Formula, depth: int, most: int = MOST_SETS
     boxes = initial_boxes(system)
     if boxes.direction is Direction.OVER and not system.init.where:
         raise InputError("there are too many initial sets to draw; try a smaller one")
-    tree = Tree(most)
+    tree = ExploredTree(most)
     try:
         with one_blas_thread():
             survey(Question(system, path), path, boxes.boxes, min(depth, reach), tree)
@@ -127,7 +128,7 @@ def plot_tree(system: System, formula: Formula, depth: int = 3, file: str | Path
 # What is written ------------------------------------------------------------------------------------------------------
 
 
-def set_values(node: Node, system: System) -> dict[str, str]:
+def set_values(node: ExploredSet, system: System) -> dict[str, str]:
     """A set in words, variable by variable: labels, numbers, ranges."""
     found, column = {}, 0
     for var, value in zip(system.step.inputs, node.discrete, strict=True):
@@ -143,7 +144,7 @@ def set_values(node: Node, system: System) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class TreeLabels:
     """The texts: on every set what distinguishes it from the others of its step, at the head what all of them share."""
 
     sets: Mapping[int, Sequence[str]]
@@ -161,7 +162,7 @@ class Words:
         return self.width + CURVE_WIDTH + 0.15 + LABEL * max(map(len, self.steps.values()), default=0)
 
 
-def words(tree: Tree, system: System) -> Words:
+def words(tree: ExploredTree, system: System) -> TreeLabels:
     """The text of all boxes and of the heads."""
     values = {trail: set_values(node, system) for trail, node in tree.nodes.items()}
     sets: dict[int, Sequence[str]] = {}
@@ -173,7 +174,7 @@ def words(tree: Tree, system: System) -> Words:
         for node in level:
             sets[node.trail] = _lines({n: v for n, v in values[node.trail].items() if n not in shared}, node.ways)
     labels = {edge: step_label(edge, tree.nodes[edge.parent], system) for edge in tree.edges}
-    return Words(sets, heads, labels)
+    return TreeLabels(sets, heads, labels)
 
 
 def _shared(every: Sequence[Mapping[str, str]]) -> dict[str, str]:
@@ -182,8 +183,8 @@ def _shared(every: Sequence[Mapping[str, str]]) -> dict[str, str]:
     return {name: value for name, value in first.items() if all(other[name] == value for other in every)}
 
 
-def _levels(tree: Tree) -> dict[int, list[Node]]:
-    levels: dict[int, list[Node]] = {}
+def _levels(tree: ExploredTree) -> dict[int, list[ExploredSet]]:
+    levels: dict[int, list[ExploredSet]] = {}
     for node in tree.nodes.values():
         levels.setdefault(node.t, []).append(node)
     return levels
@@ -205,7 +206,7 @@ def _range(low: float, high: float) -> str:
     return f"{number(round(low, digits) + 0.0)} … {number(round(high, digits) + 0.0)}"
 
 
-def step_label(edge: Edge, node: Node, system: System) -> str:
+def step_label(edge: Edge, node: ExploredSet, system: System) -> str:
     """What was decided on a step: actions by their labels, choices by their values, disturbances by name."""
     here = _options(edge, node, system)
     parts = []
@@ -227,7 +228,7 @@ def _option(option: Expr) -> str:
     return shown if len(shown) <= 20 else f"{shown[:17]}..."
 
 
-def _options(edge: Edge, node: Node, system: System) -> dict[str, Choose | Argmax | None]:
+def _options(edge: Edge, node: ExploredSet, system: System) -> dict[str, Choose | Argmax | None]:
     """The choices and winners of a step that exist once it is known which agent did what; None if still several."""
     step = system.step
     pairs = [(var, value) for var, value in zip(step.inputs, node.discrete, strict=True) if value is not None]
@@ -260,7 +261,7 @@ class Frame:
     height: float
 
 
-def places(tree: Tree, written: Words) -> dict[int, Frame]:
+def places(tree: ExploredTree, written: TreeLabels) -> dict[int, Frame]:
     """Steps from left to right; within one, sets near those they come from, and spread over the same height."""
     parents: dict[int, list[int]] = {}
     for edge in tree.edges:
@@ -280,7 +281,7 @@ def places(tree: Tree, written: Words) -> dict[int, Frame]:
     return found
 
 
-def _above(node: Node, parents: Mapping[int, Sequence[int]], found: Mapping[int, Frame]) -> float:
+def _above(node: ExploredSet, parents: Mapping[int, Sequence[int]], found: Mapping[int, Frame]) -> float:
     """How far down the sets it comes from are, on average."""
     heights = [-found[parent].y for parent in parents.get(node.trail, ()) if parent in found]
     return sum(heights) / len(heights) if heights else 0.0
@@ -289,7 +290,7 @@ def _above(node: Node, parents: Mapping[int, Sequence[int]], found: Mapping[int,
 # Drawing --------------------------------------------------------------------------------------------------------------
 
 
-def _draw(tree: Tree, system: System, title: str) -> Figure:
+def _draw(tree: ExploredTree, system: System, title: str) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -310,7 +311,7 @@ def _draw(tree: Tree, system: System, title: str) -> Figure:
     return figure
 
 
-def _heads(panel: Axes, tree: Tree, written: Words, title: str, bottom: float) -> None:
+def _heads(panel: Axes, tree: ExploredTree, written: TreeLabels, title: str, bottom: float) -> None:
     """The formula, the steps, and what the colours mean."""
     panel.text(0, 0.57, title, size=9, va="center", weight="bold")
     for t, head in written.heads.items():
@@ -346,7 +347,7 @@ def _box(panel: Axes, fate: Fate, place: Frame, width: float, lines: Sequence[st
         panel.text(place.x + 0.07, y, line, size=6.5, va="center", zorder=4)
 
 
-def _edges(panel: Axes, where: Mapping[int, Frame], written: Words) -> None:
+def _edges(panel: Axes, where: Mapping[int, Frame], written: TreeLabels) -> None:
     """Steps as curves that arrive level, one below the other at a merged set, with what was decided written on them."""
     coming: dict[int, list[Edge]] = {}
     for edge in written.steps:

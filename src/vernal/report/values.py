@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 
-from vernal.evidence.trace import Enclosure, Number, Trace, TraceStep, Value
+from vernal.evidence.trace import Enclosure, Trace, TraceNumber, TraceStep, TraceValue
 from vernal.model.sorts import REAL, Kind, Sort
 from vernal.model.system import System
 
@@ -18,7 +18,7 @@ MOST_REMEMBERED = 8  # numbers of a memory that are shown
 DRAWN = " (draw)"  # distinguishes it from a variable of the same name
 
 
-def as_float(value: Number) -> float:
+def as_float(value: TraceNumber) -> float:
     """The nearest float; an overflow is infinite. For the eye only: verdicts rest on exact numbers."""
     exact = value.middle if isinstance(value, Enclosure) else value
     try:
@@ -27,13 +27,13 @@ def as_float(value: Number) -> float:
         return math.inf if exact > 0 else -math.inf
 
 
-def number(value: Number | float) -> str:
+def number(value: TraceNumber | float) -> str:
     """A number on its own, to six significant digits."""
     shown = value if isinstance(value, float) else as_float(value)
     return f"{shown:.{DIGITS}g}" if isinstance(value, float) or math.isfinite(shown) else _beyond_floats(value)
 
 
-def _beyond_floats(value: Number) -> str:
+def _beyond_floats(value: TraceNumber) -> str:
     """A number too large for a float, in the same manner."""
     exact = value.middle if isinstance(value, Enclosure) else value
     context = Context(prec=DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN)
@@ -41,7 +41,7 @@ def _beyond_floats(value: Number) -> str:
     return f"{quotient.normalize(context):e}"
 
 
-def scalar(value: Number, sort: Sort) -> str:
+def scalar(value: TraceNumber, sort: Sort) -> str:
     """A value by its sort."""
     if isinstance(value, Fraction) and sort.kind is Kind.BOOL:
         return "true" if value else "false"
@@ -50,7 +50,7 @@ def scalar(value: Number, sort: Sort) -> str:
     return number(value)
 
 
-def numbers(values: Sequence[Number]) -> list[str]:
+def numbers(values: Sequence[TraceNumber]) -> list[str]:
     """A column of numbers with equally many decimals, so that the points stand below each other."""
     floats = [as_float(value) for value in values]
     shortest = [number(value) for value in values]
@@ -67,7 +67,7 @@ class Series:
     title: str
     group: str  # state, action, choice, disturbance or memory
     sort: Sort
-    values: tuple[Number | None, ...]
+    values: tuple[TraceNumber | None, ...]
 
     @property
     def is_text(self) -> bool:
@@ -115,7 +115,7 @@ def _groups(system: System | None) -> dict[str, dict[str, Sort]]:
     }
 
 
-def _content(step: TraceStep, group: str) -> Mapping[str, Value]:
+def _content(step: TraceStep, group: str) -> Mapping[str, TraceValue]:
     match group:
         case "state":
             return step.state
@@ -130,11 +130,11 @@ def _names(trace: Trace, group: str) -> list[str]:
     return list(dict.fromkeys(name for step in trace.steps for name in _content(step, group)))
 
 
-def _value(step: TraceStep, group: str, name: str) -> Value | None:
+def _value(step: TraceStep, group: str, name: str) -> TraceValue | None:
     return _content(step, group).get(name)
 
 
-def _components(title: str, group: str, sort: Sort, values: list[Value | None]) -> list[Series]:
+def _components(title: str, group: str, sort: Sort, values: list[TraceValue | None]) -> list[Series]:
     """One series for a scalar, one per component for a vector."""
     size = max((len(value) for value in values if isinstance(value, tuple)), default=0)
     if not size:

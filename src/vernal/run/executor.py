@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from vernal.errors import InputError, Stopped
 from vernal.run.budget import Budget
-from vernal.run.journal import Outcome
+from vernal.run.journal import Record
 from vernal.run.worker import Job, Method, Worker, keep_signals, signals_held, together_gib
 
 CLOCK_INTERVAL = 0.1  # seconds between two looks at the clock
@@ -36,7 +36,7 @@ class Finished:
     """The outcome of a sub-problem; none where its worker was lost, and then why."""
 
     key: str
-    outcome: Outcome | None
+    outcome: Record | None
     lost: str = ""
     recorded: bool = False  # it was known before
     found: Any = None  # the answer itself, where this process has found it
@@ -92,7 +92,7 @@ def start_method() -> Method:
 
 
 def carry_out(
-    jobs: Iterable[Job], budget: Budget, keep: Callable[[Outcome], bool] = lambda outcome: True
+    jobs: Iterable[Job], budget: Budget, keep: Callable[[Record], bool] = lambda outcome: True
 ) -> Generator[Finished, None, None]:
     """The outcomes of all sub-problems: out of the journal where they stand there, else computed and written there.
 

@@ -1,8 +1,8 @@
 """Journals: finished sub-problems, one line of JSON each, safe on disk before anything else is begun.
 
 A run that was killed resumes from its journal: what is written there is not computed again. A line says which question
-it belongs to (task, engine, formula), so that a journal is never taken for another's. The last line may be torn by the
-kill; it is ignored and overwritten. Only decided outcomes are kept: an unknown may be due to a limit of that run.
+it belongs to (task, engine, formula), so that it is never used for another question. The last line may be torn by
+the kill; it is ignored and overwritten. Only decided outcomes are kept: an unknown may be due to a limit of that run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 from vernal.errors import InputError
 
-Outcome = Mapping[str, Any]  # plain data: what JSON can say
+Record = Mapping[str, Any]  # plain data: what JSON can say
 
 HEAD = b'{"journal":1,'  # how every line begins; what begins otherwise was not written by us and is left alone
 KEYS = {"journal", "task", "engine", "formula", "key", "outcome"}
@@ -32,7 +32,7 @@ def digest(content: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Subject:
+class Occasion:
     """What a journal is about: one task, one engine with its options, and the formulas that are asked."""
 
     task: str  # a hash of all the task was made from
@@ -54,8 +54,8 @@ class Journal:
     """An open journal. It belongs to one process: two runs that write into one file would confuse each other."""
 
     file: Path
-    subject: Subject
-    outcomes: dict[tuple[str, str], Outcome] = field(default_factory=dict)  # by formula and key
+    subject: Occasion
+    outcomes: dict[tuple[str, str], Record] = field(default_factory=dict)  # by formula and key
 
     def __post_init__(self) -> None:
         try:
@@ -82,7 +82,7 @@ class Journal:
         """The entries of one question."""
         return Entries(self, formula)
 
-    def add(self, formula: str, key: str, outcome: Outcome) -> None:
+    def add(self, formula: str, key: str, outcome: Record) -> None:
         """Write an outcome down; when this returns, it survives."""
         content = {"task": self.subject.task, "engine": self.subject.engine, "formula": formula}
         text = json.dumps({**content, "key": key, "outcome": outcome}, separators=(",", ":"), allow_nan=False)
@@ -143,10 +143,10 @@ class Entries:
     journal: Journal
     formula: str
 
-    def get(self, key: str) -> Outcome | None:
+    def get(self, key: str) -> Record | None:
         return self.journal.outcomes.get((self.formula, key))
 
-    def add(self, key: str, outcome: Outcome) -> None:
+    def add(self, key: str, outcome: Record) -> None:
         self.journal.add(self.formula, key, outcome)
 
 

@@ -28,26 +28,26 @@ from typing import Any, Literal, NoReturn
 from vernal.errors import Stopped
 from vernal.model.portable import Portable
 from vernal.run.budget import Budget
-from vernal.run.journal import Outcome
+from vernal.run.journal import Record
 from vernal.run.threads import one_blas_thread
 
 PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl
 HELD = (signal.SIGINT, signal.SIGTERM)
-SHORT = 0.25  # seconds of work below which the next workers get more sub-problems
+SHORT_WORK = 0.25  # seconds of work below which the next workers get more sub-problems
 
 Method = Literal["fork", "spawn"]  # how a worker starts: as a copy of this process, or as a new one
 
 
 @dataclass(frozen=True)
 class Job(Portable):
-    """A sub-problem as data, for any process to answer: a key that is the same in every run, who answers, and what."""
+    """A sub-problem as data, for any process: a key that is the same in every run, a function, and its arguments."""
 
     key: str
     kind: str  # the function that answers it, `module:function`; see `named`
     question: Any  # what all sub-problems of a question share
     part: Any = None  # which of them it is
     options: Mapping[str, str] = field(default_factory=dict)
-    known: Outcome | None = None  # the answer, where it was found before
+    known: Record | None = None  # the answer, where it was found before
 
     def work(self, budget: Budget) -> Worked:
         """Answer it here."""
@@ -57,9 +57,9 @@ class Job(Portable):
 
 @dataclass(frozen=True)
 class Worked:
-    """The answer to a sub-problem: as plain data, and as it was found, for whoever asked in the same process."""
+    """The answer to a sub-problem: as plain data, and as it was found, for a caller in the same process."""
 
-    outcome: Outcome
+    outcome: Record
     found: Any = None
 
 
@@ -135,7 +135,7 @@ class Worker:
     @property
     def is_quick(self) -> bool:
         """Whether it is done already."""
-        return time.monotonic() - self.began < SHORT
+        return time.monotonic() - self.began < SHORT_WORK
 
     def give(self, jobs: Sequence[Job], budget: Budget) -> None:
         """More to do for one that is idle."""
@@ -179,7 +179,7 @@ def _serve(order: Order, mouth: Connection, parent: int, stays: bool) -> NoRetur
             while stays:
                 _carry_out(mouth.recv(), mouth)
     except (EOFError, OSError):
-        pass  # nobody is listening any more
+        pass  # the parent has gone
     finally:
         os._exit(0)
 

@@ -5,19 +5,19 @@ Float runs decide nothing; they are for looking, and for finding candidates that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vernal.interpret import concrete
+from vernal.interpret.numbers.rounding import Floats
 from vernal.interpret.program import Program
-from vernal.model.expr import Argmax, Between, Choose, Expr, Var
+from vernal.model.expr import Between, Choose, Decision, Expr, Var
 from vernal.model.system import Step, System
-from vernal.simulate.starts import Array, initial_points, typed
-
-Decision = Choose | Between | Argmax
+from vernal.model.tick import Tick, idle
+from vernal.simulate.starts import initial_points, typed
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Plan:
     Arrays have a row for each run; decisions a column for each position (and a third dimension for a vector).
     """
 
-    first: Mapping[Var, Array]
-    decisions: Mapping[Decision, Array]
+    first: Mapping[Var, Floats]
+    decisions: Mapping[Decision, Floats]
 
     @property
     def runs(self) -> int:
@@ -51,9 +51,9 @@ class Runs:
 
     system: System
     plan: Plan
-    state: Mapping[str, Array]
-    actions: Mapping[str, Array]
-    memory: Mapping[Var, Array]
+    state: Mapping[str, Floats]
+    actions: Mapping[str, Floats]
+    memory: Mapping[Var, Floats]
     lengths: NDArray[np.intp]
     steps: int  # how many transitions were asked for
 
@@ -92,7 +92,7 @@ class Simulator:
         self.system, self.steps = system, steps
         self.act, self.move = system.step.once(_programs)
 
-    def run(self, plan: Plan, tick: Callable[[], None] = lambda: None) -> Runs:
+    def run(self, plan: Plan, tick: Tick = idle) -> Runs:
         """The runs a plan makes; `tick` is called at every step and may stop the walk by raising."""
         step, runs = self.system.step, plan.runs
         state = {var.name: np.full((runs, self.steps + 1), np.nan) for var in step.state}
@@ -132,7 +132,7 @@ def _programs(step: Step) -> tuple[Program, Program]:
 def random_plan(system: System, runs: int, steps: int, rng: np.random.Generator, *, corners: bool = False) -> Plan:
     """Uniform first states and decisions."""
     first = initial_points(system, runs, rng, corners=corners)
-    made: dict[Decision, Array] = {}
+    made: dict[Decision, Floats] = {}
     for node in system.step.names:
         shape = (runs, steps + 1, *(node.shape if isinstance(node, Between) else ()))
         uniform = rng.random(shape)
@@ -140,7 +140,7 @@ def random_plan(system: System, runs: int, steps: int, rng: np.random.Generator,
     return Plan(first, made)
 
 
-def pick(node: Choose, uniform: Array) -> Array:
+def pick(node: Choose, uniform: Floats) -> Floats:
     """Options from uniform numbers, as the concrete meaning takes them: each that exists is as likely as any other."""
     index = uniform * len(node.options)
     return index if node.guarded else np.floor(index)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from vernal.errors import InputError
 from vernal.interpret import concrete, exact
+from vernal.interpret.numbers.rounding import Floats
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Var
 from vernal.model.graph import variables
@@ -22,8 +23,6 @@ from vernal.model.initial import OneOf, Span, Start, Valuation
 from vernal.model.numbers import nearest
 from vernal.model.sorts import BOOL, REAL
 from vernal.model.system import System
-
-Array = NDArray[np.float64]
 
 BATCHES = 200  # of samples, before the initial set is called too thin to sample
 SMALLEST_BATCH = 1000
@@ -33,7 +32,7 @@ class NoInitialState(InputError):
     """Sampling found no state that satisfies the constraints on the initial states."""
 
 
-def typed(var: Var, values: Array) -> NDArray[np.generic]:
+def typed(var: Var, values: Floats) -> NDArray[np.generic]:
     """The values in the form that `concrete` takes: truth values as booleans."""
     return values == 1 if var.sort == BOOL else values
 
@@ -75,7 +74,7 @@ def _is_interval(system: System, var: Var) -> bool:
     return var.sort == REAL and isinstance(system.init.starts.get(var.name), Span)
 
 
-def tie(system: System, points: dict[Var, Array]) -> dict[Var, Array]:
+def tie(system: System, points: dict[Var, Floats]) -> dict[Var, Floats]:
     """The points with tied variables computed from the others."""
     made = dict(points)
     for var, value in ties(system)[0].items():
@@ -94,7 +93,7 @@ def tied_exactly(system: System, values: Valuation) -> Valuation:
     return made
 
 
-def satisfied(system: System, points: Mapping[Var, Array]) -> NDArray[np.bool_]:
+def satisfied(system: System, points: Mapping[Var, Floats]) -> NDArray[np.bool_]:
     """Which points satisfy the constraints; tied variables only have to stay in their intervals."""
     tied, rest = ties(system)
     good = np.ones(_count(points), bool)
@@ -110,11 +109,11 @@ def satisfied(system: System, points: Mapping[Var, Array]) -> NDArray[np.bool_]:
 # Points ---------------------------------------------------------------------------------------------------------------
 
 
-def initial_points(system: System, runs: int, rng: np.random.Generator, *, corners: bool = False) -> dict[Var, Array]:
+def initial_points(system: System, runs: int, rng: np.random.Generator, *, corners: bool = False) -> dict[Var, Floats]:
     """Initial states and memories, uniform over boxes and sets; constraints are met by rejection."""
     if not system.step.inputs:
         return {}
-    kept: list[dict[Var, Array]] = []
+    kept: list[dict[Var, Floats]] = []
     count = 0
     if corners:
         kept.append(_where(system, _corners(system, min(runs, 256))))
@@ -135,16 +134,16 @@ def initial_points(system: System, runs: int, rng: np.random.Generator, *, corne
     return {var: _fill(np.concatenate([part[var] for part in kept]), runs) for var in system.step.inputs}
 
 
-def _count(points: Mapping[Var, Array]) -> int:
+def _count(points: Mapping[Var, Floats]) -> int:
     return min((len(array) for array in points.values()), default=1)
 
 
-def _fill(array: Array, runs: int) -> Array:
+def _fill(array: Floats, runs: int) -> Floats:
     """Exactly `runs` rows; where constraints let too few through, they are used again."""
     return np.resize(array, (runs, *array.shape[1:])) if len(array) < runs else array[:runs]
 
 
-def _where(system: System, points: dict[Var, Array]) -> dict[Var, Array]:
+def _where(system: System, points: dict[Var, Floats]) -> dict[Var, Floats]:
     """The points that satisfy the constraints, after tied variables are computed by their equations."""
     if not system.init.where:
         return points
@@ -153,12 +152,12 @@ def _where(system: System, points: dict[Var, Array]) -> dict[Var, Array]:
     return {var: array[good] for var, array in moved.items()}
 
 
-def _uniform(system: System, runs: int, rng: np.random.Generator) -> dict[Var, Array]:
+def _uniform(system: System, runs: int, rng: np.random.Generator) -> dict[Var, Floats]:
     columns = [_sample(start, var.sort == REAL, runs, rng) for var, _, start in system.initial.components()]
     return _points(system, columns, runs)
 
 
-def _sample(start: Start, real: bool, runs: int, rng: np.random.Generator) -> Array:
+def _sample(start: Start, real: bool, runs: int, rng: np.random.Generator) -> Floats:
     if isinstance(start, OneOf):
         return rng.choice(np.array([nearest(value) for value in start.values]), runs)
     if not real:
@@ -169,14 +168,14 @@ def _sample(start: Start, real: bool, runs: int, rng: np.random.Generator) -> Ar
     return place(start, rng.random(runs))
 
 
-def place(start: Span, position: Array) -> Array:
+def place(start: Span, position: Floats) -> Floats:
     """Positions from 0 to 1 as values of the span; both ends are met."""
     lower, upper = nearest(start.lower), nearest(start.upper)
     with np.errstate(all="ignore"):  # ends beyond all floats leave no positions in between
         return np.where(position == 1, upper, np.minimum(lower + position * (upper - lower), upper))
 
 
-def _corners(system: System, most: int) -> dict[Var, Array]:
+def _corners(system: System, most: int) -> dict[Var, Floats]:
     """The centre of the initial box, then its corners, combined with the values of sets."""
     options = [_extremes(start, var.sort == REAL) for var, _, start in system.initial.components()]
     rows = [tuple(option[-1] for option in options), *itertools.islice(itertools.product(*options), most - 1)]
@@ -196,7 +195,7 @@ def _extremes(start: Start, real: bool) -> list[Fraction]:
     return [start.lower, start.upper, (start.lower + start.upper) / 2]
 
 
-def _points(system: System, columns: Sequence[Array], runs: int) -> dict[Var, Array]:
+def _points(system: System, columns: Sequence[Floats], runs: int) -> dict[Var, Floats]:
     """Columns, one for each degree of freedom, as arrays by variable."""
     rest = iter(columns)
     return {

@@ -16,17 +16,15 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from vernal.interpret.numbers.rounding import Floats
+from vernal.model.tick import idle
+
 Integers = NDArray[np.int64]
 
 FEASIBILITY = 1e-9  # the tolerance solvers are asked for: by how much a row, bound or integrality may be missed
 
 
-def idle() -> None:
-    """The default tick: does nothing."""
-
-
-class Status(Enum):
+class SolveStatus(Enum):
     """How a solve ended."""
 
     OPTIMAL = "optimal"
@@ -39,7 +37,7 @@ class Status(Enum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Milp:
+class MilpProblem:
     """Maximise objective . x subject to lower <= x <= upper, row_lower <= A x <= row_upper and x[integer] integral.
 
     A is stored by rows: those of row i are `starts[i]` to `starts[i + 1]` of `indices` (columns) and `values`.
@@ -70,10 +68,10 @@ class Milp:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
+class Solved:
     """What came out: a status, the best point found if any, its objective, and the solver's own word for it."""
 
-    status: Status
+    status: SolveStatus
     point: Floats | None = None
     objective: float | None = None
     said: str = ""
@@ -96,11 +94,11 @@ class MilpSolver(Protocol):
 
     def solve(
         self,
-        problem: Milp,
+        problem: MilpProblem,
         time_limit: float = float("inf"),
         target: float | None = None,
         tick: Callable[[], object] = idle,
-    ) -> Outcome:
+    ) -> Solved:
         """Solve within the time limit (seconds), on one thread; back at most about two seconds after it.
 
         A point whose objective reaches the target is good enough: the solve may end there, as OPTIMAL or LIMIT.
@@ -121,7 +119,7 @@ class Satisfiable(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class SmtOutcome:
+class SmtSolved:
     """What came out: whether there is a model, the values of one (a truth value is 0 or 1), the solver's own word."""
 
     status: Satisfiable
@@ -141,7 +139,7 @@ class SmtSolver(Protocol):
         unknowns: Mapping[str, str],
         time_limit: float = float("inf"),
         tick: Callable[[], object] = idle,
-    ) -> SmtOutcome:
+    ) -> SmtSolved:
         """Whether the assertions of an SMT-LIB script can be met, and by which values of the unknowns (name: sort).
 
         Numbers are rationals, and NO is exact; a value that is irrational is rounded. Back at most about two seconds
@@ -150,7 +148,7 @@ class SmtSolver(Protocol):
         ...
 
 
-def violation(problem: Milp, point: Floats) -> float:
+def violation(problem: MilpProblem, point: Floats) -> float:
     """By how much a point misses the rows, bounds and integrality it should meet; 0 if it meets all."""
     integral = np.abs(point - np.round(point))[problem.integer]
     products = problem.values * point[problem.indices]

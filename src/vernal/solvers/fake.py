@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from vernal.solvers.base import Capabilities, Milp, Outcome, Status, idle
+from vernal.model.tick import idle
+from vernal.solvers.base import Capabilities, MilpProblem, Solved, SolveStatus
 
-Answer = Outcome | Callable[[Milp], Outcome]
+FakeAnswer = Solved | Callable[[MilpProblem], Solved]
 
 
 class Fake:
@@ -16,19 +17,19 @@ class Fake:
     requires: tuple[str, ...] = ()
     can = Capabilities(integers=True, incremental=False)
 
-    def __init__(self, answers: Iterable[Answer] = ()) -> None:
+    def __init__(self, answers: Iterable[FakeAnswer] = ()) -> None:
         self.answers = list(answers)
-        self.asked: list[Milp] = []
+        self.asked: list[MilpProblem] = []
         self.time_limits: list[float] = []
 
     def solve(
         self,
-        problem: Milp,
+        problem: MilpProblem,
         time_limit: float = float("inf"),
         target: float | None = None,
         tick: Callable[[], object] = idle,
-    ) -> Outcome:
+    ) -> Solved:
         self.asked.append(problem)
         self.time_limits.append(time_limit)
-        answer = self.answers.pop(0) if self.answers else Outcome(Status.UNKNOWN, said="nothing left to say")
-        return answer if isinstance(answer, Outcome) else answer(problem)
+        answer = self.answers.pop(0) if self.answers else Solved(SolveStatus.UNKNOWN, said="nothing left to say")
+        return answer if isinstance(answer, Solved) else answer(problem)

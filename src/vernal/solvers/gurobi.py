@@ -10,27 +10,29 @@ import gurobipy
 import numpy as np
 from gurobipy import GRB
 
-from vernal.solvers.base import FEASIBILITY, Capabilities, Floats, Milp, Outcome, Status, idle
+from vernal.interpret.numbers.rounding import Floats
+from vernal.model.tick import idle
+from vernal.solvers.base import FEASIBILITY, Capabilities, MilpProblem, Solved, SolveStatus
 from vernal.solvers.watch import watched
 
 STATUS = {
-    GRB.OPTIMAL: Status.OPTIMAL,
-    GRB.INFEASIBLE: Status.INFEASIBLE,
-    GRB.UNBOUNDED: Status.UNBOUNDED,
-    GRB.INF_OR_UNBD: Status.INFEASIBLE_OR_UNBOUNDED,
-    GRB.TIME_LIMIT: Status.LIMIT,
-    GRB.ITERATION_LIMIT: Status.LIMIT,
-    GRB.NODE_LIMIT: Status.LIMIT,
-    GRB.SOLUTION_LIMIT: Status.LIMIT,
-    GRB.MEM_LIMIT: Status.LIMIT,
-    GRB.WORK_LIMIT: Status.LIMIT,
-    GRB.INTERRUPTED: Status.LIMIT,
-    GRB.USER_OBJ_LIMIT: Status.LIMIT,
-    GRB.CUTOFF: Status.LIMIT,
-    GRB.SUBOPTIMAL: Status.LIMIT,
-    GRB.NUMERIC: Status.UNKNOWN,
-    GRB.LOADED: Status.UNKNOWN,
-    GRB.INPROGRESS: Status.UNKNOWN,
+    GRB.OPTIMAL: SolveStatus.OPTIMAL,
+    GRB.INFEASIBLE: SolveStatus.INFEASIBLE,
+    GRB.UNBOUNDED: SolveStatus.UNBOUNDED,
+    GRB.INF_OR_UNBD: SolveStatus.INFEASIBLE_OR_UNBOUNDED,
+    GRB.TIME_LIMIT: SolveStatus.LIMIT,
+    GRB.ITERATION_LIMIT: SolveStatus.LIMIT,
+    GRB.NODE_LIMIT: SolveStatus.LIMIT,
+    GRB.SOLUTION_LIMIT: SolveStatus.LIMIT,
+    GRB.MEM_LIMIT: SolveStatus.LIMIT,
+    GRB.WORK_LIMIT: SolveStatus.LIMIT,
+    GRB.INTERRUPTED: SolveStatus.LIMIT,
+    GRB.USER_OBJ_LIMIT: SolveStatus.LIMIT,
+    GRB.CUTOFF: SolveStatus.LIMIT,
+    GRB.SUBOPTIMAL: SolveStatus.LIMIT,
+    GRB.NUMERIC: SolveStatus.UNKNOWN,
+    GRB.LOADED: SolveStatus.UNKNOWN,
+    GRB.INPROGRESS: SolveStatus.UNKNOWN,
 }
 
 
@@ -44,21 +46,21 @@ class Gurobi:
 
     def solve(
         self,
-        problem: Milp,
+        problem: MilpProblem,
         time_limit: float = float("inf"),
         target: float | None = None,
         tick: Callable[[], object] = idle,
-    ) -> Outcome:
+    ) -> Solved:
         try:
             with gurobipy.Env(params={"OutputFlag": 0}) as env, gurobipy.Model(env=env) as model:
                 return _solve(model, problem, time_limit, target, tick)
         except gurobipy.GurobiError as error:  # no licence, or a program beyond the licence's size
-            return Outcome(Status.ERROR, said=str(error))
+            return Solved(SolveStatus.ERROR, said=str(error))
 
 
 def _solve(
-    model: gurobipy.Model, problem: Milp, time_limit: float, target: float | None, tick: Callable[[], object]
-) -> Outcome:
+    model: gurobipy.Model, problem: MilpProblem, time_limit: float, target: float | None, tick: Callable[[], object]
+) -> Solved:
     parameters = {"Threads": 1, "FeasibilityTol": FEASIBILITY, "OptimalityTol": FEASIBILITY, "IntFeasTol": FEASIBILITY}
     if math.isfinite(time_limit):
         parameters["TimeLimit"] = max(time_limit, 0.0)
@@ -68,15 +70,15 @@ def _solve(
         model.setParam(name, value)
     columns = _fill(model, problem)
     if not watched(model.optimize, model.terminate, time_limit, tick):
-        return Outcome(Status.LIMIT, said="did not stop in time")
-    status = STATUS.get(model.Status, Status.UNKNOWN)
-    if model.SolCount == 0 or status is Status.INFEASIBLE:
-        return Outcome(Status.UNKNOWN if status is Status.OPTIMAL else status, said=f"status {model.Status}")
+        return Solved(SolveStatus.LIMIT, said="did not stop in time")
+    status = STATUS.get(model.Status, SolveStatus.UNKNOWN)
+    if model.SolCount == 0 or status is SolveStatus.INFEASIBLE:
+        return Solved(SolveStatus.UNKNOWN if status is SolveStatus.OPTIMAL else status, said=f"status {model.Status}")
     point: Floats = np.array(columns.X, dtype=np.float64)
-    return Outcome(status, point, float(model.ObjVal), f"status {model.Status}")
+    return Solved(status, point, float(model.ObjVal), f"status {model.Status}")
 
 
-def _fill(model: gurobipy.Model, problem: Milp) -> gurobipy.MVar:
+def _fill(model: gurobipy.Model, problem: MilpProblem) -> gurobipy.MVar:
     from scipy.sparse import csr_matrix
 
     kinds = np.where(problem.integer, GRB.INTEGER, GRB.CONTINUOUS)

@@ -9,30 +9,32 @@ from dataclasses import dataclass
 import highspy
 import numpy as np
 
-from vernal.solvers.base import FEASIBILITY, Capabilities, Floats, Milp, Outcome, Status, idle
+from vernal.interpret.numbers.rounding import Floats
+from vernal.model.tick import idle
+from vernal.solvers.base import FEASIBILITY, Capabilities, MilpProblem, Solved, SolveStatus
 from vernal.solvers.watch import watched
 
 STATUS = {  # by name: not every version knows all of them
-    "kOptimal": Status.OPTIMAL,
-    "kInfeasible": Status.INFEASIBLE,
-    "kUnbounded": Status.UNBOUNDED,
-    "kUnboundedOrInfeasible": Status.INFEASIBLE_OR_UNBOUNDED,
-    "kModelEmpty": Status.UNKNOWN,  # a program without columns, which is never written
-    "kTimeLimit": Status.LIMIT,
-    "kIterationLimit": Status.LIMIT,
-    "kSolutionLimit": Status.LIMIT,
-    "kMemoryLimit": Status.LIMIT,
-    "kInterrupt": Status.LIMIT,
-    "kHighsInterrupt": Status.LIMIT,
-    "kObjectiveBound": Status.LIMIT,
-    "kObjectiveTarget": Status.LIMIT,
-    "kLoadError": Status.ERROR,
-    "kModelError": Status.ERROR,
-    "kPresolveError": Status.ERROR,
-    "kSolveError": Status.ERROR,
-    "kPostsolveError": Status.ERROR,
-    "kUnknown": Status.UNKNOWN,
-    "kNotset": Status.UNKNOWN,
+    "kOptimal": SolveStatus.OPTIMAL,
+    "kInfeasible": SolveStatus.INFEASIBLE,
+    "kUnbounded": SolveStatus.UNBOUNDED,
+    "kUnboundedOrInfeasible": SolveStatus.INFEASIBLE_OR_UNBOUNDED,
+    "kModelEmpty": SolveStatus.UNKNOWN,  # a program without columns, which is never written
+    "kTimeLimit": SolveStatus.LIMIT,
+    "kIterationLimit": SolveStatus.LIMIT,
+    "kSolutionLimit": SolveStatus.LIMIT,
+    "kMemoryLimit": SolveStatus.LIMIT,
+    "kInterrupt": SolveStatus.LIMIT,
+    "kHighsInterrupt": SolveStatus.LIMIT,
+    "kObjectiveBound": SolveStatus.LIMIT,
+    "kObjectiveTarget": SolveStatus.LIMIT,
+    "kLoadError": SolveStatus.ERROR,
+    "kModelError": SolveStatus.ERROR,
+    "kPresolveError": SolveStatus.ERROR,
+    "kSolveError": SolveStatus.ERROR,
+    "kPostsolveError": SolveStatus.ERROR,
+    "kUnknown": SolveStatus.UNKNOWN,
+    "kNotset": SolveStatus.UNKNOWN,
 }
 
 
@@ -46,19 +48,19 @@ class Highs:
 
     def solve(
         self,
-        problem: Milp,
+        problem: MilpProblem,
         time_limit: float = float("inf"),
         target: float | None = None,
         tick: Callable[[], object] = idle,
-    ) -> Outcome:
+    ) -> Solved:
         highs = highspy.Highs()
         for option, value in _options(time_limit, target).items():
             highs.setOptionValue(option, value)
         highs.HandleUserInterrupt = True
         if highs.passModel(_model(problem)) == highspy.HighsStatus.kError:
-            return Outcome(Status.ERROR, said="the program was refused")
+            return Solved(SolveStatus.ERROR, said="the program was refused")
         if not watched(highs.run, highs.cancelSolve, time_limit, tick):
-            return Outcome(Status.LIMIT, said="did not stop in time")
+            return Solved(SolveStatus.LIMIT, said="did not stop in time")
         return _outcome(highs)
 
 
@@ -78,7 +80,7 @@ def _options(time_limit: float, target: float | None) -> dict[str, bool | int | 
     return options
 
 
-def _model(problem: Milp) -> highspy.HighsLp:
+def _model(problem: MilpProblem) -> highspy.HighsLp:
     lp = highspy.HighsLp()
     lp.num_col_, lp.num_row_ = problem.columns, problem.rows
     lp.sense_ = highspy.ObjSense.kMaximize
@@ -95,14 +97,14 @@ def _model(problem: Milp) -> highspy.HighsLp:
     return lp
 
 
-def _outcome(highs: highspy.Highs) -> Outcome:
+def _outcome(highs: highspy.Highs) -> Solved:
     said = highs.getModelStatus()
-    status = STATUS.get(said.name, Status.UNKNOWN)
+    status = STATUS.get(said.name, SolveStatus.UNKNOWN)
     info = highs.getInfo()
     found = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
-    if not found or status in (Status.INFEASIBLE, Status.ERROR):
+    if not found or status in (SolveStatus.INFEASIBLE, SolveStatus.ERROR):
         # An optimum without a feasible point is no optimum.
-        status = Status.UNKNOWN if status is Status.OPTIMAL else status
-        return Outcome(status, said=highs.modelStatusToString(said))
+        status = SolveStatus.UNKNOWN if status is SolveStatus.OPTIMAL else status
+        return Solved(status, said=highs.modelStatusToString(said))
     point: Floats = np.array(highs.getSolution().col_value, dtype=np.float64)
-    return Outcome(status, point, float(info.objective_function_value), highs.modelStatusToString(said))
+    return Solved(status, point, float(info.objective_function_value), highs.modelStatusToString(said))

@@ -13,7 +13,7 @@ NO_ADAPTER = None  # a back end that is known but has no adapter yet
 
 
 @dataclass(frozen=True, slots=True)
-class Backend:
+class SolverEntry:
     """A solver Vernal knows: how it is imported, how it is distributed, and which extra brings it."""
 
     name: str
@@ -57,9 +57,9 @@ class Backend:
 
 
 BACKENDS = (
-    Backend("highs", "highspy", "highspy", None, "linear and mixed-integer programs", "vernal.solvers.highs:Highs"),
-    Backend("scip", "pyscipopt", "pyscipopt", "scip", "mixed-integer programs", "vernal.solvers.scip:Scip"),
-    Backend(
+    SolverEntry("highs", "highspy", "highspy", None, "linear and mixed-integer programs", "vernal.solvers.highs:Highs"),
+    SolverEntry("scip", "pyscipopt", "pyscipopt", "scip", "mixed-integer programs", "vernal.solvers.scip:Scip"),
+    SolverEntry(
         "gurobi",
         "gurobipy",
         "gurobipy",
@@ -67,9 +67,9 @@ BACKENDS = (
         "mixed-integer programs; needs a licence",
         "vernal.solvers.gurobi:Gurobi",
     ),
-    Backend("z3", "z3", "z3-solver", "smt", "satisfiability modulo theories", smt="vernal.solvers.z3:Z3"),
-    Backend("cvc5", "cvc5", "cvc5", "smt", "satisfiability modulo theories"),
-    Backend("marabou", "maraboupy", "maraboupy", "marabou", "piecewise-linear networks"),
+    SolverEntry("z3", "z3", "z3-solver", "smt", "satisfiability modulo theories", smt="vernal.solvers.z3:Z3"),
+    SolverEntry("cvc5", "cvc5", "cvc5", "smt", "satisfiability modulo theories"),
+    SolverEntry("marabou", "maraboupy", "maraboupy", "marabou", "piecewise-linear networks"),
 )
 DEFAULT = "highs"
 DEFAULT_SMT = "z3"

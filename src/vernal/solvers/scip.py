@@ -9,28 +9,30 @@ from dataclasses import dataclass
 import numpy as np
 from pyscipopt import Expr, Model, Variable, quicksum
 
-from vernal.solvers.base import FEASIBILITY, Capabilities, Floats, Milp, Outcome, Status, idle
+from vernal.interpret.numbers.rounding import Floats
+from vernal.model.tick import idle
+from vernal.solvers.base import FEASIBILITY, Capabilities, MilpProblem, Solved, SolveStatus
 from vernal.solvers.watch import watched
 
 STATUS = {
-    "optimal": Status.OPTIMAL,
-    "infeasible": Status.INFEASIBLE,
-    "unbounded": Status.UNBOUNDED,
-    "inforunbd": Status.INFEASIBLE_OR_UNBOUNDED,
-    "timelimit": Status.LIMIT,
-    "userinterrupt": Status.LIMIT,
-    "nodelimit": Status.LIMIT,
-    "totalnodelimit": Status.LIMIT,
-    "stallnodelimit": Status.LIMIT,
-    "memlimit": Status.LIMIT,
-    "gaplimit": Status.LIMIT,
-    "sollimit": Status.LIMIT,
-    "bestsollimit": Status.LIMIT,
-    "primallimit": Status.LIMIT,
-    "duallimit": Status.LIMIT,
-    "restartlimit": Status.LIMIT,
-    "terminate": Status.LIMIT,
-    "unknown": Status.UNKNOWN,
+    "optimal": SolveStatus.OPTIMAL,
+    "infeasible": SolveStatus.INFEASIBLE,
+    "unbounded": SolveStatus.UNBOUNDED,
+    "inforunbd": SolveStatus.INFEASIBLE_OR_UNBOUNDED,
+    "timelimit": SolveStatus.LIMIT,
+    "userinterrupt": SolveStatus.LIMIT,
+    "nodelimit": SolveStatus.LIMIT,
+    "totalnodelimit": SolveStatus.LIMIT,
+    "stallnodelimit": SolveStatus.LIMIT,
+    "memlimit": SolveStatus.LIMIT,
+    "gaplimit": SolveStatus.LIMIT,
+    "sollimit": SolveStatus.LIMIT,
+    "bestsollimit": SolveStatus.LIMIT,
+    "primallimit": SolveStatus.LIMIT,
+    "duallimit": SolveStatus.LIMIT,
+    "restartlimit": SolveStatus.LIMIT,
+    "terminate": SolveStatus.LIMIT,
+    "unknown": SolveStatus.UNKNOWN,
 }
 
 
@@ -44,11 +46,11 @@ class Scip:
 
     def solve(
         self,
-        problem: Milp,
+        problem: MilpProblem,
         time_limit: float = float("inf"),
         target: float | None = None,
         tick: Callable[[], object] = idle,
-    ) -> Outcome:
+    ) -> Solved:
         model, columns = _model(problem)
         # Where a linear program is unstable SCIP tightens this a thousandfold, and its LP library reports on stderr
         # that it cannot go that far. That line cannot be turned off, and a looser tolerance would cost precision.
@@ -61,16 +63,16 @@ class Scip:
             model.setParam("limits/primal", target)
         errors: list[str] = []
         if not watched(lambda: _optimise(model, errors), model.interruptSolve, time_limit, tick):
-            return Outcome(Status.LIMIT, said="did not stop in time")
+            return Solved(SolveStatus.LIMIT, said="did not stop in time")
         if errors:
-            return Outcome(Status.ERROR, said=errors[0])
+            return Solved(SolveStatus.ERROR, said=errors[0])
         said = model.getStatus()
-        status = STATUS.get(said, Status.UNKNOWN)
-        if model.getNSols() == 0 or status is Status.INFEASIBLE:  # then there is no point to look at
-            return Outcome(Status.UNKNOWN if status is Status.OPTIMAL else status, said=said)
+        status = STATUS.get(said, SolveStatus.UNKNOWN)
+        if model.getNSols() == 0 or status is SolveStatus.INFEASIBLE:  # then there is no point to look at
+            return Solved(SolveStatus.UNKNOWN if status is SolveStatus.OPTIMAL else status, said=said)
         best = model.getBestSol()
         point: Floats = np.array([model.getSolVal(best, column) for column in columns], dtype=np.float64)
-        return Outcome(status, point, float(model.getSolObjVal(best)), said)
+        return Solved(status, point, float(model.getSolObjVal(best)), said)
 
 
 def _optimise(model: Model, errors: list[str]) -> None:
@@ -81,7 +83,7 @@ def _optimise(model: Model, errors: list[str]) -> None:
         errors.append(str(error))
 
 
-def _model(problem: Milp) -> tuple[Model, list[Variable]]:
+def _model(problem: MilpProblem) -> tuple[Model, list[Variable]]:
     model = Model()
     model.hideOutput()
     bounds = zip(problem.lower.tolist(), problem.upper.tolist(), problem.integer.tolist(), strict=True)

@@ -7,7 +7,7 @@ import math
 import threading
 from collections.abc import Callable
 
-from vernal.solvers.base import idle
+from vernal.model.tick import idle
 
 OVERTIME = 0.5  # seconds a library may run beyond its own time limit before it is stopped
 TICK_INTERVAL = 0.1  # seconds between two calls of `tick`

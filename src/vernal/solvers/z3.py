@@ -10,7 +10,8 @@ from typing import Any
 
 import z3
 
-from vernal.solvers.base import Satisfiable, SmtOutcome, idle
+from vernal.model.tick import idle
+from vernal.solvers.base import Satisfiable, SmtSolved
 from vernal.solvers.watch import watched
 
 DIGITS = 30  # of an algebraic number that is not rational
@@ -29,7 +30,7 @@ class Z3:
         unknowns: Mapping[str, str],
         time_limit: float = float("inf"),
         tick: Callable[[], object] = idle,
-    ) -> SmtOutcome:
+    ) -> SmtSolved:
         context = z3.Context()
         solver = z3.Solver(ctx=context)
         solver.set("ctrl_c", False)  # the signal is ours
@@ -43,14 +44,14 @@ class Z3:
 
         try:
             if not watched(work, context.interrupt, time_limit, tick):
-                return SmtOutcome(Satisfiable.UNKNOWN, said="did not stop in time")
+                return SmtSolved(Satisfiable.UNKNOWN, said="did not stop in time")
         except z3.Z3Exception as error:  # out of memory, say
-            return SmtOutcome(Satisfiable.UNKNOWN, said=str(error))
+            return SmtSolved(Satisfiable.UNKNOWN, said=str(error))
         if found[0] == z3.unsat:
-            return SmtOutcome(Satisfiable.NO)
+            return SmtSolved(Satisfiable.NO)
         if found[0] == z3.unknown:
-            return SmtOutcome(Satisfiable.UNKNOWN, said=solver.reason_unknown())
-        return SmtOutcome(Satisfiable.YES, _values(solver.model(), unknowns, context))
+            return SmtSolved(Satisfiable.UNKNOWN, said=solver.reason_unknown())
+        return SmtSolved(Satisfiable.YES, _values(solver.model(), unknowns, context))
 
 
 def _values(model: Any, unknowns: Mapping[str, str], context: Any) -> dict[str, Fraction]:

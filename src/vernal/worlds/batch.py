@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vernal.errors import InputError, NameUnknown, nearest
 from vernal.interpret import concrete
+from vernal.interpret.numbers.rounding import Array
 from vernal.model.expr import Between, Choose, Expr, Var
 from vernal.model.graph import decisions
 from vernal.model.system import Agent, System
@@ -25,8 +25,6 @@ from vernal.simulate.runs import pick
 from vernal.simulate.starts import initial_points, typed
 from vernal.worlds.outside import hand
 from vernal.worlds.scope import Term, observed, of_state, of_step
-
-Array = NDArray[Any]
 
 
 class Batch:

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from vernal.errors import NameUnknown, TypeClash, nearest
 from vernal.formats.task.blueprint import Override, read_tables, read_task
 from vernal.formats.task.world import world_text
-from vernal.logic.task import Input
+from vernal.logic.task import InputFile
 from vernal.model import build
 from vernal.model.declare import restart, seat
 from vernal.model.expr import Role
@@ -114,5 +114,5 @@ def _network(policy: Acting | None, inputs: int, outputs: int) -> Network:
 
 def _read(world: str, networks: Mapping[str, Network], parameters: Mapping[str, Override]) -> System:
     content = world_text(world, Path())
-    source = Input(f"world:{world}", hashlib.sha256(content.encode()).hexdigest())
+    source = InputFile(f"world:{world}", hashlib.sha256(content.encode()).hexdigest())
     return read_task(content, source, Path(world).parent, parameters, networks).system

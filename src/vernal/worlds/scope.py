@@ -10,12 +10,12 @@ from vernal.logic.elaborate import Scope, expression
 from vernal.model import build
 from vernal.model.declare import let_var
 from vernal.model.expr import Expr, Operand, Role
-from vernal.model.given import Names
+from vernal.model.given import GivenNames
 from vernal.model.graph import draws, substitute, variables
 from vernal.model.sorts import BOOL
 from vernal.model.system import System
 
-Term: TypeAlias = str | Operand | Callable[[Names], Operand]
+Term: TypeAlias = str | Operand | Callable[[GivenNames], Operand]
 
 
 def observed(system: System, agent: str) -> Expr:
@@ -62,4 +62,4 @@ def _settled(system: System) -> dict[str, Expr]:
 def _read(term: Term, names: Mapping[str, Expr]) -> Expr:
     if isinstance(term, str):
         return expression(term, Scope(dict(names), {}))
-    return build.const(term(Names(names)) if callable(term) and not isinstance(term, Expr) else term)
+    return build.const(term(GivenNames(names)) if callable(term) and not isinstance(term, Expr) else term)

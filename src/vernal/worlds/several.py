@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from pettingzoo import ParallelEnv
 
+from vernal.interpret.numbers.rounding import Array
 from vernal.worlds.batch import Batch
 from vernal.worlds.spaces import action_space, observation_space
-
-Array = NDArray[Any]
 
 
 class Several(ParallelEnv):  # type: ignore[misc]

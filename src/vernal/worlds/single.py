@@ -6,12 +6,10 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from numpy.typing import NDArray
 
+from vernal.interpret.numbers.rounding import Array
 from vernal.worlds.batch import Batch
 from vernal.worlds.spaces import action_space, observation_space
-
-Array = NDArray[Any]
 
 
 class Single(gymnasium.Env[Array, Any]):

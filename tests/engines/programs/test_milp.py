@@ -18,7 +18,7 @@ from tests.test_vcas import RATES, SAFE
 from tests.test_vcas import cell as vcas_cell
 from vernal.engines.check import ask, asked_of, find_engine, parse_formula
 from vernal.engines.options import Encoding, MilpOptions
-from vernal.engines.programs.conditions import Space, cases, refuting_condition
+from vernal.engines.programs.conditions import BoundedStarts, cases, refuting_condition
 from vernal.engines.programs.milp import Milp
 from vernal.errors import InputError, NameUnknown
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result
@@ -26,10 +26,11 @@ from vernal.formats.task.blueprint import load
 from vernal.logic.progress import on_paths
 from vernal.logic.question import Question
 from vernal.logic.task import Task
+from vernal.model.tick import idle
 from vernal.run.budget import Budget
 from vernal.solvers import registry
-from vernal.solvers.base import Milp as LinearProgram
-from vernal.solvers.base import MilpSolver, Outcome, Status, idle
+from vernal.solvers.base import MilpProblem as LinearProgram
+from vernal.solvers.base import MilpSolver, Solved, SolveStatus
 from vernal.solvers.fake import Fake
 from vernal.solvers.watch import watched
 
@@ -222,16 +223,16 @@ def test_an_empty_initial_set_is_vacuous() -> None:
 
 def test_a_false_point_is_not_believed() -> None:
     """Whatever point a solver invents, the exact replay does not find a violation where there is none."""
-    lie = Fake([lambda problem: Outcome(Status.OPTIMAL, np.zeros(problem.columns), 0.0)] * 50)
+    lie = Fake([lambda problem: Solved(SolveStatus.OPTIMAL, np.zeros(problem.columns), 0.0)] * 50)
     result = asked(STEERED, CLAIM, solver=lie)
     assert result.verdict is UNKNOWN
     assert result.reason is not None
     assert "numerics" in result.reason
 
 
-@pytest.mark.parametrize("status", [s for s in Status if s not in (Status.OPTIMAL, Status.INFEASIBLE)])
-def test_only_infeasible_is_a_proof(status: Status) -> None:
-    result = asked(STEERED, CLAIM, solver=Fake([Outcome(status, said="so and so")] * 50))
+@pytest.mark.parametrize("status", [s for s in SolveStatus if s not in (SolveStatus.OPTIMAL, SolveStatus.INFEASIBLE)])
+def test_only_infeasible_is_a_proof(status: SolveStatus) -> None:
+    result = asked(STEERED, CLAIM, solver=Fake([Solved(status, said="so and so")] * 50))
     assert result.verdict is UNKNOWN
     assert result.reason is not None
     assert "so and so" in result.reason
@@ -239,7 +240,7 @@ def test_only_infeasible_is_a_proof(status: Status) -> None:
 
 def test_infeasible_once_is_not_enough() -> None:
     """Without an objective, and with room in every row, a solver has to say it again."""
-    fake = Fake([Outcome(Status.INFEASIBLE), Outcome(Status.LIMIT, said="so and so")] * 50)
+    fake = Fake([Solved(SolveStatus.INFEASIBLE), Solved(SolveStatus.LIMIT, said="so and so")] * 50)
     result = asked(STEERED, CLAIM, solver=fake)
     assert result.verdict is UNKNOWN
     first, second = fake.asked[:2]
@@ -304,13 +305,13 @@ class Hungry(Fake):
         time_limit: float = float("inf"),
         target: float | None = None,
         tick: Callable[[], object] = idle,
-    ) -> Outcome:
+    ) -> Solved:
         def work() -> None:
             self.told.set()
             self.stop.wait(60)
 
         watched(work, self.stop.set, time_limit, tick)
-        return Outcome(Status.LIMIT, said="it was never told to stop")
+        return Solved(SolveStatus.LIMIT, said="it was never told to stop")
 
 
 def test_margin_zero_is_refuted_exactly() -> None:
@@ -343,7 +344,7 @@ def test_unknown_options_are_refused() -> None:
 def test_cases_cover_disjuncts_and_choices() -> None:
     task = read(TWO_COINS)
     condition = refuting_condition(task.system, parse_formula(task, "X (x != 1)"))
-    found = list(cases(Space(task.system.initial), condition))
+    found = list(cases(BoundedStarts(task.system.initial), condition))
     assert sorted(tuple(case.taken.values()) for case in found) == [(0, 1), (1, 0)]
 
 

@@ -22,7 +22,7 @@ from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result
 from vernal.logic.question import Question
 from vernal.run.budget import Budget
 from vernal.solvers import registry
-from vernal.solvers.base import Satisfiable, SmtOutcome
+from vernal.solvers.base import Satisfiable, SmtSolved
 
 pytest.importorskip("z3", reason="z3 is not installed: pip install 'vernal[smt]'")
 
@@ -150,7 +150,7 @@ class Says:
     name = "says"
     requires: tuple[str, ...] = ()
 
-    def __init__(self, outcome: SmtOutcome) -> None:
+    def __init__(self, outcome: SmtSolved) -> None:
         self.outcome = outcome
 
     def check(
@@ -159,14 +159,14 @@ class Says:
         unknowns: Mapping[str, str],
         time_limit: float = float("inf"),
         tick: Callable[[], object] = lambda: None,
-    ) -> SmtOutcome:
+    ) -> SmtSolved:
         return self.outcome
 
 
 def test_a_doubt_is_passed_on() -> None:
     task = read(NEVER)
     question = Question(task.system, parse_formula(task, "X (z > 0)"))
-    result = asked_of(Smt(SmtOptions(Says(SmtOutcome(Satisfiable.UNKNOWN, said="too hard")))), question, Budget())
+    result = asked_of(Smt(SmtOptions(Says(SmtSolved(Satisfiable.UNKNOWN, said="too hard")))), question, Budget())
     assert result.verdict is UNKNOWN
     assert "says ended with: too hard" in (result.reason or "")
 

@@ -34,7 +34,7 @@ from vernal.reduce.feedforward import Wait
 from vernal.reduce.history import HistoryUnrolling
 from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
-from vernal.solvers.base import Outcome, Status
+from vernal.solvers.base import Solved, SolveStatus
 from vernal.solvers.fake import Fake
 
 UNROLL = list(Unroll)
@@ -57,7 +57,7 @@ def observer() -> System:
 def sizes(unroll: Unroll, steps: int) -> list[int]:
     """Variables, rows and binaries of the program for X[steps], phases decided by nothing but intervals."""
     system = observer()
-    engine = Milp(MilpOptions(solver=Fake([Outcome(Status.INFEASIBLE)]), unroll=unroll, tighten=False))
+    engine = Milp(MilpOptions(solver=Fake([Solved(SolveStatus.INFEASIBLE)]), unroll=unroll, tighten=False))
     formula = parse_formula(Task(system), f"X[{steps}] (x <= 0)")
     found = asked_of(engine, Question(system, formula), Budget(timeout=60)).statistics
     return [int(found[name]) for name in ("variables", "rows", "binaries")]

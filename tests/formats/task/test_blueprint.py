@@ -17,7 +17,7 @@ from vernal.engines.check import in_range
 from vernal.errors import InputError, Problems
 from vernal.formats.task.blueprint import Override, load, open_task, read_task
 from vernal.logic.formula import Always, And, Atom, Bound
-from vernal.logic.task import Input, Task
+from vernal.logic.task import InputFile, Task
 from vernal.model import build
 from vernal.model.expr import Affine, Const, Expr
 from vernal.model.graph import order
@@ -333,7 +333,7 @@ def test_no_damage_to_a_file_escapes_as_something_else(seed: int) -> None:
         )
         text = text[:start] + inserted + text[start + rng.randint(0, 3) :]
     try:
-        task = read_task(text, Input("thermostat.toml", ""), THERMOSTAT.parent, {})
+        task = read_task(text, InputFile("thermostat.toml", ""), THERMOSTAT.parent, {})
     except InputError:
         return
     assert len(task.system.step.next_state) == len(task.system.state)

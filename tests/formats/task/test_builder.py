@@ -17,7 +17,7 @@ from vernal.formats.networks import read_network
 from vernal.formats.task.blueprint import load
 from vernal.model import build, declare
 from vernal.model.expr import Affine, Expr
-from vernal.model.given import Names
+from vernal.model.given import GivenNames
 from vernal.model.graph import order
 from vernal.model.system import System
 from vernal.model.travel import canonical
@@ -78,10 +78,10 @@ load = "choose(load + 1 when move == SHELF & load < 2, load)"
 
 
 def test_python_and_toml_give_the_same_guarded_choices(tmp_path: Path) -> None:
-    def is_at(s: Names, label: str) -> Expr:
+    def is_at(s: GivenNames, label: str) -> Expr:
         return declare.equals(s.place, label)
 
-    def move(s: Names) -> Expr:
+    def move(s: GivenNames) -> Expr:
         dock, aisle, shelf = (build.label(s.place.sort, label) for label in s.place.sort.labels)
         return build.choose(
             build.when(dock, is_at(s, "AISLE") & (s.load > 0)),
@@ -112,11 +112,11 @@ G = Fraction("32.2")
 
 
 def vcas_in_python(data: Path) -> System:
-    def complies(s: Names) -> Expr:
+    def complies(s: GivenNames) -> Expr:
         cases: dict[Any, Any] = {name: build.compare(op, s.v, limit) for name, (op, limit) in COMPLIANT.items()}
         return build.eq(s.advisor, s.adv) & declare.match(s.advisor, {"COC": False, **cases})
 
-    def accel(s: Names) -> Expr:
+    def accel(s: GivenNames) -> Expr:
         down, up = (-G / 3, -7 * G / 24, -G / 4), (G / 4, 7 * G / 24, G / 3)
         cases: dict[Any, Any] = {"COC": build.choose(-G / 8, 0, G / 8)}
         cases |= {"DNC": build.choose(*down), "DES1500": build.choose(*down)}
@@ -197,7 +197,7 @@ def test_a_builder_refuses_what_a_file_refuses() -> None:
 
 
 def test_a_draw_shared_in_python_stays_shared() -> None:
-    def step(s: Names) -> dict[str, Expr]:
+    def step(s: GivenNames) -> dict[str, Expr]:
         push = build.between(-1, 1)
         return {"x": s.x + push, "y": s.y - push}
 

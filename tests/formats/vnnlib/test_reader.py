@@ -21,9 +21,9 @@ from vernal.errors import FormatError, InputError, ParseError
 from vernal.evidence.result import Result
 from vernal.formats.vnnlib.query import Query
 from vernal.formats.vnnlib.reader import parse_query, read_query
-from vernal.queries.model import Model, load_model
+from vernal.queries.model import NetworkModel, load_model
 from vernal.queries.question import cases
-from vernal.queries.verify import Status, decimal, inside, verify
+from vernal.queries.verify import QueryStatus, decimal, inside, verify
 from vernal.run.budget import Budget
 
 Function = Callable[[Sequence[Fraction]], list[Fraction]]
@@ -56,7 +56,7 @@ def tent(tmp_path: Path) -> Path:
     return save_layers(tmp_path, ([[1], [-1]], [0, 0]), ([[-1, -1]], [1]))
 
 
-def answer(text: str, file: Path) -> tuple[Status, tuple[Fraction, ...] | None]:
+def answer(text: str, file: Path) -> tuple[QueryStatus, tuple[Fraction, ...] | None]:
     query = parse_query(text)
     found = verify(query, load_model(query, file), Budget(30))
     return found.status, found.values
@@ -187,21 +187,21 @@ def test_too_many_alternatives_are_refused() -> None:
 @pytest.mark.parametrize(
     ("constraint", "expected"),
     [
-        ("(> Y_0 1)", Status.UNSAT),
-        ("(>= Y_0 1)", Status.SAT),
-        ("(= Y_0 1)", Status.SAT),
-        ("(< Y_0 0)", Status.UNSAT),
-        ("(<= Y_0 0)", Status.SAT),
-        ("(!= (+ X_0 Y_0) 1)", Status.UNSAT),
-        ("(< X_0 0)", Status.UNSAT),
-        ("(<= X_0 0)", Status.SAT),
-        ("(and (> X_0 0.25) (< X_0 0.5))", Status.SAT),
-        ("(or (> Y_0 1) (< Y_0 0) (< 1 0))", Status.UNSAT),
-        ("(or (> Y_0 1) (< 0 1))", Status.SAT),
-        ("(or (and (< X_0 0.5) (< Y_0 0.5)) (and (> X_0 0.5) (> Y_0 0.5)))", Status.UNSAT),
+        ("(> Y_0 1)", QueryStatus.UNSAT),
+        ("(>= Y_0 1)", QueryStatus.SAT),
+        ("(= Y_0 1)", QueryStatus.SAT),
+        ("(< Y_0 0)", QueryStatus.UNSAT),
+        ("(<= Y_0 0)", QueryStatus.SAT),
+        ("(!= (+ X_0 Y_0) 1)", QueryStatus.UNSAT),
+        ("(< X_0 0)", QueryStatus.UNSAT),
+        ("(<= X_0 0)", QueryStatus.SAT),
+        ("(and (> X_0 0.25) (< X_0 0.5))", QueryStatus.SAT),
+        ("(or (> Y_0 1) (< Y_0 0) (< 1 0))", QueryStatus.UNSAT),
+        ("(or (> Y_0 1) (< 0 1))", QueryStatus.SAT),
+        ("(or (and (< X_0 0.5) (< Y_0 0.5)) (and (> X_0 0.5) (> Y_0 0.5)))", QueryStatus.UNSAT),
     ],
 )
-def test_strict_and_not_strict(constraint: str, expected: Status, tent: Path) -> None:
+def test_strict_and_not_strict(constraint: str, expected: QueryStatus, tent: Path) -> None:
     text = f"{ONE}{UNIT}(assert {constraint})"
     status, values = answer(text, tent)
     assert status is expected
@@ -262,9 +262,9 @@ def test_no_answer_is_wrong_on_random_queries(tmp_path: Path) -> None:
             point = found.values[:inputs]
             assert query.satisfied(found.values)
             assert query.satisfied((*point, *compute(point)))
-        if found.status is Status.UNSAT:
+        if found.status is QueryStatus.UNSAT:
             assert not any(query.satisfied((*p, *compute(p))) for p in itertools.product(grid, repeat=inputs))
-        decided += found.status in (Status.SAT, Status.UNSAT)
+        decided += found.status in (QueryStatus.SAT, QueryStatus.UNSAT)
     assert decided >= 35
 
 
@@ -288,7 +288,7 @@ def test_shapes_have_to_fit(tmp_path: Path) -> None:
 # Two judges -----------------------------------------------------------------------------------------------------------
 
 
-def judged(tent: Path, accepts: Callable[[Fraction], bool]) -> tuple[Query, Model]:
+def judged(tent: Path, accepts: Callable[[Fraction], bool]) -> tuple[Query, NetworkModel]:
     """The tent, with a float network that is right where `accepts` and otherwise far off."""
     query = parse_query(f"{ONE}{UNIT}(assert (>= Y_0 0.5))")
 
@@ -301,7 +301,7 @@ def judged(tent: Path, accepts: Callable[[Fraction], bool]) -> tuple[Query, Mode
 def test_a_point_is_found_that_satisfies_both(tent: Path) -> None:
     query, model = judged(tent, lambda x: x.denominator != 1 and x != Fraction(1, 2))
     found = verify(query, model, Budget(10))
-    assert found.status is Status.SAT
+    assert found.status is QueryStatus.SAT
     assert found.values is not None
     assert 0 < found.values[0] < Fraction(1, 2)
 
@@ -309,7 +309,7 @@ def test_a_point_is_found_that_satisfies_both(tent: Path) -> None:
 def test_disagreement_is_unknown_with_the_reason(tent: Path) -> None:
     query, model = judged(tent, lambda x: False)
     found = verify(query, model, Budget(10))
-    assert (found.status, found.values) == (Status.UNKNOWN, None)
+    assert (found.status, found.values) == (QueryStatus.UNKNOWN, None)
     assert "over the reals" in (found.reason or "")
 
 
@@ -317,17 +317,17 @@ def test_a_float_network_alone_convinces_nobody(tmp_path: Path) -> None:
     """In float32, 1 + x is 1 for a tiny x; over the reals it is more, and the query asks for less or equal."""
     file = save_layers(tmp_path, ([[1.0]], [1.0]))
     status, _ = answer(f"{ONE}(assert (= X_0 1e-12)) (assert (<= Y_0 1))", file)
-    assert status is Status.UNSAT
+    assert status is QueryStatus.UNSAT
     query = parse_query(f"{ONE}(assert (= X_0 1e-12)) (assert (> Y_0 1))")
     found = verify(query, load_model(query, file), Budget(10))
-    assert found.status is Status.UNKNOWN
+    assert found.status is QueryStatus.UNKNOWN
 
 
 def test_without_onnxruntime_it_is_said(tent: Path) -> None:
     query = parse_query(f"{ONE}{UNIT}(assert (= Y_0 1))")
     model = replace(load_model(query, tent), runtime=None, why_none="not here")
     found = verify(query, model, Budget(10))
-    assert (found.status, found.values) == (Status.SAT, (Fraction(0), Fraction(1)))
+    assert (found.status, found.values) == (QueryStatus.SAT, (Fraction(0), Fraction(1)))
     assert found.notes == ("not replayed in floating point: not here",)
 
 
@@ -335,12 +335,12 @@ def test_time_is_up(tent: Path) -> None:
     query = parse_query(f"{ONE}{UNIT}(assert (> Y_0 1))")
     late = Budget(1, started=0.0, clock=lambda: 5.0)
     found = verify(query, load_model(query, tent), late)
-    assert (found.status, found.reason) == (Status.TIMED_OUT, "timeout after 1 s")
+    assert (found.status, found.reason) == (QueryStatus.TIMED_OUT, "timeout after 1 s")
 
 
-@pytest.mark.parametrize(("alternatives", "expected"), [(1, Status.UNSAT), (2, Status.TIMED_OUT)])
+@pytest.mark.parametrize(("alternatives", "expected"), [(1, QueryStatus.UNSAT), (2, QueryStatus.TIMED_OUT)])
 def test_a_proof_that_takes_all_the_time_is_still_a_proof(
-    alternatives: int, expected: Status, tent: Path, monkeypatch: pytest.MonkeyPatch
+    alternatives: int, expected: QueryStatus, tent: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
 
@@ -359,7 +359,7 @@ def test_a_proof_that_takes_all_the_time_is_still_a_proof(
 def test_an_empty_box_is_unsat_and_said_to_be_vacuous(tent: Path) -> None:
     query = parse_query(f"{ONE}(assert (>= X_0 1)) (assert (<= X_0 0)) (assert (<= Y_0 9))")
     found = verify(query, load_model(query, tent), Budget(10))
-    assert found.status is Status.UNSAT
+    assert found.status is QueryStatus.UNSAT
     assert found.notes[0].startswith("vacuous")
 
 
@@ -403,8 +403,8 @@ def test_can_a_network_give_an_advisory_somewhere_in_a_box(data: Path) -> None:
         )
         wins = " ".join(f"(>= Y_{advisory} Y_{j})" for j in range(9) if j != advisory)
         status, _ = answer(f"{declared}{box}(assert (and {wins}))", file)
-        decided += status in (Status.SAT, Status.UNSAT)
+        decided += status in (QueryStatus.SAT, QueryStatus.UNSAT)
         grid = low + (high - low) * np.array(list(itertools.product((0.1, 0.5, 0.9), repeat=3)))
         (scores,) = samples.session(file).run(None, {"input": grid.astype(np.float32)})
-        assert status is not Status.UNSAT or advisory not in np.asarray(scores).argmax(axis=1)
+        assert status is not QueryStatus.UNSAT or advisory not in np.asarray(scores).argmax(axis=1)
     assert decided >= 10

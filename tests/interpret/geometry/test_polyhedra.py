@@ -12,22 +12,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from vernal.interpret.geometry import polyhedra
-from vernal.interpret.geometry.affine_form import (
-    AffineForm,
-    Input,
-    Relation,
-    Row,
-    above,
-    at_least,
-    equal,
-    fraction,
-    rational,
-)
+from vernal.interpret.geometry.affine_form import AffineForm, Relation, Row, above, at_least, equal, fraction, rational
 from vernal.interpret.geometry.float_lp import propose
 from vernal.interpret.geometry.polyhedra import Polyhedron, TooManyRows, from_box, project
 from vernal.model import build
+from vernal.model.expr import Component
 
-NAMES: list[Input] = [(build.var(name), 0) for name in "xyz"]
+NAMES: list[Component] = [(build.var(name), 0) for name in "xyz"]
 X, Y, Z = (AffineForm(fmpq(0), {name: fmpq(1)}) for name in NAMES)
 
 Plain = tuple[list[Fraction], Fraction, bool]  # coefficients . x + constant >= 0, or > 0 where strict
@@ -112,7 +103,7 @@ def test_floating_point_is_believed_only_where_it_is_right(problem: tuple[Polyhe
 def test_large_problems_go_through_floating_point(problem: tuple[Polyhedron, list[Row]]) -> None:
     start, cuts = problem
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(polyhedra, "LARGE", -1)
+        patch.setattr(polyhedra, "LARGE_TABLEAU", -1)
         large = start.meet(cuts)
     assert (large is None) == (start.meet(cuts) is None)
 
@@ -146,7 +137,7 @@ def test_difference(problem: tuple[Polyhedron, list[Row]]) -> None:
         assert counts == (inside and outside)
 
 
-def _grid(polyhedron: Polyhedron, name: Input) -> list[Fraction]:
+def _grid(polyhedron: Polyhedron, name: Component) -> list[Fraction]:
     low, high = (fraction(end) for end in polyhedron.box[name])
     return [low + (high - low) * Fraction(i, 4) for i in range(5)]
 

@@ -76,7 +76,7 @@ def test_linear_contains_exact_samples(mode: Mode, data: st.DataObject) -> None:
                     check_form(forms[i], at, result, inputs)
 
 
-def check_form(form: Any, at: int, result: exact.Result, inputs: dict[Expr, Any]) -> None:
+def check_form(form: Any, at: int, result: exact.ExactValue, inputs: dict[Expr, Any]) -> None:
     """Both forms, evaluated exactly at the sample's inputs, are on their side of the value."""
     for row, x in enumerate(items(result)):
         if not isinstance(x, Fraction):

@@ -19,14 +19,14 @@ from vernal.interpret import exact
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.milp.curves import next_cut
 from vernal.interpret.milp.encode import Encoder
-from vernal.interpret.milp.rows import LARGEST, ROBUST, TOLERANCE, Form, Sheet, Unsuitable, constant
+from vernal.interpret.milp.rows import LARGEST, ROBUST, TOLERANCE, ColumnForm, Sheet, Unsuitable, constant
 from vernal.interpret.symbolic.affine import Forms
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function
 from vernal.model.sorts import INT, enum
 from vernal.model.system import OneOf, Span, Start
-from vernal.solvers.base import Milp, Outcome, Status
+from vernal.solvers.base import MilpProblem, Solved, SolveStatus
 from vernal.solvers.highs import Highs
 
 X, Y, N = build.var("x"), build.var("y"), build.var("n", INT)
@@ -49,7 +49,7 @@ def encoder_of(ends: Ends) -> Encoder:
     return Encoder(starts, linear, Forms(ends, linear))
 
 
-def solve(sheet: Sheet, objective: Form | None = None) -> Outcome:
+def solve(sheet: Sheet, objective: ColumnForm | None = None) -> Solved:
     """A point of the sheet, or the best one for a form."""
     problem = program(sheet)
     if objective is not None:
@@ -61,12 +61,12 @@ def solve(sheet: Sheet, objective: Form | None = None) -> Outcome:
     return Highs().solve(problem, 10.0)
 
 
-def best(encoder: Encoder, form: Form) -> float:
+def best(encoder: Encoder, form: ColumnForm) -> float:
     """The largest value of a form."""
     if form.is_constant:
         return form.constant
     outcome = solve(encoder.sheet, form)
-    assert outcome.status is Status.OPTIMAL, outcome.said
+    assert outcome.status is SolveStatus.OPTIMAL, outcome.said
     assert outcome.objective is not None
     return outcome.objective + form.constant
 
@@ -87,7 +87,7 @@ def extremes(node: Expr, **ranges: tuple[float, float]) -> tuple[float, float]:
 # Every execution is a point -------------------------------------------------------------------------------------------
 
 
-def pin(encoder: Encoder, forms: Sequence[Form], values: Sequence[Any]) -> None:
+def pin(encoder: Encoder, forms: Sequence[ColumnForm], values: Sequence[Any]) -> None:
     """Fix forms to exact values, up to what a solver can meet."""
     for form, value in zip(forms, values, strict=True):
         slack = 1e-7 * max(1.0, abs(float(value)), form.size)
@@ -132,7 +132,7 @@ def test_every_exact_sample_is_a_point(data: st.DataObject) -> None:
     pin_decisions(encoder, given_values)
     assert encoded or len(roots) < 8
     assert not encoder.sheet.infeasible
-    assert solve(encoder.sheet).status is Status.OPTIMAL
+    assert solve(encoder.sheet).status is SolveStatus.OPTIMAL
 
 
 # And little else is ---------------------------------------------------------------------------------------------------
@@ -229,7 +229,7 @@ BENT = [
 ]
 
 
-def bent_encoder(cuts: dict[Any, list[float]] | None = None) -> Encoder:
+def nonlinear_encoder(cuts: dict[Any, list[float]] | None = None) -> Encoder:
     plain = encoder_of({X: [(Fraction(-1), Fraction(2))], Y: [(Fraction(0), Fraction(1))]})
     return Encoder(plain.starts, plain.linear, plain.exact, cuts=cuts)
 
@@ -238,14 +238,14 @@ def bent_encoder(cuts: dict[Any, list[float]] | None = None) -> Encoder:
 @pytest.mark.parametrize("count", [0, 1, 4])
 def test_nonlinear_operators_are_enclosed(node: Expr, count: int) -> None:
     """At any point of the box the value is between the rows, the nearer the more cuts there are."""
-    first = bent_encoder()
+    first = nonlinear_encoder()
     first.need(node)
     cuts = {
-        bent.place: [bent.lower + (bent.upper - bent.lower) * (i + 1) / (count + 1) for i in range(count)]
-        for bent in first.bent
+        node.site: [node.lower + (node.upper - node.lower) * (i + 1) / (count + 1) for i in range(count)]
+        for node in first.nonlinear
     }
     for x, y in ((-1, 0), (2, 1), (Fraction(1, 3), Fraction(1, 4)), (Fraction(9, 5), Fraction(1, 2))):
-        encoder = bent_encoder(cuts)
+        encoder = nonlinear_encoder(cuts)
         (form,) = encoder.need(node)
         for var, value in ((X, x), (Y, y)):
             encoder.need(var)
@@ -261,7 +261,7 @@ def test_nonlinear_operators_are_enclosed(node: Expr, count: int) -> None:
 def test_an_angle_that_jumps_is_enclosed_on_both_sides(cuts: list[float]) -> None:
     node = build.atan2(X, Y - 2)
     for x in (Fraction(-1, 2), Fraction(-1, 1000), Fraction(0), Fraction(1, 1000), Fraction(1, 3)):
-        encoder = bent_encoder({(node, 0, 0): cuts})
+        encoder = nonlinear_encoder({(node, 0, 0): cuts})
         (form,) = encoder.need(node)
         for var, value in ((X, x), (Y, Fraction(1, 2))):
             encoder.need(var)
@@ -272,15 +272,15 @@ def test_an_angle_that_jumps_is_enclosed_on_both_sides(cuts: list[float]) -> Non
 
 def test_a_quotient_needs_a_denominator_that_is_not_0() -> None:
     with pytest.raises(Unsuitable):
-        bent_encoder().need(build.div(Y, X))
+        nonlinear_encoder().need(build.div(Y, X))
 
 
 def test_cuts_are_set_where_an_envelope_is_widest() -> None:
-    encoder = bent_encoder()
+    encoder = nonlinear_encoder()
     (form,) = encoder.need(build.power(X, 2) + build.apply(Function.TANH, X / 100))
     outcome = solve(encoder.sheet, form)
     assert outcome.point is not None
-    found = next_cut(encoder.bent, outcome.point.tolist(), {})
+    found = next_cut(encoder.nonlinear, outcome.point.tolist(), {})
     assert found is not None
     assert found[0][0] is build.power(X, 2)
     assert -1 < found[1] < 2
@@ -306,7 +306,7 @@ def feasible(condition: Expr, wanted: bool = True, **ranges: tuple[float, float]
         ends[build.var(name, INT if name == "n" else X.sort)] = [(Fraction(low), Fraction(high))]
     encoder = encoder_of(ends)
     encoder.require(condition, wanted)
-    return not encoder.sheet.infeasible and solve(encoder.sheet).status is Status.OPTIMAL
+    return not encoder.sheet.infeasible and solve(encoder.sheet).status is SolveStatus.OPTIMAL
 
 
 CONDITIONS: list[tuple[Expr, bool, bool]] = [
@@ -400,7 +400,7 @@ def test_connectives_of_forms(truths: tuple[int, ...]) -> None:
 def test_programs_are_data() -> None:
     sheet = Sheet()
     sheet.at_most(sheet.combine([(1.0, sheet.binary()), (2.0, sheet.column(0.0, 1.0))]), 1.0)
-    problem: Milp = program(sheet)
+    problem: MilpProblem = program(sheet)
     assert (problem.columns, problem.rows, problem.binaries) == (4, 1, 1)
     assert problem.starts.tolist() == [0, 2]
 
@@ -416,12 +416,12 @@ def test_scores_that_are_selected_are_not_copied() -> None:
 
 
 def test_at_an_end_of_two_segments_the_wider_one_is_cut() -> None:
-    encoder = bent_encoder()
+    encoder = nonlinear_encoder()
     encoder.need(build.power(X, 2))
-    (square,) = encoder.bent
+    (square,) = encoder.nonlinear
     point = [0.0] * len(encoder.sheet.lower)
     (column,) = square.args[0].terms
     point[column] = 0.5 + 1e-12  # between a narrow and a wide segment, and far from the curve
-    found = next_cut([square], point, {square.place: [0.5, 0.6]})
+    found = next_cut([square], point, {square.site: [0.5, 0.6]})
     assert found is not None
     assert found[1] == -0.25

@@ -12,19 +12,19 @@ from flint import arb, ctx, fmpq
 from vernal.errors import TooLong
 from vernal.interpret import exact
 from vernal.interpret.geometry import simplex
-from vernal.interpret.geometry.affine_form import AffineForm, Input, affine_layer, arithmetic, at_least
+from vernal.interpret.geometry.affine_form import AffineForm, affine_layer, arithmetic, at_least
 from vernal.interpret.geometry.polyhedra import from_box, normal
 from vernal.interpret.numbers import reals, size
 from vernal.interpret.numbers.size import MAX_BITS, common_denominator, fit
 from vernal.interpret.symbolic.affine import Forms
 from vernal.interpret.symbolic.execute import Piece, execute
 from vernal.model import build as b
-from vernal.model.expr import Affine, Expr, Matrix
+from vernal.model.expr import Affine, Component, Expr, Matrix
 
 X, Y = b.var("x"), b.var("y")
 LONG = fmpq(3) ** (MAX_BITS // 2)  # some 52,000 bits
 OTHER = fmpq(5) ** (MAX_BITS // 3)
-NAMES: list[Input] = [(X, 0), (Y, 0)]
+NAMES: list[Component] = [(X, 0), (Y, 0)]
 
 
 def form(constant: fmpq, *coefficients: fmpq) -> AffineForm:
@@ -57,8 +57,8 @@ ROADS: dict[str, Callable[[], object]] = {
     "row": lambda: normal(at_least(form(fmpq(1), 1 / LONG, 1 / OTHER))),
     "simplex": lambda: simplex.solve(
         [[LONG, OTHER]],
-        [simplex.Bounds((fmpq(0), fmpq(0)), (OTHER, fmpq(0)))] * 2,
-        [simplex.Bounds((LONG, fmpq(1)), None)],
+        [simplex.VariableBounds((fmpq(0), fmpq(0)), (OTHER, fmpq(0)))] * 2,
+        [simplex.VariableBounds((LONG, fmpq(1)), None)],
         [OTHER, OTHER],
     ),
 }

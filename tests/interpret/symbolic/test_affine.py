@@ -14,7 +14,7 @@ from tests.interpret.sets import abstract, boxes, items, samples
 from tests.strategies import expressions
 from vernal.interpret.abstract import Range
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.symbolic.affine import AffineForm, Ends, Forms, exact_range, forms
+from vernal.interpret.symbolic.affine import AffineForm, ComponentEnds, Forms, exact_range, forms
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr
@@ -22,7 +22,7 @@ from vernal.model.sorts import enum
 
 X, Y = build.var("x"), build.var("y")
 TENTH = Fraction(1, 10)
-UNIT: Ends = {X: [(Fraction(0), Fraction(1))], Y: [(Fraction(0), Fraction(1))]}
+UNIT: ComponentEnds = {X: [(Fraction(0), Fraction(1))], Y: [(Fraction(0), Fraction(1))]}
 
 
 def value_of(form: AffineForm, inputs: dict[Expr, object]) -> Fraction | None:
@@ -63,7 +63,7 @@ def test_ten_tenths_are_one() -> None:
     total: Expr = X
     for _ in range(10):
         total = total + TENTH
-    start: Ends = {X: [(Fraction(0), Fraction(0))]}
+    start: ComponentEnds = {X: [(Fraction(0), Fraction(0))]}
     over = Forms(start)
     assert over.truth(total >= 1) is True
     assert over.truth(total < 1) is False
@@ -118,9 +118,9 @@ def test_networks_and_argmax() -> None:
     weight, bias = e.Matrix(np.array([[1.0, 0.5], [1.0, -0.25]])), e.Matrix(np.array([0.5, 0.0]))
     scores = build.relu(build.affine(v, weight, bias))
     best = build.argmax(scores, enum("LEFT", "RIGHT"))
-    ends: Ends = {v: [(Fraction(0), Fraction(1)), (Fraction(0), Fraction(1))]}
+    ends: ComponentEnds = {v: [(Fraction(0), Fraction(1)), (Fraction(0), Fraction(1))]}
     assert forms([best], ends) == [(None,)]  # the second score may be negative, so its phase is open
-    positive: Ends = {v: [(Fraction(1), Fraction(2)), (Fraction(0), Fraction(1))]}
+    positive: ComponentEnds = {v: [(Fraction(1), Fraction(2)), (Fraction(0), Fraction(1))]}
     assert forms([best], positive) == [(fmpq(0),)]
     pick = build.switch(best, [Fraction(0), Fraction(1)], [v[0], 9])
     over = Forms(positive, Linear({v: Range(np.array([[1.0, 0.0]]), np.array([[2.0, 1.0]]))}))

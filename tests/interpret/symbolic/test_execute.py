@@ -17,7 +17,7 @@ from tests.strategies import expressions
 from vernal.interpret.geometry.affine_form import ONE, ZERO, AffineForm, fraction, rational
 from vernal.interpret.geometry.polyhedra import from_box
 from vernal.interpret.numbers.reals import Undefined
-from vernal.interpret.symbolic.cases import Known, Scalar, constant
+from vernal.interpret.symbolic.cases import SymbolicScalar, SymbolicValue, constant
 from vernal.interpret.symbolic.execute import NotPiecewiseLinear, Piece, execute
 from vernal.model import build
 from vernal.model import expr as e
@@ -31,10 +31,10 @@ MOST = 300  # pieces looked at
 
 
 def piece(ends: Ends) -> Piece:
-    known: dict[Expr, Known] = {}
+    known: dict[Expr, SymbolicValue] = {}
     wide = {}
     for var, pairs in ends.items():
-        values: list[Scalar] = []
+        values: list[SymbolicScalar] = []
         for i, (low, high) in enumerate(pairs):
             if low != high and var.sort == REAL:
                 wide[var, i] = low, high
@@ -76,7 +76,7 @@ def _is_draw_of(node: Expr, named: Expr) -> bool:
     return (node.occurrence.name, node.occurrence.serial) == (named.occurrence.name, named.occurrence.serial)
 
 
-def agrees(value: Scalar, x: Any, part: Piece, inputs: dict[Expr, Any]) -> bool:
+def agrees(value: SymbolicScalar, x: Any, part: Piece, inputs: dict[Expr, Any]) -> bool:
     if isinstance(value, bool):
         return value is x
     if isinstance(value, fmpq):

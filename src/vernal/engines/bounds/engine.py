@@ -9,7 +9,6 @@ Without tightening the bounds are those of intervals, to compare.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -40,18 +39,19 @@ from vernal.logic.question import Question
 from vernal.model.graph import order
 from vernal.model.initial import Box
 from vernal.model.system import System
+from vernal.model.tick import Tick
 from vernal.model.traits import branches, nonlinear_node
 from vernal.reduce.base import Direction
 from vernal.reduce.initial import initial_boxes
 from vernal.run.budget import Budget
 
-FURTHEST = 50_000  # steps; nobody unrolls further
+FURTHEST = 50_000  # steps that are unrolled at most
 LOOK_AHEAD = 20  # steps looked at for a formula without a bound, to say what is proven
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How long boxes are cut before other engines have their turn."""
+    """How many rounds boxes are cut in before `auto` goes on to other engines."""
 
     rounds: int = 8
     most: int = 512  # boxes looked at together; beyond, bounds alone will not do
@@ -78,7 +78,7 @@ def effort(system: System) -> Effort:
 
 
 @dataclass
-class Tally:
+class BoxTally:
     """What has become of the boxes so far."""
 
     proven: int = 0
@@ -116,7 +116,7 @@ class Bounds:
             return self._unbounded(question, budget)
         if reach > FURTHEST:
             return self._open(f"a horizon of {reach:,} steps is too long; at most {FURTHEST:,} are")
-        tally = Tally(open=list(initial_boxes(question.system).boxes))
+        tally = BoxTally(open=list(initial_boxes(question.system).boxes))
         reason = "the bounds are too loose to decide"
         first: Levels | None = None
         cut = Halving(tally.open)
@@ -154,7 +154,7 @@ class Bounds:
     def _open(self, reason: str, proven: int | None = None, statistics: Statistics = NO_STATISTICS) -> Open:
         return Open(engine=self.name, reason=reason, proven_steps=proven, statistics=statistics)
 
-    def _round(self, question: Question, levels: Levels, tally: Tally, tick: Callable[[], None]) -> Known | None:
+    def _round(self, question: Question, levels: Levels, tally: BoxTally, tick: Tick) -> Known | None:
         """Sort the boxes into proven, empty and open; a refuted one with its evidence ends the search."""
         still_open: list[int] = []
         for index, box in enumerate(levels.boxes):
@@ -173,7 +173,7 @@ class Bounds:
         tally.open, tally.rows = [levels.boxes[index] for index in still_open], still_open
         return None
 
-    def _refuted(self, question: Question, box: Box, tick: Callable[[], None]) -> Known | None:
+    def _refuted(self, question: Question, box: Box, tick: Tick) -> Known | None:
         """A box in which every state fails; None where no concrete state of it could be shown."""
         if not question.claim.mentions_some:
             trace = failing_path(question, box, tick)
@@ -189,7 +189,7 @@ class Bounds:
             excluded_by="bounds on all paths from this state exclude the claim",
         )
 
-    def _proof(self, tally: Tally) -> Proof:
+    def _proof(self, tally: BoxTally) -> Proof:
         return Proof(
             engine=self.name,
             direction=Direction.TWO_SIDED,

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.engines.halving import Weights
+from vernal.engines.halving import ComponentWeights
 from vernal.engines.influence import open_shares
 from vernal.errors import Stopped
 from vernal.interpret.abstract import Finite, Range, Truth, Value
@@ -30,8 +30,8 @@ from vernal.model.system import System, Variable
 from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
 
-CLOSE = 1e-9  # relative; a margin this close to zero is asked of exact arithmetic
-SHARED = 100  # steps; a longer unrolling is memory, and not kept for the next question
+EXACT_BELOW = 1e-9  # relative; a margin this close to zero is asked of exact arithmetic
+MAX_SHARED_STEPS = 100  # steps; a longer unrolling is memory, and not kept for the next question
 
 
 def abstract_box(boxes: Sequence[Box]) -> dict[Expr, Value]:
@@ -68,7 +68,7 @@ class Fact:
 class Levels:
     """Answers about atoms at positions, computed when first asked and remembered.
 
-    When the budget runs out nothing more is computed: what is not known then stays open, and `raise_if_stopped` tells.
+    When the budget runs out nothing more is computed: what is not known then stays open, and `raise_if_stopped` raises.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Levels:
         self.horizon = horizon
         self.exact = True  # whether every fact used so far is exact
         self._budget = budget
-        self._unrolling = system.step.once(Unrolling) if horizon <= SHARED else Unrolling(system.step)
+        self._unrolling = system.step.once(Unrolling) if horizon <= MAX_SHARED_STEPS else Unrolling(system.step)
         self._linear = method(abstract_box(self.boxes), tick=budget.check)
         self._facts: dict[Expr, Fact] = {}
         self._forms: dict[int, Forms] = {}
@@ -153,7 +153,7 @@ class Levels:
             return True
         gap = self._linear.margin(node)
         low, high = float(gap.lower[index]), float(gap.upper[index])
-        return min(abs(low), abs(high)) <= CLOSE * (1 + max(abs(low), abs(high)))
+        return min(abs(low), abs(high)) <= EXACT_BELOW * (1 + max(abs(low), abs(high)))
 
     def margin(self, formula: Formula, index: int) -> float:
         """A certified lower bound of the formula's margin over one box; minus infinity where there is none."""
@@ -170,7 +170,7 @@ class Levels:
             return float_below(node.value)
         return float(np.asarray(self._linear.range(node).lower)[index])
 
-    def weights(self, indices: Sequence[int]) -> list[Weights]:
+    def weights(self, indices: Sequence[int]) -> list[ComponentWeights]:
         """How much the components of these boxes have to do with what is open, one table for each box."""
         shares = open_shares(self._linear, np.array(indices, dtype=np.intp))
         names = {place: column for column, place in enumerate(self._linear.inputs.names)}

@@ -1,4 +1,4 @@
-"""Falsify: batched simulation and local search; a cheap first answer for the wrong.
+"""Falsify: batched simulation and local search; a cheap way to refute a claim.
 
 Thousands of runs in floating point look for one on which the formula is false. Only a run that is also an exact path
 of the system, on which the formula is exactly false, is a violation. For claims of all paths that suffices: if a state
@@ -21,6 +21,7 @@ from vernal.engines.knowledge import NO_STATISTICS, Counterexample, Known, Open,
 from vernal.evidence import confirm
 from vernal.evidence.confirm import close_atom
 from vernal.evidence.trace import Trace
+from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.formula import Formula, Not, Quantifier
 from vernal.logic.normal import atoms, horizon
 from vernal.logic.prefix import WINDOW, refutable, says_something
@@ -30,7 +31,7 @@ from vernal.model.graph import order
 from vernal.reduce.base import Direction
 from vernal.run.budget import Budget
 from vernal.simulate.runs import Plan, Runs, Simulator
-from vernal.simulate.starts import Array, NoInitialState
+from vernal.simulate.starts import NoInitialState
 
 CELLS = 400_000  # run-steps of one batch
 GENERATIONS = 25
@@ -149,7 +150,7 @@ class Hunt:
         reach = horizon(self.window)
         assert reach is not None
         system = self.question.system
-        # A formula that only the end of a path can refute still wants a path.
+        # A formula that only the end of a path can refute still needs a path.
         self.length = reach if says_something(self.window) or horizon(self.goal) is not None else WINDOW
         self.size = int(np.clip(CELLS // (self.length + 1), 50, 2000)) if freedom(system) else 1
         self.rng = np.random.default_rng(self.budget.seed)
@@ -178,7 +179,7 @@ class Hunt:
                 break
         return None
 
-    def batch(self, plan: Plan) -> tuple[Trace | None, Array]:
+    def batch(self, plan: Plan) -> tuple[Trace | None, Floats]:
         """Simulate a plan; the exact violation it contains, if any, and its margins."""
         self.budget.check()
         runs = self.simulator.run(plan, self.budget.check)
@@ -188,7 +189,7 @@ class Hunt:
         self.best = min(self.best, float(margins.min(initial=np.inf)))
         return self.confirm(runs, margins), margins
 
-    def confirm(self, runs: Runs, margins: Array) -> Trace | None:
+    def confirm(self, runs: Runs, margins: Floats) -> Trace | None:
         """Replay the best few clear violations, then a few at zero: exact arithmetic tells these apart."""
         slack = TOLERANCE * (1 + _size(runs))
         clear = np.flatnonzero(margins < -slack)
@@ -214,7 +215,7 @@ class Hunt:
         return {**made, "best_margin": self.best} if np.isfinite(self.best) else made
 
 
-def _size(runs: Runs) -> Array:
+def _size(runs: Runs) -> Floats:
     """The largest number of each run: what rounding is relative to."""
     largest = np.zeros(runs.plan.runs)
     for values in runs.state.values():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from vernal.engines.candidates import cut_at_decision, path_of
 from vernal.engines.knowledge import Candidate
 from vernal.evidence import confirm
-from vernal.evidence.replay import PRECISIONS
+from vernal.evidence.replay import PRECISIONS, NodeDecisions
 from vernal.evidence.trace import Trace
 from vernal.interpret import concrete
 from vernal.interpret.program import Program
@@ -18,18 +18,15 @@ from vernal.logic.formula import Formula
 from vernal.model.expr import Argmax, Between, Choose, Expr
 from vernal.model.initial import Valuation
 from vernal.model.system import Step, System
+from vernal.model.tick import Tick, idle
 from vernal.simulate.runs import Plan, Runs
 from vernal.simulate.starts import tied_exactly
 
-SHORT = 3  # digits of an interval's width that are kept of a start in a trace for people
-FAR = Fraction(10**400)  # beyond every interval: replay moves it to the exact end
-
-Taken = dict[Expr, int | Fraction | Sequence[Fraction]]
+READABLE_DIGITS = 3  # digits of an interval's width that are kept of a start in a trace for people
+BEYOND_INTERVALS = Fraction(10**400)  # beyond every interval: replay moves it to the exact end
 
 
-def violation(
-    runs: Runs, row: int, formula: Formula, tick: Callable[[], None] = lambda: None, *, short: bool = False
-) -> Trace | None:
+def violation(runs: Runs, row: int, formula: Formula, tick: Tick = idle, *, short: bool = False) -> Trace | None:
     """The run as an exact path on which the formula is false, cut where that is decided; None if it is no such path.
 
     With `short`, starts and disturbances are rounded to a few digits: where the violation survives that, the trace is
@@ -65,20 +62,20 @@ def _lengths(most: int) -> list[int]:
 def first_values(system: System, plan: Plan, short: bool = False) -> Valuation:
     """The first state and memory of a single run, exactly inside the initial set; `where` may exclude them."""
     floats: dict[Expr, list[float]] = {var: array[0].ravel().tolist() for var, array in plan.first.items()}
-    return tied_exactly(system, system.initial.nearest(floats, digits=SHORT if short else None))
+    return tied_exactly(system, system.initial.nearest(floats, digits=READABLE_DIGITS if short else None))
 
 
-def decisions_taken(runs: Runs, row: int, short: bool = False, tick: Callable[[], None] = lambda: None) -> list[Taken]:
+def decisions_taken(runs: Runs, row: int, short: bool = False, tick: Tick = idle) -> list[NodeDecisions]:
     """Every decision of one run, by node: options, disturbances as decimals, and the winners of argmax."""
     nodes = list(runs.plan.decisions)
     computed = _computed(runs.system.step)
     program = runs.system.step.once(_decisions)
-    made: list[Taken] = []
+    made: list[NodeDecisions] = []
     for t in range(int(runs.lengths[row])):
         tick()
         inputs = {node: array[row : row + 1] for node, array in runs.inputs(t).items()}
         values = dict(zip(computed, program(inputs, 1), strict=True))
-        taken: Taken = {}
+        taken: NodeDecisions = {}
         for node in nodes:
             position = runs.plan.decisions[node][row, t]
             if isinstance(node, Choose):
@@ -116,7 +113,7 @@ def _disturbance(position: concrete.Array, value: concrete.Array, short: bool) -
 def _scalar_disturbance(position: float, value: float, short: bool) -> Fraction:
     """The decimal of the float; at the ends of the interval, whatever the exact end is."""
     if position in (0.0, 1.0):
-        return FAR if position else -FAR
+        return BEYOND_INTERVALS if position else -BEYOND_INTERVALS
     if not np.isfinite(value):
         return Fraction(0)
     return Fraction(f"{value:.4g}" if short else repr(value))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from vernal.evidence.confirm import close_atom
 from vernal.interpret import concrete
+from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
 from vernal.logic.semantics import atom_margin, margins
@@ -24,7 +25,7 @@ from vernal.model.initial import Span
 from vernal.model.sorts import REAL
 from vernal.model.system import System
 from vernal.simulate.runs import Plan, Runs, random_plan
-from vernal.simulate.starts import Array, place, satisfied, tie
+from vernal.simulate.starts import place, satisfied, tie
 
 ELITE = 40
 
@@ -41,7 +42,7 @@ class Target:
         self.atoms = list(dict.fromkeys([*atoms(formula), *atoms(window)]))
         self.program = concrete.compile([atom_margin(close_atom(system, atom)) for atom in self.atoms])
 
-    def margins(self, runs: Runs) -> Array:
+    def margins(self, runs: Runs) -> Floats:
         """One number for each run; not finite numbers count as far from any violation."""
         table = [self._position(runs, t) for t in range(runs.steps + 1)]
         result = np.full(runs.plan.runs, np.inf)
@@ -53,10 +54,10 @@ class Target:
         result[np.isnan(result) | ~satisfied(self.system, runs.plan.first)] = np.inf
         return result
 
-    def _reader(self, table: list[dict[Expr, Array]], rows: NDArray[np.bool_]) -> Callable[[Expr, int], Array]:
+    def _reader(self, table: list[dict[Expr, Floats]], rows: NDArray[np.bool_]) -> Callable[[Expr, int], Floats]:
         return lambda atom, t: table[t][atom][rows]
 
-    def _position(self, runs: Runs, t: int) -> dict[Expr, Array]:
+    def _position(self, runs: Runs, t: int) -> dict[Expr, Floats]:
         inputs = runs.inputs(t)
         for name, action in self.system.step.actions.items():
             inputs[build.var(name, action.sort, action.shape, Role.ACTION)] = runs.actions[name][:, t]
@@ -87,9 +88,9 @@ class Population:
     """The best plans so far, with their margins."""
 
     plan: Plan
-    margins: Array
+    margins: Floats
 
-    def merge(self, plan: Plan, found: Array) -> Population:
+    def merge(self, plan: Plan, found: Floats) -> Population:
         """The best of both, equal margins only a few times: copies teach nothing."""
         together = np.concatenate([self.margins, found])
         ranks = np.argsort(together, kind="stable")
@@ -102,7 +103,7 @@ class Population:
         return Population(joined.rows(chosen), together[chosen])
 
 
-def _occurrence(ordered: Array) -> NDArray[np.intp]:
+def _occurrence(ordered: Floats) -> NDArray[np.intp]:
     """How many equal numbers stand before each number of an ordered array."""
     index = np.arange(len(ordered))
     fresh = np.concatenate([[True], ordered[1:] != ordered[:-1]]) if len(ordered) else np.zeros(0, bool)
@@ -113,7 +114,7 @@ def first_plan(system: System, count: int, steps: int, rng: np.random.Generator)
     """Random plans to begin with; some keep each decision for the whole run, some draw only the ends of intervals."""
     plan = random_plan(system, count, steps, rng, corners=True)
     kind = rng.integers(0, 4, count)
-    decided: dict[Choose | Between | Argmax, Array] = {}
+    decided: dict[Choose | Between | Argmax, Floats] = {}
     for node, drawn in plan.decisions.items():
         constant = np.broadcast_to(drawn[:, :1], drawn.shape)
         made = np.where(_column(kind, drawn) % 2 == 1, constant, drawn)
@@ -143,9 +144,9 @@ def random_plan_unconstrained(system: System, runs: int, steps: int, rng: np.ran
     return random_plan(system.starting(replace(system.init, where=())), runs, steps, rng)
 
 
-def _limits(system: System) -> dict[Expr, tuple[Array, Array] | tuple[float, float]]:
+def _limits(system: System) -> dict[Expr, tuple[Floats, Floats] | tuple[float, float]]:
     """The ends of every initial interval of a real state variable."""
-    limits: dict[Expr, tuple[Array, Array] | tuple[float, float]] = {}
+    limits: dict[Expr, tuple[Floats, Floats] | tuple[float, float]] = {}
     for var, _, start in system.initial.components():
         if isinstance(start, Span) and var.sort == REAL and not var.shape:
             lower, upper = (float(place(start, np.array([p]))[0]) for p in (0.0, 1.0))
@@ -159,11 +160,13 @@ class _Breeder:
 
     mother: NDArray[np.intp]
     father: NDArray[np.intp]
-    rate: Array
-    cross: Array
+    rate: Floats
+    cross: Floats
     rng: np.random.Generator
 
-    def __call__(self, parents: Array, fresh: Array, limits: tuple[Array, Array] | tuple[float, float] | None) -> Array:
+    def __call__(
+        self, parents: Floats, fresh: Floats, limits: tuple[Floats, Floats] | tuple[float, float] | None
+    ) -> Floats:
         child = np.where(self._hit(parents, self.cross), parents[self.father], parents[self.mother])
         changed = np.where(self._hit(parents, self.rate), fresh, child)
         if limits is None:
@@ -175,7 +178,7 @@ class _Breeder:
         end = np.where(self.rng.random(child.shape) < 0.5, lower, upper)
         return np.where(self._hit(parents, self.rate / 2), end, changed)
 
-    def _hit(self, parents: Array, probability: Array) -> NDArray[np.bool_]:
+    def _hit(self, parents: Floats, probability: Floats) -> NDArray[np.bool_]:
         shape = (len(self.mother), *parents.shape[1:])
         if len(shape) == 1:  # an initial value: one coordinate, so it is changed more often
             probability = np.maximum(probability, np.where(probability > 0, 0.25, 0.0))
@@ -183,5 +186,5 @@ class _Breeder:
         return hit
 
 
-def _column(values: NDArray[Any], like: Array) -> NDArray[Any]:
+def _column(values: NDArray[Any], like: Floats) -> NDArray[Any]:
     return values.reshape(-1, *([1] * (like.ndim - 1)))

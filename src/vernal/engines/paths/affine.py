@@ -13,13 +13,13 @@ from enum import Enum
 import numpy as np
 
 from vernal.engines.paths.batches import Indices, Pieces, bounded, join, merge
-from vernal.engines.paths.decide import FEW, MAX_PARTS, Layout, Mask, decide
+from vernal.engines.paths.decide import MAX_PARTS, TOO_FEW_TO_GATHER, Layout, Mask, decide
 from vernal.engines.paths.moves import affine_step, bounded_step
-from vernal.engines.paths.positions import Graph, Key, NotExplorable, Position, State, position
+from vernal.engines.paths.positions import DiscreteState, Key, NotExplorable, Position, StepGraph, position
 from vernal.engines.paths.record import SILENT, Recorder
 from vernal.engines.paths.rounds import Round
 from vernal.engines.paths.trails import Trails
-from vernal.engines.search import Place
+from vernal.engines.search import Stage
 from vernal.errors import Stopped
 from vernal.interpret.numbers.rounding import float_above, float_below
 from vernal.logic.question import Question
@@ -27,7 +27,9 @@ from vernal.model.expr import Between, Expr
 from vernal.model.initial import Box
 from vernal.model.traits import nonlinear_node
 
-MANY = 512  # pieces of a nonlinear loop that are not worth gathering: hulls of their memories decide nothing
+TOO_MANY_TO_GATHER = (
+    512  # pieces of a nonlinear loop that are not worth gathering: hulls of their memories decide nothing
+)
 MAX_PIECES = 2_000_000  # of one level; beyond, memory is the limit
 
 
@@ -44,7 +46,7 @@ class AffineSpace:
     def __init__(
         self,
         question: Question,
-        graph: Graph,
+        graph: StepGraph,
         boxes: Sequence[Box],
         cutting: Cutting,
         scatter: int,
@@ -91,10 +93,10 @@ class AffineSpace:
 
     # Merging
 
-    def gather(self, place: Place, arrived: Sequence[object]) -> Position[Pieces] | None:
+    def gather(self, stage: Stage, arrived: Sequence[object]) -> Position[Pieces] | None:
         """Equal pieces become one; those of boxes that are looked at again anyway are dropped."""
         pieces = self._pursued(self._merged([batch for batch in arrived if isinstance(batch, Pieces)]))
-        return position(self.graph, self, place, pieces) if len(pieces) else None
+        return position(self.graph, self, stage, pieces) if len(pieces) else None
 
     def _merged(self, batches: Sequence[Pieces]) -> Pieces:
         pieces, pairs = merge(join(batches), unite=self.nonlinear is None)
@@ -115,14 +117,16 @@ class AffineSpace:
     def divide(self, decision: Expr, layout: Layout, batch: Pieces) -> Sequence[tuple[int, Pieces]]:
         """Which pieces can come out how, cut where they can come out in several ways."""
         self.decided += len(batch)
-        few = MANY if self.nonlinear is not None else FEW
+        few = TOO_MANY_TO_GATHER if self.nonlinear is not None else TOO_FEW_TO_GATHER
         most = MAX_PARTS if self.cutting is Cutting.CUT else 0
         found = decide(decision, layout, batch, self.widths, most, self.graph.tick, few)
         if self.cutting is Cutting.UNCUT:
             self.round.weigh(decision, layout, found, len(batch))
         return found
 
-    def move(self, position: Position[Pieces], discrete: State, numbers: Sequence[Expr]) -> tuple[Key, Pieces] | None:
+    def move(
+        self, position: Position[Pieces], discrete: DiscreteState, numbers: Sequence[Expr]
+    ) -> tuple[Key, Pieces] | None:
         """The next states of a batch: affine in its parameters, or bounded by forms."""
         layout, rows = position.layout, position.batch
         linear = self.nonlinear is None or nonlinear_node(numbers) is None

@@ -3,7 +3,7 @@
 A piece is an affine image of a box of parameters: state = A p + c, up to `error`, for p between lower and upper. The
 parameters are the uncertain components of the initial state, then one for each disturbance drawn on the way. Numbers
 are floats whose rounding is in `error`; so a batch of pieces contains every execution it stands for (OVER). A component
-whose numbers overflowed may be anything: new numbers become pieces through `bounded`, which says so.
+whose numbers overflowed may be anything: new numbers become pieces through `bounded`, which makes its error infinite.
 """
 
 from __future__ import annotations
@@ -14,15 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.interpret.numbers.rounding import TINY, bounding, gamma
+from vernal.interpret.numbers.rounding import TINY, Floats, bounding, gamma
 
-Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Pairs = tuple[Indices, Indices]  # trails kept, and trails given up for them
 
 CURVE_BITS = 24  # of a sorting key that say where a piece lies; the others tell different pieces apart
 CURVE_COLUMNS = 6
-SMALL = 64  # entries of a matrix
+SMALL_MATRIX = 64  # entries of a matrix
 GRID = 1e-9  # pieces whose constants agree to this become one: different orders of the same choices
 
 
@@ -94,7 +93,7 @@ def image(A: Floats, points: Floats) -> Floats:
 
 def times(M: Floats, points: Floats) -> Floats:
     """M p for every point; a small matrix column by column, which for long batches is faster than a matrix product."""
-    if M.size > SMALL:
+    if M.size > SMALL_MATRIX:
         product: Floats = points @ M.T
         return product
     result = np.zeros((len(points), len(M)))

@@ -7,27 +7,27 @@ correlations, and then the piece is cut in halves; what is open still at a tiny 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.engines.paths.batches import Floats, Indices, Pieces, image, join
+from vernal.engines.paths.batches import Indices, Pieces, image, join
 from vernal.interpret.abstract import Finite, Range, Truth
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.forms import Form, concretise
+from vernal.interpret.numbers.rounding import Floats
 from vernal.model import build
 from vernal.model.expr import Argmax, Const, Expr, Role
+from vernal.model.tick import Tick
 
 Mask = NDArray[np.bool_]
-Check = Callable[[], None]
 
 MIN_WIDTH = 1e-7  # of a parameter, relative to its first width: narrower pieces are not cut
 MAX_PARTS = 32  # open at once of one piece: cutting on would only count the points of a surface
 FIRST_CLUSTERS = 16
-FEW = 16  # pieces that are not worth gathering
+TOO_FEW_TO_GATHER = 16  # pieces that are not worth gathering
 PARTS = 4  # into which an open cluster is divided
 
 
@@ -53,7 +53,7 @@ class Layout:
     """Which numeric nodes the components of a piece are."""
 
     nodes: tuple[Expr, ...]
-    tick: Check = field(default=lambda: None, compare=False, repr=False)  # called at every node that is bounded
+    tick: Tick = field(default=lambda: None, compare=False, repr=False)  # called at every node that is bounded
     memo: list[tuple[Pieces, Linear]] = field(default_factory=list, compare=False, repr=False)  # the last one asked
 
     @property
@@ -112,7 +112,7 @@ def assume(linear: Linear, node: Expr, form: Form) -> None:
 # Clusters -------------------------------------------------------------------------------------------------------------
 
 
-def possible(decision: Expr, layout: Layout, pieces: Pieces, check: Check) -> tuple[Indices, Mask]:
+def possible(decision: Expr, layout: Layout, pieces: Pieces, check: Tick) -> tuple[Indices, Mask]:
     """The one outcome of each piece, or -1; and of those with -1 a mask of what is possible.
 
     Hulls of neighbouring pieces are asked first, as far as these decide it.
@@ -179,7 +179,7 @@ def _even(count: int, wanted: int) -> Indices:
     return np.arange(parts) * count // max(parts, 1)
 
 
-def least(value: Expr, layout: Layout, pieces: Pieces, known: float, check: Check) -> float:
+def least(value: Expr, layout: Layout, pieces: Pieces, known: float, check: Tick) -> float:
     """The least lower bound of a number over all pieces, or `known` if that is less: clusters above it are let go."""
     clusters = Clusters(*pieces.ranges())
     while clusters.count:
@@ -211,7 +211,7 @@ def highest(value: Expr, layout: Layout, pieces: Pieces) -> Floats:
 
 
 def decide(
-    decision: Expr, layout: Layout, pieces: Pieces, widths: Floats, most: int, check: Check, few: int = FEW
+    decision: Expr, layout: Layout, pieces: Pieces, widths: Floats, most: int, check: Tick, few: int = TOO_FEW_TO_GATHER
 ) -> list[tuple[int, Pieces]]:
     """Which pieces can come out how: cut until each goes one way, or is too narrow to cut and goes several."""
     if len(pieces) <= few:
@@ -235,7 +235,7 @@ def decide(
 
 
 def _divided(
-    decision: Expr, layout: Layout, work: Pieces, known: Mask, widths: Floats, most: int, check: Check
+    decision: Expr, layout: Layout, work: Pieces, known: Mask, widths: Floats, most: int, check: Tick
 ) -> tuple[Pieces, Mask]:
     """Pieces that went several ways, cut (at most `most` parts open at once) and joined where parts go the same way."""
     done: list[tuple[Pieces, Mask, Indices]] = []
@@ -250,7 +250,9 @@ def _divided(
         cuttable &= np.bincount(origin[cuttable], minlength=count)[origin] <= most
         done.append((work.rows(~cuttable), found[~cuttable], origin[~cuttable]))
         work, origin, known = _cut(work.rows(cuttable), origin[cuttable], found[cuttable], width[cuttable])
-        while work.parameters == 1 and 0 < 2 * len(work) <= min(most, FEW):  # bounding a few more costs nothing more
+        while work.parameters == 1 and 0 < 2 * len(work) <= min(
+            most, TOO_FEW_TO_GATHER
+        ):  # bounding a few more costs nothing more
             width = _relative_widths(work, widths)
             if width.min() <= MIN_WIDTH:
                 break

@@ -17,7 +17,7 @@ from vernal.engines.halving import describe
 from vernal.engines.knowledge import NO_STATISTICS, Counterexample, Known, Open, Proof, Statistics
 from vernal.engines.parts import attempt_parts, each_part
 from vernal.engines.paths import exact_search
-from vernal.engines.paths.explore import Explorer, Outcome
+from vernal.engines.paths.explore import Exploration, Explorer
 from vernal.engines.paths.positions import NotExplorable
 from vernal.engines.paths.tubes import Tubes
 from vernal.errors import Stopped, UnsupportedFormula
@@ -90,7 +90,7 @@ class Paths:
 
     def _tubes(
         self, question: Question, path: Formula, boxes: Sequence[Box], reach: int, budget: Budget
-    ) -> Outcome | None:
+    ) -> Exploration | None:
         """A proof by regions of the state space, which is small where the space of all draws is large."""
         if reach < 2 or not any(isinstance(node, Between) for node in question.system.step.names):
             return None
@@ -100,7 +100,7 @@ class Paths:
             return None
         return None if outcome.open else outcome
 
-    def _nonlinear(self, outcome: Outcome, node: Expr) -> Open:
+    def _nonlinear(self, outcome: Exploration, node: Expr) -> Open:
         """What halving leaves open of a nonlinear loop: there is no exact arithmetic that could settle it."""
         reason = (
             f"{len(outcome.open):,} small sets of initial states stay open: the margin is zero or too small for the "
@@ -108,7 +108,7 @@ class Paths:
         )
         return self._open(reason, statistics=outcome.statistics)
 
-    def _known(self, question: Question, outcome: Outcome, budget: Budget) -> Known:
+    def _known(self, question: Question, outcome: Exploration, budget: Budget) -> Known:
         if outcome.trace is not None:
             return Counterexample(engine=self.name, trace=outcome.trace, statistics=outcome.statistics)
         if outcome.open:
@@ -146,7 +146,7 @@ class Paths:
             return attempt_parts(question, budget, self.name, decide, cuts=1)
         return decide(question, budget)
 
-    def _stopped(self, question: Question, outcome: Outcome, reason: str) -> Open:
+    def _stopped(self, question: Question, outcome: Exploration, reason: str) -> Open:
         """What was proven before a limit: of a claim about every step, the steps up to which no path is in doubt."""
         proven = None
         if isinstance(question.formula, Always):

@@ -16,34 +16,34 @@ from dataclasses import dataclass, field, replace
 from vernal.engines.paths.exact_loop import Loop
 from vernal.engines.paths.exact_space import TooMany
 from vernal.interpret.geometry.polyhedra import Polyhedron, project
-from vernal.interpret.symbolic.execute import Piece, Taken, execute
+from vernal.interpret.symbolic.execute import DecisionValue, Piece, execute
 from vernal.logic.formula import Quantifier
 from vernal.logic.progress import FALSE, TRUE, Joined, Junction, Later, Literal, Obligation, Obligations
 from vernal.model.expr import Expr
 
-Cell = tuple[Polyhedron, bool]
-Ask = tuple[Obligation, Piece, int]
-Answer = Generator[Ask, list[Cell], list[Cell]]
+TruthCell = tuple[Polyhedron, bool]
+CellQuery = tuple[Obligation, Piece, int]
+CellWalk = Generator[CellQuery, list[TruthCell], list[TruthCell]]
 
 MAX_CELLS = 1_000_000
 
 
 @dataclass
 class Cells:
-    """What obligations are worth at the states of pieces; asked once, remembered."""
+    """The truth of obligations at the states of pieces, computed once for each and kept."""
 
     loop: Loop
     obligations: Obligations
     closed: Mapping[Expr, Expr]  # an atom as written, to the same over state, memory and draws
     limit: int = MAX_CELLS
     cells: int = 0
-    known: dict[object, list[Cell]] = field(default_factory=dict)
+    known: dict[object, list[TruthCell]] = field(default_factory=dict)
 
-    def evaluate(self, obligation: Obligation, piece: Piece) -> list[Cell]:
-        """The polyhedron of a piece in cells, each true or false. The stack of open questions is our own."""
-        stack: list[tuple[object, Answer]] = []
-        ask: Ask | None = (obligation, piece, 0)
-        answer: list[Cell] | None = None
+    def evaluate(self, obligation: Obligation, piece: Piece) -> list[TruthCell]:
+        """The polyhedron of a piece in cells, each true or false. An explicit stack replaces recursion."""
+        stack: list[tuple[object, CellWalk]] = []
+        ask: CellQuery | None = (obligation, piece, 0)
+        answer: list[TruthCell] | None = None
         while True:
             if ask is not None:
                 key = self._key(*ask)
@@ -70,13 +70,13 @@ class Cells:
         actions = frozenset((node, _key(what)) for node, what in piece.taken.items())
         return obligation, self.loop.key(piece)[0], piece.polyhedron.key(), actions
 
-    def _remember(self, key: object, answer: list[Cell]) -> None:
+    def _remember(self, key: object, answer: list[TruthCell]) -> None:
         self.cells += len(answer)
         if self.cells > self.limit:
             raise TooMany(f"more than {self.limit:,} cells of states; try a shorter bound or a smaller initial set")
         self.known[key] = answer
 
-    def _cells(self, obligation: Obligation, piece: Piece, t: int) -> Answer:
+    def _cells(self, obligation: Obligation, piece: Piece, t: int) -> CellWalk:
         entry = self.obligations.entries[obligation]
         match entry:
             case Literal(atom, positive):
@@ -88,10 +88,10 @@ class Cells:
                 return (yield from self._later(entry, piece, t))
         return [(piece.polyhedron, obligation == TRUE)]
 
-    def _joined(self, junction: Junction, parts: list[Obligation], piece: Piece, t: int) -> Answer:
+    def _joined(self, junction: Junction, parts: list[Obligation], piece: Piece, t: int) -> CellWalk:
         """One part that is false (of an `or`: true) settles it; only where it does not, the next one is asked."""
         settling = junction is Junction.SOME
-        settled: list[Cell] = []
+        settled: list[TruthCell] = []
         rest = [piece.polyhedron]
         for part in parts:
             left: list[Polyhedron] = []
@@ -102,11 +102,11 @@ class Cells:
             rest = left
         return [*settled, *((polyhedron, not settling) for polyhedron in rest)]
 
-    def _later(self, entry: Later, piece: Piece, t: int) -> Answer:
+    def _later(self, entry: Later, piece: Piece, t: int) -> CellWalk:
         """One successor that keeps it settles `EX`, one that does not settles `AX`."""
         settling = entry.quantifier is Quantifier.SOME
         inputs = list(piece.polyhedron.box)
-        settled: list[Cell] = []
+        settled: list[TruthCell] = []
         rest = [piece.polyhedron]
         seen: set[object] = set()
         for moved in self._outcomes(piece, t):
@@ -126,5 +126,5 @@ class Cells:
             yield from self.positions(self.loop.arrive(moved), t + 1)
 
 
-def _key(what: Taken) -> object:
+def _key(what: DecisionValue) -> object:
     return what if isinstance(what, int) else tuple(form.key for form in what)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -11,16 +11,17 @@ from typing import Any
 from flint import fmpq
 
 from vernal.engines.knowledge import Candidate
-from vernal.interpret.geometry.affine_form import ONE, ZERO, AffineForm, Input, fraction
+from vernal.interpret.geometry.affine_form import ONE, ZERO, AffineForm, fraction
 from vernal.interpret.geometry.polyhedra import Point, from_box
-from vernal.interpret.symbolic.cases import Known, Scalar, constant
-from vernal.interpret.symbolic.execute import Piece, Taken, execute
+from vernal.interpret.symbolic.cases import SymbolicScalar, SymbolicValue, constant
+from vernal.interpret.symbolic.execute import DecisionValue, Piece, execute
 from vernal.model import build
 from vernal.model import expr as e
-from vernal.model.expr import Expr, Var
+from vernal.model.expr import Component, Expr, Var
 from vernal.model.graph import decisions, order, variables
 from vernal.model.initial import Ends, Start, Valuation
 from vernal.model.system import System
+from vernal.model.tick import Tick
 from vernal.model.traits import may_be_undefined
 
 
@@ -30,7 +31,7 @@ class Loop:
 
     system: System
     atoms: tuple[Expr, ...]  # resolved: over state, memory and draws
-    tick: Callable[[], None]
+    tick: Tick
     drawing: dict[Expr, bool] = field(default_factory=dict)  # conditions that take a draw or a winner to decide
 
     @cached_property
@@ -69,7 +70,9 @@ class Loop:
         """The initial set in pieces: one for each combination of values, cut by the constraints."""
         for part in self.system.initial.alternatives():
             self.tick()
-            wide: dict[Input, Ends] = {(x, i): start.ends for x, i, start in part.components() if not start.is_point}
+            wide: dict[Component, Ends] = {
+                (x, i): start.ends for x, i, start in part.components() if not start.is_point
+            }
             known = {var: tuple(_initial(var, i, s) for i, s in enumerate(entry)) for var, entry in part.starts.items()}
             yield from self._constrained(Piece(from_box(wide, self.tick), known))
 
@@ -81,7 +84,7 @@ class Loop:
     def truths(self, piece: Piece, condition: Expr, t: int) -> list[tuple[Piece, bool]]:
         """The piece divided by the truth of a condition; undivided where that is the same everywhere.
 
-        Finding out may divide it (`abs(x) <= 1` is true in both phases); where no draw was taken, nobody need remember.
+        This may divide it (`abs(x) <= 1` is true in both phases); where no draw was taken, the division is dropped.
         """
         parts = [(part, part.truth(condition)) for part in execute(piece, [condition], t, self.tick)]
         same = len({truth for _, truth in parts}) == 1 and not self._draws(condition)
@@ -111,25 +114,25 @@ class Loop:
         return tuple(_key(value) for value in values), piece.polyhedron.key(inputs)
 
 
-def _initial(var: Expr, component: int, start: Start) -> Scalar:
+def _initial(var: Expr, component: int, start: Start) -> SymbolicScalar:
     return constant(start.first, var) if start.is_point else AffineForm(ZERO, {(var, component): ONE})
 
 
-def _of_sort(var: Var, values: Known) -> Known:
+def _of_sort(var: Var, values: SymbolicValue) -> SymbolicValue:
     """Numbers as forms, whichever operator made them."""
     if not var.sort.is_number:
         return values
     return tuple(value if isinstance(value, AffineForm) else AffineForm(fmpq(value)) for value in values)  # type: ignore[arg-type]
 
 
-def _key(value: Scalar) -> object:
+def _key(value: SymbolicScalar) -> object:
     return value.key if isinstance(value, AffineForm) else value
 
 
 # Back to the concrete system ------------------------------------------------------------------------------------------
 
 
-def candidate(system: System, start: Piece, taken: Sequence[Mapping[Expr, Taken]], point: Point) -> Candidate:
+def candidate(system: System, start: Piece, taken: Sequence[Mapping[Expr, DecisionValue]], point: Point) -> Candidate:
     """The path from a point of an initial piece under these decisions; where nothing was decided, the first option."""
     values: Valuation = {var: tuple(_at(x, point) for x in start.known[var]) for var in system.step.inputs}
     idle: dict[Expr, Any] = {node: 0 for node in system.step.names if not isinstance(node, e.Argmax)}
@@ -137,14 +140,14 @@ def candidate(system: System, start: Piece, taken: Sequence[Mapping[Expr, Taken]
     return Candidate(*system.pack(values), made, len(taken) - 1)
 
 
-def _at(value: Scalar, point: Point) -> Fraction:
+def _at(value: SymbolicScalar, point: Point) -> Fraction:
     if isinstance(value, AffineForm):
         return fraction(value.at(point))
     assert value is not None
     return Fraction(value) if isinstance(value, bool) else fraction(value)
 
 
-def _decided(node: Expr, what: Taken, point: Point) -> int | Fraction | tuple[Fraction, ...]:
+def _decided(node: Expr, what: DecisionValue, point: Point) -> int | Fraction | tuple[Fraction, ...]:
     if isinstance(what, int):
         return what
     values = tuple(fraction(form.at(point)) for form in what)

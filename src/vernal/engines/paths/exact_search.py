@@ -31,7 +31,7 @@ from vernal.reduce.base import Direction
 from vernal.run.budget import Budget
 
 MAX_PIECES = 1_000_000  # pieces of one search; beyond, something else has to be tried
-Ask = Callable[[ExactStates], Known | None]  # what is wrong with an initial piece, if anything is
+PieceCheck = Callable[[ExactStates], Known | None]  # what is wrong with an initial piece, if anything is
 
 
 def decide(question: Question, budget: Budget, *, engine: str = "paths", limit: int = MAX_PIECES) -> Known:
@@ -94,7 +94,7 @@ class ExactSearch:
 
     # Paths ------------------------------------------------------------------------------------------------------------
 
-    def _all_paths(self, path: Formula) -> Ask:
+    def _all_paths(self, path: Formula) -> PieceCheck:
         """A claim of all paths fails where one path fails."""
         search, failure = self._search(path)
 
@@ -117,7 +117,7 @@ class ExactSearch:
 
     # States -----------------------------------------------------------------------------------------------------------
 
-    def _each_state(self, formula: Formula) -> Ask:
+    def _each_state(self, formula: Formula) -> PieceCheck:
         """Look for an initial state at which the formula is false.
 
         A claim of some path, from a single state, is refuted by following all paths, and proven by one of them.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from vernal.engines.candidates import path_of
 from vernal.engines.paths.exact_loop import Loop, candidate
-from vernal.engines.search import Place
+from vernal.engines.search import Stage
 from vernal.errors import VernalError
 from vernal.evidence.trace import Trace
 from vernal.interpret.symbolic.execute import Piece, execute
@@ -68,25 +68,25 @@ class ExactSpace:
     loop: Loop
     closed: Mapping[Expr, Expr]  # an atom as written, to the same over state, memory and draws
     limit: int
-    tell: Callable[[int], None]  # is told how many pieces there are
+    tell: Callable[[int], None]  # called with the number of pieces so far
     pieces: int = 0
     merged: int = 0
-    seen: set[Place] = field(default_factory=set)
+    seen: set[Stage] = field(default_factory=set)
 
     def enter(self) -> Iterator[tuple[Hashable, ExactStates]]:
         """The initial pieces."""
         for piece in self.loop.starts():
             yield self.loop.key(piece), ExactStates(self, piece, 0)
 
-    def gather(self, place: Place, arrived: Sequence[object]) -> ExactStates | None:
+    def gather(self, stage: Stage, arrived: Sequence[object]) -> ExactStates | None:
         """A piece that arrived, unless an equal one was followed before; that of the start is always followed."""
         (states,) = arrived
         assert isinstance(states, ExactStates)
-        anywhen = replace(place, t=0)  # what follows does not depend on when
-        if place.t and anywhen in self.seen:
+        anywhen = replace(stage, t=0)  # what follows does not depend on when
+        if stage.t and anywhen in self.seen:
             self.merged += 1
             return None
-        if place.t:
+        if stage.t:
             self.seen.add(anywhen)
         self.count()
         return states
@@ -110,13 +110,13 @@ class FirstFailure:
     def done(self) -> bool:
         return self.found is not None
 
-    def reached(self, place: Place, states: ExactStates) -> None:
+    def reached(self, stage: Stage, states: ExactStates) -> None:
         """Nothing to do: only failures matter."""
 
-    def kept(self, place: Place, states: ExactStates) -> None:
+    def kept(self, stage: Stage, states: ExactStates) -> None:
         """Nothing to do: only failures matter."""
 
-    def failed(self, place: Place, states: ExactStates) -> None:
+    def failed(self, stage: Stage, states: ExactStates) -> None:
         self.found = self.found or states
 
     def passed(self, t: int) -> None:

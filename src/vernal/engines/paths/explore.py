@@ -16,14 +16,15 @@ import numpy as np
 
 from vernal.engines.halving import Halving
 from vernal.engines.paths.affine import AffineSpace, Cutting
-from vernal.engines.paths.batches import Floats, Pieces
-from vernal.engines.paths.decide import FEW
-from vernal.engines.paths.margins import Margins
-from vernal.engines.paths.positions import Graph, NotExplorable, Position
+from vernal.engines.paths.batches import Pieces
+from vernal.engines.paths.decide import TOO_FEW_TO_GATHER
+from vernal.engines.paths.margins import MarginMeter
+from vernal.engines.paths.positions import NotExplorable, Position, StepGraph
 from vernal.engines.paths.record import SILENT, Recorder
 from vernal.engines.paths.samples import likely
-from vernal.engines.search import Place, Search
+from vernal.engines.search import Search, Stage
 from vernal.evidence.trace import Trace
+from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.claim import position_claim
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
@@ -40,7 +41,7 @@ OVERFLOWING = np.errstate(all="ignore")  # what overflows is no bound (batches, 
 
 
 @dataclass
-class Outcome:
+class Exploration:
     """How an exploration ended: all paths keep the formula unless a trace says otherwise or boxes are left open."""
 
     trace: Trace | None = None
@@ -62,12 +63,12 @@ class Explorer:
     ) -> None:
         """`path` is the LTL formula that every path has to keep for the question's answer to be yes."""
         self.question, self.path, self.boxes, self.budget, self.record = question, path, boxes, budget, record
-        self.graph = Graph(question.system.step, atoms(path), budget.check)
+        self.graph = StepGraph(question.system.step, atoms(path), budget.check)
         self.halving = Halving(boxes, nonlinear=self.graph.nonlinear is not None)
-        self.outcome = Outcome()
+        self.outcome = Exploration()
 
     @OVERFLOWING
-    def run(self, horizon: int) -> Outcome:
+    def run(self, horizon: int) -> Exploration:
         """Explore up to the horizon, or to the first confirmed violation."""
         boxes = self.boxes
         if self.halving.useful and self.record is SILENT:
@@ -75,7 +76,7 @@ class Explorer:
                 space = self._explore(boxes, horizon, Cutting.UNCUT, SCATTERED << number, self.halving.walks)
                 if self.outcome.trace is not None or not self.outcome.open:
                     return self.outcome
-                few = FEW if self.graph.nonlinear is not None else 1
+                few = TOO_FEW_TO_GATHER if self.graph.nonlinear is not None else 1
                 boxes = self.halving.parts(self.outcome.open, space.round.weights(), few)
                 self.outcome.count("refined", len(boxes))
                 if self.halving.is_vain(number, len(boxes)):
@@ -93,7 +94,7 @@ class Explorer:
     ) -> AffineSpace:
         """One round, from these boxes."""
         space = AffineSpace(self.question, self.graph, boxes, cutting, scatter, self.record)
-        margins = Margins(position_claim(self.path), space)
+        margins = MarginMeter(position_claim(self.path), space)
 
         def tell(t: int, pieces: int) -> None:
             self.budget.progress(f"paths: step {t} of {horizon}, {pieces:,} pieces", t / (horizon + 1))
@@ -113,12 +114,12 @@ class Suspects:
     def __init__(
         self,
         space: AffineSpace,
-        margins: Margins,
-        outcome: Outcome,
+        margins: MarginMeter,
+        outcome: Exploration,
         walks: int | None,
         tell: Callable[[int, int], None],
     ) -> None:
-        """`walks`: how many suspicions are replayed, None is all of them; `tell` is told step and pieces so far."""
+        """`walks`: how many suspicions are replayed, None is all of them; `tell` gets step and pieces so far."""
         self.space, self.margins, self.outcome, self.walks, self.tell = space, margins, outcome, walks, tell
         self.left: set[tuple[tuple[Ends, ...], ...]] = set()  # boxes of cut pieces that are left open, each once
         self.pieces = 0  # of the current step
@@ -128,16 +129,16 @@ class Suspects:
     def done(self) -> bool:
         return self.outcome.trace is not None
 
-    def reached(self, place: Place, states: Position[Pieces]) -> None:
+    def reached(self, stage: Stage, states: Position[Pieces]) -> None:
         self.pieces += len(states.batch)
-        self.space.record.position(place.t, states.discrete, states.batch)
-        self.tell(place.t, self.pieces)
-        self.margins.measure(place, states)
+        self.space.record.position(stage.t, states.discrete, states.batch)
+        self.tell(stage.t, self.pieces)
+        self.margins.measure(stage, states)
 
-    def kept(self, place: Place, states: Position[Pieces]) -> None:
+    def kept(self, stage: Stage, states: Position[Pieces]) -> None:
         self.space.record.closed(states.batch, True)
 
-    def failed(self, place: Place, states: Position[Pieces]) -> None:
+    def failed(self, stage: Stage, states: Position[Pieces]) -> None:
         """Pieces on which the formula seems false: an exact path shows it, or exact arithmetic has to look."""
         self.space.record.closed(states.batch, False)
         rows = self.margins.worst_first(states)

@@ -6,28 +6,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vernal.engines.paths.affine import MANY, AffineSpace
+from vernal.engines.paths.affine import TOO_MANY_TO_GATHER, AffineSpace
 from vernal.engines.paths.batches import Indices, Pieces
 from vernal.engines.paths.decide import highest, least, lowest
 from vernal.engines.paths.positions import Position
-from vernal.engines.search import Place
+from vernal.engines.search import Stage
 from vernal.logic.claim import PositionClaim
 
 
 @dataclass(frozen=True)
-class Margins:
+class MarginMeter:
     """Measures pieces by a claim; without one nothing is measured."""
 
     claim: PositionClaim | None
     space: AffineSpace
 
-    def measure(self, place: Place, position: Position[Pieces]) -> None:
+    def measure(self, stage: Stage, position: Position[Pieces]) -> None:
         """Note by how much the claim is kept here, at least."""
-        if self.claim is None or not self.claim.covers(place.t):
+        if self.claim is None or not self.claim.covers(stage.t):
             return
         pieces, space = position.batch, self.space
         value = space.graph.value(self.claim.margin, position.discrete)
-        if space.nonlinear is not None or (len(space.boxes) > 1 and len(pieces) <= MANY):
+        if space.nonlinear is not None or (len(space.boxes) > 1 and len(pieces) <= TOO_MANY_TO_GATHER):
             space.round.keeps(pieces, lowest(value, position.layout, pieces))
         else:
             known = float(space.round.margins.min())

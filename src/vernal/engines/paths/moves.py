@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vernal.engines.paths.batches import Floats, Pieces, image, largest_of, times
+from vernal.engines.paths.batches import Pieces, image, largest_of, times
 from vernal.engines.paths.decide import Layout
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.forms import Form, widen
-from vernal.interpret.numbers.rounding import TINY, gamma
+from vernal.interpret.numbers.rounding import TINY, Floats, gamma
 from vernal.model.expr import Expr
 
 

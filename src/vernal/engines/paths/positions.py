@@ -2,30 +2,33 @@
 
 The atoms of the formula, the guard and the next values are specialised to the discrete state and to every decision that
 is taken, until what is left is affine (or has bounds) in the numbers of the state. How a batch is divided by a decision
-and moved by a step is for its space to say: affine pieces and regions share all of this.
+and moved by a step is up to its space: affine pieces and regions share all of this.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Generic, Protocol, TypeVar
 
 from vernal.engines.paths.decide import Layout, outcomes
-from vernal.engines.paths.samples import Conditions
+from vernal.engines.paths.samples import Assumptions
 from vernal.engines.paths.trails import Taken
-from vernal.engines.search import Place
+from vernal.engines.search import Stage
 from vernal.errors import VernalError
-from vernal.model.expr import Argmax, Between, Choose, Const, Expr
+from vernal.model.expr import Argmax, Choose, Const, Decision, Expr
 from vernal.model.fold import next_decision, specialiser
 from vernal.model.graph import draws
 from vernal.model.initial import Box
 from vernal.model.sorts import INT, REAL
 from vernal.model.system import Step
+from vernal.model.tick import Tick
 from vernal.model.traits import nonlinear_node
 
-State = tuple[Fraction | None, ...]  # the value of each state variable that is a constant of the piece; None for others
+DiscreteState = tuple[
+    Fraction | None, ...
+]  # the value of each state variable that is a constant of the piece; None for others
 
 
 class NotExplorable(VernalError):
@@ -43,7 +46,7 @@ B = TypeVar("B", bound=Sized)
 class Key:
     """What the pieces of a batch have in common."""
 
-    discrete: State
+    discrete: DiscreteState
     parameters: int = 0
 
 
@@ -52,7 +55,7 @@ class Batches(Protocol[B]):
 
     def divide(self, decision: Expr, layout: Layout, batch: B) -> Sequence[tuple[int, B]]: ...
 
-    def move(self, position: Position[B], discrete: State, numbers: Sequence[Expr]) -> tuple[Key, B] | None: ...
+    def move(self, position: Position[B], discrete: DiscreteState, numbers: Sequence[Expr]) -> tuple[Key, B] | None: ...
 
 
 def nonlinear_step(step: Step) -> Expr | None:
@@ -60,10 +63,10 @@ def nonlinear_step(step: Step) -> Expr | None:
     return nonlinear_node([*step.next_state, *step.next_memory])
 
 
-class Graph:
+class StepGraph:
     """What an exploration asks at every position: atoms, guard and next values, as expressions over the state."""
 
-    def __init__(self, step: Step, atoms: Sequence[Expr], tick: Callable[[], None]) -> None:
+    def __init__(self, step: Step, atoms: Sequence[Expr], tick: Tick) -> None:
         self.step, self.tick = step, tick
         self.atoms = {atom: place for place, atom in enumerate(atoms)}
         self.specialise = step.once(specialiser)
@@ -71,25 +74,25 @@ class Graph:
         self.nonlinear = step.once(nonlinear_step)  # the first operator that is not piecewise linear
         self.names = {node.occurrence.serial: name for node, name in step.names.items()}
 
-    def name(self, decision: Choose | Between | Argmax) -> str:
+    def name(self, decision: Decision) -> str:
         """Under which name a trace records a decision."""
         return self.names[decision.occurrence.serial]
 
-    def known(self, discrete: State) -> dict[Expr, Expr]:
+    def known(self, discrete: DiscreteState) -> dict[Expr, Expr]:
         """The discrete part of a state as constants."""
         pairs = zip(self.step.inputs, discrete, strict=True)
         return {node: Const((), node.sort, (), (value,)) for node, value in pairs if value is not None}
 
-    def layout(self, discrete: State) -> Layout:
+    def layout(self, discrete: DiscreteState) -> Layout:
         """The numbers of a state whose discrete part is this."""
         nodes = tuple(n for n, value in zip(self.step.inputs, discrete, strict=True) if value is None)
         return Layout(nodes, self.tick)
 
-    def value(self, expression: Expr, discrete: State) -> Expr:
+    def value(self, expression: Expr, discrete: DiscreteState) -> Expr:
         """An expression over state, actions and lets, where the discrete part of the state is known."""
         return self.specialise([self.step.resolve(expression)], self.known(discrete))[0]
 
-    def discrete(self, box: Box) -> State:
+    def discrete(self, box: Box) -> DiscreteState:
         """The discrete part of an initial box: labels, truth values, and integers that are known."""
         return tuple(_constant(box, node) for node in self.step.inputs)
 
@@ -107,18 +110,18 @@ def _constant(box: Box, node: Expr) -> Fraction | None:
 class Position(Generic[B]):
     """A batch on its way through the decisions of one position."""
 
-    place: Place
-    graph: Graph
+    stage: Stage
+    graph: StepGraph
     batches: Batches[B]
     layout: Layout
     here: tuple[Expr, ...]  # atoms, guard and next values, as far as they are decided
     batch: B
     taken: Taken = ()  # choices and winners
-    asked: Conditions = ()  # what was decided here, and how
+    asked: Assumptions = ()  # what was decided here, and how
 
     @property
-    def discrete(self) -> State:
-        key = self.place.key
+    def discrete(self) -> DiscreteState:
+        key = self.stage.key
         assert isinstance(key, Key)
         return key.discrete
 
@@ -181,7 +184,7 @@ class Position(Generic[B]):
             if moved is not None:
                 yield moved
 
-    def _next_values(self, following: Sequence[Expr]) -> tuple[State, list[Expr]]:
+    def _next_values(self, following: Sequence[Expr]) -> tuple[DiscreteState, list[Expr]]:
         """The discrete part of the next state, and the expressions of the others."""
         pairs = list(zip(self.graph.step.inputs, following, strict=True))
         discrete = tuple(_discrete_value(node, value) for node, value in pairs)
@@ -211,8 +214,8 @@ def _discrete_value(node: Expr, value: Expr) -> Fraction | None:
     return None
 
 
-def position(graph: Graph, batches: Batches[B], place: Place, batch: B) -> Position[B]:
-    """A batch that has just come to a place."""
-    assert isinstance(place.key, Key)
-    here = graph.specialise(graph.roots, graph.known(place.key.discrete))
-    return Position(place, graph, batches, graph.layout(place.key.discrete), here, batch)
+def position(graph: StepGraph, batches: Batches[B], stage: Stage, batch: B) -> Position[B]:
+    """A batch that has just come to a stage."""
+    assert isinstance(stage.key, Key)
+    here = graph.specialise(graph.roots, graph.known(stage.key.discrete))
+    return Position(stage, graph, batches, graph.layout(stage.key.discrete), here, batch)

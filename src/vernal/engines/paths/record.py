@@ -1,24 +1,24 @@
-"""What an exploration met on its way, kept so that somebody can look at it: sets, decisions, merges, ends."""
+"""The sets, decisions and merges of an exploration, recorded for pictures."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from fractions import Fraction
 from typing import NamedTuple
 
-from vernal.engines.paths.batches import Floats, Indices, Pairs, Pieces
+from vernal.engines.paths.batches import Indices, Pairs, Pieces
+from vernal.engines.paths.positions import DiscreteState
 from vernal.engines.paths.trails import Taken
 from vernal.errors import InputError
+from vernal.interpret.numbers.rounding import Floats
 
-State = tuple[Fraction | None, ...]
 TOO_MANY = 20_000  # sets of one step, even if they are only counted
 
 
 class Recorder:
-    """Is told what an exploration does; this one does not listen."""
+    """The events of an exploration. This base class ignores them; `ExploredTree` keeps them."""
 
-    def position(self, t: int, discrete: State, pieces: Pieces) -> None:
+    def position(self, t: int, discrete: DiscreteState, pieces: Pieces) -> None:
         """Pieces that are looked at, at step t."""
 
     def merged(self, pairs: Pairs) -> None:
@@ -43,12 +43,12 @@ class Fate(Enum):
 
 
 @dataclass
-class Node:
+class ExploredSet:
     """A set of states at one step: the discrete ones as constants, the numbers as ranges."""
 
     trail: int
     t: int
-    discrete: State
+    discrete: DiscreteState
     low: Floats
     high: Floats
     ways: int = 1  # how many sets were merged into it
@@ -73,22 +73,22 @@ class Edge(NamedTuple):
 
 
 @dataclass
-class Tree(Recorder):
+class ExploredTree(Recorder):
     """The explored tree; of a level with more sets than `most` only the first ones are kept, the others counted."""
 
     most: int
-    nodes: dict[int, Node] = field(default_factory=dict)
+    nodes: dict[int, ExploredSet] = field(default_factory=dict)
     left_out: dict[int, int] = field(default_factory=dict)
     _edges: list[Edge] = field(default_factory=list)
     _into: dict[int, int] = field(default_factory=dict)  # a trail that was given up, to the one it is part of now
     _ways: dict[int, int] = field(default_factory=dict)
 
-    def position(self, t: int, discrete: State, pieces: Pieces) -> None:
+    def position(self, t: int, discrete: DiscreteState, pieces: Pieces) -> None:
         low, high = pieces.ranges()
         room = self.most - sum(node.t == t for node in self.nodes.values())
         for row in range(min(room, len(pieces))):
             trail = int(pieces.trail[row])
-            self.nodes[trail] = Node(trail, t, discrete, low[row], high[row], self._ways.get(trail, 1))
+            self.nodes[trail] = ExploredSet(trail, t, discrete, low[row], high[row], self._ways.get(trail, 1))
         if len(pieces) > room:
             self.left_out[t] = self.left_out.get(t, 0) + len(pieces) - room
             if self.left_out[t] > TOO_MANY:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from vernal.engines.influence import steepness
-from vernal.engines.paths.batches import Floats, Indices, Pairs
+from vernal.engines.paths.batches import Indices, Pairs
 from vernal.engines.paths.decide import Layout, Mask, mask_of
 from vernal.engines.paths.moves import affine_map
-from vernal.engines.paths.positions import Graph, Key, NotExplorable, Position, State, position
+from vernal.engines.paths.positions import DiscreteState, Key, NotExplorable, Position, StepGraph, position
 from vernal.engines.paths.regions import (
     Regions,
     Template,
@@ -25,9 +25,9 @@ from vernal.engines.paths.regions import (
     template,
     together,
 )
-from vernal.engines.search import Place
+from vernal.engines.search import Stage
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.numbers.rounding import float_above, float_below
+from vernal.interpret.numbers.rounding import Floats, float_above, float_below
 from vernal.model import build
 from vernal.model.expr import Compare, Expr
 from vernal.model.initial import Box, Ends
@@ -36,7 +36,7 @@ JOIN = 4.0  # regions this many times the resolution apart are joined
 MAX_REGIONS = 2_000  # of one level: beyond, another method is better
 
 Map = tuple[Floats, Floats, Floats, tuple[Floats, Floats]]  # F, f, the gap, and the ends of the draws
-Tube = dict[Place, Regions]  # the regions from which a failure was reached
+Tube = dict[Stage, Regions]  # the regions from which a failure was reached
 
 
 class Measures:
@@ -80,14 +80,14 @@ class Measures:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Regions at a place, and the trails they went on by; none where they failed."""
+    """Regions at a stage, and the trails they went on by; none where they failed."""
 
-    place: Place
+    stage: Stage
     rows: Regions
     child: Indices | None
 
 
-def components(graph: Graph, box: Box) -> tuple[State, list[Ends]]:
+def components(graph: StepGraph, box: Box) -> tuple[DiscreteState, list[Ends]]:
     """The discrete part of an initial box, and the ends of its numbers."""
     discrete = graph.discrete(box)
     nodes = [node for node, value in zip(graph.step.inputs, discrete, strict=True) if value is None]
@@ -97,7 +97,9 @@ def components(graph: Graph, box: Box) -> tuple[State, list[Ends]]:
 class RegionSpace:
     """The regions of one round."""
 
-    def __init__(self, graph: Graph, boxes: Sequence[Box], measures: Measures, tube: Tube, resolution: Floats) -> None:
+    def __init__(
+        self, graph: StepGraph, boxes: Sequence[Box], measures: Measures, tube: Tube, resolution: Floats
+    ) -> None:
         """An empty `tube` is everywhere; `resolution`: the width of components below which regions are not cut."""
         self.graph, self.boxes, self.measures, self.tube, self.resolution = graph, boxes, measures, tube, resolution
         self.passages: list[Passage] = []
@@ -120,18 +122,18 @@ class RegionSpace:
             low, high = np.array([float_below(a) for a, _ in ends]), np.array([float_above(b) for _, b in ends])
             yield Key(discrete), from_box(self.measures.template, low, high, self._new(1))
 
-    def gather(self, place: Place, arrived: Sequence[object]) -> Position[Regions] | None:
+    def gather(self, stage: Stage, arrived: Sequence[object]) -> Position[Regions] | None:
         """What of the regions is in the tube, neighbours joined."""
         rows = together([batch for batch in arrived if isinstance(batch, Regions)]).tightened()
         if self.tube:
-            around = self.tube.get(place)
+            around = self.tube.get(stage)
             rows = clipped(rows, around) if around is not None else rows.rows(np.zeros(0, dtype=np.intp))
         if not len(rows):
             return None
         rows, pairs = gathered(rows, JOIN * self.resolution)
         if pairs is not None:
             self.joined.append((len(self.passages), pairs))
-        return position(self.graph, self, place, rows)
+        return position(self.graph, self, stage, rows)
 
     # Dividing
 
@@ -191,12 +193,14 @@ class RegionSpace:
 
     # Moving
 
-    def move(self, position: Position[Regions], discrete: State, numbers: Sequence[Expr]) -> tuple[Key, Regions] | None:
+    def move(
+        self, position: Position[Regions], discrete: DiscreteState, numbers: Sequence[Expr]
+    ) -> tuple[Key, Regions] | None:
         """The regions after a step, which has to be affine."""
         rows = position.batch
         lower, upper = moved(rows, *self.measures.step(position.layout, rows, tuple(numbers)))
         child = self._new(len(rows))
-        self.passages.append(Passage(position.place, rows, child))
+        self.passages.append(Passage(position.stage, rows, child))
         return Key(discrete), regions(rows.template, lower, upper, child)
 
     # The tube
@@ -204,15 +208,15 @@ class RegionSpace:
     def traced_back(self, resolution: Floats) -> Tube:
         """The tube: regions that failed, and regions that went on to one of them."""
         failed = np.zeros(self.count, dtype=bool)
-        found: dict[Place, list[Regions]] = {}
+        found: dict[Stage, list[Regions]] = {}
         joined = list(self.joined)
         for number in range(len(self.passages) - 1, -1, -1):
             passage = self.passages[number]
             bad = passage.rows if passage.child is None else passage.rows.rows(failed[passage.child])
             failed[bad.trail] = True
             if len(bad):
-                found.setdefault(passage.place, []).append(bad)
+                found.setdefault(passage.stage, []).append(bad)
             while joined and joined[-1][0] >= number:
                 kept, given_up = joined.pop()[1]
                 failed[given_up] |= failed[kept]
-        return {place: gathered(together(parts), resolution)[0] for place, parts in found.items()}
+        return {stage: gathered(together(parts), resolution)[0] for stage, parts in found.items()}

@@ -3,7 +3,7 @@
 A region says `lower <= D x <= upper`. The directions D are the components of the state and what they were a few steps
 before (the rows of D times the maps of a step), so that a step moves bounds to bounds and loses nothing. A cut and the
 hull of neighbours are a minimum and a maximum. Everything is rounded outward: a region contains its states (OVER). An
-end that overflowed is no bound: every region is made by `regions`, which says so before anybody compares ends.
+end that overflowed is no bound: every region is made by `regions`, which makes such ends infinite.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.engines.paths.batches import Floats, Indices, Pairs
-from vernal.interpret.numbers.rounding import TINY, bounding, gamma
+from vernal.engines.paths.batches import Indices, Pairs
+from vernal.interpret.numbers.rounding import TINY, Floats, bounding, gamma
 
 MAX_ROWS = 32  # directions of a template
 WAYS = 12  # sums that bound a direction

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from vernal.engines.halving import Weights
+from vernal.engines.halving import ComponentWeights
 from vernal.engines.influence import is_decision, shares
-from vernal.engines.paths.batches import Floats, Indices, Pairs, Pieces
+from vernal.engines.paths.batches import Indices, Pairs, Pieces
 from vernal.engines.paths.decide import Layout
 from vernal.engines.paths.trails import Trails
+from vernal.interpret.numbers.rounding import Floats
 from vernal.model.expr import Expr
 from vernal.model.initial import Box
 
@@ -84,7 +85,7 @@ class Round:
         often = np.bincount(boxes, minlength=len(self.margins))[boxes]
         np.add.at(self._doubts[:, : part.shape[1]], boxes, part / often[:, None])
 
-    def weights(self) -> list[Weights]:
+    def weights(self) -> list[ComponentWeights]:
         """How much the components of every open box have to do with what its pieces left open."""
         boxes, places = np.flatnonzero(self.open).tolist(), self.trails.parameters()
         return [dict(zip(places.get(box, []), self._doubts[box].tolist(), strict=False)) for box in boxes]

@@ -1,4 +1,4 @@
-"""Points of pieces in floating point: where a suspicion is most likely true, before exact arithmetic walks there."""
+"""Points of pieces in floating point: where a failing piece most likely has a counterexample, for exact replay."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from vernal.engines.paths.batches import Floats, Indices, Pieces
+from vernal.engines.paths.batches import Indices, Pieces
 from vernal.engines.paths.decide import Layout, Mask
 from vernal.interpret import concrete
+from vernal.interpret.numbers.rounding import Floats
 from vernal.interpret.program import Program
 from vernal.model.expr import Expr
 from vernal.model.graph import draws
@@ -18,10 +19,10 @@ MAX_BITS = 4  # dimensions whose ends are combined to corners
 INNER = 48  # points inside, besides the centre and the corners
 BLOCK = 128  # pieces looked at together
 
-Conditions = tuple[tuple[Expr, int], ...]  # decisions of a position, and how they are assumed to come out
+Assumptions = tuple[tuple[Expr, int], ...]  # decisions of a position, and how they are assumed to come out
 
 
-def likely(conditions: Conditions, layout: Layout, pieces: Pieces, rows: Indices) -> Iterator[tuple[int, Floats]]:
+def likely(conditions: Assumptions, layout: Layout, pieces: Pieces, rows: Indices) -> Iterator[tuple[int, Floats]]:
     """Of each of the rows in turn the points (points, parameters) at which all conditions are as assumed.
 
     Conditions that depend on what is drawn are not looked at, and none for a piece that is a single point. This decides
@@ -38,7 +39,7 @@ def likely(conditions: Conditions, layout: Layout, pieces: Pieces, rows: Indices
             yield row, own[right]
 
 
-def _as_assumed(conditions: Conditions, layout: Layout, pieces: Pieces, points: Floats) -> Mask:
+def _as_assumed(conditions: Assumptions, layout: Layout, pieces: Pieces, points: Floats) -> Mask:
     """(pieces, points): whether every condition comes out as assumed."""
     count, each, _ = points.shape
     if not conditions:

@@ -19,9 +19,9 @@ from vernal.engines.knowledge import Proof
 from vernal.engines.paths.affine import AffineSpace, Cutting
 from vernal.engines.paths.batches import Pieces
 from vernal.engines.paths.explore import OVERFLOWING, SCATTERED
-from vernal.engines.paths.margins import Margins
-from vernal.engines.paths.positions import Graph, NotExplorable, Position
-from vernal.engines.search import Place, Search
+from vernal.engines.paths.margins import MarginMeter
+from vernal.engines.paths.positions import NotExplorable, Position, StepGraph
+from vernal.engines.search import Search, Stage
 from vernal.errors import Stopped, UnsupportedFormula
 from vernal.evidence.result import Assurance, Result
 from vernal.logic.claim import position_claim
@@ -40,18 +40,18 @@ class Sieve:
     """Notes from which boxes something suspicious can be reached; nothing is replayed."""
 
     space: AffineSpace
-    margins: Margins
+    margins: MarginMeter
     suspicious: set[int] = field(default_factory=set)
 
     done = False
 
-    def reached(self, place: Place, states: Position[Pieces]) -> None:
-        self.margins.measure(place, states)
+    def reached(self, stage: Stage, states: Position[Pieces]) -> None:
+        self.margins.measure(stage, states)
 
-    def kept(self, place: Place, states: Position[Pieces]) -> None:
+    def kept(self, stage: Stage, states: Position[Pieces]) -> None:
         """Nothing to do: what is not suspicious is kept."""
 
-    def failed(self, place: Place, states: Position[Pieces]) -> None:
+    def failed(self, stage: Stage, states: Position[Pieces]) -> None:
         for trail in states.batch.trail.tolist():
             self.suspicious.update(self.space.trails.boxes_behind(trail))
 
@@ -66,9 +66,9 @@ class Sieve:
 @OVERFLOWING
 def sift(question: Question, path: Formula, boxes: Sequence[Box], horizon: int, budget: Budget) -> Sieve:
     """Explore all boxes together, uncut."""
-    graph = Graph(question.system.step, atoms(path), budget.check)
+    graph = StepGraph(question.system.step, atoms(path), budget.check)
     space = AffineSpace(question, graph, boxes, Cutting.UNCUT, SCATTERED)
-    sieve = Sieve(space, Margins(position_claim(path), space))
+    sieve = Sieve(space, MarginMeter(position_claim(path), space))
     Search(path, space, sieve, total=question.is_total, tick=budget.check).levels(horizon)
     return sieve
 

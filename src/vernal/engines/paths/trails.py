@@ -9,14 +9,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from vernal.engines.candidates import Tick, no_tick, refuting_path
+from vernal.engines.candidates import refuting_path
 from vernal.engines.knowledge import Candidate
-from vernal.engines.paths.batches import Floats, Indices, Pairs
+from vernal.engines.paths.batches import Indices, Pairs
 from vernal.evidence.trace import Trace
+from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.question import Question
 from vernal.model.expr import Expr
 from vernal.model.initial import Box
 from vernal.model.sorts import INT
+from vernal.model.tick import Tick, idle
 
 Taken = tuple[tuple[str, int], ...]  # names of choices and ties of a step, and what was taken
 
@@ -38,7 +40,7 @@ class Trails:
         self._merged: dict[int, list[int]] = {}
 
     def root(self, box: int, components: list[tuple[Expr, int]]) -> int:
-        """The trail of an initial piece; negative, so that it is nobody's position in the tree."""
+        """The trail of an initial piece; negative, so that it is no index of the tree."""
         self._roots.append((box, components))
         return -len(self._roots)
 
@@ -66,7 +68,7 @@ class Trails:
         self._pairs.append(pairs)
 
     def _all_merged(self) -> dict[int, list[int]]:
-        """The same as a table, made when somebody asks: most explorations never do."""
+        """The same as a table, made on first use: most explorations never need it."""
         for kept, given_up in self._pairs:
             for trail, other in zip(kept.tolist(), given_up.tolist(), strict=True):
                 self._merged.setdefault(trail, []).append(other)
@@ -121,7 +123,7 @@ class Trails:
             found.append(Box({var: tuple(entry) for var, entry in ends.items()}))
         return found
 
-    def violation(self, trail: int, point: Floats, last: Taken, tick: Tick = no_tick) -> Trace | None:
+    def violation(self, trail: int, point: Floats, last: Taken, tick: Tick = idle) -> Trace | None:
         """The exact path through this point of the piece, if the formula is false on it."""
         for root, steps in itertools.islice(self._histories(trail), MAX_TRAILS):
             candidate = self._candidate(root, steps, point, last)

@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from vernal.engines.paths.batches import Floats, Indices
-from vernal.engines.paths.explore import OVERFLOWING, Outcome
-from vernal.engines.paths.positions import Graph, NotExplorable, Position
+from vernal.engines.paths.batches import Indices
+from vernal.engines.paths.explore import OVERFLOWING, Exploration
+from vernal.engines.paths.positions import NotExplorable, Position, StepGraph
 from vernal.engines.paths.region_space import MAX_REGIONS, Measures, Passage, RegionSpace, Tube, components
 from vernal.engines.paths.regions import Regions
-from vernal.engines.search import Place, Search
+from vernal.engines.search import Search, Stage
+from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.claim import PositionClaim, position_claim
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
@@ -37,11 +38,11 @@ class Tubes:
 
     def __init__(self, question: Question, path: Formula, boxes: Sequence[Box], budget: Budget) -> None:
         self.question, self.path, self.boxes, self.budget = question, path, boxes, budget
-        self.graph = Graph(question.system.step, atoms(path), budget.check)
-        self.outcome = Outcome()
+        self.graph = StepGraph(question.system.step, atoms(path), budget.check)
+        self.outcome = Exploration()
 
     @OVERFLOWING
-    def run(self, horizon: int) -> Outcome:
+    def run(self, horizon: int) -> Exploration:
         """Whether every path keeps the claim, as an outcome without open sets; or with all boxes open."""
         size = len(components(self.graph, self.boxes[0])[1])
         if not size:
@@ -65,24 +66,24 @@ class Tubes:
         self.outcome.open = list(self.boxes)
         return self.outcome
 
-    def _round(self, space: RegionSpace, horizon: int) -> Found:
+    def _round(self, space: RegionSpace, horizon: int) -> TubeRound:
         def tell(t: int, regions: int) -> None:
             self.budget.progress(f"paths: step {t} of {horizon}, {regions:,} regions", t / (horizon + 1))
             self.outcome.count("regions", regions)
 
-        found = Found(space, position_claim(self.path), tell)
+        found = TubeRound(space, position_claim(self.path), tell)
         Search(self.path, space, found, total=self.question.is_total, tick=self.budget.check).levels(horizon)
         self.outcome.count("rounds", 1)
         return found
 
 
 @dataclass
-class Found:
+class TubeRound:
     """Handles the regions of a round: how they spread, by how much they keep the claim, and which of them fail."""
 
     space: RegionSpace
     claim: PositionClaim | None
-    tell: Callable[[int, int], None]  # is told how many regions each step has
+    tell: Callable[[int, int], None]  # called with a step and its number of regions
     margin: float = np.inf  # of all regions of the round
     kept_margin: float = np.inf  # of those that did not fail
     ends: tuple[Floats, Floats] | None = None  # of all components
@@ -98,7 +99,7 @@ class Found:
         """How far the components of all regions reach."""
         return None if self.ends is None else self.ends[1] - self.ends[0]
 
-    def reached(self, place: Place, states: Position[Regions]) -> None:
+    def reached(self, stage: Stage, states: Position[Regions]) -> None:
         self._settle()
         self.regions += len(states.batch)
         low, high = (end(side, axis=0) for end, side in zip((np.min, np.max), states.batch.ranges(), strict=True))
@@ -106,12 +107,12 @@ class Found:
             raise NotExplorable("values without a bound, or undefined ones")
         first, last = self.ends or (low, high)
         self.ends = np.minimum(first, low), np.maximum(last, high)
-        self.here, self.margins, self.suspects = states.batch, self._margins(place, states), []
+        self.here, self.margins, self.suspects = states.batch, self._margins(stage, states), []
 
-    def _margins(self, place: Place, states: Position[Regions]) -> Floats:
+    def _margins(self, stage: Stage, states: Position[Regions]) -> Floats:
         """By how much each region keeps the claim at this position, at least."""
         count = len(states.batch)
-        if self.claim is None or not self.claim.covers(place.t):
+        if self.claim is None or not self.claim.covers(stage.t):
             return np.full(count, -np.inf if self.claim is None else np.inf)
         value = self.space.graph.value(self.claim.margin, states.discrete)
         linear = states.layout.over(*states.batch.ranges())
@@ -128,16 +129,16 @@ class Found:
         self.kept_margin = min(self.kept_margin, float(self.margins[~failed].min(initial=np.inf)))
         self.here = None
 
-    def kept(self, place: Place, states: Position[Regions]) -> None:
+    def kept(self, stage: Stage, states: Position[Regions]) -> None:
         """Nothing to do: what does not fail is kept."""
 
-    def failed(self, place: Place, states: Position[Regions]) -> None:
+    def failed(self, stage: Stage, states: Position[Regions]) -> None:
         """Keep what failed; of a claim with a margin the whole region, so that no part counts as narrowly kept."""
         rows = states.batch
         self.suspects.append(rows.trail)
         if self.claim is not None and self.here is not None:
             rows = self.here.rows(np.isin(self.here.trail, rows.trail))
-        self.space.passages.append(Passage(place, rows, None))
+        self.space.passages.append(Passage(stage, rows, None))
 
     def passed(self, t: int) -> None:
         self._settle()

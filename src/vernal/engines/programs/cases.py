@@ -8,21 +8,22 @@ from functools import cached_property
 from typing import Any
 
 from vernal.engines.outcomes import reading, replayed
-from vernal.engines.programs.conditions import Case, Space, idle
-from vernal.engines.programs.program import Answer, Asking, End, Tally
+from vernal.engines.programs.conditions import BoundedStarts, Case
+from vernal.engines.programs.program import Asking, End, ProgramAnswer, Tally
 from vernal.errors import FormatError
 from vernal.evidence import confirm
 from vernal.evidence.trace_file import to_json
 from vernal.model.expr import Occurrence
+from vernal.model.tick import idle
 from vernal.run.budget import Budget
 from vernal.run.executor import Finished
-from vernal.run.journal import Outcome, digest
+from vernal.run.journal import Record, digest
 from vernal.run.worker import Job, Worked, named
 
 COUNTED = ("programs", "columns", "rows", "binaries")
 
 
-def is_decided(outcome: Outcome) -> bool:
+def is_decided(outcome: Record) -> bool:
     """Whether a case is settled for good; behind a doubt may stand a limit."""
     return outcome["end"] in (End.EXCLUDED.name, End.INFEASIBLE.name, End.FOUND.name)
 
@@ -37,7 +38,7 @@ def answer_case(job: Job, budget: Budget) -> Worked:
     return Worked(_data(answer, solving), answer)
 
 
-def _data(answer: Answer, solving: Asking) -> dict[str, Any]:
+def _data(answer: ProgramAnswer, solving: Asking) -> dict[str, Any]:
     numbers = {name: getattr(solving.tally, name) for name in (*COUNTED, "seconds")}
     trace = None if answer.trace is None else to_json(answer.trace, solving.system)
     return {"end": answer.end.name, "reason": answer.reason, "trace": trace, "tally": numbers}
@@ -49,27 +50,27 @@ class CaseWork:
 
     solving: Asking
 
-    def job(self, space: Space, case: Case) -> Job:
+    def job(self, space: BoundedStarts, case: Case) -> Job:
         key = f"{_starts_key(space)} {case.key(self._rank)}"
         return Job(key, named(answer_case), self.solving, (space, case))
 
-    def answer(self, done: Finished) -> Answer:
+    def answer(self, done: Finished) -> ProgramAnswer:
         """The answer to a case, with a path that was recomputed if it comes from elsewhere."""
         if done.outcome is None:
-            return Answer(End.DOUBT, reason=f"a program was lost: {done.lost}; try fewer workers or more memory")
+            return ProgramAnswer(End.DOUBT, reason=f"a program was lost: {done.lost}; try fewer workers or more memory")
         with reading(done.key):
             self.solving.tally.add(_tally(done.outcome["tally"]))
             self.solving.tally.from_journal += done.recorded
-            return done.found if isinstance(done.found, Answer) else self._read(done.outcome)
+            return done.found if isinstance(done.found, ProgramAnswer) else self._read(done.outcome)
 
-    def _read(self, data: Outcome) -> Answer:
+    def _read(self, data: Record) -> ProgramAnswer:
         end = End[data["end"]]
         if end is not End.FOUND:
-            return Answer(end, reason=str(data["reason"]))
+            return ProgramAnswer(end, reason=str(data["reason"]))
         trace = replayed(data["trace"], self.solving.system)
         if confirm.truth(trace, self.solving.goal) is not False:
             raise FormatError("its path is no counterexample")
-        return Answer(end, trace)
+        return ProgramAnswer(end, trace)
 
     def _rank(self, occurrence: Occurrence) -> str:
         """A draw by its place among those of the system: serial numbers are those of a process."""
@@ -87,5 +88,5 @@ def _tally(numbers: Mapping[str, Any]) -> Tally:
     return Tally(programs, columns, rows, binaries, seconds=float(numbers["seconds"]))
 
 
-def _starts_key(space: Space) -> str:
+def _starts_key(space: BoundedStarts) -> str:
     return digest([[str(var), [repr(start) for start in entry]] for var, entry in space.initial.starts.items()])[:16]

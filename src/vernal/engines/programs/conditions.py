@@ -36,18 +36,11 @@ from vernal.model.graph import substitute
 from vernal.model.initial import Box, InitialSet
 from vernal.model.portable import STAYS
 from vernal.model.system import System
+from vernal.model.tick import Tick, idle
 from vernal.reduce.unroll import Unrolling
 
-Tick = Callable[[], None]  # may stop the work by raising
 
-
-def idle() -> None:
-    """Default tick: does nothing."""
-
-
-def refuting_condition(
-    system: System, goal: Formula, tick: Tick = lambda: None, unrolling: Unrolling | None = None
-) -> Expr:
+def refuting_condition(system: System, goal: Formula, tick: Tick = idle, unrolling: Unrolling | None = None) -> Expr:
     """A path makes this condition true iff the (bounded, quantifier-free) goal is false on it."""
     total = system.step.enabled is build.TRUE
     written = expand(nnf(Not(goal), total=total), total=total)
@@ -154,7 +147,7 @@ class _TwinnedPlain(_Twinned, Plain):
 
 
 @dataclass(frozen=True)
-class Space:
+class BoundedStarts:
     """An initial set, and bounds over it that all cases share: what one case computes, the next one has."""
 
     initial: InitialSet
@@ -197,7 +190,7 @@ class Disjunct:
 class Case:
     """A condition with some of its choices made, and the way to it: which disjuncts and options were taken.
 
-    Bounds decide what is split, and may come out differently on another machine; the way says it all the same.
+    What is split depends on bounds, and may differ on another machine; the way identifies the case on any.
     """
 
     condition: Expr
@@ -213,7 +206,7 @@ class Case:
         return " ".join(named) or "all"
 
 
-def cases(space: Space, condition: Expr) -> Iterator[Case]:
+def cases(space: BoundedStarts, condition: Expr) -> Iterator[Case]:
     """The cases of a condition that bounds leave possible, earlier choices varying slowest."""
     stack = [Case(condition)]
     while stack:
@@ -227,7 +220,7 @@ def cases(space: Space, condition: Expr) -> Iterator[Case]:
             stack.extend(reversed(parts))
 
 
-def _split(space: Space, case: Case) -> Sequence[Case] | None:
+def _split(space: BoundedStarts, case: Case) -> Sequence[Case] | None:
     """A disjunct each, or an option each of the earliest choice; None where nothing is left to split."""
     disjuncts = _disjuncts(space, case.condition)
     if disjuncts is not None:
@@ -242,7 +235,7 @@ def _split(space: Space, case: Case) -> Sequence[Case] | None:
     return made
 
 
-def _disjuncts(space: Space, condition: Expr) -> list[tuple[Disjunct, Expr]] | None:
+def _disjuncts(space: BoundedStarts, condition: Expr) -> list[tuple[Disjunct, Expr]] | None:
     """p | q as p and as q, also inside a conjunction; parts that bounds decide are left out."""
     if isinstance(condition, e.Or):
         return [(Disjunct(-1, index), arg) for index, arg in enumerate(condition.args) if space.may_be(arg)]
@@ -259,7 +252,7 @@ def _disjuncts(space: Space, condition: Expr) -> list[tuple[Disjunct, Expr]] | N
     return None
 
 
-def _earliest_choice(space: Space, condition: Expr) -> e.Choose | None:
+def _earliest_choice(space: BoundedStarts, condition: Expr) -> e.Choose | None:
     """The first choice in time on which the condition depends."""
     seen: set[Expr] = set()
     found: list[e.Choose] = []

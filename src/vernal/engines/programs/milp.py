@@ -11,7 +11,7 @@ with every recurrent policy unrolled anew at each step over its whole history, i
 
 A solver works within tolerances, so neither of its answers is believed as it stands. A point is a candidate: its first
 state and decisions are replayed exactly, if need be after a linear program has moved it inside its cell. And a program
-is infeasible only if it stays so with every decision relaxed by a tolerance far beyond the solver's (milp_rows). What
+is infeasible only if it stays so with every decision relaxed by a tolerance far beyond the solver's (`milp.rows`). What
 is in between is asked case by case, with exact forms at margin zero; what is still open then is unknown: numerics.
 """
 
@@ -30,12 +30,12 @@ from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, 
 from vernal.engines.options import Encoding, MilpOptions, Unroll
 from vernal.engines.programs.cases import CaseWork, is_decided
 from vernal.engines.programs.conditions import (
+    BoundedStarts,
     Case,
-    Space,
     cases,
     refuting_condition,
 )
-from vernal.engines.programs.program import Answer, Asking, End, Solving
+from vernal.engines.programs.program import Asking, End, ProgramAnswer, Solving
 from vernal.engines.single_path import OPEN_ACTION, is_only_position
 from vernal.errors import Stopped, UnsupportedFormula
 from vernal.evidence.result import Assurance
@@ -63,7 +63,7 @@ UNSUPPORTED = "not supported by this engine"
 
 
 class Refuter(ABC):
-    """Bounded claims about paths, decided by asking for a path that refutes them; whom to ask, engines say."""
+    """Bounded claims about paths, decided by looking for a path that refutes them; engines choose the solver."""
 
     name: str
     encoding: str
@@ -71,7 +71,7 @@ class Refuter(ABC):
 
     @abstractmethod
     def asking(self, unrolling: Unrolling, system: System, goal: Formula, steps: int, budget: Budget) -> Asking:
-        """Whom the question is put to."""
+        """What asks the programs of this question, and the solver it uses."""
 
     def unrolling(self, system: System) -> Unrolling:
         return Unrolling(system.step)
@@ -166,7 +166,7 @@ class _Asked:
             if summary.doubt is not None and summary.trace is None:
                 return self._open(summary.doubt)
             if summary.trace is None and not _is_excluded(self.question.system, one):
-                return self._refuted(Space(one), summary.by_solver)
+                return self._refuted(BoundedStarts(one), summary.by_solver)
             if summary.trace is not None and not is_only_position(
                 self.question.system, self.question.formula, summary.trace
             ):
@@ -179,7 +179,7 @@ class _Asked:
             return self._open(f"{UNSUPPORTED}: {reason}; try --engine auto")
         return witnessed(self.question, witness, self.engine, self.statistics)
 
-    def _refuted(self, space: Space, by_solver: bool) -> Known:
+    def _refuted(self, space: BoundedStarts, by_solver: bool) -> Known:
         """No path from these starts keeps a claim of some path; an initial state shows it, if one can be named."""
         shown = (
             failing_state(self.question, space.box, self.solving.budget.check)
@@ -211,7 +211,7 @@ class _Asked:
 
 
 def _is_excluded(system: System, initial: InitialSet) -> bool:
-    """Whether a single start is no initial state, by the constraints; of more than one nobody says so.
+    """Whether a single start is no initial state, by the constraints; False for more than one start.
 
     A constraint without a defined truth value excludes nothing.
     """
@@ -226,13 +226,13 @@ def _is_excluded(system: System, initial: InitialSet) -> bool:
 
 @dataclass
 class Summary:
-    """What all programs together say: a path, a doubt, or that there is no path."""
+    """What all programs together show: a path, a doubt, or that there is no path."""
 
     trace: Trace | None = None
     doubt: str | None = None
     by_solver: bool = False
 
-    def add(self, answer: Answer) -> bool:
+    def add(self, answer: ProgramAnswer) -> bool:
         """Whether this settles the question, or makes a proof impossible for good."""
         self.trace = answer.trace
         self.by_solver |= answer.end is End.INFEASIBLE
@@ -258,15 +258,15 @@ def _search(solving: Asking, condition: Expr, encoding: str, initial: InitialSet
     return _each(solving, iter(parts))
 
 
-def _spaces(solving: Asking, initial: InitialSet) -> list[Space]:
+def _spaces(solving: Asking, initial: InitialSet) -> list[BoundedStarts]:
     return [solving.space(one) for one in initial.split(MAX_BOXES)]
 
 
-def _all_cases(spaces: list[Space], condition: Expr) -> Iterator[tuple[Space, Case]]:
+def _all_cases(spaces: list[BoundedStarts], condition: Expr) -> Iterator[tuple[BoundedStarts, Case]]:
     return ((space, case) for space in spaces for case in cases(space, condition))
 
 
-def _each(solving: Asking, every: Iterator[tuple[Space, Case]]) -> Summary:
+def _each(solving: Asking, every: Iterator[tuple[BoundedStarts, Case]]) -> Summary:
     """Program after program, or several at a time, until one is a path."""
     summary = Summary()
     work = CaseWork(solving)

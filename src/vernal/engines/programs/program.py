@@ -14,11 +14,13 @@ import numpy as np
 
 from vernal.engines.candidates import refuting_path
 from vernal.engines.knowledge import Candidate
-from vernal.engines.programs.conditions import Case, Space
+from vernal.engines.programs.conditions import BoundedStarts, Case
+from vernal.evidence.replay import NodeDecisions
 from vernal.evidence.trace import Trace
-from vernal.interpret.milp.curves import Place, next_cut
+from vernal.interpret.milp.curves import Site, next_cut
 from vernal.interpret.milp.encode import Encoder
-from vernal.interpret.milp.rows import TOLERANCE, Form, Sheet, Unsuitable, Values
+from vernal.interpret.milp.rows import TOLERANCE, ColumnForm, ColumnForms, Sheet, Unsuitable
+from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.formula import Formula
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Occurrence
@@ -26,16 +28,14 @@ from vernal.model.initial import InitialSet, Valuation
 from vernal.model.system import System
 from vernal.run.budget import Budget
 from vernal.simulate.starts import tied_exactly
-from vernal.solvers.base import Floats, Milp, MilpSolver, Outcome, Status
+from vernal.solvers.base import MilpProblem, MilpSolver, Solved, SolveStatus
 
 MARGIN_WEIGHT, EQUALITY_WEIGHT = 1e4, 1e5  # in the objective: a clear margin, and equations met well
-ENOUGH = MARGIN_WEIGHT * 10 * TOLERANCE  # a margin that no rounding eats up
+CLEAR_MARGIN = MARGIN_WEIGHT * 10 * TOLERANCE  # a margin that no rounding eats up
 REFINEMENTS = 40  # of one program's envelopes
 TRY_OTHERS = "try --engine auto, which halves the initial set instead"
-SLACK = 1e-9  # of an interval's width: a start that the solver puts so near to an end is the end
+END_SLACK = 1e-9  # of an interval's width: a start that the solver puts so near to an end is the end
 DIGITS = (3, 6, None)  # of an interval's width, to which a start or disturbance is rounded: short ones first
-
-Taken = dict[Expr, int | Fraction | tuple[Fraction, ...]]
 
 
 class End(Enum):
@@ -49,7 +49,7 @@ class End(Enum):
 
 
 @dataclass(frozen=True)
-class Answer:
+class ProgramAnswer:
     """The end of one program, with the path or the reason."""
 
     end: End
@@ -68,11 +68,11 @@ class Tally:
     from_journal: int = 0  # cases that a journal answers
     seconds: float = 0.0  # that solvers took
 
-    def count(self, problem: Milp) -> None:
+    def count(self, problem: MilpProblem) -> None:
         self.add(Tally(1, problem.columns, problem.rows, problem.binaries))
 
     def add(self, other: Tally) -> None:
-        """What somebody else wrote and solved."""
+        """Add the counts of another tally."""
         self.programs += other.programs
         self.columns = max(self.columns, other.columns)
         self.rows = max(self.rows, other.rows)
@@ -100,7 +100,7 @@ class Tally:
         }
 
 
-def program(sheet: Sheet, *, fixed: Floats | None = None) -> Milp:
+def program(sheet: Sheet, *, fixed: Floats | None = None) -> MilpProblem:
     """The sheet as data: maximise the margin. With a point, its integers are fixed and the margin is at least zero."""
     lower, upper, integer = np.array(sheet.lower), np.array(sheet.upper), np.array(sheet.integer)
     objective = np.zeros(len(lower))
@@ -111,7 +111,7 @@ def program(sheet: Sheet, *, fixed: Floats | None = None) -> Milp:
         lower[sheet.margin] = upper[sheet.equality] = 0.0
         integer = np.zeros_like(integer)
     counts = [len(terms) for terms, _ in sheet.rows]
-    return Milp(
+    return MilpProblem(
         lower,
         upper,
         integer,
@@ -124,7 +124,7 @@ def program(sheet: Sheet, *, fixed: Floats | None = None) -> Milp:
     )
 
 
-def eased(problem: Milp) -> Milp:
+def eased(problem: MilpProblem) -> MilpProblem:
     """The program with every row and bound wider by the scaled tolerance, and nothing to optimise.
 
     A solver that stumbles over thin sets and large weights has been seen to call a program infeasible that has points.
@@ -147,7 +147,7 @@ def eased(problem: Milp) -> Milp:
 
 @dataclass(frozen=True)
 class Asking(ABC):
-    """What all programs of a question share, whoever solves them."""
+    """What all programs of a question share, for any solver."""
 
     engine: str
     system: System
@@ -159,14 +159,14 @@ class Asking(ABC):
     twins: Mapping[Expr, Expr] = field(default_factory=dict, kw_only=True)
 
     @abstractmethod
-    def answer(self, space: Space, case: Case) -> Answer:
+    def answer(self, space: BoundedStarts, case: Case) -> ProgramAnswer:
         """Whether there is a path of this case."""
 
-    def space(self, initial: InitialSet) -> Space:
+    def space(self, initial: InitialSet) -> BoundedStarts:
         """These starts, with the bounds asked for."""
-        return Space(initial, self.budget.check, self.tighten, self.twins)
+        return BoundedStarts(initial, self.budget.check, self.tighten, self.twins)
 
-    def path(self, values: Valuation, taken: Sequence[Taken]) -> Trace | None:
+    def path(self, values: Valuation, taken: Sequence[NodeDecisions]) -> Trace | None:
         """The path of these decisions, as far as it refutes the goal; None where it does not, or is none."""
         candidate = Candidate(*self.system.pack(values), taken, self.steps)
         return refuting_path(self.system, candidate, self.goal, self.budget.check)
@@ -178,64 +178,64 @@ class Solving(Asking):
 
     solver: MilpSolver
 
-    def answer(self, space: Space, case: Case) -> Answer:
+    def answer(self, space: BoundedStarts, case: Case) -> ProgramAnswer:
         """Write the program of a case, solve it, and check what comes out on the concrete system.
 
         Nonlinear operators are only enclosed. A point that is no path shows where an envelope is too wide: there its
         range is cut, and the program is written again.
         """
-        cuts: dict[Place, list[float]] = {}
+        cuts: dict[Site, list[float]] = {}
         for number in range(REFINEMENTS + 1):
             encoder = Encoder(space.initial.starts, space.linear, space.exact, self.budget.check, cuts)
             answer, point = self._once(encoder, case)
-            if answer.end is not End.DOUBT or point is None or not encoder.bent:
+            if answer.end is not End.DOUBT or point is None or not encoder.nonlinear:
                 return answer
-            found = next_cut(encoder.bent, point.tolist(), cuts)
+            found = next_cut(encoder.nonlinear, point.tolist(), cuts)
             if found is None:
                 return answer
             self.budget.progress(f"milp: {self.tally.programs} programs, {number + 1} refinements", None)
             cuts.setdefault(found[0], []).append(found[1])
-        return Answer(End.DOUBT, reason=f"spurious after {REFINEMENTS} refinements; {TRY_OTHERS}")
+        return ProgramAnswer(End.DOUBT, reason=f"spurious after {REFINEMENTS} refinements; {TRY_OTHERS}")
 
-    def _once(self, encoder: Encoder, case: Case) -> tuple[Answer, Floats | None]:
+    def _once(self, encoder: Encoder, case: Case) -> tuple[ProgramAnswer, Floats | None]:
         """One program, and the point that is no path if that is how it ends."""
         try:
             for condition in (*self.system.init.where, case.condition):
                 encoder.require(condition)
         except Unsuitable as refusal:
-            return Answer(End.UNSUITABLE, reason=refusal.reason), None
+            return ProgramAnswer(End.UNSUITABLE, reason=refusal.reason), None
         if encoder.sheet.infeasible:
-            return Answer(End.EXCLUDED), None
+            return ProgramAnswer(End.EXCLUDED), None
         problem = program(encoder.sheet)
         outcome = self._solve(problem)
-        if outcome.status is Status.INFEASIBLE:  # believed if it is so with room to spare, whatever is optimised
+        if outcome.status is SolveStatus.INFEASIBLE:  # believed if it is so with room to spare, whatever is optimised
             outcome = self._solve(eased(problem), again=True)
-            if outcome.status is Status.INFEASIBLE:
-                return Answer(End.INFEASIBLE), None
+            if outcome.status is SolveStatus.INFEASIBLE:
+                return ProgramAnswer(End.INFEASIBLE), None
         if outcome.point is None:
             self.budget.check()
-            return Answer(End.DOUBT, reason=f"the solver {self.solver.name} ended with: {outcome.said}"), None
-        return self._lift(Found(self.system, encoder, case), outcome.point), outcome.point
+            return ProgramAnswer(End.DOUBT, reason=f"the solver {self.solver.name} ended with: {outcome.said}"), None
+        return self._lift(ProgramPoint(self.system, encoder, case), outcome.point), outcome.point
 
-    def _solve(self, problem: Milp, *, again: bool = False) -> Outcome:
+    def _solve(self, problem: MilpProblem, *, again: bool = False) -> Solved:
         self.budget.check()
         if not again:
             self.tally.count(problem)
         with self.tally.timed():
-            return self.solver.solve(problem, self.budget.left, ENOUGH, self.budget.check)
+            return self.solver.solve(problem, self.budget.left, CLEAR_MARGIN, self.budget.check)
 
-    def _lift(self, found: Found, point: Floats) -> Answer:
+    def _lift(self, found: ProgramPoint, point: Floats) -> ProgramAnswer:
         """The point as an exact path that refutes the goal; polished by a linear program if it is not one yet."""
         trace = self._replay(found, point)
         if trace is None:
             polished = self._solve(program(found.encoder.sheet, fixed=point)).point
             trace = None if polished is None else self._replay(found, polished)
         if trace is not None:
-            return Answer(End.FOUND, trace)
+            return ProgramAnswer(End.FOUND, trace)
         reason = "numerics: a point within the solver's tolerance that is no counterexample in exact arithmetic"
-        return Answer(End.DOUBT, reason=reason)
+        return ProgramAnswer(End.DOUBT, reason=reason)
 
-    def _replay(self, found: Found, point: Floats) -> Trace | None:
+    def _replay(self, found: ProgramPoint, point: Floats) -> Trace | None:
         for digits in DIGITS:
             self.budget.check()
             trace = self.path(found.first(point, digits), found.decisions(point, self.steps, digits))
@@ -245,7 +245,7 @@ class Solving(Asking):
 
 
 @dataclass(frozen=True)
-class Found:
+class ProgramPoint:
     """A point of a program, read as a first state and decisions."""
 
     system: System
@@ -256,15 +256,15 @@ class Found:
         """The first state and memory, exactly inside the starts; where the program does not say, anything goes."""
         values = self.encoder.values
         found = {var: self._numbers(var, values[var], point) for var in self.encoder.starts if var in values}
-        return tied_exactly(self.system, InitialSet(self.encoder.starts).nearest(found, digits, SLACK))
+        return tied_exactly(self.system, InitialSet(self.encoder.starts).nearest(found, digits, END_SLACK))
 
-    def _numbers(self, var: Expr, forms: Values, point: Floats) -> Sequence[Fraction | float]:
+    def _numbers(self, var: Expr, forms: ColumnForms, point: Floats) -> Sequence[Fraction | float]:
         numbers = [_at(form, point) for form in forms]
         if not var.sort.is_number and len(numbers) > 1:  # one form for each label
             return [Fraction(int(np.argmax(numbers)))]
         return numbers
 
-    def decisions(self, point: Floats, steps: int, digits: int | None) -> list[Taken]:
+    def decisions(self, point: Floats, steps: int, digits: int | None) -> list[NodeDecisions]:
         """What is taken at each position; where the program does not say, anything goes."""
         return [
             {node: self._decision(node, replace(node.occurrence, step=t), point, digits) for node in self.nodes}
@@ -286,11 +286,11 @@ class Found:
         return int(np.argmax([*_values(self.encoder.picks.get(occurrence), point)] or [1.0]))
 
 
-def _values(forms: Values | None, point: Floats) -> Iterator[float]:
+def _values(forms: ColumnForms | None, point: Floats) -> Iterator[float]:
     return (_at(form, point) for form in forms or ())
 
 
-def _at(form: Form, point: Floats) -> float:
+def _at(form: ColumnForm, point: Floats) -> float:
     return float(form.constant + sum(value * point[column] for column, value in form.terms.items()))
 
 

@@ -1,9 +1,9 @@
 """Satisfiability modulo theories for bounded claims of small loops: a cross-check that shares no bounds with others.
 
-The condition under which a path refutes the claim (see milp_paths) is handed to a solver that computes with rationals
+The condition under which a path refutes the claim (see `conditions`) is handed to a solver that computes with rationals
 and polynomials, term by term as the graph says it: no bounds, no big-M, no tolerance. A model is a path and is replayed
-like every candidate; that there is none proves the claim. It is exact arithmetic, but the word of a solver all the
-same, without a certificate anybody checked: the assurance says `solver`.
+like every candidate; that there is none proves the claim. The arithmetic is exact,
+but the proof is the solver's and comes without a certificate: the assurance is `solver`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from vernal.engines.options import SmtOptions
-from vernal.engines.programs.conditions import Case, Space
+from vernal.engines.programs.conditions import BoundedStarts, Case
 from vernal.engines.programs.milp import UNSUPPORTED, WHOLE, Refuter
-from vernal.engines.programs.program import Answer, Asking, End, Taken, Tally
+from vernal.engines.programs.program import Asking, End, ProgramAnswer, Tally
+from vernal.evidence.replay import NodeDecisions
 from vernal.interpret.smt import NoTerm, Script
 from vernal.logic.formula import Formula
 from vernal.model import expr as e
@@ -27,7 +28,7 @@ from vernal.run.budget import Budget
 from vernal.solvers import registry
 from vernal.solvers.base import Satisfiable, SmtSolver
 
-Values = Mapping[str, Fraction]
+SmtValues = Mapping[str, Fraction]
 
 
 class Smt(Refuter):
@@ -44,7 +45,7 @@ class Smt(Refuter):
         return SmtAsking(self.name, system, goal, steps, budget, self.solver)
 
 
-class Unbounded(Space):
+class UnboundedStarts(BoundedStarts):
     """Starts of which no bounds are known: what is asked is for the solver alone to decide."""
 
     def may_be(self, condition: Expr) -> bool:
@@ -57,43 +58,45 @@ class SmtAsking(Asking):
 
     solver: SmtSolver
 
-    def space(self, initial: InitialSet) -> Space:
-        return Unbounded(initial, self.budget.check)
+    def space(self, initial: InitialSet) -> BoundedStarts:
+        return UnboundedStarts(initial, self.budget.check)
 
-    def answer(self, space: Space, case: Case) -> Answer:
+    def answer(self, space: BoundedStarts, case: Case) -> ProgramAnswer:
         script = Script(space.initial.starts, self.budget.check)
         try:
             for condition in (*self.system.init.where, case.condition):
                 script.require(condition)
         except NoTerm as refusal:
-            return Answer(End.UNSUITABLE, reason=f"{UNSUPPORTED}: {refusal}; try --engine auto")
+            return ProgramAnswer(End.UNSUITABLE, reason=f"{UNSUPPORTED}: {refusal}; try --engine auto")
         self.budget.check()
         booleans = sum(sort == "Bool" for sort in script.unknowns.values())
         self.tally.add(Tally(1, len(script.unknowns), script.assertions, booleans))
         with self.tally.timed():
             outcome = self.solver.check(script.text, script.unknowns, self.budget.left, self.budget.check)
         if outcome.status is Satisfiable.NO:
-            return Answer(End.INFEASIBLE)
+            return ProgramAnswer(End.INFEASIBLE)
         if outcome.status is Satisfiable.UNKNOWN:
             self.budget.check()
-            return Answer(End.DOUBT, reason=f"the solver {self.solver.name} ended with: {outcome.said}")
-        return self._lift(Model(self.system, script, outcome.values))
+            return ProgramAnswer(End.DOUBT, reason=f"the solver {self.solver.name} ended with: {outcome.said}")
+        return self._lift(SmtModel(self.system, script, outcome.values))
 
-    def _lift(self, model: Model) -> Answer:
+    def _lift(self, model: SmtModel) -> ProgramAnswer:
         """The model as an exact path; a model with irrational numbers, or of undefined values, may be none."""
         trace = self.path(model.first(), model.decisions(self.steps))
         if trace is not None:
-            return Answer(End.FOUND, trace)
-        return Answer(End.DOUBT, reason="a model that is no counterexample in exact arithmetic; try --engine auto")
+            return ProgramAnswer(End.FOUND, trace)
+        return ProgramAnswer(
+            End.DOUBT, reason="a model that is no counterexample in exact arithmetic; try --engine auto"
+        )
 
 
 @dataclass(frozen=True)
-class Model:
+class SmtModel:
     """Values of the unknowns, read as a first state and decisions."""
 
     system: System
     script: Script
-    values: Values
+    values: SmtValues
 
     def first(self) -> Valuation:
         """The first state and memory, inside the starts: irrational values were rounded."""
@@ -101,7 +104,7 @@ class Model:
         found = {var: [self.values[name] for name in terms[var]] for var in self.script.starts if var in terms}
         return InitialSet(self.script.starts).nearest(found)
 
-    def decisions(self, steps: int) -> list[Taken]:
+    def decisions(self, steps: int) -> list[NodeDecisions]:
         """What is taken at each position; where the script does not say, anything goes."""
         nodes = self.system.step.names
         return [

@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 
 from vernal.errors import FormatError, UnsupportedOperator
-from vernal.formats.layers import Array, check_finite, check_width, dense, sigmoid, single, tanh
+from vernal.formats.layers import check_finite, check_width, dense, sigmoid, single, tanh
 from vernal.formats.recurrent import Gate, Slots
+from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.network import Network, network_input
@@ -41,7 +42,7 @@ def parse_h5(data: bytes, name: str) -> Network:
         raise FormatError("a zip archive, as Keras 3 writes .keras files; save the model as .h5 instead")
     if not data.startswith(SIGNATURE):
         raise FormatError("not an HDF5 file, or a damaged one")
-    return _Reader(_extract(data)).network(name)
+    return _H5Reader(_extract(data)).network(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ def _tensors(rows: Sequence[Config], body: bytes) -> dict[str, dict[str, Array]]
     return found
 
 
-class _Reader:
+class _H5Reader:
     """The layers are put on top of each other in the order of the JSON text."""
 
     def __init__(self, content: Content) -> None:

@@ -15,8 +15,9 @@ from math import isfinite, prod
 import numpy as np
 
 from vernal.errors import FormatError, UnsupportedOperator
-from vernal.formats.layers import Array, check_width, constant, pick
+from vernal.formats.layers import check_width, constant, pick
 from vernal.formats.recurrent import Slots
+from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 from vernal.model.expr import Expr
 
@@ -31,7 +32,7 @@ class Tensor:
     shape: tuple[int, ...]
 
 
-Value = Tensor | Array
+OnnxValue = Tensor | Array
 
 
 @dataclass(slots=True)
@@ -47,7 +48,7 @@ class Allowance:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class NodeCall:
     """A node with its inputs' values; `last` says that its output is the network's and that nothing else reads it.
 
     `slots` is what the recurrent operators of the graph remember by themselves; None where the graph takes its memory
@@ -58,7 +59,7 @@ class Call:
     name: str
     opset: int
     attributes: Mapping[str, object]
-    inputs: tuple[Value | None, ...]
+    inputs: tuple[OnnxValue | None, ...]
     outputs: int = 1
     last: bool = False
     allowance: Allowance = field(default_factory=Allowance)
@@ -103,10 +104,10 @@ class Call:
 
     # Inputs -----------------------------------------------------------------------------------------------------------
 
-    def input(self, position: int) -> Value | None:
+    def input(self, position: int) -> OnnxValue | None:
         return self.inputs[position] if position < len(self.inputs) else None
 
-    def value(self, position: int = 0) -> Value:
+    def value(self, position: int = 0) -> OnnxValue:
         """An input that has to be there."""
         value = self.input(position)
         if value is None:
@@ -140,7 +141,7 @@ class Call:
         """A constant list of integers."""
         return self._whole(self.value(position), f"input {position}")
 
-    def _whole(self, value: Value, what: str) -> list[int]:
+    def _whole(self, value: OnnxValue, what: str) -> list[int]:
         if isinstance(value, Tensor):
             raise self.unsupported(f"computes its {what} from data; Vernal needs a constant there")
         if value.dtype != np.int64 or value.ndim > 1:
@@ -155,7 +156,7 @@ class Call:
             raise self.wrong(f"names axis {axis} of a tensor of rank {rank}")
         return axis % rank
 
-    def rearrange(self, value: Value, change: Callable[[Array], Array], size: int | None = None) -> Value:
+    def rearrange(self, value: OnnxValue, change: Callable[[Array], Array], size: int | None = None) -> OnnxValue:
         """Components moved around by a numpy function; `size` is how many come out, where that differs."""
         self.allowance.take(value_size(value) if size is None else size)
         if not isinstance(value, Tensor):
@@ -167,7 +168,7 @@ class Call:
             raise self.wrong("leaves nothing of its input")
         return Tensor(pick(value.expr, index), index.shape)
 
-    def broadcast(self, values: Sequence[Value]) -> tuple[tuple[int, ...], list[Value]]:
+    def broadcast(self, values: Sequence[OnnxValue]) -> tuple[tuple[int, ...], list[OnnxValue]]:
         """The values stretched to their common shape; a constant of one entry stays as it is."""
         try:
             shape = np.broadcast_shapes(*(value.shape for value in values))
@@ -175,7 +176,7 @@ class Call:
             raise self.wrong(f"combines shapes {[value.shape for value in values]}, which do not fit") from None
         size = check_width(shape)
 
-        def stretch(value: Value) -> Value:
+        def stretch(value: OnnxValue) -> OnnxValue:
             if value.shape == shape or (not isinstance(value, Tensor) and value.size == 1):
                 return value
             return self.rearrange(value, lambda array: np.broadcast_to(array, shape), size)
@@ -183,5 +184,5 @@ class Call:
         return shape, [stretch(value) for value in values]
 
 
-def value_size(value: Value) -> int:
+def value_size(value: OnnxValue) -> int:
     return prod(value.shape)

@@ -17,11 +17,11 @@ from math import prod
 import numpy as np
 
 from vernal.formats import layers
-from vernal.formats.layers import Array
-from vernal.formats.onnx.call import Call, Tensor, Value
+from vernal.formats.onnx.call import NodeCall, OnnxValue, Tensor
 from vernal.formats.onnx.recurrent import RECURRENT
 from vernal.formats.onnx.shapes import SHAPE_OPERATORS
 from vernal.formats.onnx.windows import WINDOW_OPERATORS
+from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 from vernal.model.expr import Expr, Function
 
@@ -35,14 +35,14 @@ LARGEST_FLOAT32 = float(np.finfo(np.float32).max)  # a Clip bound no float32 exc
 class Operator:
     """How to read an operator, and the attributes that reading understands; a file with others is refused."""
 
-    read: Callable[[Call], Value | tuple[Value, ...]]
+    read: Callable[[NodeCall], OnnxValue | tuple[OnnxValue, ...]]
     attributes: frozenset[str] = frozenset()
 
 
 # Arithmetic -----------------------------------------------------------------------------------------------------------
 
 
-def _operands(call: Call) -> tuple[tuple[int, ...], Value, Value]:
+def _operands(call: NodeCall) -> tuple[tuple[int, ...], OnnxValue, OnnxValue]:
     """Both operands in their common shape; before opset 7 the second is aligned at the attribute `axis`."""
     first, second = call.value(0), call.value(1)
     if call.opset < 7 and "axis" in call.attributes:
@@ -54,17 +54,17 @@ def _operands(call: Call) -> tuple[tuple[int, ...], Value, Value]:
     return shape, a, b
 
 
-def _node(value: Value) -> Expr:
+def _node(value: OnnxValue) -> Expr:
     return value.expr if isinstance(value, Tensor) else layers.constant(value)
 
 
 def _binary(
-    call: Call,
+    call: NodeCall,
     data: Callable[[Expr, Expr], Expr],
     right: Callable[[Expr, Array], Expr],
     left: Callable[[Array, Expr], Expr],
     fold: Callable[[Fraction, Fraction], Fraction],
-) -> Value:
+) -> OnnxValue:
     """An operator of two operands, by which of them are data: both, the left one, the right one, none."""
     shape, a, b = _operands(call)
     if isinstance(a, Tensor):
@@ -72,7 +72,7 @@ def _binary(
     return Tensor(left(a, b.expr), shape) if isinstance(b, Tensor) else _fold(call, fold, a, b)
 
 
-def _fold(call: Call, function: Callable[[Fraction, Fraction], Fraction], a: Array, b: Array) -> Array:
+def _fold(call: NodeCall, function: Callable[[Fraction, Fraction], Fraction], a: Array, b: Array) -> Array:
     """Constants among themselves, in rationals; as doubles again where these hold the result exactly."""
     x, y = np.broadcast_arrays(a, b)
     call.allowance.take(x.size)
@@ -88,22 +88,22 @@ def _fold(call: Call, function: Callable[[Fraction, Fraction], Fraction], a: Arr
     return (rounded if same else result).reshape(x.shape)
 
 
-def _add(call: Call) -> Value:
+def _add(call: NodeCall) -> OnnxValue:
     return _binary(call, build.add, layers.shift, lambda c, x: layers.shift(x, c), operator.add)
 
 
-def _sub(call: Call) -> Value:
+def _sub(call: NodeCall) -> OnnxValue:
     return _binary(
         call, build.sub, lambda x, c: layers.shift(x, -c), lambda c, x: layers.shift(build.neg(x), c), operator.sub
     )
 
 
-def _mul(call: Call) -> Value:
+def _mul(call: NodeCall) -> OnnxValue:
     """Of data and data, too: so the gates of a hand-written cell work."""
     return _binary(call, build.mul, layers.scale, lambda c, x: layers.scale(x, c), operator.mul)
 
 
-def _div(call: Call) -> Value:
+def _div(call: NodeCall) -> OnnxValue:
     divisor = call.value(1)
     if isinstance(divisor, Tensor):
         raise call.unsupported("divides by data; only divisors that are constant are read")
@@ -114,13 +114,13 @@ def _div(call: Call) -> Value:
     return _binary(call, build.div, layers.divide, lambda c, x: x, operator.truediv)
 
 
-def _neg(call: Call) -> Value:
+def _neg(call: NodeCall) -> OnnxValue:
     x = call.value()
     return Tensor(build.neg(x.expr), x.shape) if isinstance(x, Tensor) else -x
 
 
-def _extremum(pick: Callable[..., Expr]) -> Callable[[Call], Value]:
-    def read(call: Call) -> Value:
+def _extremum(pick: Callable[..., Expr]) -> Callable[[NodeCall], OnnxValue]:
+    def read(call: NodeCall) -> OnnxValue:
         given = [call.value(position) for position in range(max(1, len(call.inputs)))]
         shape, values = call.broadcast(given)
         return Tensor(build.concat(pick(*map(_node, values))), shape)
@@ -131,7 +131,7 @@ def _extremum(pick: Callable[..., Expr]) -> Callable[[Call], Value]:
 # Affine maps ----------------------------------------------------------------------------------------------------------
 
 
-def _matmul(call: Call) -> Value:
+def _matmul(call: NodeCall) -> OnnxValue:
     a, b = call.value(0), call.value(1)
     if isinstance(a, Tensor) == isinstance(b, Tensor):
         raise call.unsupported("multiplies two tensors of one kind; one factor has to be data, the other constant")
@@ -140,7 +140,7 @@ def _matmul(call: Call) -> Value:
     return _from_left(call, call.weights(0), call.data(1))
 
 
-def _from_right(call: Call, x: Tensor, weight: Array) -> Tensor:
+def _from_right(call: NodeCall, x: Tensor, weight: Array) -> Tensor:
     """x W, for every row of x."""
     if not x.shape or weight.ndim not in (1, 2) or x.shape[-1] != weight.shape[0]:
         raise call.wrong(f"multiplies shapes {x.shape} and {weight.shape}, which do not fit")
@@ -151,7 +151,7 @@ def _from_right(call: Call, x: Tensor, weight: Array) -> Tensor:
     return _linear(call, x, rows * weight.size // weight.shape[0], lambda basis: np.matmul(basis, weight))
 
 
-def _from_left(call: Call, weight: Array, x: Tensor) -> Tensor:
+def _from_left(call: NodeCall, weight: Array, x: Tensor) -> Tensor:
     """W x, for every column of x."""
     inner = x.shape[-2:-1] or x.shape
     if not x.shape or weight.ndim not in (1, 2) or (weight.shape[-1],) != inner:
@@ -162,7 +162,7 @@ def _from_left(call: Call, weight: Array, x: Tensor) -> Tensor:
     return _linear(call, x, size, lambda basis: np.matmul(weight, basis))
 
 
-def _linear(call: Call, x: Tensor, outputs: int, apply: Callable[[Array], Array]) -> Tensor:
+def _linear(call: NodeCall, x: Tensor, outputs: int, apply: Callable[[Array], Array]) -> Tensor:
     """A linear map of data of any shape, as the matrix of its values on the unit vectors (which are exact)."""
     size = prod(x.shape)
     call.allowance.take(size * max(size, outputs))
@@ -170,7 +170,7 @@ def _linear(call: Call, x: Tensor, outputs: int, apply: Callable[[Array], Array]
     return Tensor(layers.dense(x.expr, images.reshape(size, -1).T), images.shape[1:])
 
 
-def _einsum(call: Call) -> Value:
+def _einsum(call: NodeCall) -> OnnxValue:
     """Sums of products of data and a constant whose axes have letters, "ij,bj->bi", as the matrix they are."""
     x, weight, (mine, other, made) = _equation(call)
     sizes = dict(zip(mine + other, x.shape + weight.shape, strict=True))
@@ -188,7 +188,7 @@ def _einsum(call: Call) -> Value:
     return Tensor(layers.dense(x.expr, matrix), shape)
 
 
-def _equation(call: Call) -> tuple[Tensor, Array, tuple[str, str, str]]:
+def _equation(call: NodeCall) -> tuple[Tensor, Array, tuple[str, str, str]]:
     """The data and the constant of an Einsum, and the letters of their axes and of those that come out."""
     said = call.attributes.get("equation", b"")
     found = EQUATION.fullmatch(said.decode("ascii", "replace").replace(" ", "") if isinstance(said, bytes) else "")
@@ -206,7 +206,7 @@ def _equation(call: Call) -> tuple[Tensor, Array, tuple[str, str, str]]:
     return x, weight, (mine, other, made)
 
 
-def _gemm(call: Call) -> Value:
+def _gemm(call: NodeCall) -> OnnxValue:
     """alpha A B + beta C; a file may also give A a rank above 2, if only its last dimension is not 1."""
     x, weight = call.data(0), call.weights(1)
     if call.integer("transA", 0):
@@ -223,7 +223,7 @@ def _gemm(call: Call) -> Value:
     return Tensor(_plus(call, product, addend, shape), shape)
 
 
-def _plus(call: Call, product: Expr, addend: Value, shape: tuple[int, ...]) -> Expr:
+def _plus(call: NodeCall, product: Expr, addend: OnnxValue, shape: tuple[int, ...]) -> Expr:
     """product + beta * addend"""
     beta = np.array([call.real("beta", 1.0)])
     common, (_, stretched) = call.broadcast([Tensor(product, shape), addend])
@@ -235,7 +235,7 @@ def _plus(call: Call, product: Expr, addend: Value, shape: tuple[int, ...]) -> E
     return layers.shift(product, scaled.ravel())
 
 
-def _batch_normalization(call: Call) -> Value:
+def _batch_normalization(call: NodeCall) -> OnnxValue:
     """Folded at inference time; see `layers.normalise` for what is rounded."""
     x = call.data(0)
     channels = x.shape[1] if len(x.shape) > 1 else 0
@@ -257,8 +257,8 @@ def _repeat(arrays: Sequence[Array], times: int) -> tuple[Array, Array, Array, A
 # Activations ----------------------------------------------------------------------------------------------------------
 
 
-def _elementwise(function: Callable[[Call, Expr], Expr]) -> Callable[[Call], Value]:
-    def read(call: Call) -> Value:
+def _elementwise(function: Callable[[NodeCall, Expr], Expr]) -> Callable[[NodeCall], OnnxValue]:
+    def read(call: NodeCall) -> OnnxValue:
         x = call.data()
         call.allowance.take(prod(x.shape))
         return Tensor(function(call, x.expr), x.shape)
@@ -266,7 +266,7 @@ def _elementwise(function: Callable[[Call, Expr], Expr]) -> Callable[[Call], Val
     return read
 
 
-def _prelu(call: Call) -> Value:
+def _prelu(call: NodeCall) -> OnnxValue:
     x, slope = call.data(0), call.constant(1)
     if call.opset < 7 and slope.ndim == 1 and slope.size > 1 and len(x.shape) > 2:
         slope = slope.reshape(-1, *(1 for _ in x.shape[2:]))  # one for each channel
@@ -276,21 +276,21 @@ def _prelu(call: Call) -> Value:
     return Tensor(build.leaky_relu(x.expr, layers.rationals(slopes)), shape)
 
 
-def _shrink(call: Call, x: Expr) -> Expr:
+def _shrink(call: NodeCall, x: Expr) -> Expr:
     threshold = call.rational("lambd", 0.5)
     if threshold < 0:
         raise call.unsupported("has a negative threshold")
     return build.shrink(x, threshold, call.rational("bias", 0.0))
 
 
-def _clip(call: Call, x: Expr) -> Expr:
+def _clip(call: NodeCall, x: Expr) -> Expr:
     low, high = (_bound(call, name, position) for position, name in ((1, "min"), (2, "max")))
     if low is not None:
         x = build.relu(x) if low == 0 else build.maximum(x, low)
     return x if high is None else build.minimum(x, high)
 
 
-def _bound(call: Call, name: str, position: int) -> Fraction | None:
+def _bound(call: NodeCall, name: str, position: int) -> Fraction | None:
     """An end of Clip: an attribute before opset 11, an input since; None where it is open."""
     if call.opset < 11:
         number = call.attributes.get(name)
@@ -310,7 +310,7 @@ def _bound(call: Call, name: str, position: int) -> Fraction | None:
     return None if outside else Fraction(number)
 
 
-def _softmax(call: Call) -> Value:
+def _softmax(call: NodeCall) -> OnnxValue:
     """Left out at the very end, where it keeps the order of the scores; the network remembers that."""
     x = call.data()
     axis = call.axis(call.integer("axis", 1 if call.opset < 13 else -1), len(x.shape))
@@ -320,11 +320,11 @@ def _softmax(call: Call) -> Value:
     return x
 
 
-def _argmax(call: Call) -> Value:
+def _argmax(call: NodeCall) -> OnnxValue:
     raise call.unsupported('is not read: let the network end with the scores, and say act = "argmax" in the task')
 
 
-def _sequence(call: Call) -> Value:
+def _sequence(call: NodeCall) -> OnnxValue:
     raise call.unsupported(
         "is not read: export one step, obs of shape (1, 1, n), without a dynamic sequence axis and with optimize=True"
     )
@@ -375,4 +375,4 @@ OPERATORS: dict[str, Operator] = {
     "Sub": Operator(_sub, BROADCAST),
     "Tanh": Operator(_elementwise(lambda call, x: layers.tanh(x)), OLD),
 }
-REFUSED: dict[str, Callable[[Call], Value]] = {"ArgMax": _argmax, "SplitToSequence": _sequence}  # with advice
+REFUSED: dict[str, Callable[[NodeCall], OnnxValue]] = {"ArgMax": _argmax, "SplitToSequence": _sequence}  # with advice

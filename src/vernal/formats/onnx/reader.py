@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from vernal.errors import FormatError, UnsupportedOperator
-from vernal.formats.layers import Array, check_finite, check_width
-from vernal.formats.onnx.call import Allowance, Call, Tensor, Value
+from vernal.formats.layers import check_finite, check_width
+from vernal.formats.onnx.call import Allowance, NodeCall, OnnxValue, Tensor
 from vernal.formats.onnx.ops import OPERATORS, REFUSED
 from vernal.formats.onnx.recurrent import RECURRENT
 from vernal.formats.onnx.states import (
@@ -28,6 +28,7 @@ from vernal.formats.onnx.states import (
 )
 from vernal.formats.onnx.steps import check_steps
 from vernal.formats.recurrent import Slots
+from vernal.interpret.numbers.rounding import Array
 from vernal.model.network import Network, memory_var, network_input
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def parse_onnx(data: bytes, name: str, carry: Mapping[str, str] | None = None) -
     model = _decode(data)
     opset = _opset(model)
     graph = model.graph
-    values: dict[str, Value] = {tensor.name: read_tensor(tensor) for tensor in graph.initializer}
+    values: dict[str, OnnxValue] = {tensor.name: read_tensor(tensor) for tensor in graph.initializer}
     entries = [item for item in graph.input if item.name not in values]
     results = [item.name for item in graph.output]
     if not carry and (len(entries) == 1 or len(results) == 1):
@@ -72,7 +73,7 @@ def _acting(graph: GraphProto) -> list[ValueInfoProto]:
     return [item for item in graph.output if item.name not in remembered] or list(graph.output)
 
 
-def _plain(graph: GraphProto, opset: int, values: dict[str, Value], entry: ValueInfoProto, name: str) -> Network:
+def _plain(graph: GraphProto, opset: int, values: dict[str, OnnxValue], entry: ValueInfoProto, name: str) -> Network:
     """One input, one output; what is remembered, recurrent operators remember by themselves."""
     shape = _input_shape(entry, open_axes=any(node.op_type in RECURRENT for node in graph.node))
     check_batch(entry.name, shape)
@@ -103,7 +104,7 @@ def _given(entry: ValueInfoProto) -> Tensor:
     return Tensor(memory_var(prod(shape), entry.name), shape)
 
 
-def _output(values: Mapping[str, Value], result: str) -> Tensor:
+def _output(values: Mapping[str, OnnxValue], result: str) -> Tensor:
     output = values.get(result)
     if output is None:
         raise FormatError(f"no node computes the output {result!r}")
@@ -192,7 +193,7 @@ def _listed(tensor: TensorProto) -> list[float]:
 
 
 def _run(
-    graph: GraphProto, opset: int, values: dict[str, Value], results: Sequence[str], slots: Slots | None
+    graph: GraphProto, opset: int, values: dict[str, OnnxValue], results: Sequence[str], slots: Slots | None
 ) -> dict[str, str]:
     """Every node in turn; the operators left out at the end of outputs, by the names of these."""
     read = {name for node in graph.node for name in node.input}
@@ -215,11 +216,11 @@ def _call(
     node: NodeProto,
     position: int,
     opset: int,
-    values: Mapping[str, Value],
+    values: Mapping[str, OnnxValue],
     last: bool,
     allowance: Allowance,
     slots: Slots | None,
-) -> Call:
+) -> NodeCall:
     name = node.name or f"#{position}"
     if node.domain not in ("", "ai.onnx") or not (node.op_type in OPERATORS or node.op_type in REFUSED):
         operator = f"{node.domain}.{node.op_type}" if node.domain else node.op_type
@@ -233,7 +234,7 @@ def _call(
     inputs = tuple(values[given] if given else None for given in node.input)
     attributes = {attribute.name: value for attribute, value in _attributes(node)}
     outputs = max(place for place, output in enumerate(node.output, 1) if output)
-    return Call(node.op_type, name, opset, attributes, inputs, outputs, last, allowance, slots)
+    return NodeCall(node.op_type, name, opset, attributes, inputs, outputs, last, allowance, slots)
 
 
 def _attributes(node: NodeProto) -> Iterator[tuple[AttributeProto, object]]:
@@ -259,7 +260,7 @@ def _attribute(attribute: AttributeProto) -> object:
     return read_tensor(attribute.t) if attribute.type == kinds.TENSOR else None
 
 
-def _apply(call: Call) -> Sequence[Value]:
+def _apply(call: NodeCall) -> Sequence[OnnxValue]:
     """The values of a node's outputs."""
     if call.op in REFUSED:
         return [REFUSED[call.op](call)]

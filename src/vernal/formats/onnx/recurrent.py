@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vernal.formats.layers import Array, pick, rationals, sigmoid, single, tanh
-from vernal.formats.onnx.call import Call, Tensor, Value
+from vernal.formats.layers import pick, rationals, sigmoid, single, tanh
+from vernal.formats.onnx.call import NodeCall, OnnxValue, Tensor
 from vernal.formats.recurrent import (
     Activation,
     Gate,
@@ -24,6 +24,7 @@ from vernal.formats.recurrent import (
     rnn_cell,
     split_gates,
 )
+from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 from vernal.model.expr import Expr, Var
 
@@ -31,7 +32,7 @@ H, C = 5, 6  # the inputs initial_h and initial_c
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class RecurrentLayer:
     """A checked recurrent node: what it sees step by step, its gates in the order of ONNX, its activations."""
 
     xs: list[Expr]
@@ -43,7 +44,7 @@ class Layer:
         return len(self.gates[0].memory_weight)
 
 
-def _layer(call: Call, gates: int, defaults: tuple[str, ...]) -> Layer:
+def _layer(call: NodeCall, gates: int, defaults: tuple[str, ...]) -> RecurrentLayer:
     _refuse(call)
     x, w, r = call.data(0), call.weights(1), call.weights(2)
     hidden = r.shape[-1]
@@ -60,21 +61,21 @@ def _layer(call: Call, gates: int, defaults: tuple[str, ...]) -> Layer:
     call.allowance.take(w.size + r.size)
     biases = (None, None) if call.input(3) is None else _biases(call, gates * hidden)
     xs = [x.expr] if steps == 1 else [pick(x.expr, one) for one in np.arange(steps * x.shape[-1]).reshape(steps, -1)]
-    return Layer(xs, split_gates(w[0], r[0], *biases), list(_activations(call, defaults)))
+    return RecurrentLayer(xs, split_gates(w[0], r[0], *biases), list(_activations(call, defaults)))
 
 
-def _steps(call: Call) -> int:
+def _steps(call: NodeCall) -> int:
     return 1 if call.slots is None else call.slots.steps
 
 
-def _biases(call: Call, size: int) -> tuple[Array, Array]:
+def _biases(call: NodeCall, size: int) -> tuple[Array, Array]:
     bias = call.weights(3)
     if bias.shape != (1, 2 * size):
         raise call.wrong(f"has biases of shape {bias.shape}, not {(1, 2 * size)}")
     return bias[0, :size], bias[0, size:]
 
 
-def _refuse(call: Call) -> None:
+def _refuse(call: NodeCall) -> None:
     """What would change the meaning of a step."""
     direction = call.attributes.get("direction", b"forward")
     if direction != b"forward":
@@ -98,7 +99,7 @@ def _refuse(call: Call) -> None:
 # Activations ----------------------------------------------------------------------------------------------------------
 
 
-def _activations(call: Call, defaults: tuple[str, ...]) -> Iterator[Activation]:
+def _activations(call: NodeCall, defaults: tuple[str, ...]) -> Iterator[Activation]:
     """The functions a node names, or the default ones; those with parameters take them from lists, in order."""
     named = call.attributes.get("activations", [name.encode() for name in defaults])
     if not isinstance(named, list) or len(named) != len(defaults):
@@ -116,7 +117,7 @@ def _activations(call: Call, defaults: tuple[str, ...]) -> Iterator[Activation]:
         raise call.wrong("has more parameters than its activations take")
 
 
-def _numbers(call: Call, name: str) -> Iterator[float]:
+def _numbers(call: NodeCall, name: str) -> Iterator[float]:
     values = call.attributes.get(name, [])
     if not isinstance(values, list) or not all(isinstance(v, float) and np.isfinite(v) for v in values):
         raise call.wrong(f"wants finite numbers as its attribute {name!r}")
@@ -143,7 +144,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Activation], tuple[float, ...]]] = {
 # Memory ---------------------------------------------------------------------------------------------------------------
 
 
-def _start(call: Call, position: int, size: int) -> Expr:
+def _start(call: NodeCall, position: int, size: int) -> Expr:
     """What a node remembers at this step: the network's own memory, or what the graph was given as its memory."""
     given = call.input(position)
     if isinstance(given, Tensor):
@@ -161,10 +162,10 @@ def _start(call: Call, position: int, size: int) -> Expr:
     return call.slots.fresh(size, "h" if position == H else "c", start)
 
 
-Cell = Callable[..., tuple[Expr, ...]]  # from what is seen and remembered to what is remembered next
+CellStep = Callable[..., tuple[Expr, ...]]  # from what is seen and remembered to what is remembered next
 
 
-def _walk(call: Call, layer: Layer, befores: list[Expr], cell: Cell) -> tuple[Value, ...]:
+def _walk(call: NodeCall, layer: RecurrentLayer, befores: list[Expr], cell: CellStep) -> tuple[OnnxValue, ...]:
     """The outputs Y, Y_h (and Y_c) after all steps; what the network itself remembers is noted."""
     afters, seen = tuple(befores), []
     for x in layer.xs:
@@ -179,20 +180,20 @@ def _walk(call: Call, layer: Layer, befores: list[Expr], cell: Cell) -> tuple[Va
     return (Tensor(build.concat(*seen), shape), *(Tensor(after, (1, 1, size)) for after in afters))
 
 
-def _rnn(call: Call) -> tuple[Value, ...]:
+def _rnn(call: NodeCall) -> tuple[OnnxValue, ...]:
     layer = _layer(call, 1, ("Tanh",))
     (gate,), (f,) = layer.gates, layer.activations
     return _walk(call, layer, [_start(call, H, layer.size)], lambda x, h: (rnn_cell(x, h, gate, f),))
 
 
-def _gru(call: Call) -> tuple[Value, ...]:
+def _gru(call: NodeCall) -> tuple[OnnxValue, ...]:
     layer = _layer(call, 3, ("Sigmoid", "Tanh"))
     (update, reset, new), (f, g) = layer.gates, layer.activations
     gates = GruGates(update, reset, new, f, g, bool(call.integer("linear_before_reset", 0)))
     return _walk(call, layer, [_start(call, H, layer.size)], lambda x, h: (gru_cell(x, h, gates),))
 
 
-def _lstm(call: Call) -> tuple[Value, ...]:
+def _lstm(call: NodeCall) -> tuple[OnnxValue, ...]:
     layer = _layer(call, 4, ("Sigmoid", "Tanh", "Tanh"))
     i, o, f, g = layer.gates
     gates = LstmGates(i, f, g, o, *layer.activations)
@@ -210,7 +211,7 @@ COMMON = (
     "layout",
     "output_sequence",
 )
-RECURRENT: dict[str, tuple[Callable[[Call], tuple[Value, ...]], tuple[str, ...]]] = {
+RECURRENT: dict[str, tuple[Callable[[NodeCall], tuple[OnnxValue, ...]], tuple[str, ...]]] = {
     "GRU": (_gru, (*COMMON, "linear_before_reset")),
     "LSTM": (_lstm, (*COMMON, "input_forget")),
     "RNN": (_rnn, COMMON),

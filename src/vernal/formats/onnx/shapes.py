@@ -7,25 +7,26 @@ from math import prod
 
 import numpy as np
 
-from vernal.formats.layers import Array, check_width
-from vernal.formats.onnx.call import Call, Tensor, Value, value_size
+from vernal.formats.layers import check_width
+from vernal.formats.onnx.call import NodeCall, OnnxValue, Tensor, value_size
+from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 
 FLOATS = (1, 10, 11, 16)  # element types float32, float16, float64, bfloat16
 
 
-def _identity(call: Call) -> Value:
+def _identity(call: NodeCall) -> OnnxValue:
     return call.value()
 
 
-def _dropout(call: Call) -> Value:
+def _dropout(call: NodeCall) -> OnnxValue:
     training = call.input(2)
     if training is not None and (isinstance(training, Tensor) or training.any()):
         raise call.unsupported("is in training mode; export the network for inference")
     return call.value()
 
 
-def _cast(call: Call) -> Value:
+def _cast(call: NodeCall) -> OnnxValue:
     """Between float types: nothing happens to a real number."""
     value, target = call.value(), call.integer("to", 0)
     floating = isinstance(value, Tensor) or value.dtype.kind == "f" or value.dtype == object
@@ -38,14 +39,14 @@ def _cast(call: Call) -> Value:
     raise call.unsupported(f"converts to element type {target}; only conversions between float types are read")
 
 
-def _exact_floats(call: Call, value: Array) -> Array:
+def _exact_floats(call: NodeCall, value: Array) -> Array:
     converted = value.astype(np.float64)
     if (np.abs(converted) > 2.0**53).any():
         raise call.wrong("converts integers that no double holds")
     return converted
 
 
-def _constant(call: Call) -> Value:
+def _constant(call: NodeCall) -> OnnxValue:
     if len(call.attributes) != 1:
         raise call.wrong("wants exactly one attribute")
     ((name, value),) = call.attributes.items()
@@ -60,7 +61,7 @@ def _constant(call: Call) -> Value:
     raise call.wrong(f"has a value under {name!r} that is not a tensor of finite numbers")
 
 
-def _reshape(call: Call) -> Value:
+def _reshape(call: NodeCall) -> OnnxValue:
     value, wanted = call.value(), call.whole(1)
     if not call.integer("allowzero", 0):
         if any(item == 0 and position >= len(value.shape) for position, item in enumerate(wanted)):
@@ -74,7 +75,7 @@ def _reshape(call: Call) -> Value:
     return call.rearrange(value, lambda array: array.reshape(wanted))
 
 
-def _flatten(call: Call) -> Value:
+def _flatten(call: NodeCall) -> OnnxValue:
     value = call.value()
     rank = len(value.shape)
     axis = call.integer("axis", 1)
@@ -84,7 +85,7 @@ def _flatten(call: Call) -> Value:
     return call.rearrange(value, lambda array: array.reshape(prod(array.shape[:cut]), prod(array.shape[cut:])))
 
 
-def _transpose(call: Call) -> Value:
+def _transpose(call: NodeCall) -> OnnxValue:
     value = call.value()
     rank = len(value.shape)
     order = call.attributes.get("perm", list(reversed(range(rank))))
@@ -93,7 +94,7 @@ def _transpose(call: Call) -> Value:
     return call.rearrange(value, lambda array: np.transpose(array, order))
 
 
-def _squeeze(call: Call) -> Value:
+def _squeeze(call: NodeCall) -> OnnxValue:
     value = call.value()
     axes = call.integers("axes", 1, since=13)
     if axes is None:
@@ -104,7 +105,7 @@ def _squeeze(call: Call) -> Value:
     return call.rearrange(value, lambda array: np.squeeze(array, tuple(dict.fromkeys(where))))
 
 
-def _unsqueeze(call: Call) -> Value:
+def _unsqueeze(call: NodeCall) -> OnnxValue:
     value = call.value()
     axes = call.integers("axes", 1, since=13)
     if axes is None:
@@ -115,7 +116,7 @@ def _unsqueeze(call: Call) -> Value:
     return call.rearrange(value, lambda array: np.expand_dims(array, where))
 
 
-def _concat(call: Call) -> Value:
+def _concat(call: NodeCall) -> OnnxValue:
     values = [call.value(position) for position in range(max(1, len(call.inputs)))]
     if "axis" not in call.attributes:
         raise call.wrong("does not say its axis")
@@ -130,7 +131,7 @@ def _concat(call: Call) -> Value:
     return _concat_data(call, axis)
 
 
-def _concat_data(call: Call, axis: int) -> Tensor:
+def _concat_data(call: NodeCall, axis: int) -> Tensor:
     """The parts one after the other, then every component moved to its place."""
     parts = [call.data(position) for position in range(len(call.inputs))]
     starts = np.cumsum([0, *(prod(part.shape) for part in parts)])
@@ -145,7 +146,7 @@ def _concat_data(call: Call, axis: int) -> Tensor:
     return moved
 
 
-def _slice(call: Call) -> Value:
+def _slice(call: NodeCall) -> OnnxValue:
     value = call.value()
     starts, ends = (call.integers(name, place, since=10) for place, name in ((1, "starts"), (2, "ends")))
     if starts is None or ends is None:
@@ -160,7 +161,7 @@ def _slice(call: Call) -> Value:
     return call.rearrange(value, lambda array: array[tuple(cuts)])
 
 
-def _gather(call: Call) -> Value:
+def _gather(call: NodeCall) -> OnnxValue:
     value, index = call.value(0), call.constant(1)
     axis = call.axis(call.integer("axis", 0), len(value.shape))
     bound = value.shape[axis]
@@ -170,7 +171,7 @@ def _gather(call: Call) -> Value:
     return call.rearrange(value, lambda array: np.take(array, index, axis), size)
 
 
-def _split(call: Call) -> tuple[Value, ...]:
+def _split(call: NodeCall) -> tuple[OnnxValue, ...]:
     """Parts along an axis: of given sizes, or equal ones (the last may be smaller)."""
     value = call.value()
     axis = call.axis(call.integer("axis", 0), len(value.shape))
@@ -190,13 +191,13 @@ def _split(call: Call) -> tuple[Value, ...]:
     )
 
 
-def _shape(call: Call) -> Value:
+def _shape(call: NodeCall) -> OnnxValue:
     """The shape of its input, for a batch of one and one step of a sequence."""
     shape = call.value().shape
     return np.array(shape[call.integer("start", 0) : call.integer("end", len(shape))], dtype=np.int64)
 
 
-def _constant_of_shape(call: Call) -> Value:
+def _constant_of_shape(call: NodeCall) -> OnnxValue:
     shape, value = call.whole(0), call.attributes.get("value", np.zeros(1))
     if not isinstance(value, np.ndarray) or value.size != 1 or any(size < 0 for size in shape):
         raise call.wrong("wants a shape, and a tensor of one number as its value")
@@ -204,7 +205,7 @@ def _constant_of_shape(call: Call) -> Value:
     return np.full(shape, value.ravel()[0])
 
 
-def _expand(call: Call) -> Value:
+def _expand(call: NodeCall) -> OnnxValue:
     value, shape = call.value(), call.whole(1)
     if any(size < 1 for size in shape):
         raise call.wrong(f"stretches its input to {shape}")
@@ -215,7 +216,7 @@ def _expand(call: Call) -> Value:
     return call.rearrange(value, lambda array: np.broadcast_to(array, common), check_width(common))
 
 
-SHAPE_OPERATORS: dict[str, tuple[Callable[[Call], Value | tuple[Value, ...]], tuple[str, ...]]] = {
+SHAPE_OPERATORS: dict[str, tuple[Callable[[NodeCall], OnnxValue | tuple[OnnxValue, ...]], tuple[str, ...]]] = {
     "Cast": (_cast, ("to", "saturate", "round_mode")),
     "Concat": (_concat, ("axis",)),
     "Constant": (

@@ -12,17 +12,18 @@ import numpy as np
 
 from vernal.errors import FormatError, UnsupportedOperator
 from vernal.formats.recurrent import Slots
-from vernal.interpret.concrete import Array, evaluate
+from vernal.interpret.concrete import evaluate
+from vernal.interpret.numbers.rounding import Array
 from vernal.model.expr import Expr
 from vernal.model.network import Network
 
 POINTS = 8
 TOLERANCE = 1e-9  # in proportion to the largest score; both sides are computed in float64
 
-Read = Callable[[tuple[int, ...], Slots], Network]
+SequenceReader = Callable[[tuple[int, ...], Slots], Network]
 
 
-def check_steps(made: Network, name: str, shape: tuple[int, ...], axes: Sequence[int], read: Read) -> None:
+def check_steps(made: Network, name: str, shape: tuple[int, ...], axes: Sequence[int], read: SequenceReader) -> None:
     """Compare with the graph on sequences of two steps, along the axis that is open and turns out to be time."""
     first, last = np.random.default_rng(0).normal(size=(2, POINTS, *shape))
     for axis in axes:

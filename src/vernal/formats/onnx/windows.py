@@ -12,14 +12,14 @@ from math import prod
 import numpy as np
 
 from vernal.formats import layers
-from vernal.formats.layers import Array
-from vernal.formats.onnx.call import Call, Tensor, Value
+from vernal.formats.onnx.call import NodeCall, OnnxValue, Tensor
+from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 
 MAX_KERNEL = 4096  # entries of a window
 
 
-def _listed(call: Call, name: str, default: list[int]) -> list[int]:
+def _listed(call: NodeCall, name: str, default: list[int]) -> list[int]:
     """As many integers as there are by default."""
     values = call.attributes.get(name, default)
     if not isinstance(values, list) or len(values) != len(default) or not all(isinstance(v, int) for v in values):
@@ -27,7 +27,7 @@ def _listed(call: Call, name: str, default: list[int]) -> list[int]:
     return values
 
 
-def _places(call: Call, shape: tuple[int, ...], kernel: list[int]) -> Array:
+def _places(call: NodeCall, shape: tuple[int, ...], kernel: list[int]) -> Array:
     """Which components of its data, of shape (channels, ...), each window covers: [kernel entry, channel, window].
 
     The axes of the windows are kept; -1 stands for padding.
@@ -56,7 +56,7 @@ def _places(call: Call, shape: tuple[int, ...], kernel: list[int]) -> Array:
     return np.array([covered(entry) for entry in np.ndindex(*kernel)])
 
 
-def _padding(call: Call, sizes: list[int], spans: list[int], strides: list[int]) -> tuple[list[int], list[int]]:
+def _padding(call: NodeCall, sizes: list[int], spans: list[int], strides: list[int]) -> tuple[list[int], list[int]]:
     """How much is added before and after each axis; `SAME` adds what makes windows for every stride."""
     rank = len(sizes)
     kind = call.attributes.get("auto_pad", b"NOTSET")
@@ -75,7 +75,7 @@ def _padding(call: Call, sizes: list[int], spans: list[int], strides: list[int])
     return pads[:rank], pads[rank:]
 
 
-def _conv(call: Call) -> Value:
+def _conv(call: NodeCall) -> OnnxValue:
     x, weight = call.data(0), call.weights(1)
     group = call.integer("group", 1)
     outputs, channels = weight.shape[0], x.shape[1] if len(x.shape) > 1 else 0
@@ -94,7 +94,7 @@ def _conv(call: Call) -> Value:
     return Tensor(layers.dense(x.expr, matrix, bias), (1, outputs, *places.shape[2:]))
 
 
-def _bias(call: Call, outputs: int) -> Array:
+def _bias(call: NodeCall, outputs: int) -> Array:
     bias = call.weights(2)
     if bias.shape != (outputs,):
         raise call.wrong(f"has biases of shape {bias.shape}, not {(outputs,)}")
@@ -115,7 +115,7 @@ def _spread(weight: Array, places: Array, size: int) -> Array:
 # Pooling --------------------------------------------------------------------------------------------------------------
 
 
-def _pooled(call: Call) -> tuple[Tensor, Array]:
+def _pooled(call: NodeCall) -> tuple[Tensor, Array]:
     """The data and what each window covers."""
     x = call.data()
     kernel = call.attributes.get("kernel_shape")
@@ -129,7 +129,7 @@ def _pooled(call: Call) -> tuple[Tensor, Array]:
     return x, places
 
 
-def _max_pool(call: Call) -> Value:
+def _max_pool(call: NodeCall) -> OnnxValue:
     """The largest component of each window; what stands in padding is one of the others once more."""
     x, places = _pooled(call)
     filled = np.where(places < 0, places.max(axis=0), places)
@@ -137,7 +137,7 @@ def _max_pool(call: Call) -> Value:
     return Tensor(build.concat(largest), (1, *places.shape[1:]))
 
 
-def _average_pool(call: Call) -> Value:
+def _average_pool(call: NodeCall) -> OnnxValue:
     x, places = _pooled(call)
     flat = places.reshape(len(places), -1)
     windows = flat.shape[1]
@@ -151,7 +151,7 @@ def _average_pool(call: Call) -> Value:
 # Along axes -----------------------------------------------------------------------------------------------------------
 
 
-def _sum(call: Call, axes: tuple[int, ...], keep: bool) -> tuple[Tensor, int]:
+def _sum(call: NodeCall, axes: tuple[int, ...], keep: bool) -> tuple[Tensor, int]:
     """The sums over axes, and of how many components each is."""
     x = call.data()
     kept = tuple(1 if axis in axes else size for axis, size in enumerate(x.shape))
@@ -161,7 +161,7 @@ def _sum(call: Call, axes: tuple[int, ...], keep: bool) -> tuple[Tensor, int]:
     return Tensor(layers.dense(x.expr, matrix), shape), goes.size // prod(kept)
 
 
-def _ones(call: Call, rows: int, row: Array, column: Array, columns: int) -> Array:
+def _ones(call: NodeCall, rows: int, row: Array, column: Array, columns: int) -> Array:
     """A matrix that sums: ones at these places, zeros elsewhere."""
     layers.check_weights(rows, columns)
     call.allowance.take(rows * columns)
@@ -170,7 +170,7 @@ def _ones(call: Call, rows: int, row: Array, column: Array, columns: int) -> Arr
     return matrix
 
 
-def _axes(call: Call, since: int) -> tuple[int, ...]:
+def _axes(call: NodeCall, since: int) -> tuple[int, ...]:
     rank = len(call.value().shape)
     axes = call.integers("axes", 1, since)
     if not axes:
@@ -180,16 +180,16 @@ def _axes(call: Call, since: int) -> tuple[int, ...]:
     return tuple(sorted({call.axis(axis, rank) for axis in axes}))
 
 
-def _reduce_sum(call: Call) -> Value:
+def _reduce_sum(call: NodeCall) -> OnnxValue:
     return _sum(call, _axes(call, since=13), bool(call.integer("keepdims", 1)))[0]
 
 
-def _reduce_mean(call: Call) -> Value:
+def _reduce_mean(call: NodeCall) -> OnnxValue:
     total, count = _sum(call, _axes(call, since=18), bool(call.integer("keepdims", 1)))
     return _mean(total, count)
 
 
-def _global_average(call: Call) -> Value:
+def _global_average(call: NodeCall) -> OnnxValue:
     rank = len(call.value().shape)
     if rank < 3:
         raise call.wrong("wants data with axes behind its channels")
@@ -202,7 +202,7 @@ def _mean(total: Tensor, count: int) -> Tensor:
 
 WINDOW = ("auto_pad", "dilations", "kernel_shape", "pads", "strides")
 AXES = ("axes", "keepdims", "noop_with_empty_axes")
-WINDOW_OPERATORS: dict[str, tuple[Callable[[Call], Value], tuple[str, ...]]] = {
+WINDOW_OPERATORS: dict[str, tuple[Callable[[NodeCall], OnnxValue], tuple[str, ...]]] = {
     "AveragePool": (_average_pool, (*WINDOW, "ceil_mode", "count_include_pad")),
     "Conv": (_conv, (*WINDOW, "group")),
     "GlobalAveragePool": (_global_average, ()),

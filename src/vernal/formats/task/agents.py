@@ -14,7 +14,7 @@ from vernal.formats.task.names import FIXED, Owner, Use, label_problem, mentione
 from vernal.formats.task.places import Path
 from vernal.formats.task.schema import AgentTable, SelectedPolicy
 from vernal.logic import syntax as s
-from vernal.logic.task import Input
+from vernal.logic.task import InputFile
 from vernal.model import build
 from vernal.model.agent import make_agent, memory_starts, output_var
 from vernal.model.declare import action_var, needs_action
@@ -37,7 +37,7 @@ class Library:
         self.base = base
         self.given = given or {}
         self.read: dict[tuple[FilePath, tuple[tuple[str, str], ...]], Network] = {}
-        self.inputs: dict[str, Input] = {}
+        self.inputs: dict[str, InputFile] = {}
 
     def network(self, reader: Reader, path: Path, reference: str, carry: Mapping[str, str] | None = None) -> Network:
         """The network a reference names; what is wrong with its file is said at the reference."""
@@ -48,7 +48,7 @@ class Library:
             key = (file, tuple((carry or {}).items()))
             if key not in self.read:
                 self.read[key] = read_network(file, name=self._fresh(file.stem), carry=carry)
-            self.inputs[reference] = Input(reference, self.read[key].sha256 or "")
+            self.inputs[reference] = InputFile(reference, self.read[key].sha256 or "")
             return self.read[key]
         except InputError as error:
             raise error if error.place else error.at(reader.places.value_place(path)) from None
@@ -201,7 +201,7 @@ def _memory_start(reader: Reader, path: Path, value: object) -> Start:
     if not isinstance(value, str):
         return OneOf((reader.rational(reader.number(path, value), "memory"),))
     syntax, source = reader.parse(path, region=True)
-    if not isinstance(syntax, s.Range):
+    if not isinstance(syntax, s.WrittenRange):
         return OneOf((reader.constant_of(syntax, source, "memory"),))
     lower, upper = (reader.constant_of(end, source, "memory") for end in (syntax.lower, syntax.upper))
     if lower > upper:
@@ -267,7 +267,7 @@ def _refuse_actions(reader: Reader, path: Path, value: object, lets: Mapping[str
         return
     syntax, source = reader.parse(path)
     for node in mentioned(syntax):
-        if not isinstance(node, s.Name):
+        if not isinstance(node, s.Identifier):
             continue
         acts = reader.owners.get(node.text) is Owner.AGENT
         if acts or (node.text in lets and needs_action(lets[node.text], lets)):

@@ -22,7 +22,7 @@ from vernal.formats.task.places import Places, scan, toml_error
 from vernal.formats.task.schema import TaskTable, fit
 from vernal.formats.task.world import give, on_worlds
 from vernal.logic.syntax import Source, Syntax
-from vernal.logic.task import Input, Task
+from vernal.logic.task import InputFile, Task
 from vernal.model.network import Network
 
 if TYPE_CHECKING:
@@ -45,12 +45,14 @@ def open_task(path: str | Path) -> Blueprint:
     """A file to make tasks from, one for each choice of parameters."""
     file = Path(path)
     content = _read_bytes(file)
-    return Blueprint(_decode(content, str(path)), Input(str(path), hashlib.sha256(content).hexdigest()), file.parent)
+    return Blueprint(
+        _decode(content, str(path)), InputFile(str(path), hashlib.sha256(content).hexdigest()), file.parent
+    )
 
 
 def read_task(
     text: str,
-    source: Input,
+    source: InputFile,
     base: Path,
     overrides: Mapping[str, Override],
     policies: Mapping[str, Network] | None = None,
@@ -59,7 +61,7 @@ def read_task(
     return Blueprint(text, source, base, policies).task(overrides)
 
 
-def read_tables(text: str, file: str, base: Path) -> tuple[dict[str, Any], Places, list[Input]]:
+def read_tables(text: str, file: str, base: Path) -> tuple[dict[str, Any], Places, list[InputFile]]:
     """The tables of a task with those of its worlds below them, where everything stands, and the worlds."""
     return on_worlds(*_read_toml(text, file), base, _read_toml)
 
@@ -70,7 +72,7 @@ class Blueprint:
     Tasks whose parameters differ only where a system starts, or in what is asked of it, share the graph of a step.
     """
 
-    def __init__(self, text: str, source: Input, base: Path, policies: Mapping[str, Network] | None = None) -> None:
+    def __init__(self, text: str, source: InputFile, base: Path, policies: Mapping[str, Network] | None = None) -> None:
         from vernal.formats.task.build import Shared
         from vernal.formats.task.names import declare_all
 

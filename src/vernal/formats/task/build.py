@@ -16,8 +16,8 @@ from vernal.formats.task.schema import TaskTable
 from vernal.formats.task.state import define, read_constants, read_init, read_parameters, read_state
 from vernal.logic.formula import Formula
 from vernal.logic.scope import drawn_lets
-from vernal.logic.syntax import Name
-from vernal.logic.task import Input, Task
+from vernal.logic.syntax import Identifier
+from vernal.logic.task import InputFile, Task
 from vernal.model.agent import remembered
 from vernal.model.build import TRUE
 from vernal.model.checks import check_next
@@ -31,7 +31,7 @@ LET, NEXT, ENABLED = (Use(what, WORLD) for what in ("a let", "next", "enabled"))
 PROPERTY = Use("a property", frozenset(Owner))
 MAX_SHARED = 8  # systems of one file that are remembered
 
-Values: TypeAlias = tuple[tuple[str, Fraction], ...]
+ParameterValues: TypeAlias = tuple[tuple[str, Fraction], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Shared:
     """The systems made from one file so far, by the values of the parameters that their dynamics mention."""
 
     mentioned: frozenset[str]
-    made: dict[Values, Made] = field(default_factory=dict)
+    made: dict[ParameterValues, Made] = field(default_factory=dict)
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Shared:
@@ -78,10 +78,10 @@ class Shared:
         moving = [table for name, table in document.items() if name not in ("parameters", "init", "properties")]
         return cls(frozenset(word for text in _texts(moving) for word in WORD.findall(text)))
 
-    def key(self, values: Mapping[str, Fraction]) -> Values:
+    def key(self, values: Mapping[str, Fraction]) -> ParameterValues:
         return tuple((name, value) for name, value in values.items() if name in self.mentioned)
 
-    def keep(self, key: Values, made: Made) -> None:
+    def keep(self, key: ParameterValues, made: Made) -> None:
         self.made[key] = made
         if len(self.made) > MAX_SHARED:
             del self.made[next(iter(self.made))]
@@ -106,7 +106,7 @@ def build_task(
     parameters: Mapping[str, object],
     lost: set[Path],
     library: Library,
-    source: Input,
+    source: InputFile,
     shared: Shared,
 ) -> Task:
     """Read every table, collect every problem, and put together what there is."""
@@ -239,6 +239,6 @@ def _refuse_drawn(reader: Reader, path: Path, value: object, drawn: frozenset[st
     """A let that draws has no value before the step is taken, so whether there is a step cannot depend on it."""
     syntax, source = reader.parse(path) if isinstance(value, str) else (None, None)
     for node in mentioned(syntax) if syntax else ():
-        if isinstance(node, Name) and node.text in drawn and source:
+        if isinstance(node, Identifier) and node.text in drawn and source:
             message = f"{node.text!r} draws anew at every step; whether a step is enabled cannot depend on it"
             raise TypeClash(message, place=source.place(*node.span))

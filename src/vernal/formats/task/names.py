@@ -13,7 +13,7 @@ from vernal.errors import InputError, ParseError, TypeClash
 from vernal.formats.task.places import Path, Places
 from vernal.formats.task.schema import TaskTable
 from vernal.logic.parser import OPERATORS, RESERVED
-from vernal.logic.syntax import Call, Name, Source, Syntax
+from vernal.logic.syntax import FunctionCall, Identifier, Source, Syntax
 
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 TAKEN = {
@@ -38,7 +38,7 @@ FIXED = frozenset({Owner.PARAMETER, Owner.CONSTANT, Owner.NETWORK})
 
 
 @dataclass(slots=True)
-class Names:
+class NameOwners:
     """The owner of every name of a file, with what is wrong with the names themselves."""
 
     places: Places
@@ -83,9 +83,9 @@ def _unfit(name: str) -> str | None:
     return f"{name!r} is a reserved word: {TAKEN[name]}" if name in TAKEN else None
 
 
-def declare_all(table: TaskTable, lost: set[Path], places: Places) -> Names:
+def declare_all(table: TaskTable, lost: set[Path], places: Places) -> NameOwners:
     """Every name the tables of a file introduce, in the order in which a reader would expect them to win."""
-    names = Names(places)
+    names = NameOwners(places)
     sections: list[tuple[Path, Mapping[str, Any], Owner]] = [
         (("parameters",), table.parameters, Owner.PARAMETER),
         (("constants",), table.constants, Owner.CONSTANT),
@@ -104,7 +104,7 @@ def declare_all(table: TaskTable, lost: set[Path], places: Places) -> Names:
     return names
 
 
-def mentioned(syntax: Syntax) -> Iterator[Name | Call]:
+def mentioned(syntax: Syntax) -> Iterator[Identifier | FunctionCall]:
     """The names and the calls a text makes, wherever they are nested."""
     waiting: list[object] = [syntax]
     while waiting:
@@ -112,14 +112,14 @@ def mentioned(syntax: Syntax) -> Iterator[Name | Call]:
         if isinstance(node, tuple):
             waiting.extend(reversed(node))
         elif isinstance(node, Syntax):
-            if isinstance(node, Name | Call):
+            if isinstance(node, Identifier | FunctionCall):
                 yield node
             waiting.extend(getattr(node, entry.name) for entry in reversed(fields(node)))
 
 
 def words(syntax: Syntax) -> set[str]:
     """The same, as plain words."""
-    return {node.text if isinstance(node, Name) else node.function for node in mentioned(syntax)}
+    return {node.text if isinstance(node, Identifier) else node.function for node in mentioned(syntax)}
 
 
 def in_order(needs: Mapping[str, set[str]]) -> tuple[list[str], list[list[str]]]:
@@ -158,7 +158,7 @@ class Use:
 def refuse(syntax: Syntax, source: Source, owners: Mapping[str, Owner], use: Use) -> None:
     """The error for a name that may not stand here: of the wrong kind, or unknown."""
     for node in mentioned(syntax):
-        if not isinstance(node, Name) or node.text not in owners:
+        if not isinstance(node, Identifier) or node.text not in owners:
             continue
         owner = owners[node.text]
         if owner not in use.allowed:

@@ -18,11 +18,11 @@ from vernal.errors import ParseError, Place
 from vernal.logic.syntax import Source, place_in
 
 Path: TypeAlias = tuple[str | int, ...]
-Position: TypeAlias = tuple[int, int]
+LineColumn: TypeAlias = tuple[int, int]
 
 
 @dataclass(slots=True)
-class Scalar:
+class WrittenScalar:
     """A value as written: its text, and for runs of its characters where each run begins in the file."""
 
     text: str
@@ -36,24 +36,24 @@ class Scalar:
 
 
 @dataclass(slots=True, eq=False)
-class Node:
+class KeyNode:
     """A key or an array element: where its name and its value begin, and what lies below."""
 
     key: int
     value: int
-    scalar: Scalar | None = None
-    children: dict[str | int, Node] = field(default_factory=dict, repr=False)
+    scalar: WrittenScalar | None = None
+    children: dict[str | int, KeyNode] = field(default_factory=dict, repr=False)
     tables: bool = False  # an array of tables: further headers speak of its last element
 
-    def child(self, name: str | int, key: int) -> Node:
+    def child(self, name: str | int, key: int) -> KeyNode:
         """The child of that name, made on first mention."""
-        return self.children.setdefault(name, Node(key, key))
+        return self.children.setdefault(name, KeyNode(key, key))
 
-    def latest(self) -> Node:
+    def latest(self) -> KeyNode:
         """The table that a header passing through here means."""
         return self.children[len(self.children) - 1] if self.tables else self
 
-    def append(self, offset: int) -> Node:
+    def append(self, offset: int) -> KeyNode:
         """One more element of an array."""
         return self.child(len(self.children), offset)
 
@@ -68,16 +68,16 @@ class Places:
 
     text: str
     file: str | None
-    root: Node = field(repr=False)
+    root: KeyNode = field(repr=False)
     lines: list[int] = field(repr=False)  # the offset at which each line begins
     below: Places | None = field(default=None, repr=False)
 
-    def key(self, path: Path) -> Position:
+    def key(self, path: Path) -> LineColumn:
         """Line and column, from 1, of the key (an array element has none: of the element)."""
         layer = self._layer(path)
         return layer._position(layer._find(path).key)
 
-    def value(self, path: Path) -> Position:
+    def value(self, path: Path) -> LineColumn:
         """Line and column, from 1, of the value; of a table, where it is first mentioned."""
         layer = self._layer(path)
         return layer._position(layer._find(path).value)
@@ -119,11 +119,11 @@ class Places:
         """Whether this text itself says something there, rather than a world's below it."""
         return len(list(self._walk(path))) == len(path) + 1
 
-    def _find(self, path: Path) -> Node:
+    def _find(self, path: Path) -> KeyNode:
         *_, last = self._walk(path)
         return last
 
-    def _walk(self, path: Path) -> Iterator[Node]:
+    def _walk(self, path: Path) -> Iterator[KeyNode]:
         node = self.root
         yield node
         for step in path:
@@ -132,7 +132,7 @@ class Places:
             node = node.children[step]
             yield node
 
-    def _position(self, offset: int) -> Position:
+    def _position(self, offset: int) -> LineColumn:
         line = bisect_right(self.lines, offset)
         return line, offset - self.lines[line - 1] + 1
 
@@ -181,9 +181,9 @@ class _Scanner:
         self.text = text
         self.at = 0
 
-    def document(self) -> Node:
+    def document(self) -> KeyNode:
         """Read line by line: a header sets the table that the following pairs belong to."""
-        root = table = Node(0, 0)
+        root = table = KeyNode(0, 0)
         self._skip(IDLE)
         while self.at < len(self.text):
             if self.text[self.at] == "[":
@@ -193,7 +193,7 @@ class _Scanner:
             self._skip(IDLE)
         return root
 
-    def _header(self, root: Node) -> Node:
+    def _header(self, root: KeyNode) -> KeyNode:
         tables = self.text.startswith("[[", self.at)
         self.at += 2 if tables else 1
         *parents, (name, offset) = self._dotted()
@@ -208,7 +208,7 @@ class _Scanner:
         node.key = node.value = offset  # [a.b] may have mentioned a before [a] states it
         return node
 
-    def _pair(self, table: Node) -> Node:
+    def _pair(self, table: KeyNode) -> KeyNode:
         """`a.b.c =`; the cursor ends at the value."""
         for name, offset in self._dotted():
             table = table.child(name, offset)
@@ -233,7 +233,7 @@ class _Scanner:
             return self._string().text
         return self._take(BARE_KEY)
 
-    def _value(self, node: Node) -> None:
+    def _value(self, node: KeyNode) -> None:
         """Read a value and all it contains; `opened` are the arrays and inline tables around the cursor."""
         opened = self._open(node, [])
         while opened:
@@ -248,7 +248,7 @@ class _Scanner:
             else:
                 self._open(self._pair(opened[-1]), opened)
 
-    def _open(self, node: Node, opened: list[Node]) -> list[Node]:
+    def _open(self, node: KeyNode, opened: list[KeyNode]) -> list[KeyNode]:
         """Read a scalar whole; of an array or an inline table, only the opening bracket."""
         node.value = self.at
         if self.text[self.at] in "[{":
@@ -257,17 +257,17 @@ class _Scanner:
         elif self.text[self.at] in "\"'":
             node.scalar = self._string()
         else:
-            node.scalar = Scalar(self._take(SCALAR), [0], [node.value])
+            node.scalar = WrittenScalar(self._take(SCALAR), [0], [node.value])
         return opened
 
-    def _string(self) -> Scalar:
+    def _string(self) -> WrittenScalar:
         quote = self.text[self.at]
         long = self.text.startswith(quote * 3, self.at)
         self.at += 3 if long else 1
         if long:  # a line end right behind the opening quotes is not part of the string
             self._skip(LINE_END)
         runs = list(self._runs(quote, quote * 3 if long else quote))
-        scalar = Scalar("".join(piece for piece, _ in runs), [], [])
+        scalar = WrittenScalar("".join(piece for piece, _ in runs), [], [])
         length = 0
         for piece, offset in runs:
             scalar.starts.append(length)

@@ -19,9 +19,11 @@ from vernal.errors import InputError, ParseError, Place
 from vernal.formats.task.places import Path, Places
 
 Expression: TypeAlias = Annotated[str | int | float | bool, Meta(description="an expression (a string) or a number")]
-Number: TypeAlias = Annotated[str | int | float, Meta(description="a number, or a constant expression as a string")]
-Text: TypeAlias = Annotated[str, Meta(description="a string")]
-Start: TypeAlias = Annotated[str | int | float, Meta(description='a number or an interval "[lo, hi]"')]
+NumberField: TypeAlias = Annotated[
+    str | int | float, Meta(description="a number, or a constant expression as a string")
+]
+TextField: TypeAlias = Annotated[str, Meta(description="a string")]
+StartField: TypeAlias = Annotated[str | int | float, Meta(description='a number or an interval "[lo, hi]"')]
 File: TypeAlias = Annotated[str, Meta(description="a network file, as a string")]
 
 
@@ -39,15 +41,15 @@ class AgentTable(Struct, forbid_unknown_fields=True):
     observe: Annotated[list[Expression], Meta(description="an array of expressions")]
     act: Annotated[str | list[Expression], Meta(description='"argmax", "raw" or an array of expressions')] = "argmax"
     labels: Annotated[
-        str | list[Text] | None, Meta(description="the name of an enum variable, or an array of labels")
+        str | list[TextField] | None, Meta(description="the name of an enum variable, or an array of labels")
     ] = None
     memory: Annotated[
-        str | int | float | list[Start] | None,
+        str | int | float | list[StartField] | None,
         Meta(description='a number, an interval "[lo, hi]", or an array with one of them for each unit'),
     ] = None
     remember: Annotated[str | None, Meta(description="a name for the memory in properties, as a string")] = None
     carry: Annotated[
-        dict[str, Text], Meta(description='a table from inputs to outputs of the network, as in { h = "hn" }')
+        dict[str, TextField], Meta(description='a table from inputs to outputs of the network, as in { h = "hn" }')
     ] = {}
 
 
@@ -63,19 +65,19 @@ class TaskTable(Struct, forbid_unknown_fields=True, kw_only=True):
     """A task file."""
 
     vernal: Annotated[int, Meta(description="the number 1, the version of the format")]
-    name: Text = ""
+    name: TextField = ""
     world: Annotated[str, Meta(description="a world by name, or a file of one, as a string")] = ""
-    parameters: dict[str, Number] = {}
+    parameters: dict[str, NumberField] = {}
     constants: dict[str, Expression] = {}
     networks: dict[str, File] = {}
-    state: Annotated[dict[str, Text], Meta(description='a table of declarations such as h = "real [-1, 1]"')]
+    state: Annotated[dict[str, TextField], Meta(description='a table of declarations such as h = "real [-1, 1]"')]
     init: Annotated[
         dict[str, Annotated[str | int | float | bool | list[Expression], Meta(description="an initial value")]],
         Meta(description="a table with an initial value for each variable"),
     ]
     agents: dict[str, AgentTable] = {}
     environment: EnvironmentTable = msgspec.field(default_factory=EnvironmentTable)
-    properties: dict[str, Text] = {}
+    properties: dict[str, TextField] = {}
     flow: dict[str, Any] = {}
     abstraction: dict[str, Any] = {}
 
@@ -86,7 +88,7 @@ class Misfit(Exception):
 
 def fit(document: Mapping[str, Any], places: Places) -> tuple[TaskTable | None, set[Path], list[InputError]]:
     """The document as a TaskTable (None where a required table is missing), the paths left out, and all misfits."""
-    reader = _Reader(places)
+    reader = _TableReader(places)
     try:
         table = reader.struct(document, TaskTable, ())
     except Misfit:
@@ -94,7 +96,7 @@ def fit(document: Mapping[str, Any], places: Places) -> tuple[TaskTable | None, 
     return table, reader.lost, reader.problems
 
 
-class _Reader:
+class _TableReader:
     """Lays values against types; entries that do not fit are reported, left out and remembered in `lost`."""
 
     def __init__(self, places: Places) -> None:

@@ -82,11 +82,11 @@ def read_state(reader: Reader, declarations: Mapping[str, str]) -> dict[str, Var
     return state
 
 
-def _variable(reader: Reader, name: str, sort: s.Sort, source: s.Source) -> Variable:
+def _variable(reader: Reader, name: str, sort: s.WrittenSort, source: s.Source) -> Variable:
     match sort.name, sort.domain:
         case (("real" | "int"), None):
             return Variable(name, INT if sort.name == "int" else REAL)
-        case (("real" | "int"), s.Range() as domain):
+        case (("real" | "int"), s.WrittenRange() as domain):
             lower, upper = _range(reader, domain, source, integral=sort.name == "int")
             return Variable(name, INT if sort.name == "int" else REAL, lower, upper)
         case "bool", None:
@@ -101,7 +101,7 @@ def _variable(reader: Reader, name: str, sort: s.Sort, source: s.Source) -> Vari
     raise ParseError(f"this is not a declaration: {advice}", place=source.place(*sort.span))
 
 
-def _range(reader: Reader, domain: s.Range, source: s.Source, *, integral: bool) -> tuple[Fraction, Fraction]:
+def _range(reader: Reader, domain: s.WrittenRange, source: s.Source, *, integral: bool) -> tuple[Fraction, Fraction]:
     lower, upper = (reader.constant_of(end, source, "the end of a range") for end in (domain.lower, domain.upper))
     if lower > upper:
         message = f"[{show(lower)}, {show(upper)}] is an inverted interval: the lower end comes first"
@@ -114,7 +114,7 @@ def _range(reader: Reader, domain: s.Range, source: s.Source, *, integral: bool)
 def _labels(reader: Reader, items: tuple[s.Syntax, ...], source: s.Source) -> list[str]:
     labels: list[str] = []
     for item in items:
-        if not isinstance(item, s.Name):
+        if not isinstance(item, s.Identifier):
             raise ParseError("a label is a name, as in enum {RED, GREEN}", place=source.place(*item.span))
         problem = label_problem(item.text, reader.owners)
         if item.text in labels or problem:
@@ -180,7 +180,7 @@ def _region(reader: Reader, variable: Variable, syntax: s.Syntax, source: s.Sour
     if isinstance(syntax, s.Members):
         values = (_value(reader, variable, item, source) for item in syntax.items)
         return OneOf(tuple(dict.fromkeys(values)))
-    if isinstance(syntax, s.Range):
+    if isinstance(syntax, s.WrittenRange):
         if not variable.sort.is_number:
             raise TypeClash(f"{variable.name!r} is of sort {variable.sort}; its initial values are a set {{a, b}}")
         lower, upper = (reader.constant_of(x, source, "the end of an interval") for x in (syntax.lower, syntax.upper))
@@ -192,7 +192,7 @@ def _value(reader: Reader, variable: Variable, syntax: s.Syntax, source: s.Sourc
     if variable.sort.is_number:
         return reader.constant_of(syntax, source, "an initial value")
     try:
-        if not isinstance(syntax, s.Name):
+        if not isinstance(syntax, s.Identifier):
             raise TypeClash(f"{variable.name!r} is of sort {variable.sort}; give one of its values")
         return value_of(variable.sort, _truth(variable.sort, syntax.text))
     except TypeClash as error:

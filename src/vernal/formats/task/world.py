@@ -16,20 +16,22 @@ from typing import Any, TypeAlias
 from vernal.errors import FileMissing, FormatError, InputError, NameUnknown, ParseError
 from vernal.formats.task.places import Places
 from vernal.formats.task.shelf import Shelf
-from vernal.logic.task import Input
+from vernal.logic.task import InputFile
 from vernal.model.network import Network
 
 Document: TypeAlias = dict[str, Any]
-Read: TypeAlias = Callable[[str, str], tuple[Document, Places]]
+WorldReader: TypeAlias = Callable[[str, str], tuple[Document, Places]]
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 MAX_LAYERS = 8  # worlds on worlds; more is a circle
 MAX_BYTES = 4 * 2**20
 
 
-def on_worlds(document: Document, places: Places, base: Path, read: Read) -> tuple[Document, Places, list[Input]]:
+def on_worlds(
+    document: Document, places: Places, base: Path, read: WorldReader
+) -> tuple[Document, Places, list[InputFile]]:
     """The document over its world, that over its own, and so on; one map of places; the worlds that were read."""
-    layers, found = [(document, places)], list[Input]()
+    layers, found = [(document, places)], list[InputFile]()
     while isinstance(name := layers[-1][0].get("world"), str):
         place = layers[-1][1].value_place(("world",))
         if len(layers) > MAX_LAYERS:
@@ -38,7 +40,7 @@ def on_worlds(document: Document, places: Places, base: Path, read: Read) -> tup
             text = world_text(name, base)
         except InputError as error:
             raise error.at(place) from None
-        found.append(Input(f"world:{name}", hashlib.sha256(text.encode()).hexdigest()))
+        found.append(InputFile(f"world:{name}", hashlib.sha256(text.encode()).hexdigest()))
         layers.append(read(text, found[-1].file))
     merged, mapped = layers.pop()
     for upper, above in reversed(layers):

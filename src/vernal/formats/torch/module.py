@@ -16,9 +16,9 @@ import numpy as np
 
 from vernal.errors import FormatError, UnsupportedOperator
 from vernal.formats import layers
-from vernal.formats.layers import Array
 from vernal.formats.recurrent import Slots
 from vernal.formats.torch.policy import RECURRENT, check_policy, policy_parts, read_recurrent
+from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.network import Network, network_input
@@ -26,7 +26,7 @@ from vernal.model.network import Network, network_input
 if TYPE_CHECKING:
     from torch.nn import Module
 
-Layer = Callable[[Any, Expr, "Rounding"], Expr]
+LayerReader = Callable[[Any, Expr, "Rounding"], Expr]
 Rounding = Callable[[float], Fraction]
 
 
@@ -145,7 +145,7 @@ def _hardtanh(part: Any, x: Expr, rounding: Rounding) -> Expr:
     return build.clip(x, rounding(part.min_val), rounding(part.max_val))
 
 
-def _shrink(bias: bool) -> Layer:
+def _shrink(bias: bool) -> LayerReader:
     def layer(part: Any, x: Expr, rounding: Rounding) -> Expr:
         threshold = rounding(part.lambd)
         if threshold < 0:
@@ -166,7 +166,7 @@ def _same(part: Any, x: Expr, rounding: Rounding) -> Expr:
     return x
 
 
-LAYERS: dict[str, Layer] = {
+LAYERS: dict[str, LayerReader] = {
     "BatchNorm1d": _no_statistics,
     "Dropout": _same,
     "Flatten": _flatten,

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from vernal.errors import FormatError, MissingExtra, UnsupportedOperator
-from vernal.formats.layers import Array
 from vernal.formats.recurrent import ACTIVATIONS, Gate, GruGates, LstmGates, Slots, split_gates
 from vernal.interpret.concrete import evaluate
+from vernal.interpret.numbers.rounding import Array
 from vernal.model.expr import Expr
 from vernal.model.network import Network
 

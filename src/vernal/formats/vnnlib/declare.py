@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from vernal.errors import nearest
 from vernal.formats.layers import check_width
-from vernal.formats.vnnlib.query import Tensor, tensor
-from vernal.formats.vnnlib.sexpr import Indices, List, Node, Text, Word, shown
+from vernal.formats.vnnlib.query import DeclaredTensor, tensor
+from vernal.formats.vnnlib.sexpr import IndexList, List, QueryText, SExpression, Word, shown
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 ELEMENT = re.compile(r"([XY])_(0|[1-9]\d{0,8})", re.ASCII)
@@ -25,8 +25,8 @@ class Declared:
     """The names in scope."""
 
     network: str | None = None
-    inputs: list[Tensor] = field(default_factory=list)
-    outputs: list[Tensor] = field(default_factory=list)
+    inputs: list[DeclaredTensor] = field(default_factory=list)
+    outputs: list[DeclaredTensor] = field(default_factory=list)
     singles: dict[str, set[int]] = field(default_factory=lambda: {"X": set(), "Y": set()})
     _elements: dict[str, int] | None = None
 
@@ -39,10 +39,10 @@ class Declared:
             self._elements = {name: number for number, name in enumerate(names)}
         return self._elements
 
-    def _from_singles(self) -> list[Tensor]:
-        return [Tensor(name, len(indices)) for name, indices in self.singles.items()]
+    def _from_singles(self) -> list[DeclaredTensor]:
+        return [DeclaredTensor(name, len(indices)) for name, indices in self.singles.items()]
 
-    def tensors(self, text: Text) -> tuple[Tensor, Tensor]:
+    def tensors(self, text: QueryText) -> tuple[DeclaredTensor, DeclaredTensor]:
         """Input and output, complete."""
         if self.network is not None:
             return self.inputs[0], self.outputs[0]
@@ -69,7 +69,7 @@ class Declared:
 # Version 1 ------------------------------------------------------------------------------------------------------------
 
 
-def declare_element(text: Text, command: List, declared: Declared) -> None:
+def declare_element(text: QueryText, command: List, declared: Declared) -> None:
     """`(declare-const X_0 Real)`, or the same as a function without arguments."""
     items = command.items[1:]
     if command.head == "declare-fun" and len(items) == 3:
@@ -93,7 +93,7 @@ def declare_element(text: Text, command: List, declared: Declared) -> None:
 # Version 2 ------------------------------------------------------------------------------------------------------------
 
 
-def declare_network(text: Text, command: List, declared: Declared) -> None:
+def declare_network(text: QueryText, command: List, declared: Declared) -> None:
     """`(declare-network N (declare-input X Real [1,5]) (declare-output Y Real [1,5]))`"""
     if declared.network is not None:
         raise text.wrong("a second network is not supported; a query is about one", command.at)
@@ -114,7 +114,7 @@ def declare_network(text: Text, command: List, declared: Declared) -> None:
         raise text.wrong("either every tensor is given the name of its ONNX node, or none is", command.at)
 
 
-def _declare_tensor(text: Text, part: List, declared: Declared) -> None:
+def _declare_tensor(text: QueryText, part: List, declared: Declared) -> None:
     kind = part.head.removeprefix("declare-")
     known = declared.inputs if kind == "input" else declared.outputs
     if known:
@@ -122,7 +122,7 @@ def _declare_tensor(text: Text, part: List, declared: Declared) -> None:
     if kind == "input" and declared.outputs:
         raise text.wrong("inputs are declared before outputs", part.at)
     name, sort, shape, *more = [*part.items[1:], None, None, None][: max(3, len(part.items) - 1)]
-    if not isinstance(sort, Word) or not isinstance(shape, Indices) or len(more) > 1:
+    if not isinstance(sort, Word) or not isinstance(shape, IndexList) or len(more) > 1:
         raise text.wrong(
             f"write ({part.head} NAME Real [1,5]), then the name of its ONNX node in quotes or nothing", part.at
         )
@@ -138,7 +138,7 @@ def _declare_tensor(text: Text, part: List, declared: Declared) -> None:
     known.append(tensor(_name(text, name, "a tensor"), shape.numbers, sort.text, _onnx_name(text, more)))
 
 
-def _onnx_name(text: Text, more: list[Node | None]) -> str | None:
+def _onnx_name(text: QueryText, more: list[SExpression | None]) -> str | None:
     if not more:
         return None
     (node,) = more
@@ -147,7 +147,7 @@ def _onnx_name(text: Text, more: list[Node | None]) -> str | None:
     return node.text[1:-1]
 
 
-def _name(text: Text, node: Node | None, what: str) -> str:
+def _name(text: QueryText, node: SExpression | None, what: str) -> str:
     if not isinstance(node, Word) or not NAME.fullmatch(node.text):
         raise text.wrong(f"the name of {what} begins with a letter, then letters, digits and _", node.at if node else 0)
     return node.text

@@ -18,55 +18,55 @@ from vernal.model.build import COMPARISONS
 
 
 @dataclass(frozen=True, slots=True)
-class Linear:
+class LinearTerm:
     """A linear term: coefficients by element, and a constant."""
 
     terms: Mapping[int, Fraction] = field(default_factory=dict)
     constant: Fraction = Fraction(0)
 
-    def scaled(self, factor: Fraction) -> Linear:
+    def scaled(self, factor: Fraction) -> LinearTerm:
         if factor == 0:
-            return Linear()
-        return Linear({index: factor * value for index, value in self.terms.items()}, factor * self.constant)
+            return LinearTerm()
+        return LinearTerm({index: factor * value for index, value in self.terms.items()}, factor * self.constant)
 
     def value(self, point: Sequence[Fraction]) -> Fraction:
         return sum((factor * point[index] for index, factor in self.terms.items()), self.constant)
 
 
-def total(parts: Sequence[Linear]) -> Linear:
+def total(parts: Sequence[LinearTerm]) -> LinearTerm:
     """The sum; what cancels is gone."""
     terms: dict[int, Fraction] = {}
     for part in parts:
         for index, factor in part.terms.items():
             terms[index] = terms.get(index, Fraction(0)) + factor
     kept = {index: factor for index, factor in terms.items() if factor}
-    return Linear(kept, sum((part.constant for part in parts), Fraction(0)))
+    return LinearTerm(kept, sum((part.constant for part in parts), Fraction(0)))
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class LinearComparison:
     """`term op 0`, with op one of `<`, `<=`, `==` and `!=`."""
 
     op: str
-    term: Linear
+    term: LinearTerm
 
     def holds(self, point: Sequence[Fraction]) -> bool:
         return COMPARISONS[self.op](self.term.value(point), Fraction(0))
 
 
 @dataclass(frozen=True, slots=True)
-class Junction:
+class ConstraintJunction:
     """All of the arguments (`and`), or at least one of them (`or`)."""
 
     op: str
     args: tuple[Constraint, ...]
 
 
-Constraint = Comparison | Junction
+Constraint = LinearComparison | ConstraintJunction
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class DeclaredTensor:
     """A declared input or output; `shape` is None in VNN-LIB 1, where every element has a name of its own."""
 
     name: str
@@ -85,8 +85,8 @@ class Tensor:
         return [f"{self.name}[{','.join(map(str, place))}]" for place in places]
 
 
-def tensor(name: str, shape: tuple[int, ...], sort: str, onnx: str | None = None) -> Tensor:
-    return Tensor(name, prod(shape), shape, sort, onnx)
+def tensor(name: str, shape: tuple[int, ...], sort: str, onnx: str | None = None) -> DeclaredTensor:
+    return DeclaredTensor(name, prod(shape), shape, sort, onnx)
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,8 @@ class Query:
 
     version: str  # "1" or "2.0"
     network: str | None  # the declared name; VNN-LIB 1 has none
-    input: Tensor
-    output: Tensor
+    input: DeclaredTensor
+    output: DeclaredTensor
     assertions: tuple[Constraint, ...]
     file: str | None = None
 
@@ -118,7 +118,7 @@ def _holds(root: Constraint, point: Sequence[Fraction]) -> bool:
     waiting: list[tuple[Constraint, bool]] = [(root, False)]
     while waiting:
         node, judged = waiting.pop()
-        if isinstance(node, Comparison):
+        if isinstance(node, LinearComparison):
             truths.append(node.holds(point))
         elif not judged:
             waiting.append((node, True))
@@ -131,13 +131,13 @@ def _holds(root: Constraint, point: Sequence[Fraction]) -> bool:
     return truths[0]
 
 
-def comparisons(root: Constraint) -> list[Comparison]:
+def comparisons(root: Constraint) -> list[LinearComparison]:
     """All comparisons of a constraint."""
-    found: list[Comparison] = []
+    found: list[LinearComparison] = []
     waiting: list[Constraint] = [root]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, Comparison):
+        if isinstance(node, LinearComparison):
             found.append(node)
         else:
             waiting.extend(node.args)

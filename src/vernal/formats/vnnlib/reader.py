@@ -18,8 +18,8 @@ from pathlib import Path
 from vernal.errors import FormatError, ParseError
 from vernal.formats.networks import MAX_BYTES, read_bytes
 from vernal.formats.vnnlib.declare import Declared, declare_element, declare_network
-from vernal.formats.vnnlib.query import Comparison, Constraint, Junction, Linear, Query, total
-from vernal.formats.vnnlib.sexpr import Indices, List, Node, Text, Word, read, shown
+from vernal.formats.vnnlib.query import Constraint, ConstraintJunction, LinearComparison, LinearTerm, Query, total
+from vernal.formats.vnnlib.sexpr import IndexList, List, QueryText, SExpression, Word, read, shown
 
 VERSIONS = ("1.0", "2.0")  # the oldest and the newest version read
 MAX_DIGITS = 1000
@@ -36,7 +36,7 @@ UNSUPPORTED = {
 }
 IGNORED = ("set-logic", "set-info")  # commands without effect on the query
 
-Value = Linear | Constraint
+QueryTerm = LinearTerm | Constraint
 
 
 def read_query(path: str | Path) -> Query:
@@ -67,7 +67,7 @@ def _unpacked(data: bytes, file: Path) -> bytes:
 
 def parse_query(content: str, file: str | None = None) -> Query:
     """The query of a text."""
-    text = Text(content, file)
+    text = QueryText(content, file)
     commands = read(text)
     if not commands:
         raise ParseError(f"{file or 'the query'} is empty: it declares and asserts nothing")
@@ -78,7 +78,7 @@ def parse_query(content: str, file: str | None = None) -> Query:
 class _Parser:
     """Commands in turn; declarations first fill the scope, assertions then use it."""
 
-    text: Text
+    text: QueryText
     version: str = ""
     declared: Declared = field(default_factory=Declared)
     assertions: list[Constraint] = field(default_factory=list)
@@ -148,14 +148,16 @@ class _Parser:
         if not self.assertions:
             self.declared.tensors(self.text)
         value = self._value(command.items[1])
-        if isinstance(value, Linear):
+        if isinstance(value, LinearTerm):
             raise self.text.wrong("assert takes a constraint, and this is a number", command.items[1].at)
         self.assertions.append(value)
 
-    def _value(self, root: Node) -> Value:
+    def _value(self, root: SExpression) -> QueryTerm:
         """A term or a constraint, operands before operators; nesting costs no stack."""
-        values: list[Value] = []
-        waiting: list[tuple[Node, int]] = [(root, -1)]  # -1: its operands are not yet read; else how many there are
+        values: list[QueryTerm] = []
+        waiting: list[tuple[SExpression, int]] = [
+            (root, -1)
+        ]  # -1: its operands are not yet read; else how many there are
         while waiting:
             node, count = waiting.pop()
             if not isinstance(node, List):
@@ -170,13 +172,13 @@ class _Parser:
                 values.append(self._apply(node, own))
         return values[0]
 
-    def _operands(self, node: List) -> list[Node]:
+    def _operands(self, node: List) -> list[SExpression]:
         """What the operator is applied to; an element `X[0,1]` is one word."""
         if not node.head:
             raise self.text.wrong("an operator is expected after '('", node.at)
-        operands: list[Node] = []
+        operands: list[SExpression] = []
         for item in node.items[1:]:
-            if isinstance(item, Indices):
+            if isinstance(item, IndexList):
                 last = operands.pop() if operands else None
                 if not isinstance(last, Word) or last.text.endswith("]"):
                     raise self.text.wrong("indices follow the name of a tensor, as in X[0,1]", item.at)
@@ -184,20 +186,20 @@ class _Parser:
             operands.append(item)
         return operands
 
-    def _leaf(self, node: Word | Indices) -> Linear:
+    def _leaf(self, node: Word | IndexList) -> LinearTerm:
         assert isinstance(node, Word)
         if (element := self.declared.elements.get(node.text)) is not None:
-            return Linear({element: Fraction(1)})
+            return LinearTerm({element: Fraction(1)})
         if found := NUMBER.fullmatch(node.text):
             if len(node.text) > MAX_DIGITS or abs(int(found[4] or 0)) > MAX_EXPONENT:
                 raise self.text.wrong("this number is too long or too large", node.at)
-            return Linear(constant=Fraction(node.text))
+            return LinearTerm(constant=Fraction(node.text))
         raise self.text.wrong(self.declared.unknown(node.text), node.at)
 
-    def _apply(self, node: List, args: Sequence[Value]) -> Value:
+    def _apply(self, node: List, args: Sequence[QueryTerm]) -> QueryTerm:
         op = node.head
         if op in ("and", "or"):
-            return Junction(op, tuple(self._constraints(node, args)))
+            return ConstraintJunction(op, tuple(self._constraints(node, args)))
         if op in COMPARE:
             return self._compare(node, self._terms(node, args))
         if op in ARITHMETIC:
@@ -206,32 +208,32 @@ class _Parser:
         advice = UNSUPPORTED.get(op, f"supported: {', '.join(known)}")
         raise self.text.wrong(f"the operator {shown(op)} is not supported; {advice}", node.at)
 
-    def _constraints(self, node: List, args: Sequence[Value]) -> list[Constraint]:
-        found = [arg for arg in args if not isinstance(arg, Linear)]
+    def _constraints(self, node: List, args: Sequence[QueryTerm]) -> list[Constraint]:
+        found = [arg for arg in args if not isinstance(arg, LinearTerm)]
         if len(found) != len(args) or not args:
             raise self.text.wrong(f"{node.head} joins constraints, at least one", node.at)
         return found
 
-    def _terms(self, node: List, args: Sequence[Value]) -> list[Linear]:
-        found = [arg for arg in args if isinstance(arg, Linear)]
+    def _terms(self, node: List, args: Sequence[QueryTerm]) -> list[LinearTerm]:
+        found = [arg for arg in args if isinstance(arg, LinearTerm)]
         if len(found) != len(args) or not args:
             raise self.text.wrong(f"{node.head} takes numbers and variables, at least one", node.at)
         return found
 
-    def _compare(self, node: List, terms: list[Linear]) -> Comparison:
+    def _compare(self, node: List, terms: list[LinearTerm]) -> LinearComparison:
         if len(terms) != 2:
             raise self.text.wrong(f"{node.head} compares two terms, not {len(terms)}", node.at)
         left, right = reversed(terms) if node.head in (">", ">=") else terms
-        return Comparison(COMPARE[node.head], total([left, right.scaled(Fraction(-1))]))
+        return LinearComparison(COMPARE[node.head], total([left, right.scaled(Fraction(-1))]))
 
-    def add(self, node: List, terms: list[Linear]) -> Linear:
+    def add(self, node: List, terms: list[LinearTerm]) -> LinearTerm:
         return total(terms)
 
-    def subtract(self, node: List, terms: list[Linear]) -> Linear:
+    def subtract(self, node: List, terms: list[LinearTerm]) -> LinearTerm:
         first, *rest = terms
         return total([first, *(term.scaled(Fraction(-1)) for term in rest)]) if rest else first.scaled(Fraction(-1))
 
-    def multiply(self, node: List, terms: list[Linear]) -> Linear:
+    def multiply(self, node: List, terms: list[LinearTerm]) -> LinearTerm:
         result = terms[0]
         for term in terms[1:]:
             if term.terms and result.terms:
@@ -240,7 +242,7 @@ class _Parser:
         return result
 
 
-ARITHMETICS: dict[str, Callable[[_Parser, List, list[Linear]], Linear]] = {
+ARITHMETICS: dict[str, Callable[[_Parser, List, list[LinearTerm]], LinearTerm]] = {
     "+": _Parser.add,
     "-": _Parser.subtract,
     "*": _Parser.multiply,

@@ -24,7 +24,7 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Indices:
+class IndexList:
     """`[0,1]`: a shape, or the position of an element in a tensor."""
 
     numbers: tuple[int, ...]
@@ -38,7 +38,7 @@ class Indices:
 class List:
     """`( ... )`"""
 
-    items: list[Node]
+    items: list[SExpression]
     at: int
 
     @property
@@ -47,11 +47,11 @@ class List:
         return self.items[0].text if self.items and isinstance(self.items[0], Word) else ""
 
 
-Node = Word | Indices | List
+SExpression = Word | IndexList | List
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class QueryText:
     """A text with a name, in which offsets are places."""
 
     content: str
@@ -68,15 +68,15 @@ class Text:
         return ParseError(message, place=self.place(at))
 
 
-def read(text: Text) -> list[List]:
+def read(text: QueryText) -> list[List]:
     """The commands of a text: its lists at the outermost level."""
-    reader = _Reader(text)
+    reader = _ListReader(text)
     for token, at in _tokens(text):
         reader.take(token, at)
     return reader.finish()
 
 
-def _tokens(text: Text) -> Iterator[tuple[str, int]]:
+def _tokens(text: QueryText) -> Iterator[tuple[str, int]]:
     at, content = 0, text.content
     while at < len(content):
         found = TOKEN.match(content, at)
@@ -88,10 +88,10 @@ def _tokens(text: Text) -> Iterator[tuple[str, int]]:
 
 
 @dataclass
-class _Reader:
+class _ListReader:
     """Lists that are open at the moment, outermost first."""
 
-    text: Text
+    text: QueryText
     done: list[List] = field(default_factory=list)
     open: list[List] = field(default_factory=list)
     bracket: int | None = None  # where the `[` we are in began
@@ -121,7 +121,7 @@ class _Reader:
         """Between `[` and `]`: whole numbers and commas in turn."""
         assert self.bracket is not None
         if token == "]" and (not self.after_comma or not self.numbers):
-            self.open[-1].items.append(Indices(tuple(self.numbers), self.bracket))
+            self.open[-1].items.append(IndexList(tuple(self.numbers), self.bracket))
             self.bracket = None
         elif token == "," and not self.after_comma:
             self.after_comma = True

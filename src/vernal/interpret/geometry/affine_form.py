@@ -6,7 +6,7 @@ A box may be open at some of its ends, and a range says whether its ends are att
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -19,14 +19,14 @@ from vernal.interpret.exact import integers, product
 from vernal.interpret.numbers import size
 from vernal.interpret.numbers.size import MAX_BITS, fit
 from vernal.model import expr as e
-from vernal.model.expr import Expr
+from vernal.model.expr import Component, Expr
+from vernal.model.tick import Tick, idle
 
-Input = tuple[Expr, int]  # a variable or draw, and which component of it
-Box = Mapping[Input, tuple[fmpq, fmpq]]
-Open = frozenset[tuple[Input, int]]  # ends that do not belong to the box: 0 for the lower, 1 for the upper
+ExactBox = Mapping[Component, tuple[fmpq, fmpq]]
+OpenEnds = frozenset[tuple[Component, int]]  # ends that do not belong to the box: 0 for the lower, 1 for the upper
 
 ZERO, ONE = fmpq(0), fmpq(1)
-CLOSED: Open = frozenset()
+CLOSED: OpenEnds = frozenset()
 
 
 def rational(value: Fraction | int) -> fmpq:
@@ -42,7 +42,7 @@ class AffineForm:
     """constant + sum of coefficient * input, exactly; inputs with coefficient 0 are left out."""
 
     constant: fmpq
-    coefficients: Mapping[Input, fmpq] = field(default_factory=dict)
+    coefficients: Mapping[Component, fmpq] = field(default_factory=dict)
 
     def __neg__(self) -> AffineForm:
         return self.scale(fmpq(-1))
@@ -65,7 +65,7 @@ class AffineForm:
             return AffineForm(ZERO)
         return AffineForm(factor * self.constant, {name: factor * a for name, a in self.coefficients.items()})
 
-    def at(self, point: Mapping[Input, fmpq]) -> fmpq:
+    def at(self, point: Mapping[Component, fmpq]) -> fmpq:
         """The value at a point."""
         value = self.constant
         for name, a in self.coefficients.items():
@@ -96,7 +96,7 @@ class Extent(NamedTuple):
     high_open: bool = False
 
 
-def extent(form: AffineForm, box: Box, opened: Open = CLOSED) -> Extent:
+def extent(form: AffineForm, box: ExactBox, opened: OpenEnds = CLOSED) -> Extent:
     """The exact range of a form over a box."""
     low = high = form.constant
     low_open = high_open = False
@@ -114,7 +114,7 @@ def extent(form: AffineForm, box: Box, opened: Open = CLOSED) -> Extent:
     return Extent(low, high, low_open, high_open)
 
 
-def exact_range(form: AffineForm, box: Box) -> tuple[Fraction, Fraction]:
+def exact_range(form: AffineForm, box: ExactBox) -> tuple[Fraction, Fraction]:
     """The least and the largest value of a form over the closed box."""
     found = extent(form, box)
     return fraction(found.low), fraction(found.high)
@@ -137,7 +137,7 @@ class Row(NamedTuple):
     form: AffineForm
     relation: Relation
 
-    def holds_at(self, point: Mapping[Input, fmpq]) -> bool:
+    def holds_at(self, point: Mapping[Component, fmpq]) -> bool:
         value = self.form.at(point)
         match self.relation:
             case Relation.AT_LEAST:
@@ -196,9 +196,7 @@ def equal(form: AffineForm) -> Row:
 # Operators that keep a form affine ------------------------------------------------------------------------------------
 
 
-def affine_layer(
-    node: e.Affine, x: Sequence[AffineForm | None], tick: Callable[[], None] = lambda: None
-) -> tuple[AffineForm | None, ...]:
+def affine_layer(node: e.Affine, x: Sequence[AffineForm | None], tick: Tick = idle) -> tuple[AffineForm | None, ...]:
     """W x + b as one product of integer matrices; a component that is not affine spoils only rows that look at it."""
     forms = [AffineForm(ZERO) if form is None else form for form in x]
     names = list(dict.fromkeys(name for form in forms for name in form.coefficients))

@@ -1,4 +1,4 @@
-"""What floating point believes about linear constraints, and whether it is right, checked in rationals.
+"""Linear constraints solved in floating point first, and the answer checked in rationals.
 
 A linear program in float64 maximises the common slack of the rows. Its solution is tried as a point; its dual as
 multipliers under which the rows add up to something that cannot be. Either counts only if it is so exactly.
@@ -14,12 +14,13 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
-from vernal.interpret.geometry.affine_form import ZERO, AffineForm, Box, Input, Open, Relation, Row, extent
+from vernal.interpret.geometry.affine_form import ZERO, AffineForm, ExactBox, OpenEnds, Relation, Row, extent
+from vernal.model.expr import Component
 
 DIGITS = 2**40  # a float is tried as a rational with a denominator of at most this, before as the float it is
 
 
-def propose(box: Box, opened: Open, rows: Sequence[Row]) -> dict[Input, fmpq] | Literal[False] | None:
+def propose(box: ExactBox, opened: OpenEnds, rows: Sequence[Row]) -> dict[Component, fmpq] | Literal[False] | None:
     """A point that satisfies everything, None if certainly nothing does, False if floating point does not tell."""
     try:
         return _propose(box, opened, rows)
@@ -27,7 +28,7 @@ def propose(box: Box, opened: Open, rows: Sequence[Row]) -> dict[Input, fmpq] | 
         return False
 
 
-def _propose(box: Box, opened: Open, rows: Sequence[Row]) -> dict[Input, fmpq] | Literal[False] | None:
+def _propose(box: ExactBox, opened: OpenEnds, rows: Sequence[Row]) -> dict[Component, fmpq] | Literal[False] | None:
     from scipy.optimize import linprog
 
     names = list(box)
@@ -56,7 +57,7 @@ def _propose(box: Box, opened: Open, rows: Sequence[Row]) -> dict[Input, fmpq] |
 
 
 def _arrays(
-    rows: Sequence[Row], names: Sequence[Input]
+    rows: Sequence[Row], names: Sequence[Component]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
     """Coefficients, constants and which rows are equations, each row scaled to a largest coefficient of 1."""
     columns = {name: j for j, name in enumerate(names)}
@@ -79,11 +80,11 @@ def _inside(value: float, ends: tuple[fmpq, fmpq]) -> fmpq:
     return min(max(fmpq(short.numerator, short.denominator), ends[0]), ends[1])
 
 
-def _is_inside(point: dict[Input, fmpq], opened: Open, box: Box) -> bool:
+def _is_inside(point: dict[Component, fmpq], opened: OpenEnds, box: ExactBox) -> bool:
     return all(point[name] != box[name][side] for name, side in opened)
 
 
-def _contradicts(weights: Sequence[fmpq], box: Box, opened: Open, rows: Sequence[Row]) -> bool:
+def _contradicts(weights: Sequence[fmpq], box: ExactBox, opened: OpenEnds, rows: Sequence[Row]) -> bool:
     """Whether the weighted sum of the rows, which has to be at least 0, is negative on the whole box.
 
     If a strict row takes part, the sum has to be positive, and not being so is enough.

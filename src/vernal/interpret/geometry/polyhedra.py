@@ -1,14 +1,14 @@
-"""Polyhedra over the rationals, with open and closed sides, that know a point of themselves.
+"""Polyhedra over the rationals, with open and closed sides, each with one of its points.
 
 A polyhedron is a box of inputs, some of its ends open, cut by rows. It is never empty: cutting gives a smaller one or
 None, decided exactly. Most cuts are decided by the range of the row over the box or by the point that is carried
-along; the rest goes to a simplex, and where that would be large, floating point is asked first what it believes, and
+along; the rest goes to a simplex, and where that would be large, a linear program in floating point comes first, and
 its answer (a point, or multipliers that add the rows up to a contradiction) is checked exactly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -20,10 +20,9 @@ from vernal.interpret.geometry.affine_form import (
     ONE,
     ZERO,
     AffineForm,
-    Box,
+    ExactBox,
     Extent,
-    Input,
-    Open,
+    OpenEnds,
     Relation,
     Row,
     above,
@@ -33,22 +32,23 @@ from vernal.interpret.geometry.affine_form import (
 )
 from vernal.interpret.geometry.float_lp import propose
 from vernal.interpret.numbers.size import common_denominator, too_long
+from vernal.model.expr import Component
+from vernal.model.tick import Tick, idle
 
-LARGE = 2000  # entries of a tableau from which on floating point is asked first
+LARGE_TABLEAU = 2000  # entries of a tableau from which on floating point is asked first
 
-Point = Mapping[Input, fmpq]
-Tick = Callable[[], None]
+Point = Mapping[Component, fmpq]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Polyhedron:
     """Points of a box that satisfy rows over two or more inputs; `point` is one of them."""
 
-    box: Box
+    box: ExactBox
     rows: tuple[Row, ...] = ()
-    opened: Open = CLOSED
+    opened: OpenEnds = CLOSED
     point: Point = field(default_factory=dict)
-    tick: Tick = field(default=lambda: None, repr=False)
+    tick: Tick = field(default=idle, repr=False)
 
     def measure(self, form: AffineForm) -> Extent:
         """The range of a form over the box, a superset of its range over the polyhedron."""
@@ -65,7 +65,7 @@ class Polyhedron:
         point = cut.find(self.point, self.tick)
         return None if point is None else Polyhedron(cut.box, tuple(cut.rows), cut.opened, point, self.tick)
 
-    def extend(self, name: Input, low: AffineForm, high: AffineForm) -> Polyhedron:
+    def extend(self, name: Component, low: AffineForm, high: AffineForm) -> Polyhedron:
         """One more input, from low to high (nowhere inverted on the polyhedron)."""
         least, most = self.measure(low).low, self.measure(high).high
         value = (low.at(self.point) + high.at(self.point)) / 2
@@ -104,7 +104,7 @@ class Polyhedron:
                 sides.append(above(form) if (name, side) in self.opened else at_least(form))
         return [*sides, *self.rows]
 
-    def key(self, inputs: Iterable[Input] | None = None) -> tuple[object, ...]:
+    def key(self, inputs: Iterable[Component] | None = None) -> tuple[object, ...]:
         """Equal for polyhedra that are described alike; given inputs, what the rest leaves to them.
 
         Inputs that no chain of rows connects with the given ones do not limit them, since no polyhedron is empty.
@@ -114,7 +114,7 @@ class Polyhedron:
         opened = frozenset(end for end in self.opened if end[0] in names)
         return sides, opened, frozenset(row.key for row in self.rows if names.issuperset(row.form.coefficients))
 
-    def _connected(self, inputs: Iterable[Input]) -> set[Input]:
+    def _connected(self, inputs: Iterable[Component]) -> set[Component]:
         names = set(inputs)
         growing = True
         while growing:
@@ -126,7 +126,7 @@ class Polyhedron:
         return names
 
 
-def from_box(box: Mapping[Input, tuple[Fraction, Fraction]], tick: Tick = lambda: None) -> Polyhedron:
+def from_box(box: Mapping[Component, tuple[Fraction, Fraction]], tick: Tick = idle) -> Polyhedron:
     """A closed box."""
     ends = {name: (rational(low), rational(high)) for name, (low, high) in box.items()}
     return Polyhedron(ends, point={name: (low + high) / 2 for name, (low, high) in ends.items()}, tick=tick)
@@ -139,8 +139,8 @@ def from_box(box: Mapping[Input, tuple[Fraction, Fraction]], tick: Tick = lambda
 class _Cut:
     """A polyhedron in the making; perhaps empty."""
 
-    box: dict[Input, tuple[fmpq, fmpq]]
-    opened: Open
+    box: dict[Component, tuple[fmpq, fmpq]]
+    opened: OpenEnds
     rows: list[Row]
 
     def add(self, row: Row) -> bool:
@@ -162,7 +162,7 @@ class _Cut:
             self._tighten(name, 0 if a > ZERO else 1, end, row.relation is Relation.ABOVE)
         return True
 
-    def _tighten(self, name: Input, side: int, end: fmpq, opens: bool) -> None:
+    def _tighten(self, name: Component, side: int, end: fmpq, opens: bool) -> None:
         """Move one end inward; the range has told that something is left."""
         low, high = self.box[name]
         moved = end != (low, high)[side]
@@ -175,13 +175,13 @@ class _Cut:
         point = {name: self._inside(name, value) for name, value in start.items()}
         if all(row.holds_at(point) for row in self.rows):
             return point
-        if len(self.rows) * len(self.box) > LARGE:
+        if len(self.rows) * len(self.box) > LARGE_TABLEAU:
             answer = propose(self.box, self.opened, self.rows)
             if answer is not False:
                 return answer
         return self._solve(point, tick)
 
-    def _inside(self, name: Input, value: fmpq) -> fmpq:
+    def _inside(self, name: Component, value: fmpq) -> fmpq:
         low, high = self.box[name]
         closed = low <= value <= high and not (
             (value == low and (name, 0) in self.opened) or (value == high and (name, 1) in self.opened)
@@ -195,16 +195,16 @@ class _Cut:
         found = simplex.solve(matrix, inputs, [_row_bounds(row) for row in self.rows], [start[n] for n in names], tick)
         return None if found is None else {**start, **dict(zip(names, found, strict=True))}
 
-    def _input_bounds(self, name: Input) -> simplex.Bounds:
+    def _input_bounds(self, name: Component) -> simplex.VariableBounds:
         low, high = self.box[name]
         below, beyond = ((name, side) in self.opened for side in (0, 1))
-        return simplex.Bounds((low, ONE if below else ZERO), (high, -ONE if beyond else ZERO))
+        return simplex.VariableBounds((low, ONE if below else ZERO), (high, -ONE if beyond else ZERO))
 
 
-def _row_bounds(row: Row) -> simplex.Bounds:
+def _row_bounds(row: Row) -> simplex.VariableBounds:
     end = -row.form.constant
     lower = (end, ONE if row.relation is Relation.ABOVE else ZERO)
-    return simplex.Bounds(lower, lower if row.relation is Relation.EQUAL else None)
+    return simplex.VariableBounds(lower, lower if row.relation is Relation.EQUAL else None)
 
 
 def normal(row: Row) -> Row:
@@ -224,10 +224,10 @@ MAX_ROWS = 400  # of a projection on the way; eliminating inputs may square thei
 
 
 class TooManyRows(Exception):
-    """A projection that nobody wants to wait for."""
+    """A projection would have more rows than the limit."""
 
 
-def project(polyhedron: Polyhedron, keep: Sequence[Input]) -> Polyhedron:
+def project(polyhedron: Polyhedron, keep: Sequence[Component]) -> Polyhedron:
     """The shadow on some of the inputs, by eliminating the others one by one (Fourier and Motzkin)."""
     dropped = [name for name in polyhedron.box if name not in set(keep)]
     if not dropped:
@@ -241,7 +241,7 @@ def project(polyhedron: Polyhedron, keep: Sequence[Input]) -> Polyhedron:
     return shadow
 
 
-def _reduced(polyhedron: Polyhedron, dropped: Sequence[Input]) -> list[Row]:
+def _reduced(polyhedron: Polyhedron, dropped: Sequence[Component]) -> list[Row]:
     """Rows over the inputs that stay."""
     tied = [name for name in dropped if any(name in row.form.coefficients for row in polyhedron.rows)]
     sides = Polyhedron({name: polyhedron.box[name] for name in tied}, (), polyhedron.opened).all_rows()
@@ -258,16 +258,16 @@ def _reduced(polyhedron: Polyhedron, dropped: Sequence[Input]) -> list[Row]:
     return list(rows.values())
 
 
-def _order(name: Input) -> tuple[str, int]:
+def _order(name: Component) -> tuple[str, int]:
     return repr(name[0]), name[1]
 
 
-def _cost(rows: Sequence[Row], name: Input) -> int:
+def _cost(rows: Sequence[Row], name: Component) -> int:
     signs = [row.form.coefficients[name] > ZERO for row in rows if name in row.form.coefficients]
     return signs.count(True) * signs.count(False)
 
 
-def _eliminate(rows: Sequence[Row], name: Input, tick: Tick) -> list[Row]:
+def _eliminate(rows: Sequence[Row], name: Component, tick: Tick) -> list[Row]:
     """The rows without one input: each pair of bounds on it from either side, added up."""
     free = [row for row in rows if name not in row.form.coefficients]
     tied = [row for row in rows if name in row.form.coefficients]
@@ -279,12 +279,12 @@ def _eliminate(rows: Sequence[Row], name: Input, tick: Tick) -> list[Row]:
     return [*free, *(_added(low, high, name, tick) for low in lows for high in highs)]
 
 
-def _substituted(row: Row, exact: Row, name: Input) -> Row:
+def _substituted(row: Row, exact: Row, name: Component) -> Row:
     factor = row.form.coefficients[name] / exact.form.coefficients[name]
     return Row((row.form - exact.form.scale(factor)).bounded(), row.relation)
 
 
-def _added(low: Row, high: Row, name: Input, tick: Tick) -> Row:
+def _added(low: Row, high: Row, name: Component, tick: Tick) -> Row:
     tick()
     a, b = low.form.coefficients[name], high.form.coefficients[name]
     form = (low.form.scale(ONE / a) - high.form.scale(ONE / b)).bounded()

@@ -10,12 +10,13 @@ Reference: B. Dutertre and L. de Moura, A fast linear-arithmetic solver for DPLL
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flint import fmpq
 
 from vernal.interpret.numbers.size import fit
+from vernal.model.tick import Tick, idle
 
 ZERO, ONE = fmpq(0), fmpq(1)
 
@@ -23,7 +24,7 @@ Delta = tuple[fmpq, fmpq]  # r + k * delta
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class VariableBounds:
     """What a variable may be; None where it is not bounded on that side."""
 
     lower: Delta | None
@@ -37,10 +38,10 @@ class Bounds:
 
 def solve(
     matrix: Sequence[Sequence[fmpq]],
-    inputs: Sequence[Bounds],
-    rows: Sequence[Bounds],
+    inputs: Sequence[VariableBounds],
+    rows: Sequence[VariableBounds],
     start: Sequence[fmpq],
-    tick: Callable[[], None] = lambda: None,
+    tick: Tick = idle,
 ) -> list[fmpq] | None:
     """Values x within the inputs' bounds for which matrix * x is within the rows' bounds, or None if there are none.
 
@@ -61,7 +62,11 @@ class _Tableau:
     """Basic variables as combinations of the others, which are the columns."""
 
     def __init__(
-        self, matrix: Sequence[Sequence[fmpq]], bounds: list[Bounds], start: Sequence[fmpq], tick: Callable[[], None]
+        self,
+        matrix: Sequence[Sequence[fmpq]],
+        bounds: list[VariableBounds],
+        start: Sequence[fmpq],
+        tick: Tick,
     ) -> None:
         count = len(start)
         self.bounds, self.tick = bounds, tick

@@ -6,12 +6,12 @@ nonlinear operator needs it tight), and either an exact affine form over the inp
 Comparisons bound the *difference* of their sides, argmax the differences of scores, so that correlations decide.
 
 The inputs are the numeric variables of the box and every draw with constant ends; discrete values travel as three-
-valued truth or as sets of alternatives. All rounding is accounted for (see linear_rows and linear_relax).
+valued truth or as sets of alternatives. All rounding is accounted for (see `rows` and `relax`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -34,15 +34,16 @@ from vernal.interpret.linear import choice as linear_choice
 from vernal.interpret.linear.choice import Mode
 from vernal.interpret.linear.forms import Form, Inputs, concretise, constant_form, exact_form, widen
 from vernal.interpret.linear.relax import BUILDERS, Relaxation, constant
-from vernal.interpret.linear.rows import Graph, Index, Rows, Seeds, Selected, lower_bounds, tighter
+from vernal.interpret.linear.rows import LinearGraph, RowIndex, Rows, Seeds, Selected, lower_bounds, tighter
 from vernal.interpret.numbers.rounding import FLOOR, Array, Backend
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.sorts import INT
+from vernal.model.tick import Tick, idle
 from vernal.model.traits import OPERATORS
 
-Box = Mapping[Expr, Value | tuple[Array, Array]]
+InputBox = Mapping[Expr, Value | tuple[Array, Array]]
 
 CHUNK = 1 << 16  # numbers in a block of rows on the host: they stay in the cache
 DEVICE_CHUNK = 1 << 26
@@ -73,7 +74,7 @@ class LinearBounds:
 class Linear:
     """Bounds of the nodes of a graph over a batch of boxes, computed when asked for and kept."""
 
-    def __init__(self, box: Box, *, mode: Mode = "backward", tick: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, box: InputBox, *, mode: Mode = "backward", tick: Tick = idle) -> None:
         """`tick` is called for every node that is bounded or that rows pass, and may stop the work by raising."""
         self.mode, self.tick = mode, tick
         self.backend = Backend(next((first_array(value) for value in box.values()), None))
@@ -84,7 +85,7 @@ class Linear:
         self.pending: set[Expr] = set()  # branchings without a relaxation yet: few are ever passed through
         self.tight: set[Expr] = set()  # whose range substitution has cut already: a second time would cut nothing more
         self.rewritten: dict[Expr, Expr] = {}
-        self.graph = Graph(self.backend, self.inputs, {}, self.forms, {}, self.rewritten, self.sizes, {}, tick)
+        self.graph = LinearGraph(self.backend, self.inputs, {}, self.forms, {}, self.rewritten, self.sizes, {}, tick)
         self.batch = 1
         for node, value in box.items():
             self._enter(node, flat(self.backend, value, node))
@@ -203,7 +204,7 @@ class Linear:
         self.tick()
         if not node.sort.is_number or isinstance(node, e.Argmax):
             self._store(node, linear_choice.discrete(self, node))
-            if node.sort.is_number:  # an index counts as a number where somebody computes with it
+            if node.sort.is_number:  # an index counts as a number where it is computed with
                 self.graph.rules[node] = constant(self.backend, node, self.number(node))
         elif isinstance(node, e.Const) and self.backend.native:
             self._store(node, *known_constant(node))
@@ -280,7 +281,7 @@ class Linear:
     # Tightening -------------------------------------------------------------------------------------------------------
 
     def _tighten_arguments(self, node: Expr) -> None:
-        """Bound what a nonlinear operator bends, where it does bend; and what a network sees, if that is little."""
+        """Tighten arguments over whose range an operator is not linear, and inputs of layers that widen."""
         if isinstance(node, ACTIONS_AT_ZERO):
             x = self.number(node.args[0])
             self.tighten(node.args[0], (x.lower < 0) & (x.upper > 0))
@@ -356,7 +357,7 @@ class Linear:
         return [self._block(seeds, constants, index, slice(start, start + block)) for start in range(0, groups, block)]
 
     def _block(self, seeds: Seeds, constants: Array, index: Array | None, part: slice) -> tuple[Rows, Array]:
-        where: Index = part if index is None else index[part]
+        where: RowIndex = part if index is None else index[part]
         whole = index is None and part.start == 0 and part.stop >= constants.shape[0]
         rows = Rows(self.graph, None if whole else where, constants[part])
         for node, L in seeds.items():
@@ -375,7 +376,7 @@ ACTIONS_AT_ZERO = (*ACTIVATIONS, e.Sign)
 
 @lru_cache(maxsize=1024)
 def known_constant(node: e.Const) -> tuple[Range, Form]:
-    """Range and form of a number of the model, made once for all boxes; nobody may write into its arrays."""
+    """Range and form of a number of the model, made once for all boxes; its arrays are read-only."""
     backend = Backend()
     value = as_range(backend, interval.apply(backend, node, []))
     if np.array_equal(value.lower, value.upper):
@@ -411,7 +412,7 @@ def as_relu(node: Expr, args: Sequence[Expr]) -> Expr:
     return best
 
 
-def bounds(roots: Sequence[Expr], box: Box, *, mode: Mode = "backward") -> list[LinearBounds]:
+def bounds(roots: Sequence[Expr], box: InputBox, *, mode: Mode = "backward") -> list[LinearBounds]:
     """Sound linear bounds of numeric roots over the inputs of their graph."""
     linear = Linear(box, mode=mode)
     return [linear.form(root) for root in roots]

@@ -13,7 +13,7 @@ from vernal.interpret.abstract import Finite, Range, Truth, Value, indices
 from vernal.interpret.choice import possibilities
 from vernal.interpret.linear.forms import Form
 from vernal.interpret.linear.relax import Plane, Relaxation, relax
-from vernal.interpret.linear.rows import Graph, Seeds, tighter
+from vernal.interpret.linear.rows import LinearGraph, Seeds, tighter
 from vernal.interpret.numbers.rounding import Array, Backend, any_along
 from vernal.model import expr as e
 from vernal.model.expr import Expr
@@ -32,7 +32,7 @@ class Bounding(Protocol):
     forms: dict[Expr, Form]
     pending: set[Expr]
     rewritten: dict[Expr, Expr]
-    graph: Graph
+    graph: LinearGraph
 
     def number(self, node: Expr) -> Range: ...
 
@@ -136,7 +136,7 @@ def _leaves(linear: Bounding, node: Expr) -> list[tuple[Expr, Array]]:
 def winners(linear: Bounding, scores: Expr, index: Array) -> Array:
     """(groups, n): which components may be largest in the boxes of the index.
 
-    Ranges first; then everybody against a favourite; then the survivors among themselves.
+    Ranges first; then every score against a likely winner; then the remaining ones against each other.
     """
     backend, x = linear.backend, _full(linear, scores, index)
     possible = interval.argmax(x, backend).mask[:, 0, :] | False

@@ -18,17 +18,17 @@ import numpy as np
 from vernal.interpret import interval
 from vernal.interpret.abstract import Range
 from vernal.interpret.numbers import enclose
-from vernal.interpret.numbers.enclose import Bend
+from vernal.interpret.numbers.enclose import Curvature
 from vernal.interpret.numbers.rounding import TINY, UNIT, Array, Backend, float_above, float_below
 from vernal.model.expr import Function
 
 PIECES = 32  # into which an interval with several inflections is cut
 HALVINGS = 12  # of the interval in which a point of tangency lies
 
-Lines = tuple[Array, Array, Array, Array]  # slope and offset below, slope and offset above
+EnclosingLines = tuple[Array, Array, Array, Array]  # slope and offset below, slope and offset above
 
 
-def lines(backend: Backend, name: enclose.Name, x: Range, own: Range) -> Lines:
+def lines(backend: Backend, name: enclose.Elementary, x: Range, own: Range) -> EnclosingLines:
     """Lines around a function over intervals; constants where it is not bounded or the interval is a point."""
     shape = np.broadcast_shapes(*(tuple(end.shape) for end in (x.lower, x.upper, own.lower, own.upper)))
     ends = (backend.xp.broadcast_to(end, shape) for end in (x.lower, x.upper, own.lower, own.upper))
@@ -36,13 +36,13 @@ def lines(backend: Backend, name: enclose.Name, x: Range, own: Range) -> Lines:
     zero = backend.xp.zeros_like(low)
     a, c, b, d = zero + 0.0, low + 0.0, zero + 0.0, high + 0.0
     usable = (lo < hi) & (lo > -np.inf) & (hi < np.inf) & (low > -np.inf) & (high < np.inf)
-    bend = enclose.bend(backend, name, lo, hi)
-    bent = usable & (bend.left != 0)
-    if bool(bent.all()):
+    bend = enclose.curvature(backend, name, lo, hi)
+    curved = usable & (bend.left != 0)
+    if bool(curved.all()):
         return _fitted(Curve(backend, name, lo, hi, bend))
-    for mask, fit in ((bent, _fitted), (usable & ~bent, _strip)):
+    for mask, fit in ((curved, _fitted), (usable & ~curved, _strip)):
         if bool(mask.any()):
-            some = Bend(*(part[mask] for part in (bend.left, bend.right, bend.before, bend.after)))
+            some = Curvature(*(part[mask] for part in (bend.left, bend.right, bend.before, bend.after)))
             found = fit(Curve(backend, name, lo[mask], hi[mask], some))
             for whole, part in zip((a, c, b, d), found, strict=True):
                 whole[mask] = part
@@ -51,30 +51,30 @@ def lines(backend: Backend, name: enclose.Name, x: Range, own: Range) -> Lines:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """A function over intervals of positive length, with the way it bends there."""
+    """A function over intervals of positive length, with its curvature there."""
 
     backend: Backend
-    name: enclose.Name
+    name: enclose.Elementary
     lo: Array
     hi: Array
-    bend: Bend
+    bend: Curvature
 
 
-def value(backend: Backend, name: enclose.Name, x: Range) -> Range:
+def value(backend: Backend, name: enclose.Elementary, x: Range) -> Range:
     """The function over intervals or at points."""
     if isinstance(name, Fraction):
         return interval.power(backend, x, name)
     return interval.elementary(backend, x, name)
 
 
-def at(backend: Backend, name: enclose.Name, x: Array) -> Range:
+def at(backend: Backend, name: enclose.Elementary, x: Array) -> Range:
     """The function at points."""
     if isinstance(name, Fraction):
         return interval.power(backend, Range(x, x), name)
     return Range(*enclose.values(backend, name, x))
 
 
-def slope(backend: Backend, name: enclose.Name, x: Range) -> Range:
+def slope(backend: Backend, name: enclose.Elementary, x: Range) -> Range:
     """The derivative over intervals or at points, as an expression in which the function occurs once."""
     match name:
         case Fraction():
@@ -102,7 +102,7 @@ def slope(backend: Backend, name: enclose.Name, x: Range) -> Range:
     assert_never(name)
 
 
-def _slope_at(backend: Backend, name: enclose.Name, t: Array, g: Range) -> Range:
+def _slope_at(backend: Backend, name: enclose.Elementary, t: Array, g: Range) -> Range:
     """The derivative at points, from the values there where it is a function of these.
 
     From the middle m of an enclosure with radius r: (1 - m)(1 + m) is off by at most 2 r + r^2 and three roundings, and
@@ -137,7 +137,7 @@ def _inverse(backend: Backend, x: Range) -> Range:
 # Chords and tangents --------------------------------------------------------------------------------------------------
 
 
-def _fitted(curve: Curve) -> Lines:
+def _fitted(curve: Curve) -> EnclosingLines:
     """Lines below and above where there is at most one inflection."""
     backend, name = curve.backend, curve.name
     first, last = at(backend, name, curve.lo), at(backend, name, curve.hi)
@@ -205,7 +205,7 @@ def _touching(curve: Curve, side: float, chord: Array, left: Array, right: Array
 
 def _tangency(
     backend: Backend,
-    name: enclose.Name,
+    name: enclose.Elementary,
     side: float,
     lo: Array,
     hi: Array,
@@ -237,7 +237,7 @@ def _tangency(
     return backend.where(inside, t, end)
 
 
-def rough(backend: Backend, name: enclose.Name, x: Array) -> Array:
+def rough(backend: Backend, name: enclose.Elementary, x: Array) -> Array:
     """The function in plain floating point, for choices that need no guarantee."""
     if isinstance(name, Fraction):
         return x ** int(name)
@@ -246,7 +246,7 @@ def rough(backend: Backend, name: enclose.Name, x: Array) -> Array:
     return cast(Array, getattr(backend.xp, "arctan" if name is Function.ATAN else name.value)(x))
 
 
-def rough_slope(backend: Backend, name: enclose.Name, x: Array) -> Array:
+def rough_slope(backend: Backend, name: enclose.Elementary, x: Array) -> Array:
     """The derivative of a function with inflections, in plain floating point."""
     match name:
         case Fraction():
@@ -269,7 +269,7 @@ def rough_slope(backend: Backend, name: enclose.Name, x: Array) -> Array:
 # Several inflections --------------------------------------------------------------------------------------------------
 
 
-def _strip(curve: Curve) -> Lines:
+def _strip(curve: Curve) -> EnclosingLines:
     """The chord's slope, with offsets from mean values over small pieces; the interval where that is narrower."""
     backend, name, lo, hi = curve.backend, curve.name, curve.lo, curve.hi
     own = value(backend, name, Range(lo, hi))

@@ -1,4 +1,4 @@
-"""Bounds by interval arithmetic alone, with the face of `Linear`: what linear bounds are compared with.
+"""Bounds by interval arithmetic alone, with the interface of `Linear`, for comparison with linear bounds.
 
 Bound propagation through time has an interval and a linear form (M. Hosseini et al., AAMAS 2025, Algorithm 1; an atom
 c.x <= d is bounded by c+.u - c-.l, not by c.u as printed there). Linear bounds know how values depend on each other,
@@ -25,7 +25,7 @@ class Plain(Linear):
         """A range stays as it is."""
 
     def lower(self, seeds: Seeds, constants: Array, index: Array | None) -> Array:
-        """No bound on sums: whoever asks keeps what intervals say."""
+        """No bound on sums: the ranges of intervals stay."""
         return self.backend.xp.zeros_like(constants) - np.inf
 
     def slopes(self, node: Expr, index: Array | None = None) -> Array:

@@ -234,7 +234,7 @@ def _compose(backend: Backend, plane: Plane, same: Plane, opposite: Plane, y: Ra
 # Smooth functions -----------------------------------------------------------------------------------------------------
 
 
-def curve(backend: Backend, node: Expr, own: Range, arg: Expr, x: Range, name: enclose.Name) -> Relaxation:
+def curve(backend: Backend, node: Expr, own: Range, arg: Expr, x: Range, name: enclose.Elementary) -> Relaxation:
     """An elementary function or a power, between two lines."""
     a, c, b, d = lines(backend, name, x, own)
     return relax(backend, node, own, [arg], [x], Plane((a,), c), Plane((b,), d))

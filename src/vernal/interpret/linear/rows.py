@@ -10,7 +10,7 @@ References: CROWN (Zhang et al., 2018), DeepPoly (Singh et al., 2019).
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -23,12 +23,13 @@ from vernal.interpret.linear.relax import Plane, Relaxation
 from vernal.interpret.numbers.rounding import FLOOR, TINY, UNIT, Array, Backend, gamma
 from vernal.model import expr as e
 from vernal.model.expr import Expr
+from vernal.model.tick import Tick
 
-Index = Array | slice | None  # which box a group of rows belongs to; None is one group for each box
+RowIndex = Array | slice | None  # which box a group of rows belongs to; None is one group for each box
 
 
 @dataclass
-class Graph:
+class LinearGraph:
     """What backward substitution knows about the nodes evaluated so far."""
 
     backend: Backend
@@ -39,7 +40,7 @@ class Graph:
     same: dict[Expr, Expr]  # nodes that stand for another
     sizes: Mapping[Expr, Array]  # the largest absolute value of each component
     norms: dict[Expr, tuple[Array, bool]]  # per affine layer and box: what rounding costs per unit of a row
-    tick: Callable[[], None]  # called at every node that rows pass through
+    tick: Tick  # called at every node that rows pass through
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ Seeds = Mapping[Expr, Array | Selected]  # the rows that start at each node
 class Rows:
     """Rows under way, in groups of r for one box each: arrays (groups, r, components)."""
 
-    def __init__(self, graph: Graph, index: Index, constant: Array) -> None:
+    def __init__(self, graph: LinearGraph, index: RowIndex, constant: Array) -> None:
         self.graph = graph
         self.backend = graph.backend
         self.index = index
@@ -225,7 +226,7 @@ class Rows:
         last = len(rule.args) - 1
         for i, (arg, low, high) in enumerate(zip(rule.args, rule.lower.slopes, rule.upper.slopes, strict=True)):
             low, high = self.take(low)[:, None, :], self.take(high)[:, None, :]
-            if i == last:  # nobody needs the parts any more: in place, which is what makes long batches fast
+            if i == last:  # the parts are not needed any more: in place, which is what makes long batches fast
                 above *= low
                 below *= high
                 above += below
@@ -243,7 +244,7 @@ class Rows:
             self.gain(self.backend.where(part == 0, 0.0, part * offset).sum(-1))
 
 
-def layer_cost(graph: Graph, node: e.Affine) -> tuple[Array, bool]:
+def layer_cost(graph: LinearGraph, node: e.Affine) -> tuple[Array, bool]:
     """(batch, 1): the rounding of a row's way through W x + b costs at most its norm times this."""
     if node not in graph.norms:
         backend = graph.backend

@@ -1,6 +1,6 @@
 """Rows for what is not piecewise linear: lines around curves, McCormick's planes around products, in segments.
 
-An operator is enclosed over the range of its argument (OVER), or over each segment of it where somebody has set cuts: a
+An operator is enclosed over the range of its argument (OVER), or over each segment of it where cuts are set: a
 binary for each segment says where the argument is, and the rows of that segment hold. The narrower the segments, the
 closer the envelope; so cuts are set where a candidate has shown that an envelope is too wide.
 """
@@ -21,25 +21,25 @@ from vernal.interpret import interval
 from vernal.interpret.abstract import Range
 from vernal.interpret.linear.curves import lines, value
 from vernal.interpret.linear.surfaces import angle_planes
-from vernal.interpret.milp.rows import Form, Sheet, Unsuitable
+from vernal.interpret.milp.rows import ColumnForm, Sheet, Unsuitable
+from vernal.interpret.numbers.enclose import Elementary
 from vernal.interpret.numbers.rounding import TINY, UNIT, Backend
 from vernal.model import expr as e
-from vernal.model.expr import Expr, Function
+from vernal.model.expr import Expr
 
-Name = Function | Fraction
-Place = tuple[Expr, int, int]  # an operator, its component, and the part of it that is cut
-Cuts = Mapping[Place, Sequence[float]]
+Site = tuple[Expr, int, int]  # an operator, its component, and the part of it that is cut
+Cuts = Mapping[Site, Sequence[float]]
 INVERSE = Fraction(-1)
 HOST = Backend()
 
 
 @dataclass(frozen=True)
-class Bent:
+class NonlinearNode:
     """An operator in a program: its argument or arguments, and its value, as forms; and the range that is cut."""
 
-    place: Place
-    args: tuple[Form, ...]
-    result: Form
+    site: Site
+    args: tuple[ColumnForm, ...]
+    result: ColumnForm
     lower: float
     upper: float
     meaning: Callable[..., float]  # of numbers, in plain floating point
@@ -55,14 +55,14 @@ class Encloses(Protocol):
 
     sheet: Sheet
     cuts: Cuts
-    bent: list[Bent]
+    nonlinear: list[NonlinearNode]
 
     def ends(self, node: Expr, component: int = 0) -> tuple[float, float]: ...
 
-    def scaled(self, factor: Form, x: Form) -> Form: ...
+    def scaled(self, factor: ColumnForm, x: ColumnForm) -> ColumnForm: ...
 
 
-def bent(encoder: Encloses, node: Expr, x: Sequence[Form], component: int) -> Form:
+def enclosed(encoder: Encloses, node: Expr, x: Sequence[ColumnForm], component: int) -> ColumnForm:
     """One component of a nonlinear operator, enclosed."""
     ends = [encoder.ends(arg, component) for arg in node.args]
     own = encoder.ends(node, component)
@@ -88,7 +88,7 @@ def bent(encoder: Encloses, node: Expr, x: Sequence[Form], component: int) -> Fo
     raise Unsuitable(f"not supported by this engine: the operator {type(node).__name__}")
 
 
-def _enclosed(ends: tuple[float, float], name: Name) -> tuple[float, float]:
+def _enclosed(ends: tuple[float, float], name: Elementary) -> tuple[float, float]:
     with np.errstate(all="ignore"):
         found = value(HOST, name, _interval(ends))
     return float(found.lower[0, 0]), float(found.upper[0, 0])
@@ -99,13 +99,13 @@ def _interval(ends: tuple[float, float]) -> Range:
 
 
 def curve(
-    encoder: Encloses, place: Place, x: Form, ends: tuple[float, float], own: tuple[float, float], name: Name
-) -> Form:
+    encoder: Encloses, site: Site, x: ColumnForm, ends: tuple[float, float], own: tuple[float, float], name: Elementary
+) -> ColumnForm:
     """f(x), between two lines over each segment."""
     sheet = encoder.sheet
     _check(ends)
     result = sheet.column(*own)
-    segments = _segments(ends, encoder.cuts.get(place, ()))
+    segments = _segments(ends, encoder.cuts.get(site, ()))
     for pick, (p, q) in zip(sheet.one_of(len(segments)), segments, strict=True):
         _inside(encoder, pick, x, p, q, len(segments))
         part = _interval((p, q))
@@ -114,24 +114,26 @@ def curve(
         for slope, offset, side in ((a, c, 1.0), (b, d, -1.0)):  # a x + c <= y <= b x + d
             if math.isfinite(slope) and math.isfinite(offset):
                 sheet.when(pick, sheet.combine([(side * slope, x), (-side, result)], side * offset))
-    encoder.bent.append(Bent(place, (x,), result, *ends, lambda number: _enclosed((number, number), name)[0]))
+    encoder.nonlinear.append(
+        NonlinearNode(site, (x,), result, *ends, lambda number: _enclosed((number, number), name)[0])
+    )
     return result
 
 
 def product(
     encoder: Encloses,
-    place: Place,
-    x: tuple[Form, Form],
+    site: Site,
+    x: tuple[ColumnForm, ColumnForm],
     ends: tuple[tuple[float, float], tuple[float, float]],
     own: tuple[float, float],
-) -> Form:
+) -> ColumnForm:
     """x y, between McCormick's planes over each segment of x: (x - p)(y - r) has a known sign for ends p and r."""
     sheet = encoder.sheet
     for pair in ends:
         _check(pair)
     result = sheet.column(*own)
     low, high = ends[1]
-    segments = _segments(ends[0], encoder.cuts.get(place, ()))
+    segments = _segments(ends[0], encoder.cuts.get(site, ()))
     for pick, (p, q) in zip(sheet.one_of(len(segments)), segments, strict=True):
         _inside(encoder, pick, x[0], p, q, len(segments))
         for u, v, side in ((p, low, 1.0), (q, high, 1.0), (q, low, -1.0), (p, high, -1.0)):
@@ -139,24 +141,24 @@ def product(
             slack = 2 * UNIT * abs(corner) + TINY
             plane = [(side * v, x[0]), (side * u, x[1]), (-side, result)]
             sheet.when(pick, sheet.combine(plane, -side * corner, slack))
-    encoder.bent.append(Bent(place, x, result, *ends[0], operator.mul))
+    encoder.nonlinear.append(NonlinearNode(site, x, result, *ends[0], operator.mul))
     return result
 
 
 def angle(
     encoder: Encloses,
-    place: Place,
-    x: tuple[Form, Form],
+    site: Site,
+    x: tuple[ColumnForm, ColumnForm],
     ends: tuple[tuple[float, float], tuple[float, float]],
     own: tuple[float, float],
-) -> Form:
+) -> ColumnForm:
     """atan2(y, x), between two planes over each segment of y."""
     sheet = encoder.sheet
     for pair in ends:
         _check(pair)
     result = sheet.column(*own)
     across = _interval(ends[1])
-    segments = _segments(ends[0], encoder.cuts.get(place, ()))
+    segments = _segments(ends[0], encoder.cuts.get(site, ()))
     for pick, segment in zip(sheet.one_of(len(segments)), segments, strict=True):
         _inside(encoder, pick, x[0], *segment, len(segments))
         part = _interval(segment)
@@ -166,7 +168,7 @@ def angle(
         for offset, side in ((c, 1.0), (d, -1.0)):  # a y + b x + c <= result <= a y + b x + d
             if math.isfinite(offset):
                 sheet.when(pick, sheet.combine([(side * a, x[0]), (side * b, x[1]), (-side, result)], side * offset))
-    encoder.bent.append(Bent(place, x, result, *ends[0], math.atan2))
+    encoder.nonlinear.append(NonlinearNode(site, x, result, *ends[0], math.atan2))
     return result
 
 
@@ -180,7 +182,7 @@ def _segments(ends: tuple[float, float], cuts: Sequence[float]) -> list[tuple[fl
     return list(pairwise(points))
 
 
-def _inside(encoder: Encloses, pick: Form, x: Form, low: float, high: float, count: int) -> None:
+def _inside(encoder: Encloses, pick: ColumnForm, x: ColumnForm, low: float, high: float, count: int) -> None:
     """x is in the segment where it is picked; the only segment needs no rows."""
     if count > 1:
         sheet = encoder.sheet
@@ -191,14 +193,14 @@ def _inside(encoder: Encloses, pick: Form, x: Form, low: float, high: float, cou
 # Refinement -----------------------------------------------------------------------------------------------------------
 
 
-def next_cut(bends: Sequence[Bent], point: Sequence[float], cuts: Cuts) -> tuple[Place, float] | None:
+def next_cut(nodes: Sequence[NonlinearNode], point: Sequence[float], cuts: Cuts) -> tuple[Site, float] | None:
     """Where to cut after a candidate that is none: the operator whose envelope is widest there, at its argument."""
 
-    def at(form: Form) -> float:
+    def at(form: ColumnForm) -> float:
         return float(form.constant + sum(weight * point[column] for column, weight in form.terms.items()))
 
-    best: tuple[float, Bent, float] | None = None
-    for entry in bends:
+    best: tuple[float, NonlinearNode, float] | None = None
+    for entry in nodes:
         numbers = [at(form) for form in entry.args]
         gap = entry.gap(numbers, at(entry.result))
         if math.isfinite(gap) and (best is None or gap > best[0]):
@@ -206,11 +208,11 @@ def next_cut(bends: Sequence[Bent], point: Sequence[float], cuts: Cuts) -> tuple
     if best is None or best[0] <= 0.0:
         return None
     _, entry, number = best
-    segments = _segments((entry.lower, entry.upper), cuts.get(entry.place, ()))
+    segments = _segments((entry.lower, entry.upper), cuts.get(entry.site, ()))
     near = 1e-6 * (entry.upper - entry.lower)
     touched = [ends for ends in segments if ends[0] - near <= number <= ends[1] + near] or segments
     low, high = max(touched, key=lambda ends: ends[1] - ends[0])
     middle = 0.5 * low + 0.5 * high
     share = (number - low) / (high - low) if high > low else 0.0
     cut = number if 0.1 < share < 0.9 else middle
-    return (entry.place, cut) if low < cut < high else None
+    return (entry.site, cut) if low < cut < high else None

@@ -3,16 +3,16 @@
 Every node becomes forms over columns: a number one for each component, a truth value a form that is 0 or 1, an enum
 value one 0/1 form for each label. ReLU, abs, max and min are big-M rows with bounds from `Linear`; a phase, a condition
 or a winner that bounds decide costs nothing, and a branch that cannot be taken is not looked at. Products of unknowns
-and smooth functions are enclosed (milp_curves).
+and smooth functions are enclosed (`milp.curves`).
 
 Direction OVER: all decisions are closed (`<` is read as `<=`, and both answers are allowed at equality), rows are
-widened by their rounding and relaxed by a tolerance (see milp_rows). Ties of an argmax allow every maximal index.
+widened by their rounding and relaxed by a tolerance (see `milp.rows`). Ties of an argmax allow every maximal index.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -20,21 +20,22 @@ import numpy as np
 from vernal.interpret.abstract import Range, as_range
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.milp import truth as milp_truth
-from vernal.interpret.milp.curves import Bent, Cuts, bent
+from vernal.interpret.milp.curves import Cuts, NonlinearNode, enclosed
 from vernal.interpret.milp.needs import demanded, live_branches
-from vernal.interpret.milp.rows import ONE, ZERO, Form, Sheet, Unsuitable, Values, at, constant
+from vernal.interpret.milp.rows import ONE, ZERO, ColumnForm, ColumnForms, Sheet, Unsuitable, at, constant
 from vernal.interpret.numbers.rounding import PI, UNIT, float_above, float_below, gamma
 from vernal.interpret.symbolic.affine import Forms
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Occurrence
 from vernal.model.sorts import BOOL, INT, Kind
 from vernal.model.system import OneOf, Span, Start
+from vernal.model.tick import Tick, idle
 
 NARROW = 1e-12  # relative; a value known this well is a constant
 
 
 class Encoder:
-    """The program of one box of starts, written as far as anyone asks.
+    """The program of one box of starts, written as far as nodes are needed.
 
     `linear` bounds the graph over (a box around) these starts; `exact` answers where a margin is zero; `tick` may stop
     the work by raising.
@@ -45,20 +46,20 @@ class Encoder:
         starts: Mapping[Expr, Sequence[Start]],
         linear: Linear,
         exact: Forms | None = None,
-        tick: Callable[[], None] = lambda: None,
+        tick: Tick = idle,
         cuts: Cuts | None = None,
     ) -> None:
         self.sheet = Sheet()
         self.cuts: Cuts = {} if cuts is None else cuts  # where the ranges of nonlinear operators are divided
-        self.bent: list[Bent] = []  # these operators, as far as they were needed
+        self.nonlinear: list[NonlinearNode] = []  # these operators, as far as they were needed
         self.starts, self.linear, self.exact, self.tick = starts, linear, exact, tick
-        self.values: dict[Expr, Values] = {}
+        self.values: dict[Expr, ColumnForms] = {}
         self.truths: dict[Expr, bool | None] = {}  # conditions asked before
-        self.picks: dict[Occurrence, Values] = {}  # the options of a choice, the indices of an argmax
-        self.disturbances: dict[Occurrence, Values] = {}
+        self.picks: dict[Occurrence, ColumnForms] = {}  # the options of a choice, the indices of an argmax
+        self.disturbances: dict[Occurrence, ColumnForms] = {}
 
     @np.errstate(all="ignore")  # what overflows makes a row that is refused
-    def need(self, node: Expr) -> Values:
+    def need(self, node: Expr) -> ColumnForms:
         """The forms of a node, after those it depends on."""
         stack = [node]
         while stack:
@@ -98,7 +99,7 @@ class Encoder:
 
     # Dispatch ---------------------------------------------------------------------------------------------------------
 
-    def known(self, node: Expr) -> Values | None:
+    def known(self, node: Expr) -> ColumnForms | None:
         """The value of a node that bounds have decided."""
         if node.sort == BOOL and not node.shape:
             truth = self.decided(node)
@@ -113,7 +114,7 @@ class Encoder:
             return None
         return tuple(constant(float(number)) for number in lower)
 
-    def _compute(self, node: Expr) -> Values:
+    def _compute(self, node: Expr) -> ColumnForms:
         decided = self.known(node)
         if decided is not None:
             return decided
@@ -143,12 +144,12 @@ class Encoder:
 
     # Leaves -----------------------------------------------------------------------------------------------------------
 
-    def _const(self, node: e.Const) -> Values:
+    def _const(self, node: e.Const) -> ColumnForms:
         if node.sort.kind is Kind.ENUM:
             return tuple(ONE if node.value == label else ZERO for label in range(len(node.sort.labels)))
         return tuple(constant(value) for value in node.values)
 
-    def _var(self, node: e.Var) -> Values:
+    def _var(self, node: e.Var) -> ColumnForms:
         starts = self.starts[node]
         if node.sort.kind is not Kind.ENUM:
             return tuple(self._start(start) for start in starts)
@@ -157,7 +158,7 @@ class Encoder:
         chosen = dict(zip(start.values, self.sheet.one_of(len(start.values)), strict=True))
         return tuple(chosen.get(Fraction(label), ZERO) for label in range(len(node.sort.labels)))
 
-    def _start(self, start: Start) -> Form:
+    def _start(self, start: Start) -> ColumnForm:
         match start:
             case Span(lower, upper):
                 return self.sheet.column(float_below(lower), float_above(upper))
@@ -166,7 +167,7 @@ class Encoder:
                 ends = float_below(min(values)), float_above(max(values))
                 return self.sheet.select(self.sheet.one_of(len(values)), numbers, *ends)
 
-    def _between(self, node: e.Between) -> Values:
+    def _between(self, node: e.Between) -> ColumnForms:
         made = []
         for i in range(node.size):
             low, high = (at(self.values[arg], i) for arg in node.args)
@@ -177,7 +178,7 @@ class Encoder:
         self.disturbances[node.occurrence] = tuple(made)
         return tuple(made)
 
-    def _units(self, node: e.Affine, forms: Values) -> Values:
+    def _units(self, node: e.Affine, forms: ColumnForms) -> ColumnForms:
         """A layer that passes numbers on: columns of its own, as where every unit of a network is a variable."""
         made = []
         for i, form in enumerate(forms):
@@ -200,7 +201,7 @@ class Encoder:
         place = component if len(lower) > 1 else 0
         return float(lower[place]), float(upper[place])
 
-    def _scalar(self, node: Expr, x: Sequence[Form], component: int) -> Form:
+    def _scalar(self, node: Expr, x: Sequence[ColumnForm], component: int) -> ColumnForm:
         """One component of an operator on numbers."""
         match node:
             case e.Add():
@@ -224,11 +225,11 @@ class Encoder:
                 return self._floor(node, x[0], component)
         return self._narrow(node, x, component)
 
-    def scaled(self, factor: Form, x: Form) -> Form:
+    def scaled(self, factor: ColumnForm, x: ColumnForm) -> ColumnForm:
         """A multiple of a form."""
         return self.sheet.combine([(factor.constant, x)], slack=factor.error * (x.size + x.error))
 
-    def relu(self, x: Form, lower: float, upper: float) -> Form:
+    def relu(self, x: ColumnForm, lower: float, upper: float) -> ColumnForm:
         """max(x, 0): three rows and a binary, where the sign is open."""
         if lower >= 0:
             return x
@@ -241,12 +242,12 @@ class Encoder:
         sheet.at_most(sheet.combine([(1.0, result), (-upper, active)]))
         return result
 
-    def _kink(self, node: Expr, x: Form, component: int, slope: float) -> Form:
+    def _kink(self, node: Expr, x: ColumnForm, component: int, slope: float) -> ColumnForm:
         """x above 0 and slope * x below, which is slope * x + (1 - slope) * relu(x)."""
         positive = self.relu(x, *self.ends(node.args[0], component))
         return self.sheet.combine([(slope, x), (1.0 - slope, positive)], slack=UNIT * (2 * x.size + x.error))
 
-    def _sign(self, x: Form, lower: float, upper: float) -> Form:
+    def _sign(self, x: ColumnForm, lower: float, upper: float) -> ColumnForm:
         if lower > 0 or upper < 0:
             return ONE if lower > 0 else constant(-1.0)
         sheet = self.sheet
@@ -256,7 +257,7 @@ class Encoder:
         sheet.vanish(x, zero)
         return sheet.minus(above, below)
 
-    def _floor(self, node: Expr, x: Form, component: int) -> Form:
+    def _floor(self, node: Expr, x: ColumnForm, component: int) -> ColumnForm:
         """An integer column n with n <= x <= n + 1."""
         if node.args[0].sort == INT:
             return x
@@ -270,22 +271,22 @@ class Encoder:
         self.sheet.decide(self.sheet.combine([(1.0, x), (-1.0, whole)], -1.0))
         return whole
 
-    def _narrow(self, node: Expr, x: Sequence[Form], component: int) -> Form:
+    def _narrow(self, node: Expr, x: Sequence[ColumnForm], component: int) -> ColumnForm:
         """What is not piecewise linear: practically a constant, or enclosed."""
         if isinstance(node, e.Pi):
             return constant(PI[0], PI[1] - PI[0])
         lower, upper = self.ends(node, component)
         if math.isfinite(upper - lower) and upper - lower <= NARROW * (1 + abs(lower)):
             return constant(lower, upper - lower)
-        return bent(self, node, x, component)
+        return enclosed(self, node, x, component)
 
 
 # Small pieces ---------------------------------------------------------------------------------------------------------
 
 
-def _inverse(x: Form) -> Form:
+def _inverse(x: ColumnForm) -> ColumnForm:
     near = 1.0 / x.constant
-    return Form({}, near, UNIT * abs(near) + 2 * x.error * near * near, abs(near))
+    return ColumnForm({}, near, UNIT * abs(near) + 2 * x.error * near * near, abs(near))
 
 
 def is_pass_through(node: e.Affine) -> bool:
@@ -294,7 +295,7 @@ def is_pass_through(node: e.Affine) -> bool:
     return W.shape[0] == W.shape[1] and not node.bias.array.any() and np.array_equal(W, np.eye(len(W)))
 
 
-def affine(sheet: Sheet, node: e.Affine, x: Values) -> Values:
+def affine(sheet: Sheet, node: e.Affine, x: ColumnForms) -> ColumnForms:
     """W x + b by one matrix product over the columns the inputs mention."""
     columns = sorted({column for form in x for column in form.terms})
     place = {column: i for i, column in enumerate(columns)}
@@ -311,5 +312,5 @@ def affine(sheet: Sheet, node: e.Affine, x: Values) -> Values:
     for row, bias, error in zip(Y.tolist(), b.tolist(), errors.tolist(), strict=True):
         terms = {column: value for column, value in zip(columns, row, strict=False) if value != 0.0}
         offset = row[-1] + bias
-        result.append(Form(terms, offset, error * (1 + gamma(len(x) + 4)), sheet.size(terms, offset)))
+        result.append(ColumnForm(terms, offset, error * (1 + gamma(len(x) + 4)), sheet.size(terms, offset)))
     return tuple(result)

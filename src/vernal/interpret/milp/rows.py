@@ -1,6 +1,6 @@
 """Columns and rows: the sheet on which a mixed-integer program is written, with its rounding accounted for.
 
-A `Form` is a linear expression over columns in floating point. Coefficients are rounded from rationals; the form
+A `ColumnForm` is a linear expression over columns in floating point. Coefficients are rounded from rationals; the form
 carries a bound on how far it may be from the exact expression, and every row is widened by it. So a true execution
 satisfies all rows: the program is an OVER-approximation, never more. A point of it is only a candidate.
 
@@ -37,7 +37,7 @@ class Unsuitable(VernalError):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Form:
+class ColumnForm:
     """constant + sum of coefficient * column, off by at most `error`; `size` bounds the sum of the terms' sizes."""
 
     terms: Mapping[int, float]
@@ -50,20 +50,20 @@ class Form:
         return not self.terms
 
 
-def constant(value: Fraction | float, error: float = 0.0) -> Form:
+def constant(value: Fraction | float, error: float = 0.0) -> ColumnForm:
     """A number, rounded once."""
     if not -LARGEST <= value <= LARGEST:
         raise Unsuitable(f"numerics: a number beyond {LARGEST:g} is too large for a solver's tolerances")
     near = float(value)
     missed = 0.0 if isinstance(value, float) else abs(float(Fraction(near) - value))
-    return Form({}, near, error + missed, abs(near))
+    return ColumnForm({}, near, error + missed, abs(near))
 
 
-ZERO, ONE = Form({}, 0.0), Form({}, 1.0, 0.0, 1.0)
-Values = tuple[Form, ...]  # of a node: one for each component, or one for each label of an enum
+ZERO, ONE = ColumnForm({}, 0.0), ColumnForm({}, 1.0, 0.0, 1.0)
+ColumnForms = tuple[ColumnForm, ...]  # of a node: one for each component, or one for each label of an enum
 
 
-def at(values: Values, index: int) -> Form:
+def at(values: ColumnForms, index: int) -> ColumnForm:
     """A component; a scalar goes with every one."""
     return values[0] if len(values) == 1 else values[index]
 
@@ -86,7 +86,7 @@ class Sheet:
 
     # Columns and forms ------------------------------------------------------------------------------------------------
 
-    def column(self, lower: float, upper: float, *, integer: bool = False) -> Form:
+    def column(self, lower: float, upper: float, *, integer: bool = False) -> ColumnForm:
         """A new unknown between its bounds."""
         size = max(abs(lower), abs(upper))
         if not size <= LARGEST:
@@ -97,12 +97,12 @@ class Sheet:
         self.lower.append(lower)
         self.upper.append(max(lower, upper))
         self.integer.append(integer)
-        return Form({len(self.lower) - 1: 1.0}, 0.0, 0.0, size)
+        return ColumnForm({len(self.lower) - 1: 1.0}, 0.0, 0.0, size)
 
-    def binary(self) -> Form:
+    def binary(self) -> ColumnForm:
         return self.column(0.0, 1.0, integer=True)
 
-    def combine(self, parts: Sequence[tuple[float, Form]], offset: float = 0.0, slack: float = 0.0) -> Form:
+    def combine(self, parts: Sequence[tuple[float, ColumnForm]], offset: float = 0.0, slack: float = 0.0) -> ColumnForm:
         """offset + sum of factor * form; the factors themselves are off by at most 2 units in the last place."""
         terms: dict[int, float] = {}
         total, error, size = offset, slack, abs(offset)
@@ -114,7 +114,7 @@ class Sheet:
                 terms[column] = terms.get(column, 0.0) + factor * value
         terms = {column: value for column, value in terms.items() if value != 0.0}
         error = (error + gamma(len(parts) + 4) * size) * (1 + 8 * UNIT)
-        return Form(terms, total, error, self.size(terms, total))
+        return ColumnForm(terms, total, error, self.size(terms, total))
 
     def size(self, terms: Mapping[int, float], offset: float) -> float:
         """How large the terms can be together."""
@@ -123,25 +123,25 @@ class Sheet:
     def magnitude(self, column: int) -> float:
         return max(abs(self.lower[column]), abs(self.upper[column]))
 
-    def minus(self, x: Form, y: Form) -> Form:
+    def minus(self, x: ColumnForm, y: ColumnForm) -> ColumnForm:
         return self.combine([(1.0, x), (-1.0, y)])
 
-    def negation(self, truth: Form) -> Form:
+    def negation(self, truth: ColumnForm) -> ColumnForm:
         """1 - p for a form that is 0 or 1; exact."""
         terms = {column: -value for column, value in truth.terms.items()}
-        return Form(terms, 1.0 - truth.constant, truth.error, 1.0 + truth.size)
+        return ColumnForm(terms, 1.0 - truth.constant, truth.error, 1.0 + truth.size)
 
-    def top(self, form: Form) -> float:
+    def top(self, form: ColumnForm) -> float:
         """An upper bound of a form over the columns' bounds."""
         ends = (v * (self.upper[c] if v > 0 else self.lower[c]) for c, v in form.terms.items())
         return form.constant + sum(ends) + form.error + gamma(len(form.terms) + 4) * form.size
 
-    def bottom(self, form: Form) -> float:
-        return -self.top(Form({c: -v for c, v in form.terms.items()}, -form.constant, form.error, form.size))
+    def bottom(self, form: ColumnForm) -> float:
+        return -self.top(ColumnForm({c: -v for c, v in form.terms.items()}, -form.constant, form.error, form.size))
 
     # Rows -------------------------------------------------------------------------------------------------------------
 
-    def at_most(self, form: Form, bound: float = 0.0) -> None:
+    def at_most(self, form: ColumnForm, bound: float = 0.0) -> None:
         """form <= bound."""
         limit = bound - form.constant + form.error + 4 * UNIT * (abs(bound) + form.size)
         terms: dict[int, float] = {}
@@ -160,11 +160,11 @@ class Sheet:
         elif limit < 0:
             self.infeasible = True
 
-    def equal(self, x: Form, y: Form) -> None:
+    def equal(self, x: ColumnForm, y: ColumnForm) -> None:
         self.at_most(self.minus(x, y))
         self.at_most(self.minus(y, x))
 
-    def when(self, truth: Form, form: Form, top: float | None = None) -> None:
+    def when(self, truth: ColumnForm, form: ColumnForm, top: float | None = None) -> None:
         """form <= 0 where the truth is 1; `top` is what the form can be at most elsewhere."""
         most = self.top(form) if top is None else min(top + form.error, self.top(form))
         if math.isnan(most):
@@ -176,22 +176,22 @@ class Sheet:
             most *= 1 + 1e-12
             self.at_most(self.combine([(1.0, form), (most, truth)]), most)
 
-    def decide(self, form: Form, truth: Form = ONE, top: float | None = None) -> None:
+    def decide(self, form: ColumnForm, truth: ColumnForm = ONE, top: float | None = None) -> None:
         """form <= 0 as a decision, i.e. by the margin, where the truth is 1."""
         scale = max(1.0, abs(form.constant), *(abs(v) * self.magnitude(c) for c, v in form.terms.items()), 0.0)
-        margin = Form({self.margin: scale}, 0.0, 0.0, scale * ROBUST)
+        margin = ColumnForm({self.margin: scale}, 0.0, 0.0, scale * ROBUST)
         self.when(truth, self.combine([(1.0, form), (1.0, margin)]), None if top is None else top + scale * ROBUST)
 
-    def vanish(self, form: Form, truth: Form = ONE) -> None:
+    def vanish(self, form: ColumnForm, truth: ColumnForm = ONE) -> None:
         """form == 0 up to the equality slack, where the truth is 1."""
         scale = max(1.0, abs(form.constant), *(abs(v) * self.magnitude(c) for c, v in form.terms.items()), 0.0)
-        slack = Form({self.equality: -scale}, 0.0, 0.0, scale * TOLERANCE)
+        slack = ColumnForm({self.equality: -scale}, 0.0, 0.0, scale * TOLERANCE)
         for sign in (1.0, -1.0):
             self.when(truth, self.combine([(sign, form), (1.0, slack)]))
 
     # Structure --------------------------------------------------------------------------------------------------------
 
-    def one_of(self, count: int) -> list[Form]:
+    def one_of(self, count: int) -> list[ColumnForm]:
         """Binaries of which exactly one is 1."""
         if count == 1:
             return [ONE]
@@ -202,7 +202,9 @@ class Sheet:
         self.equal(self.combine([(1.0, pick) for pick in picks]), ONE)
         return picks
 
-    def select(self, picks: Sequence[Form], options: Sequence[Form], lower: float, upper: float) -> Form:
+    def select(
+        self, picks: Sequence[ColumnForm], options: Sequence[ColumnForm], lower: float, upper: float
+    ) -> ColumnForm:
         """The option whose pick is 1, a value between lower and upper; exactly one pick is."""
         live = [(p, x) for p, x in zip(picks, options, strict=True) if not (p.is_constant and p.constant == 0.0)]
         if not live:  # no branch is possible
@@ -219,7 +221,7 @@ class Sheet:
             self.when(pick, self.minus(x, chosen), self.top(x) - lower)
         return chosen
 
-    def both(self, truths: Sequence[Form]) -> Form:
+    def both(self, truths: Sequence[ColumnForm]) -> ColumnForm:
         """The conjunction of 0/1 forms; integral since they are."""
         if any(p.is_constant and p.constant == 0.0 for p in truths):
             return ZERO
@@ -232,9 +234,9 @@ class Sheet:
         self.at_most(self.combine([*((1.0, p) for p in live), (-1.0, result)]), len(live) - 1.0)
         return result
 
-    def either(self, truths: Sequence[Form]) -> Form:
+    def either(self, truths: Sequence[ColumnForm]) -> ColumnForm:
         return self.negation(self.both([self.negation(p) for p in truths]))
 
 
-def _same(x: Form, y: Form) -> bool:
+def _same(x: ColumnForm, y: ColumnForm) -> bool:
     return x is y or (x.constant == y.constant and x.terms == y.terms)

@@ -16,14 +16,14 @@ from vernal.interpret.abstract import Finite, Truth
 from vernal.interpret.linear import choice as linear_choice
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.milp.needs import live_branches
-from vernal.interpret.milp.rows import ONE, ZERO, Form, Sheet, Values, at
+from vernal.interpret.milp.rows import ONE, ZERO, ColumnForm, ColumnForms, Sheet, at
 from vernal.interpret.symbolic.affine import Forms
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Occurrence
 from vernal.model.sorts import INT, Kind
 
-CLOSE = 1e-9  # relative; a margin this close to zero is asked of exact forms
+EXACT_BELOW = 1e-9  # relative; a margin this close to zero is asked of exact forms
 
 
 class Encodes(Protocol):
@@ -32,11 +32,11 @@ class Encodes(Protocol):
     sheet: Sheet
     linear: Linear
     exact: Forms | None
-    values: dict[Expr, Values]
+    values: dict[Expr, ColumnForms]
     truths: dict[Expr, bool | None]
-    picks: dict[Occurrence, Values]
+    picks: dict[Occurrence, ColumnForms]
 
-    def need(self, node: Expr) -> Values: ...
+    def need(self, node: Expr) -> ColumnForms: ...
 
     def ends(self, node: Expr, component: int = 0, *, tight: bool = True) -> tuple[float, float]: ...
 
@@ -65,13 +65,13 @@ def _is_close(encoder: Encodes, node: e.Compare) -> bool:
         return False
     gap = encoder.linear.margin(node)
     low, high = float(gap.lower[0]), float(gap.upper[0])
-    return min(abs(low), abs(high)) <= CLOSE * (1 + max(abs(low), abs(high)))
+    return min(abs(low), abs(high)) <= EXACT_BELOW * (1 + max(abs(low), abs(high)))
 
 
 # Truth ----------------------------------------------------------------------------------------------------------------
 
 
-def truth(encoder: Encodes, node: Expr) -> Values:
+def truth(encoder: Encodes, node: Expr) -> ColumnForms:
     """The 0/1 forms of a comparison or a connective."""
     sheet = encoder.sheet
     if isinstance(node, e.And | e.Or):
@@ -87,7 +87,7 @@ def truth(encoder: Encodes, node: Expr) -> Values:
     return tuple(_same_label(encoder, node, i) for i in range(node.size))
 
 
-def _same_label(encoder: Encodes, node: e.Compare, component: int) -> Form:
+def _same_label(encoder: Encodes, node: e.Compare, component: int) -> ColumnForm:
     """Equality of labels, or of truth values as if they were two labels."""
     sheet = encoder.sheet
     left, right = (_one_hot(encoder, arg, component) for arg in node.args)
@@ -95,7 +95,7 @@ def _same_label(encoder: Encodes, node: e.Compare, component: int) -> Form:
     return equal if node.op == "==" else sheet.negation(equal)
 
 
-def _one_hot(encoder: Encodes, node: Expr, component: int) -> Sequence[Form]:
+def _one_hot(encoder: Encodes, node: Expr, component: int) -> Sequence[ColumnForm]:
     values = encoder.values[node]
     if node.sort.kind is Kind.ENUM:
         return values
@@ -103,7 +103,7 @@ def _one_hot(encoder: Encodes, node: Expr, component: int) -> Sequence[Form]:
     return (encoder.sheet.negation(form), form)
 
 
-def _compare(encoder: Encodes, node: e.Compare, component: int) -> Form:
+def _compare(encoder: Encodes, node: e.Compare, component: int) -> ColumnForm:
     """A binary for each way the sides can compare."""
     sheet = encoder.sheet
     gap, top, bottom = _gap(encoder, node, component)
@@ -121,7 +121,7 @@ def _compare(encoder: Encodes, node: e.Compare, component: int) -> Form:
     return equal if node.op == "==" else sheet.negation(equal)
 
 
-def _gap(encoder: Encodes, node: e.Compare, component: int) -> tuple[Form, float, float]:
+def _gap(encoder: Encodes, node: e.Compare, component: int) -> tuple[ColumnForm, float, float]:
     """left - right, and its largest and least value."""
     form = encoder.sheet.minus(*(at(encoder.values[arg], component) for arg in node.args))
     x = encoder.linear.margin(node)
@@ -129,15 +129,15 @@ def _gap(encoder: Encodes, node: e.Compare, component: int) -> tuple[Form, float
     return form, -least, -most
 
 
-def _minus(form: Form) -> Form:
-    return Form({c: -v for c, v in form.terms.items()}, -form.constant, form.error, form.size)
+def _minus(form: ColumnForm) -> ColumnForm:
+    return ColumnForm({c: -v for c, v in form.terms.items()}, -form.constant, form.error, form.size)
 
 
 def _is_integral(node: e.Compare) -> bool:
     return all(arg.sort == INT for arg in node.args)
 
 
-def _below(encoder: Encodes, node: e.Compare, gap: Form, where: Form, top: float, strict: bool) -> None:
+def _below(encoder: Encodes, node: e.Compare, gap: ColumnForm, where: ColumnForm, top: float, strict: bool) -> None:
     """gap < 0 (or <= 0) where a truth is 1."""
     if not _is_integral(node):
         encoder.sheet.decide(gap, where, top)
@@ -146,7 +146,7 @@ def _below(encoder: Encodes, node: e.Compare, gap: Form, where: Form, top: float
         encoder.sheet.when(where, step, top + strict)
 
 
-def _equal(encoder: Encodes, node: e.Compare, gap: Form, where: Form) -> None:
+def _equal(encoder: Encodes, node: e.Compare, gap: ColumnForm, where: ColumnForm) -> None:
     if not _is_integral(node):
         encoder.sheet.vanish(gap, where)
     else:
@@ -195,7 +195,7 @@ def _require_row(encoder: Encodes, node: e.Compare, positive: bool) -> None:
 # Branches and choices -------------------------------------------------------------------------------------------------
 
 
-def branch(encoder: Encodes, node: Expr) -> Values:
+def branch(encoder: Encodes, node: Expr) -> ColumnForms:
     """The value of the branch taken: one big-M pair a branch and component, none where one branch is left."""
     options, picks = _options(encoder, node)
     if len(options) == 1:
@@ -212,11 +212,11 @@ def _width(node: Expr) -> int:
     return len(node.sort.labels) if node.sort.kind is Kind.ENUM else node.size
 
 
-def _spread(node: Expr, values: Values) -> Values:
+def _spread(node: Expr, values: ColumnForms) -> ColumnForms:
     return values * node.size if node.shape and len(values) == 1 else values
 
 
-def _options(encoder: Encodes, node: Expr) -> tuple[Sequence[Expr], list[Sequence[Form]]]:
+def _options(encoder: Encodes, node: Expr) -> tuple[Sequence[Expr], list[Sequence[ColumnForm]]]:
     """The branches in question, and who picks among them: once, or once for each component."""
     if isinstance(node, e.Choose):
         picks = encoder.sheet.one_of(len(node.options))
@@ -232,7 +232,9 @@ def _options(encoder: Encodes, node: Expr) -> tuple[Sequence[Expr], list[Sequenc
     return _cases(encoder, node, branches)
 
 
-def _cases(encoder: Encodes, node: e.Switch, branches: Sequence[Expr]) -> tuple[Sequence[Expr], list[Sequence[Form]]]:
+def _cases(
+    encoder: Encodes, node: e.Switch, branches: Sequence[Expr]
+) -> tuple[Sequence[Expr], list[Sequence[ColumnForm]]]:
     """A `match`: each case is picked where the subject has its value, the default where none of them is."""
     subject = node.args[0]
     tests = {case: _has_value(encoder, node, index) for index, case in enumerate(node.cases) if case is not None}
@@ -249,7 +251,7 @@ def _cases(encoder: Encodes, node: e.Switch, branches: Sequence[Expr]) -> tuple[
     return [arg for arg, _ in pairs], [[form for _, form in pairs]]
 
 
-def _has_value(encoder: Encodes, node: e.Switch, index: int) -> Form:
+def _has_value(encoder: Encodes, node: e.Switch, index: int) -> ColumnForm:
     """The 0/1 form of `subject == case`."""
     subject, case = node.args[0], node.cases[index]
     assert case is not None
@@ -267,7 +269,7 @@ def case_tests(node: e.Switch) -> tuple[Expr, ...]:
     return tuple(build.eq(node.args[0], case) for case in node.cases if case is not None)
 
 
-def argmax(encoder: Encodes, node: e.Argmax) -> Values:
+def argmax(encoder: Encodes, node: e.Argmax) -> ColumnForms:
     """A binary for each index that may win; its score is not below any other's. Ties are free."""
     sheet, scores = encoder.sheet, node.args[0]
     value = encoder.linear.value(node)
@@ -289,7 +291,7 @@ def selects_scores(node: Expr) -> bool:
     return branches and all(arg.shape == node.shape for arg in node.args[1:])
 
 
-def _voters(encoder: Encodes, scores: Expr) -> list[tuple[Expr, Form]]:
+def _voters(encoder: Encodes, scores: Expr) -> list[tuple[Expr, ColumnForm]]:
     """The score vectors that may be in use, each with the 0/1 form of its being so."""
     if scores in encoder.values:
         return [(scores, ONE)]
@@ -297,7 +299,7 @@ def _voters(encoder: Encodes, scores: Expr) -> list[tuple[Expr, Form]]:
     return list(zip(options, picks[0] if picks else [ONE], strict=True))
 
 
-def _win(encoder: Encodes, scores: Expr, used: Form, picks: Mapping[int, Form]) -> None:
+def _win(encoder: Encodes, scores: Expr, used: ColumnForm, picks: Mapping[int, ColumnForm]) -> None:
     """Where these scores are in use, the winner's is not below any other's; who cannot win with them, does not."""
     sheet, forms = encoder.sheet, encoder.values[scores]
     index = encoder.linear.backend.array(np.arange(encoder.linear.batch))

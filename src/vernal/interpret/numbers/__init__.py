@@ -1,1 +1,1 @@
-"""Numbers that tell the truth: rounding outward, elementary functions with margins, balls."""
+"""Rigorous numbers: rounding outward, elementary functions with margins, balls."""

@@ -1,4 +1,4 @@
-"""Elementary functions, enclosed: values and ranges that certainly contain the true ones, and where they bend.
+"""Elementary functions, enclosed: values and ranges that certainly contain the true ones, and their curvature.
 
 Batches go through `kernels`, whose margins are proven. What these do not cover (fractional powers, the sine of a very
 large number) goes point by point through Arb's ball arithmetic (python-flint), rounded outward. A function is named by
@@ -15,15 +15,13 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vernal.interpret.numbers.kernels import KERNELS, atan2, is_reduced
-from vernal.interpret.numbers.rounding import PI, UNIT, Array, Backend, torch_tensor
+from vernal.interpret.numbers.rounding import PI, UNIT, Array, Backend, Floats, torch_tensor
 from vernal.model.expr import Function
 from vernal.model.traits import FUNCTIONS
 
-Name = Function | Fraction
-Floats = NDArray[np.float64]
+Elementary = Function | Fraction
 Ball = Any  # flint.arb
 Enclosed = tuple[Array, Array]
 
@@ -36,7 +34,7 @@ WAVES = (Function.SIN, Function.COS, Function.TAN)
 PER_PI = 0.3183098861837907
 
 
-def values(backend: Backend, name: Name, x: Array) -> Enclosed:
+def values(backend: Backend, name: Elementary, x: Array) -> Enclosed:
     """The function at points."""
     kernel = KERNELS.get(name)
     if kernel is None:
@@ -53,12 +51,12 @@ def values(backend: Backend, name: Name, x: Array) -> Enclosed:
 # Ball by ball ---------------------------------------------------------------------------------------------------------
 
 
-def _by_balls(backend: Backend, name: Name, x: Array) -> Enclosed:
+def _by_balls(backend: Backend, name: Elementary, x: Array) -> Enclosed:
     low, high = by_balls(name, np.asarray(x if backend.native else torch_tensor(x).cpu()))
     return backend.array(low), backend.array(high)
 
 
-def by_balls(name: Name, x: Floats) -> tuple[Floats, Floats]:
+def by_balls(name: Elementary, x: Floats) -> tuple[Floats, Floats]:
     """The function at points, by Arb."""
     from flint import arb, ctx
 
@@ -93,7 +91,7 @@ def _power(x: Ball, exponent: Fraction) -> Ball:
 
 
 def _ends(ball: Ball) -> tuple[float, float]:
-    """Floats below and above a ball; infinite where it says nothing."""
+    """Floats below and above a ball; infinite where it is unbounded."""
     if not ball.is_finite():
         return -math.inf, math.inf
     lower, upper = float(ball.lower()), float(ball.upper())
@@ -108,7 +106,7 @@ def _ends(ball: Ball) -> tuple[float, float]:
 # Ranges over intervals ------------------------------------------------------------------------------------------------
 
 
-def ranges(backend: Backend, name: Name, lower: Array, upper: Array) -> Enclosed:
+def ranges(backend: Backend, name: Elementary, lower: Array, upper: Array) -> Enclosed:
     """The function's values over intervals: ends, critical points and poles."""
     at_lower, at_upper = values(backend, name, lower), values(backend, name, upper)
     if name in (Function.SIN, Function.COS):
@@ -125,7 +123,7 @@ def ranges(backend: Backend, name: Name, lower: Array, upper: Array) -> Enclosed
     return backend.where(undefined, -np.inf, low), backend.where(undefined, np.inf, high)
 
 
-def _undefined(backend: Backend, name: Name, lower: Array, upper: Array) -> Array:
+def _undefined(backend: Backend, name: Elementary, lower: Array, upper: Array) -> Array:
     """Where an interval may hold a point outside the domain."""
     match name:
         case Function.TAN:
@@ -156,7 +154,7 @@ def is_smooth_angle(y: Enclosed, x: Enclosed) -> tuple[Array, Array]:
     return defined & ((x[0] >= 0) | (y[0] >= 0) | (y[1] < 0)), defined
 
 
-def _wave(backend: Backend, name: Name, lower: Array, upper: Array, first: Enclosed, last: Enclosed) -> Enclosed:
+def _wave(backend: Backend, name: Elementary, lower: Array, upper: Array, first: Enclosed, last: Enclosed) -> Enclosed:
     """sin and cos: the ends, and 1 or -1 where a crest or a trough is inside."""
     crest, trough = (0.25, 0.75) if name is Function.SIN else (0.0, 0.5)
     low, high = backend.xp.minimum(first[0], last[0]), backend.xp.maximum(first[1], last[1])
@@ -170,7 +168,9 @@ def _wave(backend: Backend, name: Name, lower: Array, upper: Array, first: Enclo
     return low, high
 
 
-def crossings(backend: Backend, name: Name, lower: Array, upper: Array, *, pole: bool = False) -> tuple[Array, Array]:
+def crossings(
+    backend: Backend, name: Elementary, lower: Array, upper: Array, *, pole: bool = False
+) -> tuple[Array, Array]:
     """The first k and the number of k for which the k-th inflection (or pole) may lie in an interval."""
     return _multiples(backend, lower, upper, 0.5 if pole or name is Function.COS else 0.0, PER_PI)
 
@@ -194,8 +194,8 @@ def _multiples(backend: Backend, lower: Array, upper: Array, offset: float, per:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bend:
-    """How a function bends on intervals: 1 convex, -1 concave at the left and the right end; 0 is not known.
+class Curvature:
+    """The curvature of a function on intervals: 1 convex, -1 concave at the left and the right end; 0 is not known.
 
     Where the two differ there is one inflection, between `before` and `after`.
     """
@@ -206,7 +206,7 @@ class Bend:
     after: Array
 
 
-def bend(backend: Backend, name: Name, lower: Array, upper: Array) -> Bend:
+def curvature(backend: Backend, name: Elementary, lower: Array, upper: Array) -> Curvature:
     """Where a function is convex and where concave; on intervals where it is defined."""
     zero = backend.xp.zeros_like(lower)
     if name in WAVES:
@@ -215,7 +215,7 @@ def bend(backend: Backend, name: Name, lower: Array, upper: Array) -> Bend:
     return _around(backend, zero + below, zero + above, zero, zero, lower, upper)
 
 
-def _signs(name: Name) -> tuple[float, float]:
+def _signs(name: Elementary) -> tuple[float, float]:
     """The curvature below and above 0."""
     if isinstance(name, Fraction):
         right = -1.0 if 0 < name < 1 else 1.0
@@ -232,7 +232,7 @@ def _signs(name: Name) -> tuple[float, float]:
     raise LookupError(f"the curvature of {name.value} is not known")
 
 
-def _wave_bend(backend: Backend, name: Name, lower: Array, upper: Array) -> Bend:
+def _wave_bend(backend: Backend, name: Elementary, lower: Array, upper: Array) -> Curvature:
     """Inflections are the zeros; sin and cos are concave above 0, tan is convex there."""
     first, count = crossings(backend, name, lower, upper)
     place = (first + (0.5 if name is Function.COS else 0.0)) * np.pi
@@ -248,13 +248,13 @@ def _wave_bend(backend: Backend, name: Name, lower: Array, upper: Array) -> Bend
     known, none = (count <= 1) & backend.xp.isfinite(place), count <= 0
     left, right = (backend.where(none, alone, side) for side in (found.left, found.right))
     left, right = (backend.where(known, side, 0.0) for side in (left, right))
-    return Bend(left, right, found.before, found.after)
+    return Curvature(left, right, found.before, found.after)
 
 
 def _around(
     backend: Backend, left: Array, right: Array, before: Array, after: Array, lower: Array, upper: Array
-) -> Bend:
+) -> Curvature:
     """Intervals on one side of the inflection have one curvature; an end that may be on either side is not known."""
     doubt = ((lower > before) & (lower < after)) | ((upper > before) & (upper < after))
     first, last = backend.where(lower >= after, right, left), backend.where(upper <= before, left, right)
-    return Bend(backend.where(doubt, 0.0, first), backend.where(doubt, 0.0, last), before, after)
+    return Curvature(backend.where(doubt, 0.0, first), backend.where(doubt, 0.0, last), before, after)

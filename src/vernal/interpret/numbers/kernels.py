@@ -33,8 +33,8 @@ PER_LN2 = 1.4426950408889634
 PER_HALF_PI = 0.6366197723675814
 
 STEEP = 700.0  # e^x neither over- nor underflows up to here
-FAR = float(2**17)  # beyond, the argument of sin and cos is not reduced here
-SMALL = 0.17  # tanh has a series of its own up to here
+MAX_REDUCED = float(2**17)  # beyond, the argument of sin and cos is not reduced here
+TANH_SERIES = 0.17  # tanh has a series of its own up to here
 LEAST = 2.0**-1022  # of the floats with full precision
 LOG_LEAST = (-746.0, -708.0)  # contains the logarithms of all smaller positive floats
 LOG_MOST = 709.0  # less than the logarithm of the largest float
@@ -120,9 +120,9 @@ def tanh(backend: Backend, x: Array) -> Pair:
     """
     size = abs(_clip(backend, x, STEEP / 2))
     E = _exp(backend, -2.0 * size)
-    y = 2.0 * backend.where(size < SMALL, size, SMALL)
+    y = 2.0 * backend.where(size < TANH_SERIES, size, TANH_SERIES)
     q = y * _horner(y, EXPM1)
-    value = backend.where(size < SMALL, q / (q + 2.0), (1.0 - E) / (1.0 + E))
+    value = backend.where(size < TANH_SERIES, q / (q + 2.0), (1.0 - E) / (1.0 + E))
     low, high = _around(value, 256 * UNIT * value + TINY)
     high = backend.where(high < 1, high, 1.0)
     low, high = backend.where(x >= 0, low, -high), backend.where(x >= 0, high, -low)
@@ -280,5 +280,5 @@ KERNELS: dict[Function | Fraction, Callable[[Backend, Array], Pair]] = {
 def is_reduced(name: Function | Fraction, x: Array) -> Array:
     """Where a kernel's proof covers the argument."""
     if name in (Function.SIN, Function.COS, Function.TAN):
-        return abs(x) <= FAR
+        return abs(x) <= MAX_REDUCED
     return cast(Array, x == x)

@@ -1,4 +1,4 @@
-"""Real numbers one can decide with: rationals where the value is rational, else balls that contain it.
+"""Real numbers whose comparisons can be decided: rationals where the value is rational, else balls that contain it.
 
 A scalar may also be a truth value, `Undefined` (a division by zero, a logarithm of -1) or None: undecided, since balls
 overlap at this precision. Undefined and undecided values travel on and matter only where they are used. Functions here
@@ -24,11 +24,11 @@ class Undefined:
     why: str
 
 
-Number = fmpq | arb
-Scalar = fmpq | arb | bool | Undefined | None
+ExactNumber = fmpq | arb
+ExactScalar = fmpq | arb | bool | Undefined | None
 
 ZERO, ONE = fmpq(0), fmpq(1)
-HUGE = arb(2) ** MAX_BITS
+BEYOND_CAP = arb(2) ** MAX_BITS
 TINY = Fraction(1, 1 << MAX_BITS)
 
 
@@ -61,36 +61,36 @@ def _dyadic(value: arb) -> Fraction | None:
     return Fraction(mantissa, 1 << -exponent) if exponent >= -2 * MAX_BITS else None
 
 
-def settle(value: Number) -> Number | None:
+def settle(value: ExactNumber) -> ExactNumber | None:
     """A rational within the cap on its bits, else a ball; of a size within it as well, or nothing is decided."""
     if isinstance(value, fmpq):
         return value if value.height_bits() <= MAX_BITS else arb(value)
-    return value if value.is_finite() and value < HUGE and value > -HUGE else None
+    return value if value.is_finite() and value < BEYOND_CAP and value > -BEYOND_CAP else None
 
 
 # Arithmetic -----------------------------------------------------------------------------------------------------------
 
 
-def add(x: Number, y: Number) -> Scalar:
+def add(x: ExactNumber, y: ExactNumber) -> ExactScalar:
     return settle(x + y)
 
 
-def neg(x: Number) -> Scalar:
+def neg(x: ExactNumber) -> ExactScalar:
     return -x
 
 
-def mul(x: Number, y: Number) -> Scalar:
+def mul(x: ExactNumber, y: ExactNumber) -> ExactScalar:
     """A rational zero annihilates a ball: the product is exactly zero."""
     if _is_zero(x) or _is_zero(y):
         return ZERO
     return settle(x * y)
 
 
-def _is_zero(x: Number) -> bool:
+def _is_zero(x: ExactNumber) -> bool:
     return isinstance(x, fmpq) and x == 0
 
 
-def div(x: Number, y: Number) -> Scalar:
+def div(x: ExactNumber, y: ExactNumber) -> ExactScalar:
     match sign_of(y):
         case None:
             return None
@@ -99,7 +99,7 @@ def div(x: Number, y: Number) -> Scalar:
     return settle(x / y)
 
 
-def power(x: Number, exponent: Fraction) -> Scalar:
+def power(x: ExactNumber, exponent: Fraction) -> ExactScalar:
     """Exact where the root is; 0 ^ 0 is 1."""
     if exponent < 0:
         below = power(x, -exponent)
@@ -120,7 +120,7 @@ def power(x: Number, exponent: Fraction) -> Scalar:
     return settle(arb(x) ** arb(rational(exponent)))
 
 
-def _integer_power(x: Number, exponent: int) -> Scalar:
+def _integer_power(x: ExactNumber, exponent: int) -> ExactScalar:
     if isinstance(x, fmpq) and x.height_bits() * exponent <= MAX_BITS:
         return x**exponent
     return settle(arb(x) ** exponent)
@@ -140,7 +140,7 @@ def _exact_root(x: fmpq, degree: int) -> fmpq | None:
 # Comparisons ----------------------------------------------------------------------------------------------------------
 
 
-def sign_of(x: Number) -> int | None:
+def sign_of(x: ExactNumber) -> int | None:
     """-1, 0 or 1, or None where the ball does not say."""
     if x > 0:
         return 1
@@ -149,19 +149,19 @@ def sign_of(x: Number) -> int | None:
     return 0 if x == 0 else None
 
 
-def less(x: Number, y: Number) -> bool | None:
+def less(x: ExactNumber, y: ExactNumber) -> bool | None:
     if x < y:
         return True
     return False if x >= y else None
 
 
-def less_equal(x: Number, y: Number) -> bool | None:
+def less_equal(x: ExactNumber, y: ExactNumber) -> bool | None:
     if x <= y:
         return True
     return False if x > y else None
 
 
-def equal(x: Number, y: Number) -> bool | None:
+def equal(x: ExactNumber, y: ExactNumber) -> bool | None:
     if x < y or x > y:
         return False
     return True if x == y else None  # for balls, == says that both are the same single point
@@ -170,11 +170,11 @@ def equal(x: Number, y: Number) -> bool | None:
 # Piecewise and nonlinear functions ------------------------------------------------------------------------------------
 
 
-def relu(x: Number) -> Scalar:
+def relu(x: ExactNumber) -> ExactScalar:
     return maximum(x, ZERO)
 
 
-def leaky_relu(x: Number, slope: Fraction) -> Scalar:
+def leaky_relu(x: ExactNumber, slope: Fraction) -> ExactScalar:
     match sign_of(x):
         case 0 | 1:
             return x
@@ -183,11 +183,11 @@ def leaky_relu(x: Number, slope: Fraction) -> Scalar:
     return settle(arb(x).union(arb(x) * rational(slope)))
 
 
-def absolute(x: Number) -> Scalar:
+def absolute(x: ExactNumber) -> ExactScalar:
     return maximum(x, -x) if sign_of(x) is not None else arb(x).max(-arb(x)).nonnegative_part()
 
 
-def maximum(x: Number, y: Number) -> Scalar:
+def maximum(x: ExactNumber, y: ExactNumber) -> ExactScalar:
     match less_equal(x, y):
         case True:
             return y
@@ -196,7 +196,7 @@ def maximum(x: Number, y: Number) -> Scalar:
     return arb(x).max(arb(y))
 
 
-def minimum(x: Number, y: Number) -> Scalar:
+def minimum(x: ExactNumber, y: ExactNumber) -> ExactScalar:
     match less_equal(x, y):
         case True:
             return x
@@ -205,12 +205,12 @@ def minimum(x: Number, y: Number) -> Scalar:
     return arb(x).min(arb(y))
 
 
-def sign(x: Number) -> Scalar:
+def sign(x: ExactNumber) -> ExactScalar:
     found = sign_of(x)
     return None if found is None else fmpq(found)
 
 
-def floor(x: Number) -> Scalar:
+def floor(x: ExactNumber) -> ExactScalar:
     if isinstance(x, fmpq):
         return fmpq(x.floor())
     whole = x.floor().unique_fmpz()
@@ -245,7 +245,7 @@ RATIONAL_POINTS: dict[Function, tuple[fmpq, fmpq]] = {
 }
 
 
-def apply(function: Function, x: Number) -> Scalar:
+def apply(function: Function, x: ExactNumber) -> ExactScalar:
     """An elementary function."""
     if function is Function.SQRT:
         return power(x, Fraction(1, 2))
@@ -259,7 +259,7 @@ def apply(function: Function, x: Number) -> Scalar:
     return settle(FUNCTIONS[function](arb(x)))
 
 
-def atan2(y: Number, x: Number) -> Scalar:
+def atan2(y: ExactNumber, x: ExactNumber) -> ExactScalar:
     """The angle of (x, y); undecided where a ball may contain the origin, or points on both sides of the jump."""
     match sign_of(y), sign_of(x):
         case 0, 0:

@@ -1,4 +1,4 @@
-"""Floating point that tells the truth: every operation here knows how far its rounding can have gone.
+"""Rigorous floating point: every operation here bounds its rounding error.
 
 With u = 2^-53 and gamma(n) = n u / (1 - n u), any order of summation satisfies |fl(w.x) - w.x| <= gamma(n) |w|.|x|
 (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.1). Single operations are moved to the next
@@ -19,7 +19,9 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[Any]  # of float64, truth values or indices; a torch tensor may stand in for one, see `torch_tensor`
+# Of float64, truth values, indices, or rationals as objects; a torch tensor may stand in for one, see `torch_tensor`.
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
 
 UNIT = 2.0**-53
 TINY = 2.0**-1000  # far above what underflow can lose in any dot product, far below anything that matters

@@ -10,7 +10,7 @@ of its options: the ends of an exact range are attained by options, values in be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -23,7 +23,6 @@ from vernal.interpret.geometry.affine_form import (
     ZERO,
     AffineForm,
     Extent,
-    Input,
     affine_layer,
     arithmetic,
     exact_range,
@@ -31,31 +30,45 @@ from vernal.interpret.geometry.affine_form import (
     rational,
 )
 from vernal.interpret.linear.bounds import Linear, drawn_from, is_input
-from vernal.interpret.symbolic.cases import Known, Scalar, Split, as_form, branches, constant, split, winners
+from vernal.interpret.symbolic.cases import (
+    Split,
+    SymbolicScalar,
+    SymbolicValue,
+    as_form,
+    branches,
+    constant,
+    split,
+    winners,
+)
 from vernal.model import expr as e
-from vernal.model.expr import Expr
+from vernal.model.expr import Component, Expr
 from vernal.model.sorts import BOOL
+from vernal.model.tick import Tick, idle
 
-__all__ = ["AffineForm", "Ends", "Forms", "Known", "Scalar", "exact_range", "forms"]
+__all__ = ["AffineForm", "ComponentEnds", "Forms", "SymbolicScalar", "SymbolicValue", "exact_range", "forms"]
 
-Ends = Mapping[Expr, Sequence[tuple[Fraction, Fraction]]]  # for each variable the ends of each component
+ComponentEnds = Mapping[Expr, Sequence[tuple[Fraction, Fraction]]]  # for each variable the ends of each component
 
 
 class Forms:
     """Exact values of the nodes of a graph over one box, computed when asked for and kept."""
 
     def __init__(
-        self, ends: Ends, decided: Linear | None = None, index: int = 0, tick: Callable[[], None] = lambda: None
+        self,
+        ends: ComponentEnds,
+        decided: Linear | None = None,
+        index: int = 0,
+        tick: Tick = idle,
     ) -> None:
         """`decided` bounds the same graph, `index` is this box's place in its batch; `tick` is called at every node."""
         self.decided, self.index, self.tick = decided, index, tick
         self.leans = False  # whether a decision was taken from bounds in floating point
-        self.box: dict[Input, tuple[fmpq, fmpq]] = {}
-        self.known: dict[Expr, Known] = {}
+        self.box: dict[Component, tuple[fmpq, fmpq]] = {}
+        self.known: dict[Expr, SymbolicValue] = {}
         for node, components in ends.items():
             self.known[node] = tuple(self._enter(node, i, *pair) for i, pair in enumerate(components))
 
-    def _enter(self, node: Expr, component: int, low: Fraction, high: Fraction) -> Scalar:
+    def _enter(self, node: Expr, component: int, low: Fraction, high: Fraction) -> SymbolicScalar:
         if not node.sort.is_number:
             value = rational(low) if low == high else None
             return bool(value) if value is not None and node.sort == BOOL else value
@@ -64,7 +77,7 @@ class Forms:
         self.box[node, component] = rational(low), rational(high)
         return AffineForm(ZERO, {(node, component): ONE})
 
-    def values(self, node: Expr) -> Known:
+    def values(self, node: Expr) -> SymbolicValue:
         """A form (or a decided discrete value) for each component; None where there is none."""
         stack = [node]
         while stack:
@@ -92,7 +105,7 @@ class Forms:
     def _measure(self, form: AffineForm) -> Extent:
         return extent(form, self.box)
 
-    def _settle(self, cases: Split) -> Scalar:
+    def _settle(self, cases: Split) -> SymbolicScalar:
         """The value of the only case that is left; open where ranges would take numbers that are too long."""
         try:
             left = cases.possible(self._measure)
@@ -105,7 +118,7 @@ class Forms:
     # Walking ----------------------------------------------------------------------------------------------------------
 
     def _needs(self, node: Expr) -> Sequence[Expr]:
-        """The arguments a node waits for: none where bounds have decided it, one branch where the subject has."""
+        """The arguments a node needs first: none where bounds have decided it, one branch where the subject has."""
         if is_input(node) or self._from_bounds(node) is not None:
             return ()
         if not isinstance(node, e.If | e.Switch) or node.args[0].shape:
@@ -115,13 +128,13 @@ class Forms:
         taken = self._taken(node, self.known[node.args[0]][0])
         return node.args[1:] if taken is None else (taken,)
 
-    def _taken(self, node: e.If | e.Switch, subject: Scalar) -> Expr | None:
+    def _taken(self, node: e.If | e.Switch, subject: SymbolicScalar) -> Expr | None:
         """The branch a subject takes, if it is one."""
         position = None if subject is None else self._settle(branches(node, subject))
         assert position is None or isinstance(position, fmpq)
         return None if position is None else node.args[int(position.p)]
 
-    def _from_bounds(self, node: Expr) -> Known | None:
+    def _from_bounds(self, node: Expr) -> SymbolicValue | None:
         """What rigorous bounds decided about a discrete scalar."""
         if self.decided is None or node.shape or not isinstance(node, e.Compare | e.Argmax):
             return None
@@ -133,14 +146,14 @@ class Forms:
         (possible,) = np.nonzero(np.asarray(value.mask[self.index]))
         return (fmpq(int(possible[0])),) if len(possible) == 1 else None
 
-    def _within_cap(self, node: Expr) -> Known:
+    def _within_cap(self, node: Expr) -> SymbolicValue:
         """The values of a node; open where their numbers would be too long."""
         try:
             return self._compute(node)
         except TooLong:
             return (None,) * node.size
 
-    def _compute(self, node: Expr) -> Known:
+    def _compute(self, node: Expr) -> SymbolicValue:
         if is_input(node):
             return self._draw(node)
         bounded = self._from_bounds(node)
@@ -158,12 +171,12 @@ class Forms:
             return structural
         return tuple(self._scalar(node, [at(arg, i) for arg in args], i) for i in range(node.size))
 
-    def _draw(self, node: Expr) -> Known:
+    def _draw(self, node: Expr) -> SymbolicValue:
         options = [_constants(end) for end in drawn_from(node)]
         per_component = [[values[i if len(values) > 1 else 0] for values in options] for i in range(node.size)]
         return tuple(self._enter(node, i, min(values), max(values)) for i, values in enumerate(per_component))
 
-    def _branch(self, node: e.If | e.Switch) -> Known:
+    def _branch(self, node: e.If | e.Switch) -> SymbolicValue:
         subject = self.known[node.args[0]]
         result = []
         for i in range(node.size):
@@ -175,12 +188,12 @@ class Forms:
                 result.append(options[0] if all(option == options[0] for option in options) else None)
         return tuple(result)
 
-    def _argmax(self, scores: Known) -> Scalar:
+    def _argmax(self, scores: SymbolicValue) -> SymbolicScalar:
         """The one index that is largest for all inputs, without a tie anywhere."""
         known = [score for score in scores if isinstance(score, AffineForm)]
         return self._settle(winners(known)) if len(known) == len(scores) else None
 
-    def _scalar(self, node: Expr, args: Sequence[Scalar], component: int) -> Scalar:
+    def _scalar(self, node: Expr, args: Sequence[SymbolicScalar], component: int) -> SymbolicScalar:
         """One component of an elementwise operator."""
         if isinstance(node, e.And | e.Or):
             dominant = isinstance(node, e.Or)
@@ -193,7 +206,9 @@ class Forms:
         return arithmetic(node, [as_form(arg) for arg in args]) if cases is None else self._settle(cases)
 
 
-def forms(roots: Sequence[Expr], ends: Ends, decided: Linear | None = None, index: int = 0) -> list[Known]:
+def forms(
+    roots: Sequence[Expr], ends: ComponentEnds, decided: Linear | None = None, index: int = 0
+) -> list[SymbolicValue]:
     """For each root the exact affine forms of its components (discrete values where decided), None where there is none.
 
     The box to evaluate them over is in `Forms.box`; use the class to ask for ranges.
@@ -205,12 +220,12 @@ def forms(roots: Sequence[Expr], ends: Ends, decided: Linear | None = None, inde
 # Small pieces ---------------------------------------------------------------------------------------------------------
 
 
-def at(values: Sequence[Scalar], index: int) -> Scalar:
+def at(values: Sequence[SymbolicScalar], index: int) -> SymbolicScalar:
     """A component; a scalar goes with every one, a branch that was not evaluated with none."""
     return None if not values else values[0] if len(values) == 1 else values[index]
 
 
-def rearranged(node: Expr, args: Sequence[Known], tick: Callable[[], None]) -> Known | None:
+def rearranged(node: Expr, args: Sequence[SymbolicValue], tick: Tick) -> SymbolicValue | None:
     """The value of a node that only moves or mixes components: constants, layers, parts and vectors of parts."""
     match node:
         case e.Const():

@@ -9,20 +9,30 @@ are affine, truth values and labels constant.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from flint import fmpq
 
 from vernal.errors import VernalError
-from vernal.interpret.geometry.affine_form import ONE, ZERO, AffineForm, Input, above, arithmetic, at_least
+from vernal.interpret.geometry.affine_form import ONE, ZERO, AffineForm, above, arithmetic, at_least
 from vernal.interpret.geometry.polyhedra import Polyhedron
 from vernal.interpret.symbolic.affine import at, rearranged
-from vernal.interpret.symbolic.cases import Case, Known, Scalar, Split, as_form, branches, split, winners
+from vernal.interpret.symbolic.cases import (
+    Alternative,
+    Split,
+    SymbolicScalar,
+    SymbolicValue,
+    as_form,
+    branches,
+    split,
+    winners,
+)
 from vernal.model import expr as e
-from vernal.model.expr import Expr
+from vernal.model.expr import Component, Expr
+from vernal.model.tick import Tick, idle
 
-Taken = (
+DecisionValue = (
     int | tuple[AffineForm, ...]
 )  # an option or a winner by its index, or a disturbance as a form for each component
 
@@ -36,22 +46,20 @@ class Piece:
     """A set of inputs on which everything known is affine or constant, and the decisions that led here."""
 
     polyhedron: Polyhedron
-    known: Mapping[Expr, Known]
-    taken: Mapping[Expr, Taken] = field(default_factory=dict)
+    known: Mapping[Expr, SymbolicValue]
+    taken: Mapping[Expr, DecisionValue] = field(default_factory=dict)
 
     def truth(self, node: Expr) -> bool:
         (value,) = self.known[node]
         assert isinstance(value, bool)
         return value
 
-    def scalar(self, node: Expr) -> Scalar:
+    def scalar(self, node: Expr) -> SymbolicScalar:
         (value,) = self.known[node]
         return value
 
 
-def execute(
-    piece: Piece, roots: Sequence[Expr], step: int = 0, tick: Callable[[], None] = lambda: None
-) -> Iterator[Piece]:
+def execute(piece: Piece, roots: Sequence[Expr], step: int = 0, tick: Tick = idle) -> Iterator[Piece]:
     """The pieces on which all roots are known; they cover the given one, and overlap only at ties and in choices.
 
     Disturbances drawn on the way become inputs of their own, named by their node at this step.
@@ -71,17 +79,17 @@ def execute(
 
 @dataclass(slots=True, eq=False)
 class _Task:
-    """One evaluation on its way: what is known, what waits, and the finished components of the node on top."""
+    """An evaluation in progress: known values, pending nodes, and the finished components of the node on top."""
 
     polyhedron: Polyhedron
-    known: dict[Expr, Known]
-    taken: dict[Expr, Taken]
+    known: dict[Expr, SymbolicValue]
+    taken: dict[Expr, DecisionValue]
     stack: list[Expr]
     step: int
     positions: dict[Expr, int] = field(default_factory=dict)  # which argument a branch takes
-    partial: list[Scalar] = field(default_factory=list)
+    partial: list[SymbolicScalar] = field(default_factory=list)
 
-    def advance(self, tick: Callable[[], None]) -> list[_Task]:
+    def advance(self, tick: Tick) -> list[_Task]:
         """Evaluate up to the next open decision; nothing is left to do where no forks come back."""
         while self.stack:
             tick()
@@ -175,18 +183,18 @@ class _Task:
         self._finish(node, tuple(self.partial))
         return []
 
-    def _finish(self, node: Expr, values: Known) -> None:
+    def _finish(self, node: Expr, values: SymbolicValue) -> None:
         self.known[node] = values
         self.partial = []
 
-    def _append(self, node: Expr, polyhedron: Polyhedron, value: Scalar) -> None:
+    def _append(self, node: Expr, polyhedron: Polyhedron, value: SymbolicScalar) -> None:
         self.polyhedron = polyhedron
         if isinstance(node, e.Argmax):
             self.taken[node] = int(_index(value))
             value = AffineForm(_index(value)) if node.sort.is_number else value
         self.partial.append(value)
 
-    def _fork(self, node: Expr, polyhedron: Polyhedron, value: Scalar) -> _Task:
+    def _fork(self, node: Expr, polyhedron: Polyhedron, value: SymbolicScalar) -> _Task:
         task = self._copy()
         task._append(node, polyhedron, value)
         return task
@@ -202,7 +210,7 @@ class _Task:
             list(self.partial),
         )
 
-    def _whole(self, node: Expr) -> Known | None:
+    def _whole(self, node: Expr) -> SymbolicValue | None:
         """The value of a node that decides nothing any more."""
         match node:
             case e.Choose():
@@ -221,10 +229,10 @@ class _Task:
                 raise LookupError(f"no value is given for {node!r}")
         return rearranged(node, [self.known[arg] for arg in node.args], self.polyhedron.tick)
 
-    def _spread(self, node: Expr, values: Known) -> Known:
+    def _spread(self, node: Expr, values: SymbolicValue) -> SymbolicValue:
         return tuple(at(values, i) for i in range(node.size))
 
-    def _draw(self, node: e.Between) -> Known:
+    def _draw(self, node: e.Between) -> SymbolicValue:
         """A new input for each component, between the forms of its ends."""
         lows, highs = (self.known[arg] for arg in node.args)
         drawn = []
@@ -235,13 +243,13 @@ class _Task:
             if low == high:
                 drawn.append(low)
                 continue
-            name: Input = (replace(node, occurrence=replace(node.occurrence, step=self.step)), i)
+            name: Component = (replace(node, occurrence=replace(node.occurrence, step=self.step)), i)
             self.polyhedron = self.polyhedron.extend(name, low, high)
             drawn.append(AffineForm(ZERO, {name: ONE}))
         self.taken[node] = tuple(drawn)
         return tuple(drawn)
 
-    def _component(self, node: Expr, index: int) -> list[tuple[Polyhedron, Scalar]]:
+    def _component(self, node: Expr, index: int) -> list[tuple[Polyhedron, SymbolicScalar]]:
         """Where one component of a node may be what."""
         args = [self.known[arg] for arg in node.args]
         if isinstance(node, e.Argmax):
@@ -262,7 +270,7 @@ class _Task:
             raise NotPiecewiseLinear(_why(node))
         return [(self.polyhedron, form)]
 
-    def _alternatives(self, cases: Split) -> list[tuple[Polyhedron, Scalar]]:
+    def _alternatives(self, cases: Split) -> list[tuple[Polyhedron, SymbolicScalar]]:
         """The cases some input can take, each with the inputs that do."""
         possible = cases.possible(self.polyhedron.measure)
         if len(possible) == 1:
@@ -275,7 +283,7 @@ class _Task:
             raise NotPiecewiseLinear("no case of a match covers the value it is given")
         return [(self.polyhedron, alive[0][1])] if len(alive) == 1 else alive
 
-    def _sides(self, one: Case, other: Case) -> list[tuple[Polyhedron, Scalar]]:
+    def _sides(self, one: Alternative, other: Alternative) -> list[tuple[Polyhedron, SymbolicScalar]]:
         """The sides of a kink, where both values agree on it: a side that is touched only there is not followed."""
         whole = self.polyhedron
         first, second = (whole.meet([above(case.rows[0].form)]) for case in (one, other))
@@ -286,7 +294,7 @@ class _Task:
         return [(first, one.value), (closed, other.value)]
 
 
-def _index(value: Scalar) -> fmpq:
+def _index(value: SymbolicScalar) -> fmpq:
     assert isinstance(value, fmpq)
     return value
 
