@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from vernal.engines.paths.batches import Indices, Pieces, image, join
 from vernal.interpret.abstract import Finite, Range, Truth
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.linear.forms import Form, concretise
+from vernal.interpret.linear.forms import Form
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model import build
 from vernal.model.expr import Argmax, Const, Expr, Role
@@ -73,7 +73,7 @@ class Layout:
 
     def over(self, low: Floats, high: Floats) -> Linear:
         """Bounds over boxes of the components."""
-        return Linear(self.box(low, high), tick=self.tick)
+        return Linear(self.box(low, high), tick=self.tick, batch=len(low))
 
     def linear(self, pieces: Pieces) -> Linear:
         """Bounds over the parameters of the pieces, with the state as forms over them; kept for the next decision."""
@@ -88,25 +88,19 @@ class Layout:
         count = pieces.parameters
         names = [build.var(f"parameter {index}", role=Role.INPUT) for index in range(count)]
         box: dict[Expr, Range] = {name: Range(pieces.lower[:, i], pieces.upper[:, i]) for i, name in enumerate(names)}
-        linear = Linear(box, tick=self.tick)
-        linear.batch = len(pieces)
+        linear = Linear(box, tick=self.tick, batch=len(pieces))
         size = np.abs(pieces.c) + pieces.error
         if count:
             largest = np.maximum(np.abs(pieces.lower), np.abs(pieces.upper))
             size = (size + image(np.abs(pieces.A), largest)) * (1 + 1e-14)
         for node, at in self.columns().items():
             A = pieces.A[:, at] if count else None
-            assume(linear, node, Form(A, pieces.c[:, at], pieces.error[:, at], size[:, at]))
+            linear.assume(node, Form(A, pieces.c[:, at], pieces.error[:, at], size[:, at]))
         return linear
 
 
 def _shape(node: Expr, array: Floats) -> Floats:
     return array if node.shape else array[:, 0]
-
-
-def assume(linear: Linear, node: Expr, form: Form) -> None:
-    """A node whose form over the inputs is known."""
-    linear._store(node, concretise(linear.backend, linear.inputs, form), form)
 
 
 # Clusters -------------------------------------------------------------------------------------------------------------
@@ -185,7 +179,6 @@ def least(value: Expr, layout: Layout, pieces: Pieces, known: float, check: Tick
     while clusters.count:
         check()
         linear = layout.over(*clusters.hulls())
-        linear.batch = clusters.count
         low = linear.range(value).lower
         low = np.broadcast_to(np.where(np.isnan(low), -np.inf, low), (clusters.count,))
         single = clusters.sizes == 1
@@ -203,7 +196,6 @@ def lowest(value: Expr, layout: Layout, pieces: Pieces) -> Floats:
 def highest(value: Expr, layout: Layout, pieces: Pieces) -> Floats:
     """The upper bound of a number on each piece."""
     linear = layout.over(*pieces.ranges())
-    linear.batch = len(pieces)
     return np.broadcast_to(linear.range(value).upper, (len(pieces),))
 
 

@@ -147,7 +147,6 @@ class RegionSpace:
         while len(work):
             self.graph.tick()
             linear = layout.over(*work.ranges())
-            linear.batch = len(work)
             found = mask_of(linear, decision)
             mask = np.broadcast_to(found, (len(work), found.shape[1]))
             side, cuttable = self._side(decision, linear, work, mask)

@@ -116,7 +116,6 @@ class TubeRound:
             return np.full(count, -np.inf if self.claim is None else np.inf)
         value = self.space.graph.value(self.claim.margin, states.discrete)
         linear = states.layout.over(*states.batch.ranges())
-        linear.batch = count
         low = np.broadcast_to(linear.range(value).lower, (count,))
         return np.where(np.isnan(low), -np.inf, low)
 

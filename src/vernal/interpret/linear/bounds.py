@@ -74,8 +74,12 @@ class LinearBounds:
 class Linear:
     """Bounds of the nodes of a graph over a batch of boxes, computed when asked for and kept."""
 
-    def __init__(self, box: InputBox, *, mode: Mode = "backward", tick: Tick = idle) -> None:
-        """`tick` is called for every node that is bounded or that rows pass, and may stop the work by raising."""
+    def __init__(self, box: InputBox, *, mode: Mode = "backward", tick: Tick = idle, batch: int = 1) -> None:
+        """`tick` is called for every node that is bounded or that rows pass, and may stop the work by raising.
+
+        `batch` is how many boxes there are, where the box itself does not say it: it may be the same for all of them,
+        or without any input.
+        """
         self.mode, self.tick = mode, tick
         self.backend = Backend(next((first_array(value) for value in box.values()), None))
         self.values: dict[Expr, Value] = {}
@@ -86,7 +90,7 @@ class Linear:
         self.tight: set[Expr] = set()  # whose range substitution has cut already: a second time would cut nothing more
         self.rewritten: dict[Expr, Expr] = {}
         self.graph = LinearGraph(self.backend, self.inputs, {}, self.forms, {}, self.rewritten, self.sizes, {}, tick)
-        self.batch = 1
+        self.batch = batch
         for node, value in box.items():
             self._enter(node, flat(self.backend, value, node))
 
@@ -98,6 +102,10 @@ class Linear:
             x = as_range(self.backend, value)
             form = self.inputs.add(node, integral(self.backend, x) if node.sort == INT else x)
         self._store(node, value, form)
+
+    def assume(self, node: Expr, form: Form) -> None:
+        """Take the form of a node over the inputs as known; its range follows from it."""
+        self._store(node, concretise(self.backend, self.inputs, form), form)
 
     # What users ask ---------------------------------------------------------------------------------------------------
 
