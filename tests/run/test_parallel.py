@@ -212,3 +212,13 @@ def test_parts_have_the_same_names_in_every_run() -> None:
         names = [key for key, _ in divided(task.system)]
         assert names == [key for key, _ in divided(task.system)]
         assert len(set(names)) == len(names) <= max(2 * PARTS, len(initial_boxes(task.system).boxes))
+
+
+def test_parts_proven_in_opposite_directions_prove_nothing_together() -> None:
+    """One more proof must not make an under-approximation look like an over-approximation."""
+    over, under, exact = (replace(proof(1.0), direction=d) for d in (Direction.OVER, Direction.UNDER, Direction.EXACT))
+    assert isinstance(combined([over, under]), Open)
+    for parts, direction in (([exact, over], Direction.OVER), ([exact, under], Direction.UNDER)):
+        whole = combined(parts)
+        assert isinstance(whole, Proof)
+        assert whole.direction is direction

@@ -15,10 +15,9 @@ from vernal.engines.answers import confirmed
 from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof, Statistics, Subject
 from vernal.errors import FormatError, InputError
 from vernal.evidence import confirm
-from vernal.evidence.replay import verify
+from vernal.evidence.replay import replayed
 from vernal.evidence.result import Assurance
-from vernal.evidence.trace import Trace
-from vernal.evidence.trace_file import from_json, to_json
+from vernal.evidence.trace_file import to_json
 from vernal.logic.question import Question
 from vernal.model.system import System
 from vernal.reduce.base import Direction
@@ -36,14 +35,6 @@ def reading(key: str) -> Iterator[None]:
     except (FormatError, KeyError, TypeError, ValueError) as error:
         said = error.message if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
         raise InputError(f"the outcome of the sub-problem {key!r} is broken ({said}); start a new journal") from None
-
-
-def replayed(document: Any, system: System) -> Trace:
-    """A trace from plain data, recomputed in exact numbers; one that is no path of the system is an error."""
-    replay = verify(system, from_json(document, system))
-    if not replay.accepted or replay.trace is None:
-        raise FormatError(f"its trace does not replay: {replay.problem}")
-    return replay.trace
 
 
 # Knowledge as data ----------------------------------------------------------------------------------------------------
@@ -151,10 +142,13 @@ def combined(parts: Sequence[Known]) -> Known:
         return replace(open_parts[0], statistics=statistics, proven_steps=_least([p.proven_steps for p in open_parts]))
     proofs = [part for part in parts if isinstance(part, Proof)]
     real = [part for part in proofs if not part.empty] or proofs
+    if len({part.direction for part in real} - {Direction.EXACT}) > 1:
+        reason = "parts of the initial set are proven in directions that do not go together"
+        return Open(engine=real[0].engine, reason=reason, statistics=statistics)
     return replace(
         real[0],
         subject=Subject.STATES if all(part.subject is Subject.STATES for part in real) else Subject.PATHS,
-        direction=real[0].direction if len({part.direction for part in real}) == 1 else Direction.OVER,
+        direction=min((part.direction for part in real), key=lambda direction: direction is Direction.EXACT),
         assurance=min(part.assurance for part in real),
         margin=_least([part.margin for part in real]),
         empty=all(part.empty for part in proofs),

@@ -14,9 +14,9 @@ from typing import Any
 
 from flint import arb
 
-from vernal.errors import VernalError
+from vernal.errors import FormatError, VernalError
 from vernal.evidence.trace import Choice, Enclosure, Trace, TraceNumber, TraceStep, TraceValue, components
-from vernal.evidence.trace_file import step_json
+from vernal.evidence.trace_file import from_json, step_json
 from vernal.evidence.trace_values import settled
 from vernal.interpret import exact
 from vernal.interpret.exact import Evaluation, Given
@@ -275,6 +275,14 @@ def verify(system: System, recorded: Trace) -> Replay:
         problem = _open_loop(recorded.loop, len(recorded.steps), trace)
         trace = Trace(trace.steps[: len(recorded.steps)], recorded.loop, system=system)
     return Replay(problem is None, problem, trace)
+
+
+def replayed(document: Any, system: System) -> Trace:
+    """A trace from plain data, recomputed in exact numbers; one that is no path of the system is an error."""
+    replay = verify(system, from_json(document, system))
+    if not replay.accepted or replay.trace is None:
+        raise FormatError(f"its trace does not replay: {replay.problem}")
+    return replay.trace
 
 
 def decisions_of(system: System, step: TraceStep) -> dict[str, int | Fraction | Sequence[Fraction]]:

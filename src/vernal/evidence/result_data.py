@@ -12,9 +12,9 @@ from vernal.errors import FormatError
 from vernal.evidence import confirm
 from vernal.evidence.kinds import Evidence, Tree
 from vernal.evidence.reach import ForAllTime, Reach, UpToStep
-from vernal.evidence.replay import verify
+from vernal.evidence.replay import replayed
 from vernal.evidence.result import HOLDS, VIOLATED, Assurance, Result, Verdict
-from vernal.evidence.trace_file import from_json, to_json
+from vernal.evidence.trace_file import to_json
 from vernal.logic.question import Question
 from vernal.model.system import System
 
@@ -70,14 +70,12 @@ def _reach(steps: int | None) -> Reach:
 def _evidence(data: Any, question: Question, verdict: Verdict) -> Evidence | None:
     if data["trace"] is None:
         return None
-    replay = verify(question.system, from_json(data["trace"], question.system))
-    if not replay.accepted or replay.trace is None:
-        raise FormatError(f"its trace does not replay: {replay.problem}")
-    truth = confirm.truth(replay.trace, question.claim.path)
+    trace = replayed(data["trace"], question.system)
+    truth = confirm.truth(trace, question.claim.path)
     if data["excluded_by"] is not None:
-        return Tree(replay.trace, str(data["excluded_by"]))
+        return Tree(trace, str(data["excluded_by"]))
     if verdict is VIOLATED and truth is not False:
         raise FormatError("its trace does not refute the claim")
     if verdict is HOLDS and truth is False:
         raise FormatError("its trace refutes the claim")
-    return replay.trace
+    return trace

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from vernal.engines.outcomes import reading, replayed
+from vernal.engines.outcomes import reading
 from vernal.engines.programs.conditions import BoundedStarts, Case
 from vernal.engines.programs.program import Asking, End, ProgramAnswer, Tally
 from vernal.errors import FormatError
 from vernal.evidence import confirm
+from vernal.evidence.replay import replayed
 from vernal.evidence.trace_file import to_json
 from vernal.model.expr import Occurrence
 from vernal.model.tick import idle
