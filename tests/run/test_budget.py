@@ -55,3 +55,11 @@ def test_a_part_looks_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     for one in (budget, budget.part(0.5)):
         with pytest.raises(Stopped, match="memory"):
             one.check()
+
+
+def test_memory_that_is_used_up_stops_the_next_engine_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vernal.run.budget.resident_gib", lambda: 2.0)
+    budget = Budget(memory=1.0, started=0.0, clock=Hours())
+    for _ in range(2):
+        with pytest.raises(Stopped, match="memory"):
+            budget.check()

@@ -62,9 +62,9 @@ class Budget:
         if self.timeout is not None and now - self.started >= self.timeout:
             raise Stopped(f"timeout after {self.timeout:.3g} s")
         if self.memory is not None and now - self._weighed >= PACE:
-            self._weighed = now
-            if resident_gib() > self.memory:
+            if resident_gib() > self.memory:  # and looked at again by the next check: the next engine may not pass
                 raise Stopped(f"memory beyond {self.memory:g} GiB")
+            self._weighed = now
 
 
 def resident_gib() -> float:
