@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests import systems
-from vernal.engines.paths import record
-from vernal.engines.paths.record import ExploredTree, Fate
 from vernal.errors import InputError
 from vernal.formats.task.blueprint import load
 from vernal.logic.formula import ALL_TIME, Always, And, Atom, Bound, Formula, Next, Not, Or, Quantifier
 from vernal.model import build
 from vernal.model.sorts import REAL
 from vernal.model.system import System
+from vernal.report import explored as record
+from vernal.report.explored import ExploredTree, Fate
 from vernal.report.tree import explored, plot_tree, set_values, words
 
 VCAS = Path(__file__).resolve().parents[2] / "examples" / "vcas" / "vcas.toml"

@@ -6,17 +6,20 @@ A path is not believed on its way back: it is recomputed exactly on the system, 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
+from enum import Enum
 from typing import Any, TypeVar
 
 from vernal.engines.answers import confirmed
 from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof, Statistics, Subject
 from vernal.errors import FormatError, InputError
 from vernal.evidence import confirm
+from vernal.evidence.kinds import Tree
 from vernal.evidence.replay import replayed
 from vernal.evidence.result import Assurance
+from vernal.evidence.trace import Trace
 from vernal.evidence.trace_file import to_json
 from vernal.logic.question import Question
 from vernal.model.system import System
@@ -40,35 +43,34 @@ def reading(key: str) -> Iterator[None]:
 # Knowledge as data ----------------------------------------------------------------------------------------------------
 
 
+KINDS: Mapping[str, type[Known]] = {kind.__name__: kind for kind in (Proof, Counterexample, FailingState, Open)}
+READERS: Mapping[str, Callable[[Any], Any]] = {
+    "engine": str,
+    "statistics": dict,
+    "notes": tuple,
+    "direction": Direction.__getitem__,
+    "subject": Subject.__getitem__,
+    "assurance": Assurance.__getitem__,
+    "reason": str,
+    "excluded_by": str,
+}  # from plain data to the value of a field; all other fields are numbers, truth values and paths
+
+
 def to_data(known: Known, system: System) -> dict[str, Any]:
-    """What is known as plain data; what the question says again is left out."""
-    common = {"engine": known.engine, "statistics": dict(known.statistics), "notes": list(known.notes)}
-    match known:
-        case Proof():
-            margin = known.margin
-            return {
-                **common,
-                "kind": "proof",
-                "direction": known.direction.value,
-                "subject": known.subject.value,
-                "assurance": known.assurance.name,
-                "margin": margin if margin is not None and math.isfinite(margin) else None,
-                "empty": known.empty,
-                "trace": None if known.evidence is None else to_json(known.evidence.path, system),
-            }
-        case Counterexample():
-            trace = to_json(known.trace, system)
-            return {**common, "kind": "counterexample", "direction": known.direction.value, "trace": trace}
-        case FailingState():
-            return {
-                **common,
-                "kind": "failing state",
-                "direction": known.direction.value,
-                "assurance": known.assurance.name,
-                "excluded_by": known.excluded_by,
-                "trace": to_json(known.trace, system),
-            }
-    return {**common, "kind": "open", "reason": known.reason, "proven_steps": known.proven_steps}
+    """What is known as plain data, field by field; what the question says again is left out."""
+    entries = {entry.name: _plain(getattr(known, entry.name), system) for entry in fields(known)}
+    return {"kind": type(known).__name__, **entries}
+
+
+def _plain(value: object, system: System) -> object:
+    match value:
+        case Trace() | Tree():
+            return to_json(value.path, system)
+        case Enum():
+            return value.name
+        case float() if not math.isfinite(value):
+            return None
+    return value
 
 
 def known_of(done: Finished, question: Question, engine: str) -> Known:
@@ -84,39 +86,18 @@ def known_of(done: Finished, question: Question, engine: str) -> Known:
 
 def is_decided(outcome: Record) -> bool:
     """Whether a sub-problem is settled for good; what is open may be so because of a limit."""
-    return bool(outcome["kind"] != "open")
+    return bool(outcome["kind"] != Open.__name__)
 
 
 def _read(data: Record, system: System) -> Known:
-    common: dict[str, Any] = {
-        "engine": str(data["engine"]),
-        "statistics": dict(data["statistics"]),
-        "notes": tuple(map(str, data["notes"])),
-    }
-    kind = data["kind"]
-    if kind == "open":
-        return Open(**common, reason=str(data["reason"]), proven_steps=data["proven_steps"])
-    trace = None if data["trace"] is None else replayed(data["trace"], system)
-    direction = Direction(data["direction"])
-    if kind == "proof":
-        return Proof(
-            **common,
-            direction=direction,
-            subject=Subject(data["subject"]),
-            assurance=Assurance[data["assurance"]],
-            margin=data["margin"],
-            empty=data["empty"] is True,
-            evidence=trace,
-        )
-    if trace is None:
-        raise FormatError(f"a {kind} without a trace")
-    if kind == "counterexample":
-        return Counterexample(**common, trace=trace, direction=direction)
-    if kind == "failing state":
-        excluded_by = str(data["excluded_by"])
-        assurance = Assurance[data["assurance"]]
-        return FailingState(**common, trace=trace, direction=direction, assurance=assurance, excluded_by=excluded_by)
-    raise FormatError(f"there is no kind {kind!r}")
+    kind = KINDS[data["kind"]]
+    return kind(**{entry.name: _value(entry.name, data[entry.name], system) for entry in fields(kind)})
+
+
+def _value(name: str, value: Any, system: System) -> Any:
+    if name == "trace" or (name == "evidence" and value is not None):
+        return replayed(value, system)
+    return READERS[name](value) if name in READERS else value
 
 
 def _refuse_contradiction(known: Known, question: Question) -> None:

@@ -15,7 +15,6 @@ from vernal.engines.paths.affine import AffineSpace, Cutting
 from vernal.engines.paths.batches import Pieces
 from vernal.engines.paths.explore import OVERFLOWING
 from vernal.engines.paths.positions import NotExplorable, Position, StepGraph
-from vernal.engines.paths.record import Edge, ExploredSet, ExploredTree, Fate
 from vernal.engines.paths.samples import likely
 from vernal.engines.search import Search, Stage
 from vernal.errors import InputError
@@ -32,6 +31,7 @@ from vernal.model.initial import Box
 from vernal.model.system import System
 from vernal.reduce.base import Direction
 from vernal.reduce.initial import initial_boxes
+from vernal.report.explored import Edge, ExploredSet, ExploredTree, Fate
 from vernal.report.plots import INK, SOFT, _save, _style
 from vernal.report.values import number, scalar
 from vernal.run.budget import Budget
