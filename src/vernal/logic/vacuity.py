@@ -32,6 +32,8 @@ def is_vacuous(formula: Formula) -> bool:
 
 def _simplify(node: Formula, args: tuple[Formula, ...]) -> Formula:
     made = rebuild(node, args)
+    if isinstance(made, Atom) or (isinstance(made, Not) and isinstance(made.arg, Atom)):
+        return _known_literal(made)
     if classify(made) is Logic.STATE:
         if _is_contradiction(nnf(Not(made))):
             return TRUTH
@@ -52,6 +54,15 @@ def _simplify(node: Formula, args: tuple[Formula, ...]) -> Formula:
         case Weak(left=left) if left == TRUTH:
             return TRUTH
     return made
+
+
+def _known_literal(literal: Formula) -> Formula:
+    """A literal, or the truth it has whatever the state is: of a constant, and of a comparison of equal forms."""
+    atom = literal.arg if isinstance(literal, Not) else literal
+    assert isinstance(atom, Atom)
+    if not isinstance(atom.expr, e.Const) and (not isinstance(atom.expr, e.Compare) or _difference(atom.expr)[0]):
+        return literal
+    return FALSITY if _excludes_itself((literal,)) else TRUTH
 
 
 def _is_contradiction(formula: Formula) -> bool:
@@ -131,13 +142,18 @@ OPPOSITE = {"<": ">=", "<=": ">", "==": "!=", "!=": "=="}
 MIRROR = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 
+def _difference(atom: e.Compare) -> tuple[dict[Expr, Fraction], Fraction]:
+    """What a comparison compares with zero: coefficients and a constant."""
+    left, right = atom.args
+    return terms((left, Fraction(1)), (right, Fraction(-1)))
+
+
 def _constraint(atom: Expr, positive: bool) -> tuple[object, str, Fraction]:
     """A literal as (quantity, comparison, constant); what is no comparison is a quantity that is 0 or 1."""
     if not isinstance(atom, e.Compare):
         return atom, "==", Fraction(positive)
     op = atom.op if positive else OPPOSITE[atom.op]
-    left, right = atom.args
-    form, constant = terms((left, Fraction(1)), (right, Fraction(-1)))
+    form, constant = _difference(atom)
     if not form:
         return NOTHING, op, -constant
     lead = min(form.items(), key=lambda term: id(term[0]))[1]
