@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from vernal.errors import Stopped
+import vernal as vn
+from tests import systems
+from vernal.errors import InputError, Stopped
 from vernal.run.budget import PACE, Budget
 
 
@@ -63,3 +65,10 @@ def test_memory_that_is_used_up_stops_the_next_engine_at_once(monkeypatch: pytes
     for _ in range(2):
         with pytest.raises(Stopped, match="memory"):
             budget.check()
+
+
+@pytest.mark.parametrize("limit", ["timeout", "memory", "workers"])
+@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])
+def test_what_is_no_limit_is_refused(limit: str, value: float) -> None:
+    with pytest.raises(InputError, match=f"{limit} has to be a number above 0"):
+        vn.check(systems.counter(), "X (n >= 0)", **{limit: value})  # type: ignore[call-overload]

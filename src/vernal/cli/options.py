@@ -144,11 +144,9 @@ class Limits:
         known = engine_names()
         if self.engine not in known:
             raise NameUnknown(f"there is no engine {self.engine!r}{nearest(self.engine, known)}")
-        for name, value in (("--timeout", self.timeout), ("--memory", self.memory), ("--workers", self.workers)):
-            if value is not None and not 0 < value < float("inf"):
-                raise InputError(f"{name} has to be a number above 0, not {value:g}")
-        if self.seed < 0:
-            raise InputError(f"--seed has to be 0 or more, not {self.seed}")
+        from vernal.run.budget import refuse_limits
+
+        refuse_limits({"timeout": self.timeout, "memory": self.memory, "workers": self.workers}, self.seed, prefix="--")
         if self.options:  # an option without effect is an error
             from vernal.engines.check import find_engine
 

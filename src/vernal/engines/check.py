@@ -21,7 +21,7 @@ from vernal.logic.formula import ALL_TIME, Always, Bound, Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model.system import System
-from vernal.run.budget import Budget, Progress, silent
+from vernal.run.budget import Budget, Progress, refuse_limits, silent
 from vernal.run.threads import one_blas_thread
 
 Options = Mapping[str, object]
@@ -210,6 +210,7 @@ def check(
     """
     task = subject if isinstance(subject, Task) else Task(subject)
     _refuse_open(task.system)
+    refuse_limits({"timeout": timeout, "memory": memory, "workers": workers}, seed)
     budget = Budget(timeout, memory, seed=seed, workers=workers, progress=progress or silent)
     if formula is None:
         named = _chosen(task, property)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vernal.errors import Stopped
+from vernal.errors import InputError, Stopped
 from vernal.model.portable import STAYS
 
 if TYPE_CHECKING:
@@ -65,6 +65,15 @@ class Budget:
             if resident_gib() > self.memory:  # and looked at again by the next check: the next engine may not pass
                 raise Stopped(f"memory beyond {self.memory:g} GiB")
             self._weighed = now
+
+
+def refuse_limits(limits: Mapping[str, float | None], seed: float, prefix: str = "") -> None:
+    """An error that names the first limit that is none: zero, negative, infinite or not a number."""
+    for name, value in limits.items():
+        if value is not None and not 0 < value < float("inf"):
+            raise InputError(f"{prefix}{name} has to be a number above 0, not {value:g}")
+    if seed < 0:
+        raise InputError(f"{prefix}seed has to be 0 or more, not {seed}")
 
 
 def resident_gib() -> float:
