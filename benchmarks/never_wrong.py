@@ -23,6 +23,7 @@ import argparse
 import re
 import sys
 import time
+import traceback
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -92,7 +93,8 @@ class Run:
     skipped: int = 0  # questions too large for the judge
 
     def ask(self, question: Instance) -> None:
-        results = {name: self._answer(name, question) for name in self.names}
+        answers = {name: self._answer(name, question) for name in self.names}
+        results = {name: result for name, result in answers.items() if result is not None}
         judge = Judge(question)
         for name, why in judge.problems(results):
             self.columns[name].wrong += 1
@@ -102,12 +104,19 @@ class Run:
         if auto is not None and auto.verdict is UNKNOWN and is_complete_for(question):
             self.left_open.append(f"{question}\n      {auto.reason}")
 
-    def _answer(self, name: str, question: Instance) -> Result:
+    def _answer(self, name: str, question: Instance) -> Result | None:
+        """What an engine says; an error of it is as bad as a wrong verdict, and the run goes on."""
         engine, options = (SETUPS | MORE)[name]
         started = time.perf_counter()
         task, budget = Task(question.system), Budget(timeout=self.timeout)
-        result = ask(task, question.formula, None, engine, budget, options)
-        self.columns.setdefault(name, Column()).add(result, time.perf_counter() - started)
+        column = self.columns.setdefault(name, Column())
+        try:
+            result = ask(task, question.formula, None, engine, budget, options)
+        except Exception:
+            column.wrong += 1
+            print(f"FAILED {name}: {question}\n{traceback.format_exc()}", flush=True)
+            return None
+        column.add(result, time.perf_counter() - started)
         return result
 
     def table(self) -> str:

@@ -152,6 +152,7 @@ def test_hard_loops(family: str, instances: int, capsys: pytest.CaptureFixture[s
     [
         (51687, "recurrent", ["paths"]),  # a step at which every piece belongs to a box that is cut anyway
         (70273, "recurrent", ["deepened"]),  # the margin of a claim is not that of the same claim with a smaller bound
+        (290, "intervals", ["bounds"]),  # a bound from below for each box, and one from above for all
     ],
 )
 def test_loops_that_found_something(

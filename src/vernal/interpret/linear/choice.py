@@ -96,9 +96,11 @@ def _plus(linear: Bounding, seeds: dict[Expr, Array], node: Expr, L: Array) -> N
 
 
 def _pick(x: Range, index: Array | None) -> Range:
-    if index is None or x.lower.shape[0] == 1:
+    """The boxes of the index; an end that is the same for all boxes stays one row."""
+    if index is None:
         return x
-    return Range(x.lower[index], x.upper[index])
+    low, high = (end if end.shape[0] == 1 else end[index] for end in (x.lower, x.upper))
+    return Range(low, high)
 
 
 # Argmax ---------------------------------------------------------------------------------------------------------------
