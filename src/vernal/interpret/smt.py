@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from flint import fmpz
+
 from vernal.errors import VernalError
 from vernal.interpret.numbers.rounding import PI
 from vernal.model import expr as e
@@ -276,6 +278,6 @@ def _constant(value: Fraction, node: Expr) -> str:
 
 def number(value: Fraction) -> str:
     """A rational as a term."""
-    size = abs(value)
-    term = f"{size.numerator}.0" if size.denominator == 1 else f"(/ {size.numerator}.0 {size.denominator}.0)"
+    above, below = fmpz(abs(value.numerator)), fmpz(value.denominator)  # Python writes no int of over 4,300 digits
+    term = f"{above}.0" if below == 1 else f"(/ {above}.0 {below}.0)"
     return f"(- {term})" if value < 0 else term

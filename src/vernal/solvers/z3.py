@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import z3
+from flint import fmpz
 
 from vernal.model.tick import idle
 from vernal.solvers.base import Satisfiable, SmtSolved
@@ -66,4 +67,5 @@ def _value(term: Any) -> Fraction:
     if z3.is_bool(term):
         return Fraction(int(z3.is_true(term)))
     near = term.approx(DIGITS) if z3.is_algebraic_value(term) else term
-    return Fraction(near.numerator_as_long(), near.denominator_as_long())
+    above, below = (int(fmpz(part.as_string())) for part in (near.numerator(), near.denominator()))
+    return Fraction(above, below)  # by way of fmpz, since int reads no number of more than 4,300 digits

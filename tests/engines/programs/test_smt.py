@@ -69,6 +69,24 @@ def asked(model: str, text: str, timeout: float = 30, solver: str = "z3") -> Res
     return result
 
 
+SQUARES = """
+[state]
+n = "real"
+[init]
+n = "3"
+[environment.next]
+n = "n * n"
+"""
+
+
+def test_numbers_of_thousands_of_digits() -> None:
+    """3^16384 has 7,818 digits, more than Python turns into an int or writes as text by itself."""
+    result = asked(SQUARES, "X[14] (n < 0)")
+    assert result.verdict is VIOLATED
+    assert result.trace is not None
+    assert result.trace.steps[-1].state["n"] == 3**16384
+
+
 PIECEWISE = [case for case in CASES if "milp" in case.decided_by]
 
 
