@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -69,22 +70,22 @@ def asked(model: str, text: str, timeout: float = 30, solver: str = "z3") -> Res
     return result
 
 
-SQUARES = """
+STEEP = """
 [state]
-n = "real"
+x = "real"
 [init]
-n = "3"
+x = "[0, 1]"
 [environment.next]
-n = "n * n"
+x = "1e900 * x"
 """
 
 
 def test_numbers_of_thousands_of_digits() -> None:
-    """3^16384 has 7,818 digits, more than Python turns into an int or writes as text by itself."""
-    result = asked(SQUARES, "X[14] (n < 0)")
+    """Python by itself neither reads nor writes an int of more than 4,300 digits."""
+    result = asked(STEEP, "X[6] (x != 1)")
     assert result.verdict is VIOLATED
     assert result.trace is not None
-    assert result.trace.steps[-1].state["n"] == 3**16384
+    assert result.trace.steps[0].state["x"] == Fraction(1, 10**5400)
 
 
 PIECEWISE = [case for case in CASES if "milp" in case.decided_by]
