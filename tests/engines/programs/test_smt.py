@@ -76,7 +76,7 @@ x = "real"
 [init]
 x = "[0, 1]"
 [environment.next]
-x = "1e900 * x"
+x = "1e300 * (1e300 * (1e300 * x))"
 """
 
 
