@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -193,7 +194,7 @@ def shapes(text: str) -> Iterator[str]:
     """The operators of a printed formula."""
     words = text.replace("(", " ").replace(")", " ").split()
     yield from words
-    yield from (f"{one} {two}" for one, two in zip(words, words[1:], strict=False))
+    yield from (f"{one} {two}" for one, two in pairwise(words))
 
 
 def test_every_answer_has_a_reason() -> None:

@@ -16,9 +16,9 @@ import numpy as np
 from vernal.engines.bounds.levels import abstract_box
 from vernal.engines.programs.program import program
 from vernal.interpret.abstract import Finite, Range, Truth
+from vernal.interpret.geometry.affine_form import AffineForm
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.milp.encode import Encoder
-from vernal.interpret.geometry.affine_form import AffineForm
 from vernal.interpret.milp.rows import ColumnForm, Unsuitable
 from vernal.interpret.symbolic.affine import Forms
 from vernal.interpret.symbolic.cases import SymbolicScalar
@@ -215,9 +215,7 @@ def _without(box: Box, other: Box) -> list[Box]:
 def hull(box: Box, other: Box) -> Box:
     return Box(
         {
-            var: tuple(
-                (min(a, c), max(b, d)) for (a, b), (c, d) in zip(entry, other.ends[var], strict=True)
-            )
+            var: tuple((min(a, c), max(b, d)) for (a, b), (c, d) in zip(entry, other.ends[var], strict=True))
             for var, entry in box.ends.items()
         }
     )

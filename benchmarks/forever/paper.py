@@ -7,8 +7,7 @@ what it should have done:
 
 - a lasso is one path whose state and memory return, not two sets of states that intersect; and it is replayed exactly;
 - invariants are checked at step 0, and their sets are boxes, each around the image of the one before, so that they
-  really are inductive; boxes before the first one that keeps the property are not used, and those steps are asked of
-  programs;
+  really are inductive;
 - the maximal invariant begins with the declared ranges of the state and a range of the memory, and only if a step
   provably leads from them into them;
 - `p R q` is refuted by one path and its prefix, never by a lasso of one path and a prefix of another;
@@ -17,7 +16,7 @@ what it should have done:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -40,10 +39,12 @@ from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.initial import Box, Ends, Valuation
 from vernal.model.sorts import Kind
+from vernal.model.system import Variable
 from vernal.reduce.base import Direction
 from vernal.reduce.initial import initial_boxes
 from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
+from vernal.solvers.highs import Highs
 
 DEPTH = 20
 MEMORY_ROUNDS = 20  # in which a range of the memory is looked for
@@ -147,9 +148,7 @@ class Search:
                 continue
             answer = solving.answer(space, Case(condition))
             if answer.trace is not None:
-                return Counterexample(
-                    engine=Paper.name, trace=answer.trace, statistics={"method": "lasso", "depth": t}
-                )
+                return Counterexample(engine=Paper.name, trace=answer.trace, statistics={"method": "lasso", "depth": t})
         return None
 
     def _returns(self, unrolling: Unrolling, t: int, back: int) -> Iterator[Expr]:
@@ -179,9 +178,7 @@ class Search:
         return None
 
     def _proof(self, statistics: Statistics) -> Known:
-        return Proof(
-            engine=Paper.name, direction=Direction.OVER, assurance=Assurance.SOLVER, statistics=statistics
-        )
+        return Proof(engine=Paper.name, direction=Direction.OVER, assurance=Assurance.SOLVER, statistics=statistics)
 
     # Bounded paths ----------------------------------------------------------------------------------------------------
 
@@ -222,7 +219,7 @@ class Search:
 
     @property
     def programs(self) -> Images:
-        return Programs(self.question.system, self.budget, self.milp.solver)
+        return Programs(self.question.system, self.budget, Highs())
 
     def invariant(self, safe: Formula, images: Images) -> Statistics | None:
         """An invariant in which a condition is true, found up to the depth."""
@@ -231,8 +228,7 @@ class Search:
     def growing(self, safe: Formula, images: Images) -> Iterator[Statistics]:
         """Depth after depth: what was found, or nothing. Ends where an image has no bounds.
 
-        Propagation has no other way to show the condition at a step than the box around it, so it ends where that
-        fails; of programs every step was asked for a path that refutes it.
+        It also ends at a box in which the condition is not true everywhere: no invariant contains that box.
         """
         system = self.question.system
         condition = refuting_condition(system, Not(safe), self.budget.check)
@@ -241,9 +237,9 @@ class Search:
         maximal = Maximal(images, condition, closed_range(self.question, images))
         for t in range(1, self.depth + 1):
             self.budget.check()
-            if isinstance(images, Propagation) and not minimal.kept(t - 1):
+            if not minimal.keeps():
                 return
-            if maximal.keeps() and all(map(minimal.kept, range(t - 1))):
+            if maximal.keeps():
                 yield {"method": f"maximal invariant, {method}", "depth": t}
             if not minimal.grow():
                 return
@@ -265,7 +261,7 @@ class Lassos(Solving):
 
     back: int = field(kw_only=True)
 
-    def path(self, values: Valuation, taken: list[NodeDecisions]) -> Trace | None:  # type: ignore[override]
+    def path(self, values: Valuation, taken: Sequence[NodeDecisions]) -> Trace | None:
         candidate = Candidate(*self.system.pack(values), taken, self.steps)
         trace = path_of(self.system, candidate, self.budget.check)
         if trace is None or len(trace) != self.steps + 1:
@@ -285,7 +281,6 @@ class Minimal:
     images: Images
     condition: Expr
     levels: list[list[Box]]
-    known: dict[int, bool] = field(default_factory=dict)
 
     def grow(self) -> bool:
         """One level more; False where a box has no bounds."""
@@ -293,17 +288,15 @@ class Minimal:
         self.levels.append([box for box in after if box is not None])
         return len(self.levels[-1]) == len(after)
 
-    def kept(self, level: int) -> bool:
-        """Whether the condition is true all over the boxes of a level."""
-        if level not in self.known:
-            self.known[level] = all(self.images.keeps(box, self.condition) for box in self.levels[level])
-        return self.known[level]
+    def keeps(self) -> bool:
+        """Whether the condition is true all over the boxes of the last level."""
+        return all(self.images.keeps(box, self.condition) for box in self.levels[-1])
 
     @property
     def found(self) -> bool:
         *earlier, last = self.levels
         among = [box for level in earlier for box in level]
-        return all(covered(box, among) for box in last) and all(map(self.kept, range(len(earlier))))
+        return all(covered(box, among) for box in last)
 
 
 @dataclass
@@ -325,7 +318,7 @@ def closed_range(question: Question, images: Images) -> Box | None:
     """The declared ranges and a range of the memory, if a step provably leads from them into them."""
     system = question.system
     first = system.initial.hull
-    declared = {variable.var: _declared(variable.lower, variable.upper, variable.sort) for variable in system.state}
+    declared = {variable.var: _declared(variable) for variable in system.state}
     if any(ends is None for ends in declared.values()):
         return None
     state = {var: (ends,) for var, ends in declared.items() if ends is not None}
@@ -341,10 +334,10 @@ def closed_range(question: Question, images: Images) -> Box | None:
     return None
 
 
-def _declared(lower: Fraction | None, upper: Fraction | None, sort: object) -> Ends | None:
-    kind = getattr(sort, "kind", None)
-    if kind is Kind.BOOL:
-        return Fraction(0), Fraction(1)
-    if kind is Kind.ENUM:
-        return Fraction(0), Fraction(len(getattr(sort, "labels", ())) - 1)
-    return None if lower is None or upper is None else (lower, upper)
+def _declared(variable: Variable) -> Ends | None:
+    match variable.sort.kind:
+        case Kind.BOOL:
+            return Fraction(0), Fraction(1)
+        case Kind.ENUM:
+            return Fraction(0), Fraction(len(variable.sort.labels) - 1)
+    return None if variable.lower is None or variable.upper is None else (variable.lower, variable.upper)

@@ -198,9 +198,7 @@ class Wanted:
         return [by_paper(depth) if name == Paper.name else by_engine(name) for name in self.engines]
 
 
-def options(
-    name: str, about: str, arguments: Sequence[str] | None, engines: Sequence[str], cap: float = 60
-) -> Wanted:
+def options(name: str, about: str, arguments: Sequence[str] | None, engines: Sequence[str], cap: float = 60) -> Wanted:
     """What every one of these benchmarks may be told."""
     known = [Paper.name, *(entry.name for entry in ENGINES)]
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=about)
