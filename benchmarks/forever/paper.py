@@ -185,7 +185,8 @@ class Search:
     def bounded(self, t: int) -> Known | None:
         """What the question with the bound t says of the question without one."""
         self.budget.check()
-        shorter = replace(self.formula, bound=_up_to(t))
+        only_here = Bound(Fraction(t), Fraction(t))  # earlier positions were asked before
+        shorter = replace(self.formula, bound=only_here if isinstance(self.formula, Always) else _up_to(t))
         known = self._ask(shorter)
         statistics: Statistics = {"method": "bounded paths", "depth": t}
         if isinstance(known, Proof) and isinstance(self.formula, Eventually | Until):
