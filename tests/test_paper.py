@@ -168,7 +168,7 @@ def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def asked(number: int = 4) -> list[list[Asked]]:
-    return [small_table.groups(["contracting"])[0][:number]]
+    return [[one for (one,) in small_table.groups(["contracting"])[:number]]]
 
 
 @pytest.mark.usefixtures("unchecked")

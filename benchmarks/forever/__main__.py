@@ -14,15 +14,16 @@ from benchmarks.forever.table import Asked, options, run, unbounded_engines
 
 HEADER = ("system", "question")
 DEPTH = 50
-CAP = 10.0
+CAP = 5.0
 
 
 def groups(systems: Sequence[str] = tuple(ANSWERS)) -> list[list[Asked]]:
-    """A group for each system."""
+    """A group for each question: none is easier than the one before, so a timeout says nothing of the next."""
     return [
-        [Asked((name, asked), SYSTEMS / f"{name}.toml", asked, {}, right.verdict) for asked, right in answers.items()]
+        [Asked((name, asked), SYSTEMS / f"{name}.toml", asked, {}, right.verdict)]
         for name, answers in ANSWERS.items()
         if name in systems
+        for asked, right in answers.items()
     ]
 
 
