@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from benchmarks.forever.answers import ANSWERS, Right, tasks
+from benchmarks.forever.answers import ANSWERS, SYSTEMS, Right, tasks
+from benchmarks.forever.make import networks
 from tests.brute import Brute, State
 from vernal.evidence.result import HOLDS, Verdict
+from vernal.formats.onnx.writer import write_onnx
 from vernal.interpret import concrete
 from vernal.logic.formula import Always, And, Atom, Eventually, Formula, Implies, Not, Or, Quantifier
 from vernal.logic.normal import atoms, strip_quantifiers
@@ -195,6 +198,12 @@ def shapes(text: str) -> Iterator[str]:
     words = text.replace("(", " ").replace(")", " ").split()
     yield from words
     yield from (f"{one} {two}" for one, two in pairwise(words))
+
+
+def test_networks_are_those_of_the_script(tmp_path: Path) -> None:
+    for name, network in networks().items():
+        write_onnx(network, tmp_path / f"{name}.onnx")
+        assert (tmp_path / f"{name}.onnx").read_bytes() == (SYSTEMS.parent / f"{name}.onnx").read_bytes()
 
 
 def test_every_answer_has_a_reason() -> None:

@@ -1,8 +1,8 @@
 """Questions for all time by several methods side by side, and what the table comes to.
 
-Questions come in groups, such as wider and wider limits of one policy from one start. A method that times out is not asked
-the rest of its group. Every path that refutes a question is walked again, and two methods that contradict each other,
-or one that contradicts a known answer, are errors.
+Questions come in groups, such as wider and wider limits of one policy from one start. A method that times out is not
+asked the rest of its group. Every path that refutes a question is walked again, and two methods that contradict each
+other, or one that contradicts a known answer, are errors.
 """
 
 from __future__ import annotations
