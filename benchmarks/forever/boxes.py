@@ -151,7 +151,7 @@ def moves(system: System) -> Sequence[Expr]:
 def _box(system: System, entries: Sequence[Sequence[FloatEnds]]) -> Box | None:
     if not all(math.isfinite(end) for entry in entries for ends in entry for end in ends):
         return None
-    made = {}
+    made: dict[Expr, tuple[Ends, ...]] = {}
     for var, entry in zip(system.step.inputs, entries, strict=True):
         made[var] = tuple(_whole(var, Fraction(low), Fraction(high)) for low, high in entry)
     return Box(made)

@@ -20,7 +20,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from benchmarks.forever.boxes import Images, Programs, Propagation, contains, covered, hull
+from benchmarks.forever.boxes import Images, Programs, Propagation
+from benchmarks.forever.invariants import Maximal, Minimal, closed_range
 from benchmarks.ladder import AskedOnce
 from vernal.engines.candidates import failing_state, path_of
 from vernal.engines.knowledge import Candidate, Counterexample, FailingState, Known, Open, Proof, Statistics
@@ -37,9 +38,7 @@ from vernal.logic.normal import Logic, classify
 from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model.expr import Expr
-from vernal.model.initial import Box, Ends, Valuation
-from vernal.model.sorts import Kind
-from vernal.model.system import Variable
+from vernal.model.initial import Valuation
 from vernal.reduce.base import Direction
 from vernal.reduce.initial import initial_boxes
 from vernal.reduce.unroll import Unrolling
@@ -47,7 +46,6 @@ from vernal.run.budget import Budget
 from vernal.solvers.highs import Highs
 
 DEPTH = 20
-MEMORY_ROUNDS = 20  # in which a range of the memory is looked for
 UNSUPPORTED = "the paper's algorithms are for one temporal operator of all paths, without a bound"
 
 Operator = Always | Eventually | Until | Release | Weak
@@ -235,7 +233,7 @@ class Search:
         condition = refuting_condition(system, Not(safe), self.budget.check)
         method = "BPT" if isinstance(images, Propagation) else "RMILP"
         minimal = Minimal(images, condition, [list(initial_boxes(system).boxes)])
-        maximal = Maximal(images, condition, closed_range(self.question, images))
+        maximal = Maximal(images, condition, closed_range(system, images))
         for t in range(1, self.depth + 1):
             self.budget.check()
             if not minimal.keeps():
@@ -270,75 +268,3 @@ class Lassos(Solving):
         closed = replace(trace, steps=trace.steps[:-1], loop=self.back, complete=False)
         accepted = verify(self.system, closed).accepted
         return closed if accepted and confirm.truth(closed, self.goal) is False else None
-
-
-# Invariants -----------------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Minimal:
-    """Boxes around the states at each step; together they are an invariant once the last is among earlier ones."""
-
-    images: Images
-    condition: Expr
-    levels: list[list[Box]]
-
-    def grow(self) -> bool:
-        """One level more; False where a box has no bounds."""
-        after = [self.images.after(box) for box in self.levels[-1]]
-        self.levels.append([box for box in after if box is not None])
-        return len(self.levels[-1]) == len(after)
-
-    def keeps(self) -> bool:
-        """Whether the condition is true all over the boxes of the last level."""
-        return all(self.images.keeps(box, self.condition) for box in self.levels[-1])
-
-    @property
-    def found(self) -> bool:
-        *earlier, last = self.levels
-        among = [box for level in earlier for box in level]
-        return all(covered(box, among) for box in last)
-
-
-@dataclass
-class Maximal:
-    """Images of a range that is closed: each contains the next, and all later states."""
-
-    images: Images
-    condition: Expr
-    box: Box | None
-
-    def keeps(self) -> bool:
-        return self.box is not None and self.images.keeps(self.box, self.condition)
-
-    def shrink(self) -> None:
-        self.box = None if self.box is None else self.images.after(self.box)
-
-
-def closed_range(question: Question, images: Images) -> Box | None:
-    """The declared ranges and a range of the memory, if a step provably leads from them into them."""
-    system = question.system
-    first = system.initial.hull
-    declared = {variable.var: _declared(variable) for variable in system.state}
-    if any(ends is None for ends in declared.values()):
-        return None
-    state = {var: (ends,) for var, ends in declared.items() if ends is not None}
-    box = Box({**first.ends, **state})
-    for _ in range(MEMORY_ROUNDS if system.step.memory else 1):
-        after = images.after(box)
-        if after is None or not contains(box, first):
-            return None
-        if contains(box, after):
-            return box
-        wider = hull(box, after)
-        box = Box({**wider.ends, **state})
-    return None
-
-
-def _declared(variable: Variable) -> Ends | None:
-    match variable.sort.kind:
-        case Kind.BOOL:
-            return Fraction(0), Fraction(1)
-        case Kind.ENUM:
-            return Fraction(0), Fraction(len(variable.sort.labels) - 1)
-    return None if variable.lower is None or variable.upper is None else (variable.lower, variable.upper)
