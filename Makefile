@@ -71,7 +71,8 @@ $(DEV): pyproject.toml | $(BIN)/python
 	@touch $(CORE) $@
 
 # The benchmarks of closed loops need the published networks (VERNAL_DATA).
-.PHONY: bench-vcas bench-frozenlake bench-guarding bench-worlds bench-pendulum-rnn bench-lander bench-spread
+.PHONY: bench-vcas bench-frozenlake bench-guarding bench-worlds bench-pendulum-rnn bench-lander bench-spread bench-forever bench-cartpole \
+  bench-pendulum
 
 bench-vcas: $(DEV)  ## VerticalCAS by every method, the whole encounter, the map (ARGS="--quick": the table only)
 	$(BIN)/python -m benchmarks.vcas $(ARGS)
@@ -91,6 +92,16 @@ bench-lander: $(DEV)  ## a recurrent policy of two layers lands in the wind, by 
 
 bench-spread: $(DEV)  ## two and four recurrent agents look for landmarks
 	$(BIN)/python -m benchmarks.spread $(ARGS)
+
+# Questions for all time, beside the AAMAS 2025 paper's algorithms. Under an hour for all three (ARGS="--full": 600 s a cell).
+bench-forever: $(DEV)  ## twenty small systems with known answers, by every engine for questions without a bound
+	$(BIN)/python -m benchmarks.forever $(ARGS)
+
+bench-cartpole: $(DEV)  ## three recurrent policies balance a pole for all time
+	$(BIN)/python -m benchmarks.cartpole $(ARGS)
+
+bench-pendulum: $(DEV)  ## three recurrent policies swing a pendulum up eventually
+	$(BIN)/python -m benchmarks.pendulum $(ARGS)
 
 bench-guarding: $(DEV)  ## the guarding game of two, three and four agents
 	$(BIN)/vernal sweep benchmarks/guarding/guarding.toml --set n=2 --over start=3,4 --over k=1..6 $(ARGS)

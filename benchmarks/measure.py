@@ -13,12 +13,15 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from vernal.engines.check import ask
+from vernal.engines.base import Engine
+from vernal.engines.check import ask, asked_of
 from vernal.evidence.result import Result
 from vernal.evidence.trace import Trace
 from vernal.formats.task.blueprint import load
+from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.run.budget import Budget
+from vernal.run.threads import one_blas_thread
 
 MARKS = {"holds": "T", "violated": "F", "unknown": "?"}
 
@@ -48,6 +51,7 @@ class Measured:
     processor: float = 0.0  # seconds of all threads; on a shared machine the better measure
     peak: float | None = None  # GiB
     reason: str | None = None
+    engine: str = ""  # which decided it
     statistics: Mapping[str, int | float | str] = field(default_factory=dict)
     trace: Trace | None = field(default=None, repr=False)
 
@@ -74,6 +78,15 @@ def measure_task(task: Task, name: str, method: Method, cap: float) -> Measured:
     return _measured(result, _processor() - started)
 
 
+def measure_engine(task: Task, name: str, engine: Engine, cap: float) -> Measured:
+    """A property of a task, by an engine that is not among the registered ones."""
+    started = _processor()
+    budget = Budget(timeout=cap)
+    with one_blas_thread():
+        result = asked_of(engine, Question(task.system, task.properties[name], name), budget)
+    return _measured(replace(result, seconds=budget.elapsed), _processor() - started)
+
+
 def _processor() -> float:
     """Seconds of processor time of this process and the workers it has waited for."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
@@ -90,6 +103,7 @@ def _measured(result: Result, processor: float) -> Measured:
         pieces if isinstance(pieces, int) else None,
         processor,
         reason=result.reason,
+        engine=result.engine,
         statistics=result.statistics,
         trace=result.trace,
     )

@@ -1,0 +1,1 @@
+"""The cart pole for all time: AAMAS 2025, Table 2."""
