@@ -3,22 +3,44 @@
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
+import numpy as np
+
 from tests.brute import Brute, State
+from tests.loops import condition, legal, value
 from vernal.engines.check import find_engine
 from vernal.engines.knowledge import Known, Open, Proof
 from vernal.evidence.result import Assurance
-from vernal.logic.formula import ALL_TIME, Always, And, Atom, Bound, Formula, Not, Or
+from vernal.logic.formula import (
+    ALL_TIME,
+    Always,
+    And,
+    Atom,
+    Bound,
+    Eventually,
+    Formula,
+    Implies,
+    Next,
+    Not,
+    Or,
+    Release,
+    Until,
+    Weak,
+)
 from vernal.logic.question import Question
 from vernal.logic.semantics import evaluate
-from vernal.model import build
-from vernal.model.expr import Expr
+from vernal.model import build as b
+from vernal.model.agent import make_agent
+from vernal.model.expr import Expr, Matrix
 from vernal.model.initial import Start
-from vernal.model.system import Init, System
+from vernal.model.network import Network, network_input
+from vernal.model.sorts import BOOL, INT
+from vernal.model.system import Agent, Init, OneOf, System, Variable
 from vernal.reduce.base import Direction
 from vernal.run.budget import Budget
 
@@ -95,11 +117,11 @@ def _expression(formula: Formula) -> Expr:
         case Atom(expr):
             return expr
         case Not(arg):
-            return build.negate(_expression(arg))
+            return b.negate(_expression(arg))
         case And(args):
-            return build.conj(*map(_expression, args))
+            return b.conj(*map(_expression, args))
         case Or(args):
-            return build.disj(*map(_expression, args))
+            return b.disj(*map(_expression, args))
     raise AssertionError(formula)
 
 
@@ -134,3 +156,46 @@ def short_counterexample(system: System, formula: Formula, longest: int = 9, mos
 
 def _truth(brute: Brute, path: list[State], atom: Expr, t: int) -> bool:
     return brute.truth(atom, path[t])
+
+
+# Random finite systems ------------------------------------------------------------------------------------------------
+
+
+@legal
+def finite_loop(rng: random.Random) -> System:
+    """One or two variables of few values, choices, perhaps an agent with many ties, perhaps an end."""
+    state = tuple(Variable(name, rng.choice([INT, INT, BOOL])) for name in "xy"[: rng.randint(1, 2)])
+    variables: list[Expr] = [variable.var for variable in state]
+    numbers = [var for var in variables if var.sort == INT]
+    agents = (_agent(rng, numbers),) if numbers and rng.random() < 0.5 else ()
+    seen = [*variables, *(agent.var for agent in agents)]
+    following = {v.name: _kept(v, value(rng, v.sort, seen, 2)) for v in state}
+    starts = {v.name: OneOf(tuple(map(Fraction, sorted(rng.sample(range(2), rng.randint(1, 2)))))) for v in state}
+    enabled = condition(rng, list(variables), 1) if rng.random() < 0.25 else b.TRUE
+    return System("finite", state, Init(starts), following, agents, enabled=enabled)
+
+
+def _agent(rng: random.Random, numbers: list[Expr]) -> Agent:
+    x = network_input(len(numbers))
+    weight = Matrix(np.array([[float(rng.randint(-1, 1)) for _ in numbers] for _ in range(2)]))
+    bias = Matrix(np.array([float(rng.randint(-1, 1)) for _ in range(2)]))
+    return make_agent("agent", [Network("net", x, b.affine(x, weight, bias))], numbers, "argmax")
+
+
+def _kept(variable: Variable, after: Expr) -> Expr:
+    return b.clip(after, 0, 3) if variable.sort == INT else after
+
+
+def endless_formula(rng: random.Random, system: System, depth: int) -> Formula:
+    """A random LTL formula about state and actions."""
+    seen: list[Expr] = [*(variable.var for variable in system.state), *(agent.var for agent in system.agents)]
+
+    def made(left: int) -> Formula:
+        if left == 0 or rng.random() < 0.1:
+            return Atom(condition(rng, seen, 0))
+        args = made(left - 1), made(left - 1)
+        kinds = [Not(args[0]), And(args), Or(args), Implies(*args), Next(args[0]), Eventually(args[0])]
+        more = [Always(args[0]), Always(args[1]), Until(*args), Release(*args), Weak(*args)]
+        return rng.choice([*kinds, *more])
+
+    return made(depth)
