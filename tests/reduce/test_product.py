@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from fractions import Fraction
 
 import pytest
 
@@ -80,13 +79,3 @@ def test_the_product_keeps_agents_and_their_memory() -> None:
     assert made is not None
     assert made.system.agents == system.agents
     assert holds(made)
-
-
-def test_declared_ranges_are_those_of_the_automaton() -> None:
-    system = vn.System(state={"n": vn.integer()}, init={"n": 0}, step=lambda s: {"n": 1 - s.n})
-    made = refuting(system, parse_formula(Task(system), "G F (n == 0)"), 4)
-    assert made is not None
-    marked = made.system.variable("marked")
-    assert (marked.lower, marked.upper) == (Fraction(0), Fraction(5))
-    in_range = vn.check(Task(made.system), property="in_range", engine="falsify")
-    assert in_range["in_range"].verdict is not vn.VIOLATED

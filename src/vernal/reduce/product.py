@@ -1,9 +1,10 @@
 """The product of a system with a Buchi automaton that reads its positions, as an ordinary system.
 
-Two integers join the state: the automaton's state, and how many marked edges were taken. At every position one of the
-edges is taken whose literals are true there. That is a guarded choice: where the automaton cannot read the position,
-the path ends. Literals may ask about actions. They are read in the step in which the agents act, so an action that a
-tie or noise leaves open is the same one for the system and for the automaton. Draws and memories stay as they are.
+Two labels join the state: the automaton's state, and how many marked edges were taken. (Not integers: sets of states
+are kept apart by labels, and may be joined over numbers.) At every position one of the edges is taken whose literals
+are true there. That is a guarded choice: where the automaton cannot read the position, the path ends. Literals may ask
+about actions. They are read in the step in which the agents act, so an action that a tie or noise leaves open is the
+same one for the system and for the automaton. Draws and memories stay as they are.
 
 Hence the paths of the product are the paths of the system, as far as a run of the automaton reads them, each with that
 run (EXACT). Two claims about it are enough to show that the automaton accepts no path of the system:
@@ -21,18 +22,19 @@ deterministic. For simulation see K. Etessami, Th. Wilke and R. Schuller, ICALP 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import NamedTuple
 
 from vernal.logic.buchi import Automaton, Edge
 from vernal.logic.formula import Always, And, Atom, Formula, Not, Or
 from vernal.model import build
 from vernal.model import expr as e
-from vernal.model.build import TRUE
-from vernal.model.expr import Expr, Role, Var
+from vernal.model.build import FALSE, TRUE
+from vernal.model.expr import Expr, Role
 from vernal.model.graph import order
-from vernal.model.sorts import BOOL, INT
+from vernal.model.sorts import BOOL, enum
 from vernal.model.system import OneOf, System, Variable
 from vernal.model.tick import Tick, idle
 from vernal.reduce.base import Direction
@@ -51,56 +53,96 @@ class Product:
     direction = Direction.EXACT
 
 
+class Move(NamedTuple):
+    """One or several edges from a state to another, all with a mark or all without, and when they can be taken."""
+
+    target: int
+    marked: bool
+    when: Expr
+
+
 def product(system: System, automaton: Automaton, limit: int, *, tick: Tick = idle) -> Product:
-    """The system beside an automaton with one mark and at least one edge; marked edges are counted up to the limit."""
-    state, count, taken = (_unused(system, name) for name in ("automaton", "marked", "edge"))
-    reading = Variable(state, INT, Fraction(0), Fraction(automaton.states - 1))
-    counting = Variable(count, INT, Fraction(0), Fraction(limit + 1))
-    kept = build.compare("<=", counting.var, limit)
-    moves = {move: build.conj(kept, when) for move, when in _moves(automaton, reading.var, tick).items()}
-    drawn, enabled = _chosen(moves, taken)
-    chosen = build.var(taken, INT, role=Role.LET)
-    following = {
-        state: _by_choice(chosen, [build.const(target) for target, _ in moves]),
-        count: _by_choice(chosen, [counting.var + 1 if marked else counting.var for _, marked in moves]),
-    }
-    starts = {state: OneOf((Fraction(automaton.initial),)), count: OneOf((Fraction(0),))}
+    """The system beside an automaton with one mark; marked edges are counted up to the limit."""
+    state = Labelled(_unused(system, "automaton"), automaton.states)
+    count = Labelled(_unused(system, "marked"), limit + 2)
+    kept = build.compare("!=", count.var, count.label(limit + 1))
+    one_more = count.among([count.label(min(n + 1, limit + 1)) for n in range(limit + 2)], count.var)
+    moves = _moves(automaton, tick)
+    edge = Labelled(_unused(system, "edge"), max(map(len, moves)), Role.LET)
+    targets = [edge.among([state.label(move.target) for move in own], state.var) for own in moves]
+    counts = [edge.among([one_more if move.marked else count.var for move in own], count.var) for own in moves]
+    lets = {} if edge.count < 2 else {edge.name: edge.drawn(_guards(state, moves, edge.count))}
     made = System(
         system.name,
-        (*system.state, reading, counting),
-        replace(system.init, starts={**system.init.starts, **starts}),
-        {**system.next, **following},
+        (*system.state, state.variable, count.variable),
+        replace(system.init, starts={**system.init.starts, state.name: _only(automaton.initial), count.name: _only(0)}),
+        {**system.next, state.name: state.among(targets, state.var), count.name: state.among(counts, count.var)},
         system.agents,
-        {**system.lets, **({} if drawn is None else {taken: drawn})},
-        build.conj(system.enabled, enabled),
+        {**system.lets, **lets},
+        build.conj(system.enabled, kept, _readable(state, moves)),
     )
-    return Product(made, Always(Atom(kept)), Always(_ends_well(system, automaton, reading.var)))
+    return Product(made, Always(Atom(kept)), Always(_ends_well(system, automaton, state)))
 
 
-def _chosen(moves: Mapping[tuple[int, bool], Expr], name: str) -> tuple[Expr | None, Expr]:
-    """The choice of a move, by its number, and what has to be enabled beside it; a single move is no choice."""
-    if len(moves) == 1:
-        return None, next(iter(moves.values()))
-    return build.choose(*(build.when(number, guard) for number, guard in enumerate(moves.values())), name=name), TRUE
+class Labelled:
+    """A name for one of finitely many numbered labels: a state variable, or a choice that is drawn."""
+
+    def __init__(self, name: str, count: int, role: Role = Role.STATE) -> None:
+        self.name, self.count = name, count
+        self.sort = enum(*(f"{name}_{number}" for number in range(count)))
+        self.var = build.var(name, self.sort, role=role)
+
+    @property
+    def variable(self) -> Variable:
+        return Variable(self.name, self.sort)
+
+    def label(self, number: int) -> Expr:
+        return build.label(self.sort, self.sort.labels[number])
+
+    def equals(self, number: int) -> Expr:
+        return build.eq(self.var, self.label(number))
+
+    def among(self, values: Sequence[Expr], default: Expr) -> Expr:
+        """The value that belongs to the label; labels beyond the values are never met, and stand for the last."""
+        if all(value is values[0] for value in values):
+            return values[0] if values else default
+        cases = [Fraction(number) for number in range(self.count)]
+        return build.switch(self.var, cases, [values[min(n, len(values) - 1)] for n in range(self.count)])
+
+    def drawn(self, guards: Sequence[Expr]) -> Expr:
+        """A choice of a label whose guard is true."""
+        return build.choose(*(build.when(self.label(n), guard) for n, guard in enumerate(guards)), name=self.name)
+
+
+def _guards(state: Labelled, moves: Sequence[Sequence[Move]], count: int) -> list[Expr]:
+    """For every number the conditions under which a state has a move of this number."""
+    return [
+        build.disj(*(build.conj(state.equals(n), own[number].when) for n, own in enumerate(moves) if number < len(own)))
+        for number in range(count)
+    ]
+
+
+def _readable(state: Labelled, moves: Sequence[Sequence[Move]]) -> Expr:
+    """That states with one move at most have that move; others draw one, and end the path where they have none."""
+    single = ((n, own) for n, own in enumerate(moves) if len(own) < 2)
+    return build.conj(*(build.disj(build.negate(state.equals(n)), *(move.when for move in own)) for n, own in single))
+
+
+def _only(number: int) -> OneOf:
+    return OneOf((Fraction(number),))
 
 
 def _unused(system: System, name: str) -> str:
-    """A name that the system does not use."""
-    used = {*(variable.name for variable in system.state), *(agent.name for agent in system.agents), *system.lets}
-    while name in used:
+    """A word with which no name of the system begins."""
+    used = [*(variable.name for variable in system.state), *(agent.name for agent in system.agents), *system.lets]
+    while any(other.startswith(name) for other in used):
         name += "_"
     return name
 
 
-def _by_choice(chosen: Expr, values: Sequence[Expr]) -> Expr:
-    """The value that belongs to the option taken."""
-    cases = [*map(Fraction, range(len(values) - 1)), None]
-    return values[0] if len(set(values)) == 1 else build.switch(chosen, cases, values)
-
-
-def _ends_well(system: System, automaton: Automaton, state: Var) -> Formula:
+def _ends_well(system: System, automaton: Automaton, state: Labelled) -> Formula:
     """The system goes on, or no edge that may end can read the position."""
-    last = [build.conj(build.eq(state, edge.source), *_literals(edge)) for edge in automaton.edges if edge.may_end]
+    last = [build.conj(state.equals(edge.source), *_literals(edge)) for edge in automaton.edges if edge.may_end]
     if system.step.enabled is TRUE or not last:
         return Atom(TRUE)
     return Or((_formula(system.step.enabled), Not(_formula(build.disj(*last)))))
@@ -127,16 +169,16 @@ def _formula(condition: Expr) -> Formula:
 # Edges ----------------------------------------------------------------------------------------------------------------
 
 
-def _moves(automaton: Automaton, state: Var, tick: Tick) -> dict[tuple[int, bool], Expr]:
-    """The targets of edges, with a mark and without, and when an edge there is taken."""
+def _moves(automaton: Automaton, tick: Tick) -> list[list[Move]]:
+    """For every state the moves that its edges make, each target once with a mark and once without."""
     better = _Better(automaton, tick)
-    found: dict[tuple[int, bool], list[Expr]] = {}
+    found: list[dict[tuple[int, bool], Expr]] = [{} for _ in range(automaton.states)]
     for index, edge in enumerate(automaton.edges):
         tick()
         rivals = [build.negate(build.conj(*_literals(automaton.edges[other]))) for other in better.than(index)]
-        when = build.conj(build.eq(state, edge.source), *_literals(edge), *rivals)
-        found.setdefault((edge.target, bool(edge.marks)), []).append(when)
-    return {move: build.disj(*found[move]) for move in sorted(found)}
+        own, move = found[edge.source], (edge.target, bool(edge.marks))
+        own[move] = build.disj(own.get(move, FALSE), build.conj(*_literals(edge), *rivals))
+    return [[Move(*move, when) for move, when in sorted(own.items()) if when is not FALSE] for own in found]
 
 
 def _literals(edge: Edge) -> list[Expr]:

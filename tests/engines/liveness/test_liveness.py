@@ -181,9 +181,15 @@ def halving() -> System:
 
 def up_to(system: System, bounds: list[Fraction]) -> Formula:
     """x is at least -1, and at most one of these numbers, by how many marked edges were taken."""
-    x, marked = system.variable("x").var, system.variable("marked").var
+    x, marked = system.variable("x").var, system.variable("marked")
     cases = (
-        And((Atom(b.eq(marked, n)), Atom(b.compare("<=", x, bound)), Atom(b.compare("<=", -1, x))))
+        And(
+            (
+                Atom(b.eq(marked.var, b.label(marked.sort, f"marked_{n}"))),
+                Atom(b.compare("<=", x, bound)),
+                Atom(b.compare("<=", -1, x)),
+            )
+        )
         for n, bound in enumerate(bounds)
     )
     return Or(tuple(cases))
