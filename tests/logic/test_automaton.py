@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.logic.formulas import ALL, LTL, P, Path, Q, bound, paths
+from tests.logic.formulas import ALL, BOUNDED_LTL, LTL, P, Path, Q, bound, paths
 from vernal.errors import Stopped, UnsupportedFormula
 from vernal.logic.automaton import Automaton, Edge, automaton, degeneralised
 from vernal.logic.formula import (
@@ -28,7 +28,7 @@ from vernal.logic.formula import (
     Until,
     Weak,
 )
-from vernal.logic.normal import TRUTH, expand, fold, nnf
+from vernal.logic.normal import TRUTH, expand, fold, horizon, nnf
 from vernal.logic.semantics import evaluate
 
 p, q = Atom(P), Atom(Q)
@@ -152,6 +152,20 @@ def test_automata_are_well_formed(formula: Formula) -> None:
         assert 0 <= edge.target < made.states
         assert edge.marks <= frozenset(range(made.marks))
         assert len({atom for atom, _ in edge.literals}) == len(edge.literals)
+
+
+@settings(max_examples=150, deadline=None)
+@given(BOUNDED_LTL, st.booleans())
+def test_beyond_the_horizon_nothing_is_read(formula: Formula, total: bool) -> None:
+    made = degeneralised(automaton(Not(formula), total=total))
+    reach = horizon(formula)
+    assert reach is not None
+    reached = {made.initial}
+    for _ in range(reach + 1):
+        reached = {edge.target for edge in made.edges if edge.source in reached}
+    for state in reached:
+        edges = [edge for edge in made.edges if edge.source == state]
+        assert edges in ([], [Edge(state, state, (), frozenset({0}), not total)])
 
 
 # Sizes ----------------------------------------------------------------------------------------------------------------

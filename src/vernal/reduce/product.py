@@ -47,8 +47,8 @@ class Product:
     """A system with an automaton beside it, and the claims that show that the automaton accepts none of its paths."""
 
     system: System
-    is_kept: Formula
-    ends_well: Formula
+    is_kept: Always
+    ends_well: Always
 
     direction = Direction.EXACT
 

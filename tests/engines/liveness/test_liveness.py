@@ -235,6 +235,29 @@ def test_nothing_false_is_proven_of_a_finite_system(seed: int) -> None:
         assert wrong is not None, (str(formula), found.reason)
 
 
+# Claims with a bound --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("system", "text", "holds"),
+    [
+        (counter(5), "F[0,4] (n == 4)", True),
+        (counter(5), "F[0,3] (n == 4)", False),
+        (halving(), "G[0,6] (x <= 1 & X (x <= 0.5))", True),
+        (halving(), "G[0,6] (x <= 0.5)", False),
+        (tied(), "G[0,3] (agent == 1 & n == 0 -> X (n == 1))", True),
+        (tied(), "G[0,3] (agent == 1 -> X (n == 1))", False),
+        (ending(), "F[0,3] (n == 1) & G[0,4] (n >= 0)", True),
+        (ending(), "X[4] (n >= 0)", False),  # a path ends before
+        (ending(), "G[4,4] (n >= 0)", True),
+        (alternating(), "G[0,4] (agent == 1 <-> X (n == 1))", True),
+    ],
+)
+def test_a_claim_with_a_bound_is_asked_up_to_it(system: System, text: str, holds: bool) -> None:
+    result = vn.check(system, text, engine="liveness", timeout=30)
+    assert result.verdict is (HOLDS if holds else UNKNOWN), result.reason
+
+
 # Limits ---------------------------------------------------------------------------------------------------------------
 
 

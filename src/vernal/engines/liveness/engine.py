@@ -8,6 +8,8 @@ excluded by claims about the product of system and automaton (`vernal.reduce.pro
    claim.
 2. where the system may end, no path ends at a position which an edge that may end can read.
 
+Of a claim with a horizon both are asked up to that horizon only, which engines for bounded formulas prove.
+
 The product is EXACT, so proofs of both by EXACT or OVER reductions prove the claim of all paths. The number k is a
 guess: simulated paths show how many marked edges are taken, then larger numbers are tried; a wrong guess costs time
 only. Such a number need not exist where the claim is true (x' = x/2 comes below every bound, from all of [0, oo) no
@@ -22,18 +24,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 from vernal.engines.answers import believed
 from vernal.engines.base import Engine
 from vernal.engines.bounds.engine import Bounds
 from vernal.engines.knowledge import Known, Open, Proof, Statistics
-from vernal.engines.liveness.samples import MarkCount, marks_taken
+from vernal.engines.liveness.samples import marks_taken
 from vernal.engines.paths.engine import Paths
 from vernal.errors import Stopped
 from vernal.evidence.result import Assurance
 from vernal.logic.automaton import Automaton, automaton, degeneralised
-from vernal.logic.formula import Not
+from vernal.logic.formula import Always, Bound, Not
 from vernal.logic.question import Question
+from vernal.model.system import System
 from vernal.reduce.base import Direction
 from vernal.reduce.product import product
 from vernal.run.budget import Budget
@@ -94,7 +98,7 @@ class Liveness:
             return self._proof()
         edges = tuple(replace(edge, marks=frozenset[int]()) for edge in wrong.edges)  # nothing is counted
         made = product(question.system, replace(wrong, edges=edges), 0, tick=budget.check)
-        known = self._ask(Question(made.system, made.ends_well), budget)
+        known = self._ask(_asked(made.system, made.ends_well, question), budget)
         if isinstance(known, Proof):
             return self._proof(known)
         return self._open(f"that no finite path breaks the claim is not proven: {known.reason}")
@@ -103,15 +107,15 @@ class Liveness:
         """That no run takes marked edges again and again, by a bound on how many it takes."""
         if not any(edge.marks for edge in wrong.edges):
             return self._proof()
-        guess = _guess(question, wrong, budget)
-        if guess is None:
+        limits = _limits(question, wrong, budget)
+        if not limits:
             simulated = f"simulated paths of {SIMULATED_STEPS[-1]} steps take marked edges until their end"
             return self._open(f"{simulated}: the claim is false, or it takes longer to become true")
         reason = ""
-        for limit in (guess.most + more for more in WIDER):
+        for limit in limits:
             budget.progress(f"liveness: at most {limit} marked edges", None)
             made = product(question.system, wrong, limit, tick=budget.check)
-            known = self._ask(Question(made.system, made.is_kept), budget)
+            known = self._ask(_asked(made.system, made.is_kept, question), budget)
             if isinstance(known, Proof):
                 return self._proof(known, limit)
             reason = f"no bound up to {limit} on the marked edges of the automaton is proven: {known.reason}"
@@ -129,16 +133,29 @@ class Liveness:
         return self._open("; ".join(reasons))
 
 
-def _guess(question: Question, wrong: Automaton, budget: Budget) -> MarkCount | None:
-    """How many marked edges simulated paths take; None if they take them until their end."""
+def _asked(system: System, always: Always, question: Question) -> Question:
+    """What is asked of the product; of a claim with a horizon only as far as a run can be undecided.
+
+    When a run has read all positions up to the horizon nothing is left to be read: the run has ended, or every edge is
+    marked from there on and may end. So one that is accepted shows two steps later.
+    """
+    reach = question.claim.horizon
+    upper = None if reach is None else Fraction(reach + 2)
+    return Question(system, replace(always, bound=Bound(Fraction(0), upper)))
+
+
+def _limits(question: Question, wrong: Automaton, budget: Budget) -> list[int]:
+    """How many marked edges may be allowed, by what simulated paths take; none if they take them until their end."""
+    if question.claim.horizon is not None:
+        return [0]
     for steps in SIMULATED_STEPS:
         try:
             count = marks_taken(question.system, wrong, steps, budget)
         except NoInitialState:
-            return MarkCount(0, 0)
+            return [0]
         if 4 * count.last <= 3 * steps:
-            return count
-    return None
+            return [count.most + more for more in WIDER]
+    return []
 
 
 def _within(engine: Engine, question: Question, budget: Budget) -> Known:
