@@ -89,6 +89,11 @@ ENGINES = (
         "satisfiability modulo theories; a cross-check for small loops",
         SmtOptions,
     ),
+    EngineEntry(
+        "liveness",
+        "vernal.engines.liveness.engine:Liveness",
+        "LTL for all time by an automaton, and a bound on how often its marked edges are taken",
+    ),
 )
 
 

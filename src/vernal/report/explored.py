@@ -45,7 +45,7 @@ class ExploredSet:
         return Fate.KEPT if self.kept and not self.goes_on else Fate.OPEN
 
 
-class Edge(NamedTuple):
+class ExploredStep(NamedTuple):
     """A step from set to set, with the decisions taken on it and the names of the disturbances drawn."""
 
     parent: int
@@ -61,7 +61,7 @@ class ExploredTree(Recorder):
     most: int
     nodes: dict[int, ExploredSet] = field(default_factory=dict)
     left_out: dict[int, int] = field(default_factory=dict)
-    _edges: list[Edge] = field(default_factory=list)
+    _edges: list[ExploredStep] = field(default_factory=list)
     _into: dict[int, int] = field(default_factory=dict)  # a trail that was given up, to the one it is part of now
     _ways: dict[int, int] = field(default_factory=dict)
 
@@ -85,7 +85,7 @@ class ExploredTree(Recorder):
         for parent, child in zip(parents.tolist(), children.tolist(), strict=True):
             if parent in self.nodes:
                 self.nodes[parent].goes_on = True
-                self._edges.append(Edge(parent, child, taken, draws))
+                self._edges.append(ExploredStep(parent, child, taken, draws))
 
     def closed(self, pieces: Pieces, truth: bool) -> None:
         for trail in pieces.trail.tolist():
@@ -95,7 +95,7 @@ class ExploredTree(Recorder):
                 node.failed |= not truth
 
     @property
-    def edges(self) -> list[Edge]:
+    def edges(self) -> list[ExploredStep]:
         """The steps between sets that are kept, each once."""
         found = (edge._replace(child=self._into.get(edge.child, edge.child)) for edge in self._edges)
         return list(dict.fromkeys(edge for edge in found if edge.child in self.nodes))

@@ -31,7 +31,7 @@ from vernal.model.initial import Box
 from vernal.model.system import System
 from vernal.reduce.base import Direction
 from vernal.reduce.initial import initial_boxes
-from vernal.report.explored import Edge, ExploredSet, ExploredTree, Fate
+from vernal.report.explored import ExploredSet, ExploredStep, ExploredTree, Fate
 from vernal.report.plots import INK, SOFT, _save, _style
 from vernal.report.values import number, scalar
 from vernal.run.budget import Budget
@@ -149,7 +149,7 @@ class TreeLabels:
 
     sets: Mapping[int, Sequence[str]]
     heads: Mapping[int, str]
-    steps: Mapping[Edge, str]
+    steps: Mapping[ExploredStep, str]
 
     @property
     def width(self) -> float:
@@ -206,7 +206,7 @@ def _range(low: float, high: float) -> str:
     return f"{number(round(low, digits) + 0.0)} … {number(round(high, digits) + 0.0)}"
 
 
-def step_label(edge: Edge, node: ExploredSet, system: System) -> str:
+def step_label(edge: ExploredStep, node: ExploredSet, system: System) -> str:
     """What was decided on a step: actions by their labels, choices by their values, disturbances by name."""
     here = _options(edge, node, system)
     parts = []
@@ -228,7 +228,7 @@ def _option(option: Expr) -> str:
     return shown if len(shown) <= 20 else f"{shown[:17]}..."
 
 
-def _options(edge: Edge, node: ExploredSet, system: System) -> dict[str, Choose | Argmax | None]:
+def _options(edge: ExploredStep, node: ExploredSet, system: System) -> dict[str, Choose | Argmax | None]:
     """The choices and winners of a step that exist once it is known which agent did what; None if still several."""
     step = system.step
     pairs = [(var, value) for var, value in zip(step.inputs, node.discrete, strict=True) if value is not None]
@@ -349,7 +349,7 @@ def _box(panel: Axes, fate: Fate, place: Frame, width: float, lines: Sequence[st
 
 def _edges(panel: Axes, where: Mapping[int, Frame], written: TreeLabels) -> None:
     """Steps as curves that arrive level, one below the other at a merged set, with what was decided written on them."""
-    coming: dict[int, list[Edge]] = {}
+    coming: dict[int, list[ExploredStep]] = {}
     for edge in written.steps:
         coming.setdefault(edge.child, []).append(edge)
     for child, edges in coming.items():
