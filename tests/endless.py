@@ -17,9 +17,9 @@ def loop(start: str, step: str) -> str:
 
 RAMP = loop("[0, 1]", "x + 0.5")
 HALVING = loop("[-1, 1]", "0.5*x")
-SETTLING = loop("[0, 2]", "0.5*x + 0.5")
+SETTLING = loop("[0, 2]", "0.3*x + 0.5")  # 5/7 stays where it is
 MIRROR = loop("[-1, 1]", "-x")
-DOUBLING = loop("[0, 2]", "2*x - 1")  # 1 stays where it is, and all others leave
+DOUBLING = loop("[0, 2]", "2*x - 0.7")  # 0.7 stays where it is, and all others leave
 DRIFT = loop("[0, 1]", "x + between(0.25, 0.5)")
 WALK = loop("0", "x + choose(-1, 1)")
 PUSHED = loop("[0.5, 1]", "0.9*x + between(-0.2, 0.2)")
@@ -140,13 +140,13 @@ ENDLESS = [
     Case(SQUASH, "G (x < 1.1)", HOLDS, "tanh shrinks"),
     Case(SQUASH, "X F (abs(x) < 0.77)", HOLDS, "tanh(1) is 0.76", DEEPENING),
     # A loop shows that something never comes.
-    Case(SETTLING, "F (x > 1.5)", VIOLATED, "1 stays where it is", LASSO),
-    Case(SETTLING, "(x <= 3) U (x > 1.5)", VIOLATED, "1 stays where it is", LASSO),
+    Case(SETTLING, "F (x > 1.5)", VIOLATED, "5/7 stays where it is", LASSO),
+    Case(SETTLING, "(x <= 3) U (x > 1.5)", VIOLATED, "5/7 stays where it is", LASSO),
     Case(MIRROR, "F (x > 1)", VIOLATED, "back and forth", LASSO),
     Case(MIRROR, "F G (x > 0)", VIOLATED, "back and forth", LASSO),
     Case(MIRROR, "G F (x > 0)", VIOLATED, "0 stays 0", LASSO),
-    Case(DOUBLING, "F (x != 1)", VIOLATED, "1 alone stays where it is", LASSO),
-    Case(DOUBLING, "(x == 1) R (x != 1)", VIOLATED, "1 is there at once", DEEPENING),
+    Case(DOUBLING, "F (x != 0.7)", VIOLATED, "0.7 alone stays where it is", LASSO),
+    Case(DOUBLING, "(x > 1) R (x < 0.9)", VIOLATED, "from 0.8 on it is left before 1", DEEPENING),
     Case(TURN, "F (x < -2)", VIOLATED, "a circle of four", LASSO),
     Case(TURN, "F G (x >= 0)", VIOLATED, "a circle of four", LASSO),
     Case(MODULO, "F G (n == 0)", VIOLATED, "it comes and goes", LASSO),

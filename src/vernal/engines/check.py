@@ -100,6 +100,12 @@ ENGINES = (
         "claims without a bound, as far as finitely many steps decide them",
         DepthOptions,
     ),
+    EngineEntry(
+        "lasso",
+        "vernal.engines.lasso.engine:Lasso",
+        "paths that come back to where they were, and so never do what is waited for",
+        DepthOptions,
+    ),
 )
 
 
