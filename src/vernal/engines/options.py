@@ -67,6 +67,13 @@ class DepthOptions(EngineOptions):
     depth: int = 100
 
 
+@dataclass(frozen=True)
+class InductionOptions(EngineOptions):
+    """`depth`: of how many positions an induction may take the claim for granted."""
+
+    depth: int = 8
+
+
 def _checked(name: str, default: object, value: object) -> object:
     """A value of the kind of the default; a word for one of an enum's members is that member."""
     match default:

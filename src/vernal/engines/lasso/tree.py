@@ -1,4 +1,4 @@
-"""Lassos in the tree of exact sets: along each sequence of decisions the state is affine in the initial values and draws.
+"""Lassos in the tree of exact sets: along a sequence of decisions the state is affine in initial values and draws.
 
 So "state and memory at t are those at t'" is a system of linear equations on a polyhedron, solved in rationals; a point
 of it is a path that closes exactly. That two *sets* meet is no lasso (003, Algorithm 3: x' = x + 0.5 from [0, 1]).
