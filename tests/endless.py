@@ -71,6 +71,18 @@ T = "if(on, T + 1, T - 1)"
 on = "if(T >= 22, false, if(T <= 18, true, on))"
 """
 
+DRAUGHTY = """
+[state]
+T = "real"
+on = "bool"
+[init]
+T = "[15, 15.5]"
+on = "true"
+[environment.next]
+T = "T + 0.02*(between(9, 11) - T) + if(on, 0.6, 0) - choose(0, 0.1)"
+on = "if(T > 21, false, if(T < 19, true, on))"
+"""
+
 LAGGED = """
 [state]
 x = "real"
@@ -157,6 +169,10 @@ ENDLESS = [
     Case(MODULO, "EG (n <= 5)", HOLDS, "its only path", LASSO),
     Case(THERMOSTAT, "F (T > 30)", VIOLATED, "up and down between 16 and 24", LASSO),
     Case(THERMOSTAT, "F G on", VIOLATED, "it is switched off again and again", LASSO),
+    Case(DRAUGHTY, "F (T > 22.5)", VIOLATED, "it is switched off before; the loop is far from the start", LASSO),
+    Case(DRAUGHTY, "F G on", VIOLATED, "it is switched off again and again", LASSO),
+    Case(DRAUGHTY, "F (T > 18)", HOLDS, "it warms by 0.1 a step at least", DEEPENING),
+    Case(DRAUGHTY, "G (T > 8)", HOLDS, "the weather is warmer, and a draught takes little", BY_SOLVER),
     Case(WALK, "F (x >= 3)", VIOLATED, "up and down", LASSO),
     Case(WALK, "EG (x <= 1)", HOLDS, "up and down", LASSO),
     Case(WALK, "E[x <= 2 W x == 5]", HOLDS, "up and down", LASSO),

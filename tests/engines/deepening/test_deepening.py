@@ -87,8 +87,7 @@ def test_a_depth_is_a_number_of_steps(depth: object) -> None:
 
 
 def test_random_finite_systems_agree_with_a_naive_checker() -> None:
-    decided = agreement("deepening", range(120), {"depth": 20})
-    assert decided > 40
+    assert agreement("deepening", range(100), {"depth": 20}, timeout=1) > 35
 
 
 def test_random_affine_loops_agree_with_their_closed_form() -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from vernal.engines.base import Engine
 from vernal.engines.bounds.engine import FURTHEST, Bounds
 from vernal.engines.candidates import failing_state, witnessed
-from vernal.engines.deepening.walk import FOLLOWED_STEPS, Walk
+from vernal.engines.deepening.walk import FOLLOWED_STEPS, PathWalk
 from vernal.engines.falsify.engine import Falsify
 from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof
 from vernal.engines.options import DepthOptions
@@ -81,14 +81,14 @@ class Deepening:
         claim = question.claim
         known: Known = self._open("a claim about states, which no walk along paths decides")
         if claim.linear is not None and not claim.mentions_some:
-            known = Walk(question, claim.linear, self.depth, budget, self.name).run()
+            known = PathWalk(question, claim.linear, self.depth, budget, self.name).run()
         elif claim.opposite is not None and claim.quantifiers == {Quantifier.SOME}:
             known = self._some(question, claim.opposite, budget)
         return _said(known, "one walk over all paths")
 
     def _some(self, question: Question, opposite: Formula, budget: Budget) -> Known:
         """A claim of some path: a path that fails the opposite is a witness, and none at all refutes the claim."""
-        known = Walk(replace(question, formula=opposite), opposite, self.depth, budget, self.name).run()
+        known = PathWalk(replace(question, formula=opposite), opposite, self.depth, budget, self.name).run()
         if isinstance(known, Counterexample):
             return self._witness(question, known)
         if not isinstance(known, Proof):

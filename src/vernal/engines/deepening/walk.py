@@ -28,7 +28,7 @@ FEW_PIECES = 5_000  # exact sets of a search for all that can be reached, after 
 
 
 @dataclass(frozen=True)
-class Walk:
+class PathWalk:
     """All paths of a question, asked a formula that says the same of each, up to a depth."""
 
     question: Question

@@ -20,8 +20,8 @@ from vernal.engines.options import InductionOptions
 from vernal.engines.paths.engine import Paths
 from vernal.errors import MissingExtra, Stopped
 from vernal.evidence.result import Assurance
-from vernal.logic.formula import Always, And, Bound, Formula
-from vernal.logic.normal import horizon
+from vernal.logic.claim import always
+from vernal.logic.formula import Always, Bound
 from vernal.logic.question import Question
 from vernal.reduce.base import Direction
 from vernal.run.budget import Budget
@@ -120,19 +120,6 @@ class Induction:
 
     def _open(self, reason: str, proven: int | None) -> Open:
         return Open(engine=self.name, reason=reason, proven_steps=proven, statistics={"depth": self.depth})
-
-
-def always(path: Formula | None) -> Always | None:
-    """The claim as `G p` without an end and with p bounded; several of them as one. None where it is no such claim."""
-    match path:
-        case Always(arg=arg, bound=bound) if bound.upper is None and horizon(arg) is not None:
-            return path
-        case And(args):
-            parts = [always(arg) for arg in args]
-            found = [part for part in parts if part is not None]
-            if found and len(found) == len(parts) and len({part.bound for part in found}) == 1:
-                return replace(found[0], arg=And(tuple(part.arg for part in found)))
-    return None
 
 
 def _solver() -> SmtSolver | None:

@@ -8,12 +8,14 @@ A claim of some path is proven by one, from each of finitely many initial states
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from vernal.engines.candidates import witnessed
 from vernal.engines.knowledge import Counterexample, Known, Open
-from vernal.engines.lasso.runs import Hint, hints, lasso_among, simulated
+from vernal.engines.lasso.guided import GuidedSearch
+from vernal.engines.lasso.runs import hints, lasso_among, near_misses, simulated
 from vernal.engines.lasso.tree import LassoTree
 from vernal.engines.options import DepthOptions
 from vernal.engines.paths.exact_space import TooMany
@@ -27,15 +29,17 @@ from vernal.logic.progress import waits
 from vernal.logic.question import Question
 from vernal.model.system import System
 from vernal.run.budget import Budget
+from vernal.simulate.runs import Runs
 from vernal.simulate.starts import NoInitialState
 
 MAX_STARTS = 64  # initial states of a claim of some path
 RUNS, LONGEST_RUN = 400, 120
 VISITS = (1, 4, 16)  # how often equal sets are followed, round by round
-MAX_SETS = 3_000  # of the tree, in one round
+FEW_SETS, MAX_SETS = 300, 3_000  # of the tree, in one round: at first, and at last
 RADIUS = Fraction(1, 1000)  # relative, around a hint
-MAX_HINTS, SETS_OF_HINT = 8, 300
-OF_RUNS, TREE, HINT = 0.3, 0.6, 0.5  # shares of the time that is left
+MAX_HINTS = 8
+MAX_MISSES = 12  # runs that nearly come back, along which equations are solved
+OF_RUNS, TREE, ALONG_RUNS, AROUND = 0.2, 0.2, 0.6, 0.4  # shares of the time that is left
 TRY_DEEPENING = "try --engine deepening"
 
 
@@ -100,7 +104,6 @@ class LassoSearch:
     budget: Budget
     statistics: dict[str, int | float | str] = field(default_factory=dict)
     reasons: list[str] = field(default_factory=list)
-    hints: list[Hint] = field(default_factory=list)
 
     def run(self) -> Trace | None:
         """Runs first, then the tree, then hints."""
@@ -108,31 +111,29 @@ class LassoSearch:
         if not waits(self.goal):
             self.reasons.append(f"nothing is waited for, so that only a finite path can decide it; {TRY_DEEPENING}")
             return None
-        found = self._among_runs(self.budget.part(OF_RUNS)) or self._solved(self.system, MAX_SETS, TREE)
-        for hint in () if found is not None else self.hints:
-            system = self.system.cut(hint.box)
-            if system is not None and found is None:
-                found = self._solved(system, SETS_OF_HINT, HINT)
-        return None if found is None else replace(found, system=self.system)
-
-    def _among_runs(self, budget: Budget) -> Trace | None:
-        """A simulated run that closes; hints are kept."""
         try:
-            runs = simulated(self.system, RUNS, min(self.depth, LONGEST_RUN), budget.seed, budget.check)
-            self.hints = hints(runs, RADIUS)[:MAX_HINTS]
-            trace = lasso_among(runs, self.goal, budget.check)
+            runs = simulated(self.system, RUNS, min(self.depth, LONGEST_RUN), self.budget.seed, self.budget.check)
         except NoInitialState as error:
             self.reasons.append(f"no initial state was found: {error.message}")
             return None
-        except Stopped as stop:
-            self._stopped(stop)
-            return None
-        return self._said("a run that comes back", trace)
+        ways: list[tuple[str, float, Callable[[Budget], Trace | None]]] = [
+            ("a run that comes back", OF_RUNS, lambda budget: lasso_among(runs, self.goal, budget.check)),
+            ("equations along a path", TREE, lambda budget: self._in_tree(self.system, FEW_SETS, budget)),
+            ("equations along a run", ALONG_RUNS, lambda budget: self._along(runs, budget)),
+            ("equations around a run's end", AROUND, lambda budget: self._around(runs, budget)),
+            ("equations along a path", 1.0, lambda budget: self._in_tree(self.system, MAX_SETS, budget)),
+        ]
+        for method, share, way in ways:
+            trace = self._tried(way, self.budget.part(share))
+            if trace is not None:
+                self.statistics["method"] = method
+                return replace(trace, system=self.system)
+        return None
 
-    def _solved(self, system: System, most: int, share: float) -> Trace | None:
-        """A lasso in the tree of exact sets."""
+    def _tried(self, way: Callable[[Budget], Trace | None], budget: Budget) -> Trace | None:
+        """What one way finds within its share of the time; a reason where it cannot."""
         try:
-            trace = self._in_tree(system, most, self.budget.part(share))
+            return way(budget)
         except NotPiecewiseLinear as error:
             self.reasons.append(f"not piecewise linear: {error}")
         except (TooManyRows, TooMany):
@@ -142,9 +143,24 @@ class LassoSearch:
         except UnsupportedFormula as error:
             self.reasons.append(error.message)
         except Stopped as stop:
-            self._stopped(stop)
-        else:
-            return self._said("equations along a path", trace)
+            self.budget.check()
+            self.reasons.append(stop.reason)
+        return None
+
+    def _along(self, runs: Runs, budget: Budget) -> Trace | None:
+        """A lasso with the decisions of a run that nearly comes back."""
+        tree = LassoTree(self.system, self.goal, budget.check, depth=self.depth, most=MAX_SETS)
+        guided = GuidedSearch(tree, runs)
+        found = (guided.closed(miss) for miss in near_misses(runs, self.goal, budget.check)[:MAX_MISSES])
+        return next((trace for trace in found if trace is not None), None)
+
+    def _around(self, runs: Runs, budget: Budget) -> Trace | None:
+        """A lasso from a state to which a run nearly comes back, late."""
+        for hint in hints(runs, RADIUS)[:MAX_HINTS]:
+            system = self.system.cut(hint.box)
+            trace = None if system is None else self._in_tree(system, FEW_SETS, budget)
+            if trace is not None:
+                return trace
         return None
 
     def _in_tree(self, system: System, most: int, budget: Budget) -> Trace | None:
@@ -153,18 +169,7 @@ class LassoSearch:
         for visits in VISITS:
             trace = tree.search(visits)
             self.statistics["sets"] = int(self.statistics.get("sets", 0)) + tree.looked_at
-            if trace is not None or tree.complete:
+            if trace is not None or tree.complete or tree.looked_at >= most:
                 return trace
             budget.progress(f"lasso: {self.statistics['sets']} sets, to step {tree.reached}", None)
         return None
-
-    def _stopped(self, stop: Stopped) -> None:
-        """A share of the time is over; where all of it is, so is the search."""
-        if self.budget.left <= 0 or "memory" in stop.reason:
-            raise stop
-        self.reasons.append(stop.reason)
-
-    def _said(self, method: str, trace: Trace | None) -> Trace | None:
-        if trace is not None:
-            self.statistics["method"] = method
-        return trace

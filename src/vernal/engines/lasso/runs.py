@@ -113,7 +113,7 @@ def _truths(runs: Runs, goal: Formula) -> dict[Expr, NDArray[np.bool_]]:
     return {atom: np.stack(found, axis=1) for atom, found in columns.items()}
 
 
-def _false_on(pair: Recurrence, goal: Formula, truths: dict[Expr, NDArray[np.bool_]]) -> bool:
+def _false_on(pair: Recurrence | NearMiss, goal: Formula, truths: dict[Expr, NDArray[np.bool_]]) -> bool:
     truth = evaluate(goal, lambda atom, t: bool(truths[atom][pair.row, t]), pair.last, loop=pair.first)
     return truth is False
 
@@ -124,6 +124,50 @@ def _replayed(runs: Runs, pair: Recurrence, tick: Tick) -> Trace | None:
     taken = decisions_taken(runs, pair.row, tick=tick)
     path = path_of(system, Candidate(first, memory, taken, pair.last), tick)
     return None if path is None else closed(path, pair.first)
+
+
+# Near misses ----------------------------------------------------------------------------------------------------------
+
+MAX_ROWS, PAIRS_OF_ROW = 24, 6  # runs that come nearest to themselves, and the positions of each that are judged
+
+
+@dataclass(frozen=True, order=True)
+class NearMiss:
+    """Two positions of a run with nearly the same state and memory; the discrete part is the same."""
+
+    distance: float
+    last: int
+    first: int
+    row: int
+
+
+def near_misses(runs: Runs, goal: Formula, tick: Tick) -> list[NearMiss]:
+    """Pairs of positions that would make the goal false if the run came back, the nearest first."""
+    values = positions(runs)
+    discrete = np.array([var.sort != REAL for var in runs.system.step.inputs for _ in range(var.size)])
+    if discrete.all():  # what comes back does so exactly
+        return []
+    finite = np.where(np.isfinite(values), values, 0.0)
+    spread = np.ptp(finite, axis=(0, 1)) + 1e-300
+    nearest = [_near(values[row, : runs.lengths[row]], spread, discrete, row) for row in range(runs.plan.runs)]
+    truths = _truths(runs, goal)
+    found: list[NearMiss] = []
+    for pairs in sorted(filter(None, nearest))[:MAX_ROWS]:
+        tick()
+        found += [miss for miss in pairs if _false_on(miss, goal, truths)][:1]
+    return sorted(found)
+
+
+def _near(values: Floats, spread: Floats, discrete: NDArray[np.bool_], row: int) -> list[NearMiss]:
+    """The pairs of positions of a run that are nearest, for their length."""
+    with np.errstate(all="ignore"):
+        apart = np.abs(values[:, None] - values[None]) / spread
+    distance = apart[:, :, ~discrete].max(axis=2, initial=0.0)
+    distance[apart[:, :, discrete].any(axis=2) | ~np.isfinite(distance)] = np.inf
+    last, first = np.tril_indices(len(values), -1)
+    score = distance[last, first] * (1 + last / 20)
+    best = np.argsort(score, kind="stable")[:PAIRS_OF_ROW]
+    return [NearMiss(float(score[i]), int(last[i]), int(first[i]), row) for i in best if np.isfinite(score[i])]
 
 
 # Hints ----------------------------------------------------------------------------------------------------------------

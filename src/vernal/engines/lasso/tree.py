@@ -8,7 +8,7 @@ Every atom is decided at every position, so that the formula has one truth value
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from vernal.engines.paths.exact_loop import Loop
@@ -68,7 +68,7 @@ class LassoTree:
         while waiting and self.looked_at < self.most:
             states, owed, before = waiting.popleft()
             self.reached = max(self.reached, states.t)
-            for link in self._links(states, owed, before):
+            for link in self.links(states, owed, before):
                 self.looked_at += 1
                 key = self.space.loop.key(link.states.piece), link.owed
                 seen[key] += 1
@@ -80,15 +80,15 @@ class LassoTree:
                     return found
                 if link.owed in (TRUE, FALSE) or states.t >= self.depth:
                     continue
-                for arrived, after in self._moved(link):
-                    lasso = self._closing(arrived, after)
+                for arrived, after in self.moved(link):
+                    lasso = self.closing(arrived, after, reversed(range(states.t + 1)))
                     if lasso is not None:
                         return lasso
                     waiting.append((arrived, self.obligations.step(after.owed), after))
         self.complete &= not waiting
         return None
 
-    def _links(self, states: ExactStates, owed: Obligation, before: Link | None) -> Iterator[Link]:
+    def links(self, states: ExactStates, owed: Obligation, before: Link | None) -> Iterator[Link]:
         """The states divided by the truth of every atom."""
         parts = [Link(states, {}, owed, before)]
         for atom in self.atoms:
@@ -110,7 +110,8 @@ class LassoTree:
                 return self._false(part.path())
         return None
 
-    def _moved(self, link: Link) -> Iterator[tuple[ExactStates, Link]]:
+    def moved(self, link: Link) -> Iterator[tuple[ExactStates, Link]]:
+        """Where a step takes the states, each with those of them that it takes there."""
         for enabled, part in link.states.enabled():
             if enabled:
                 after = replace(link, states=part)
@@ -119,10 +120,10 @@ class LassoTree:
 
     # Closing ----------------------------------------------------------------------------------------------------------
 
-    def _closing(self, arrived: ExactStates, last: Link) -> Trace | None:
-        """A lasso that goes from the states that arrived back to one of the positions before."""
+    def closing(self, arrived: ExactStates, last: Link, loops: Iterable[int]) -> Trace | None:
+        """A lasso that goes from the states that arrived back to one of these positions."""
         chain = last.chain()
-        for loop in reversed(range(len(chain))):
+        for loop in loops:
             self.space.loop.tick()
             rows = self._equal(arrived, chain[loop].states)
             if rows is None or not self._is_false(chain, loop):
