@@ -53,6 +53,7 @@ class Deepening:
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """What finitely many steps decide; else how far the claim was looked at."""
+        budget = replace(budget, journal=None)  # a journal knows the parts of one question, and here are many
         if question.claim.horizon is not None:
             return self._bounded(question, question.formula, budget)
         first, second = self._walked, self._deepened

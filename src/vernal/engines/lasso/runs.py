@@ -149,7 +149,10 @@ def near_misses(runs: Runs, goal: Formula, tick: Tick) -> list[NearMiss]:
         return []
     finite = np.where(np.isfinite(values), values, 0.0)
     spread = np.ptp(finite, axis=(0, 1)) + 1e-300
-    nearest = [_near(values[row, : runs.lengths[row]], spread, discrete, row) for row in range(runs.plan.runs)]
+    nearest: list[list[NearMiss]] = []
+    for row in range(runs.plan.runs):
+        tick()
+        nearest.append(_near(values[row, : runs.lengths[row]], spread, discrete, row))
     truths = _truths(runs, goal)
     found: list[NearMiss] = []
     for pairs in sorted(filter(None, nearest))[:MAX_ROWS]:
