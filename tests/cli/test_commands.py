@@ -140,7 +140,10 @@ def test_explain_one_formula(tmp_path: Path, capsys: Said) -> None:
         ("AX (T > 30) | AX (T < 3)", "state by state, where everything is piecewise linear; milp and smt may"),
         ("AX (T > 30) | AX (T < 3)", "milp and smt may refute it"),
         ("AG[0,3] EF[0,2] (T > 30)", "milp and smt do not take"),
-        ("G (T > 30)", "paths, milp and smt cannot decide it either"),
+        ("G (T > 30)", "paths, milp and smt cannot decide it either; deepening may"),
+        ("G (T > 30)", "finitely many steps do; induction may prove it"),
+        ("F (T > 30)", "finitely many steps do; lasso may refute it by a loop"),
+        ("EG (T > 30)", "lasso may prove it by loops from finitely many initial states"),
     ],
 )
 def test_explain_says_who_can_answer(spec: str, words: str, tmp_path: Path, capsys: Said) -> None:

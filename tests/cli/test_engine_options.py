@@ -70,3 +70,16 @@ def test_theories_have_solvers_of_their_own(tmp_path: Path, capsys: Said) -> Non
 def test_options_that_mean_nothing_are_errors(tmp_path: Path, capsys: Said, options: list[str], said: str) -> None:
     assert main(["check", room(tmp_path), *options]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_depth_goes_with_engines_for_formulas_without_a_bound(tmp_path: Path, capsys: Said) -> None:
+    task = room(tmp_path)
+    assert main(["check", task, "--spec", "G (T <= 19)", "--engine", "deepening", "--depth", "40"]) == 10
+    capsys.readouterr()
+    assert main(
+        ["check", task, "--spec", "G (T <= 40)", "--engine", "deepening", "--depth", "4", "--timeout", "20"]
+    ) in (0, 5)
+    assert main(["check", task, "--spec", "G (T <= 40)", "--engine", "deepening", "--depth", "0"]) == 2
+    assert "at least 1" in capsys.readouterr().err
+    assert main(["check", task, "--spec", "G (T <= 40)", "--engine", "paths", "--depth", "3"]) == 2
+    assert "deepening, lasso, induction" in capsys.readouterr().err

@@ -133,3 +133,25 @@ def test_depth_first_finds_the_same_failures_of_one_start() -> None:
     Search(claim("G[0,3] (n < 8)"), space, heard, total=True, tick=lambda: None).dive("start", space.start)
     assert heard.failed_at == [(3, frozenset({8}))]
     assert not heard.levels
+
+
+def levels(text: str, start: set[int], depth: int, last: int = 1000) -> tuple[bool, Listener]:
+    heard = Listener()
+    search = Search(claim(text), Plain(frozenset(start), last), heard, total=False, tick=lambda: None)
+    return search.levels(depth), heard
+
+
+def test_a_formula_without_a_bound_goes_on_until_nothing_is_asked() -> None:
+    ended, heard = levels("F (n > 4)", {1}, 100)
+    assert ended
+    assert not heard.failed_at
+    assert heard.levels == [0, 1, 2, 3, 4]  # by adding 1 alone
+    ended, heard = levels("G (n > 0)", {1}, 5)
+    assert not ended
+    assert not heard.failed_at
+    ended, heard = levels("G (n < 3)", {1}, 2)
+    assert heard.failed_at == [(2, frozenset({3})), (2, frozenset({4}))]
+
+
+def test_where_all_paths_end_so_does_a_claim_for_ever() -> None:
+    assert levels("G (n < 9)", {1}, 100, last=4)[0]

@@ -30,6 +30,8 @@ NAMES = [
     pytest.param(entry.name, marks=pytest.mark.skipif(not is_here(entry.name), reason="pip install 'vernal[smt]'"))
     for entry in ENGINES
 ]
+ENDLESS_ONLY = ("lasso", "induction")  # engines that leave bounded formulas to others
+BOUNDED_NAMES = [name for name in NAMES if name.values[0] not in ENDLESS_ONLY]
 LOOPS = 200
 
 
@@ -57,7 +59,7 @@ def test_no_engine_is_wrong(case: Case, engine: str) -> None:
         assert result.verdict is case.expected, result.reason
 
 
-@pytest.mark.parametrize("engine", NAMES)
+@pytest.mark.parametrize("engine", BOUNDED_NAMES)
 @pytest.mark.parametrize(
     ("part", "without"),
     [
@@ -83,7 +85,7 @@ def test_a_verdict_without_one_of_its_parts_is_noticed(
     assert bool(noticed) == (part not in missing.get(engine, ())), part
 
 
-@pytest.mark.parametrize("engine", NAMES)
+@pytest.mark.parametrize("engine", BOUNDED_NAMES)
 def test_random_loops_agree_with_brute_force(engine: str) -> None:
     decided = 0
     for seed in range(LOOPS):

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.brute import Brute
-from tests.logic.formulas import LITERALS, P, Q, bound, formulas
+from tests.logic.formulas import ALL, LITERALS, LTL, P, Path, Q, bound, formulas, naive, paths
 from tests.loops import closed_loop
 from tests.loops import formula as random_formula
 from vernal.errors import UnsupportedFormula
-from vernal.logic.formula import ALL_TIME, Always, Formula, Next, Not
+from vernal.logic.formula import ALL_TIME, Always, Eventually, Formula, Next, Not, Or, Until, Weak
 from vernal.logic.normal import horizon, is_ctl
 from vernal.logic.progress import FALSE, TRUE, Later, Obligation, Obligations, on_paths
 from vernal.logic.semantics import evaluate
@@ -88,9 +88,64 @@ def test_a_long_bound_is_no_deep_recursion() -> None:
     assert owed == TRUE
 
 
-def test_an_unbounded_formula_is_refused() -> None:
+# Without a bound -----------------------------------------------------------------------------------------------------
+
+
+@given(formula=LTL, path=PATHS)
+def test_on_a_path_that_ends_progression_is_the_semantics(formula: Formula, path: list[Position]) -> None:
+    table = Obligations()
+    owed = through(table, table.of(formula), path[0])
+    for position in path[1:]:
+        if owed not in (TRUE, FALSE):
+            owed = through(table, table.step(owed), position)
+    verdict = owed == TRUE if owed in (TRUE, FALSE) else table.end(owed)
+    assert verdict is evaluate(formula, lambda atom, t: path[t][atom], len(path), complete=True)
+
+
+@given(formula=LTL, lasso=paths(lasso=True), total=st.booleans())
+def test_what_is_closed_on_a_lasso_is_its_truth(formula: Formula, lasso: Path, total: bool) -> None:
+    """And where nothing is waited for, only a path that keeps the formula stays open for ever."""
+    assert lasso.loop is not None
+    table = Obligations()
+    owed = table.of(formula, total=total)
+    rows = [*range(len(lasso.values)), *[*range(lasso.loop, len(lasso.values))] * 8]
+    for row in rows:
+        waits = table.waits(owed)
+        owed = through(table, owed, {P: lasso.values[row][0], Q: lasso.values[row][1]})
+        if owed in (TRUE, FALSE):
+            assert naive(formula, lasso) is (owed == TRUE)
+            return
+        owed = table.step(owed)
+    if not waits:
+        assert naive(formula, lasso)
+
+
+def test_an_operator_without_an_end_asks_for_itself() -> None:
+    table = Obligations()
+    p, q, true = LITERALS
+    for asked, kept in [(Always(p), True), (Eventually(p), False), (Always(Eventually(p)), False)]:
+        owed = table.of(asked)
+        assert table.step(through(table, owed, {P: kept})) == owed
+    assert table.waits(table.of(Always(Until(p, q))))
+    assert not table.waits(table.of(Always(Weak(p, Next(q)))))
+    assert table.of(Always(true)) == table.of(Weak(true, p)) == TRUE
+    assert table.of(Eventually(Not(true))) == table.of(Until(p, Not(true))) == FALSE
+
+
+def test_what_is_asked_does_not_grow() -> None:
+    table = Obligations()
+    p, q, _ = LITERALS
+    owed = table.of(Always(Or((Not(p), Until(p, Always(Or((q, Eventually(p)))))))))
+    sizes = []
+    for t in range(40):
+        owed = table.step(through(table, owed, {P: t % 3 != 0, Q: t % 2 == 0}))
+        sizes.append(len(table.entries))
+    assert sizes[20] == sizes[-1]
+
+
+def test_states_without_a_bound_are_refused() -> None:
     with pytest.raises(UnsupportedFormula):
-        Obligations().of(Always(LITERALS[0], ALL_TIME))
+        Obligations().of(Always(LITERALS[0], ALL_TIME, ALL))
 
 
 def test_quantifiers_are_kept() -> None:

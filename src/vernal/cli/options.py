@@ -81,6 +81,10 @@ Deepen = Annotated[
     bool,
     typer.Option("--deepen", help="Of the engines milp and smt: bound after bound, until one decides the question."),
 ]
+SearchDepth = Annotated[
+    int | None,
+    typer.Option("--depth", metavar="N", help="Of engines for formulas without a bound: how many steps are looked at."),
+]
 Timeout = Annotated[
     float | None,
     typer.Option(
@@ -121,6 +125,7 @@ class Limits:
     unroll: UnrollName = None
     no_tighten: NoTighten = False
     deepen: Deepen = False
+    depth: SearchDepth = None
     timeout: Timeout = None
     memory: MemoryLimit = None
     workers: Workers = 1
@@ -136,6 +141,7 @@ class Limits:
             "unroll": self.unroll,
             "tighten": False if self.no_tighten else None,
             "deepen": True if self.deepen else None,
+            "depth": self.depth,
         }
         return {name: value for name, value in named.items() if value is not None}
 

@@ -14,7 +14,14 @@ from vernal.engines.answers import answer
 from vernal.engines.base import Engine
 from vernal.engines.journals import open_journal
 from vernal.engines.knowledge import Open
-from vernal.engines.options import BoundsOptions, EngineOptions, MilpOptions, SmtOptions
+from vernal.engines.options import (
+    BoundsOptions,
+    DepthOptions,
+    EngineOptions,
+    InductionOptions,
+    MilpOptions,
+    SmtOptions,
+)
 from vernal.errors import InputError, NameUnknown, Stopped, nearest
 from vernal.evidence.result import Result
 from vernal.logic.formula import ALL_TIME, Always, Bound, Formula
@@ -93,6 +100,24 @@ ENGINES = (
         "liveness",
         "vernal.engines.liveness.engine:Liveness",
         "LTL for all time by an automaton, and a bound on how often its marked edges are taken",
+    ),
+    EngineEntry(
+        "deepening",
+        "vernal.engines.deepening.engine:Deepening",
+        "claims without a bound, as far as finitely many steps decide them",
+        DepthOptions,
+    ),
+    EngineEntry(
+        "lasso",
+        "vernal.engines.lasso.engine:Lasso",
+        "paths that come back to where they were, and so never do what is waited for",
+        DepthOptions,
+    ),
+    EngineEntry(
+        "induction",
+        "vernal.engines.induction.engine:Induction",
+        "k-induction: a claim about every step, from any state that may be reached",
+        InductionOptions,
     ),
 )
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from fractions import Fraction
 
 from vernal.engines.knowledge import Counterexample, Known, Open, Proof
 from vernal.engines.parts import Attempt
 from vernal.evidence import confirm
-from vernal.logic.formula import Always, Bound, Eventually, Formula, Release, Until, Weak
+from vernal.logic.formula import Always, Eventually, Formula, Release, Until, Weak
 from vernal.logic.normal import steps
 from vernal.logic.question import Question
+from vernal.logic.shorten import shortened
 from vernal.run.budget import Budget
 
 Timed = Until | Eventually | Always | Release | Weak
@@ -48,8 +48,8 @@ def _shorter(question: Question) -> Iterator[Timed]:
     if not isinstance(formula, Timed) or question.claim.mentions_some:
         return
     lower, upper = steps(formula.bound)
-    for last in range(lower, lower if upper is None else upper):
-        yield replace(formula, bound=Bound(Fraction(lower), Fraction(last)))
+    for width in range(0 if upper is None else upper - lower):
+        yield replace(formula, bound=shortened(formula.bound, width))
 
 
 def _decides(known: Known, shorter: Timed, question: Question) -> bool:

@@ -60,11 +60,29 @@ class SmtOptions(EngineOptions):
     deepen: bool = False
 
 
+@dataclass(frozen=True)
+class DepthOptions(EngineOptions):
+    """`depth`: how many steps are looked at where a formula has no bound."""
+
+    depth: int = 100
+
+
+@dataclass(frozen=True)
+class InductionOptions(EngineOptions):
+    """`depth`: of how many positions an induction may take the claim for granted."""
+
+    depth: int = 8
+
+
 def _checked(name: str, default: object, value: object) -> object:
     """A value of the kind of the default; a word for one of an enum's members is that member."""
     match default:
         case bool() if not isinstance(value, bool):
             raise InputError(f"the option {name} is True or False, not {value!r}")
+        case int() if not isinstance(default, bool) and (not isinstance(value, int) or isinstance(value, bool)):
+            raise InputError(f"the option {name} is a number of steps, not {value!r}")
+        case int() if not isinstance(default, bool) and isinstance(value, int) and value < 1:
+            raise InputError(f"the option {name} is at least 1, not {value}")
         case StrEnum():
             words = [str(member) for member in type(default)]
             if value not in words:

@@ -68,7 +68,7 @@ def attempt_part(job: Job, budget: Budget) -> Worked:
     system = question.system if job.part is None else question.system.cut(job.part)
     assert system is not None, "a part without an initial state is no sub-problem"
     known: Known = function(job.options["attempt"])(replace(question, system=system), budget)
-    return Worked(to_data(known, question.system), _of_whole(known, question.system))
+    return Worked(to_data(known, question.system), of_whole(known, question.system))
 
 
 def _counted(known: Known, recorded: bool) -> Known:
@@ -76,7 +76,7 @@ def _counted(known: Known, recorded: bool) -> Known:
     return replace(known, statistics={**known.statistics, **more})
 
 
-def _of_whole(known: Known, system: System) -> Known:
+def of_whole(known: Known, system: System) -> Known:
     """What is known of a part, with paths that are those of the whole system."""
     match known:
         case Counterexample(trace=trace) | FailingState(trace=trace):

@@ -84,8 +84,11 @@ class Search(Generic[S]):
         self.obligations = Obligations()
         self.start = self.obligations.of(path, total=total)
 
-    def levels(self, horizon: int) -> None:
-        """Step by step: all sets of a step are merged and looked at before those of the next."""
+    def levels(self, horizon: int) -> bool:
+        """Step by step: all sets of a step are merged and looked at before those of the next.
+
+        True if every set has come to an end within so many steps; a formula without a bound may leave some going on.
+        """
         level: dict[tuple[Hashable, Obligation], list[object]] = {}
         for key, arrived in self.space.enter():
             level.setdefault((key, self.start), []).append(arrived)
@@ -96,9 +99,12 @@ class Search(Generic[S]):
                 for moved, arrived, rest in self._onward(Stage(t, key, owed), arrived_here):
                     after.setdefault((moved, rest), []).append(arrived)
                 if self.handler.done:
-                    return
+                    return False
             self.handler.passed(t)
             level = after
+            if not level:
+                break
+        return not level
 
     def dive(self, key: Hashable, start: object) -> None:
         """Path by path, the deepest set first, from one initial set."""

@@ -45,7 +45,12 @@ def decided_at(trace: Trace, formula: Formula, system: System | None = None) -> 
 
 
 def margin(trace: Trace, formula: Formula, system: System | None = None) -> float | None:
-    """By how much the formula is true on the trace, from exact values; None where that is no finite number."""
+    """By how much the formula is true on the trace, from exact values; None where that is no finite number.
+
+    Of a lasso nothing is said: its margin is that of infinitely many positions.
+    """
+    if trace.loop is not None:
+        return None
     facts = Facts(trace, system or trace.system)
     value = float(margins(formula, facts.margin, len(trace))[0])
     return value if math.isfinite(value) else None

@@ -331,6 +331,14 @@ def _leaves(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
                 yield title, value
 
 
+def closed(path: Trace, loop: int) -> Trace | None:
+    """The path as a lasso, if its last position has exactly the state and the memories of position `loop`."""
+    length = len(path) - 1
+    if length <= loop or _open_loop(loop, length, path) is not None:
+        return None
+    return Trace(path.steps[:length], loop, system=path.system)
+
+
 def _open_loop(loop: int, length: int, trace: Trace) -> Problem | None:
     """A lasso has to close exactly: the state after its last position is that of position `loop`."""
     last = length - 1

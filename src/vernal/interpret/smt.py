@@ -13,6 +13,7 @@ pi, which is an unknown between two neighbouring floats: OVER.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from flint import fmpz
@@ -34,13 +35,21 @@ class NoTerm(VernalError):
     """A node that has no term; says why."""
 
 
+@dataclass(frozen=True, slots=True)
+class PartialSpan:
+    """A number of which one end or none is known; an unknown of a script need not be bounded."""
+
+    lower: Fraction | None
+    upper: Fraction | None
+
+
 class Script:
     """A script under construction: the terms of the nodes that are needed, and the assertions.
 
     `tick` may stop the work by raising.
     """
 
-    def __init__(self, starts: Mapping[Expr, Sequence[Start]], tick: Tick = idle) -> None:
+    def __init__(self, starts: Mapping[Expr, Sequence[Start | PartialSpan]], tick: Tick = idle) -> None:
         self.starts, self.tick = starts, tick
         self.lines: list[str] = []
         self.unknowns: dict[str, str] = {}  # by name, the sort
@@ -110,11 +119,14 @@ class Script:
                 self.disturbances[node.occurrence] = tuple(self.unknown() for _ in range(node.size))
         return tuple(self._scalar(node, [_at(arg, i) for arg in args], i) for i in range(node.size))
 
-    def _start(self, node: e.Var, start: Start) -> str:
+    def _start(self, node: e.Var, start: Start | PartialSpan) -> str:
         made = self.unknown("Bool" if node.sort == BOOL else "Real")
         match start:
-            case Span(lower, upper):
-                self.claim(f"(and (<= {number(lower)} {made}) (<= {made} {number(upper)}))")
+            case Span(lower, upper) | PartialSpan(lower, upper):
+                if lower is not None:
+                    self.claim(f"(<= {number(lower)} {made})")
+                if upper is not None:
+                    self.claim(f"(<= {made} {number(upper)})")
                 if node.sort == INT:
                     self.claim(f"(is_int {made})")
             case OneOf(values):

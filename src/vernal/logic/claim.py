@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from vernal.logic.formula import Always, And, Atom, Formula, Implies, Next, Not, Or, Quantifier
@@ -85,6 +85,19 @@ def position_claim(path: Formula) -> PositionClaim | None:
             return PositionClaim(_margin(arg), int(bound.lower), int(bound.upper))
         case Next(arg=arg, count=count) if classify(arg) is Logic.STATE:
             return PositionClaim(_margin(arg), count, count)
+    return None
+
+
+def always(path: Formula | None) -> Always | None:
+    """The claim as `G p` without an end and with p bounded; several of them as one. None where it is no such claim."""
+    match path:
+        case Always(arg=arg, bound=bound) if bound.upper is None and horizon(arg) is not None:
+            return path
+        case And(args):
+            parts = [always(arg) for arg in args]
+            found = [part for part in parts if part is not None]
+            if found and len(found) == len(parts) and len({part.bound for part in found}) == 1:
+                return replace(found[0], arg=And(tuple(part.arg for part in found)))
     return None
 
 

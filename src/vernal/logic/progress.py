@@ -1,8 +1,9 @@
-"""Progression: what a bounded formula still asks, after each position of a path.
+"""Progression: what a formula still asks, after each position of a path.
 
 A formula is written out into atoms now and demands on the next position, strong (there has to be one) or weak. These
 *obligations* live in a table in which equal ones are one number, so that two paths that owe the same can be recognised.
-The obligations TRUE and FALSE are closed: nothing that follows matters.
+The obligations TRUE and FALSE are closed: nothing that follows matters. An operator without an end asks for itself at
+the next position: `G p` is p now and `G p` next, so what it asks does not grow with the positions that were passed.
 
 Reference: F. Bacchus and F. Kabanza, Planning for temporally extended goals, AAAI 1996.
 """
@@ -37,6 +38,8 @@ Obligation = int
 
 FALSE: Obligation = 0
 TRUE: Obligation = 1
+
+STRONG = (Eventually, Until)  # operators that wait for something which has to come
 
 
 class Junction(Enum):
@@ -75,7 +78,15 @@ class Later:
     quantifier: Quantifier | None = None
 
 
-Entry = Literal | Joined | Later | bool
+@dataclass(frozen=True, slots=True)
+class Recurring:
+    """An operator without an end over its operands: what it asks is written out anew at each position."""
+
+    operator: type[Formula]
+    args: tuple[Obligation, ...]
+
+
+Entry = Literal | Joined | Later | Recurring | bool
 
 _OfLiteral = Callable[[Literal], Obligation | None]
 _OfLater = Callable[[Obligation, Later], Obligation]
@@ -88,6 +99,7 @@ class Obligations:
         self.entries: list[Entry] = [False, True]
         self._numbers: dict[Entry, Obligation] = {}
         self._assumed: dict[tuple[Obligation, Expr, bool], Obligation] = {}
+        self._waiting: dict[Obligation, bool] = {}
 
     def _number(self, entry: Entry) -> Obligation:
         if entry not in self._numbers:
@@ -98,7 +110,7 @@ class Obligations:
     # Making -----------------------------------------------------------------------------------------------------------
 
     def of(self, formula: Formula, *, total: bool = False) -> Obligation:
-        """What a bounded formula asks; `total` if no path of the system ends."""
+        """What a formula asks; `total` if no path of the system ends. Operators without an end have to be LTL."""
         return fold(expand(nnf(formula, total=total), total=total), self._rule)
 
     def _rule(self, node: Formula, args: tuple[Obligation, ...]) -> Obligation:
@@ -117,7 +129,32 @@ class Obligations:
                 return self._later(args[0], count, quantifier is not Quantifier.ALL, quantifier)
             case Always(bound=bound, quantifier=None) if bound.lower == bound.upper:
                 return self._later(args[0], int(bound.lower), False, None)
-        raise UnsupportedFormula(f"{type(node).__name__} without an end is not for a bounded search")
+            case Always() | Eventually() | Until() | Release() | Weak() if node.quantifier is None:
+                return self._recurring(type(node), args)
+        raise UnsupportedFormula(f"{type(node).__name__} of states without an end is not for a search along paths")
+
+    def _recurring(self, operator: type[Formula], args: tuple[Obligation, ...]) -> Obligation:
+        """An operator without an end; one that nothing can fulfil, or nothing can break, is closed."""
+        strong = operator in STRONG
+        lasting = args[1] if operator in (Until, Release) else args[0]  # what is asked for ever, or waited for
+        if lasting == (FALSE if strong else TRUE):
+            return lasting
+        return self._unfolded(self._number(Recurring(operator, args)))
+
+    def _unfolded(self, number: Obligation) -> Obligation:
+        """What a recurring operator asks now, and that it asks the same next; other obligations as they are."""
+        entry = self.entries[number]
+        if not isinstance(entry, Recurring):
+            return number
+        operator, args = entry.operator, entry.args
+        again = self._number(Later(number, operator in STRONG))
+        if operator is Always:
+            return self.join(Junction.ALL, (args[0], again))
+        if operator is Eventually:
+            return self.join(Junction.SOME, (args[0], again))
+        if operator is Release:
+            return self.join(Junction.ALL, (args[1], self.join(Junction.SOME, (args[0], again))))
+        return self.join(Junction.SOME, (args[1], self.join(Junction.ALL, (args[0], again))))
 
     def _later(self, what: Obligation, count: int, strong: bool, quantifier: Quantifier | None) -> Obligation:
         for _ in range(count):
@@ -136,9 +173,15 @@ class Obligations:
         if 1 - neutral in flat:
             return 1 - neutral
         flat.discard(neutral)
+        flat = {part for part in flat if not self._is_absorbed(part, flat)}
         if len(flat) < 2:
             return flat.pop() if flat else neutral
         return self._number(Joined(junction, frozenset(flat)))
+
+    def _is_absorbed(self, part: Obligation, others: set[Obligation]) -> bool:
+        """Whether a part says nothing beside the others: `p | q` beside p."""
+        entry = self.entries[part]
+        return isinstance(entry, Joined) and not entry.parts.isdisjoint(others)
 
     # Using ------------------------------------------------------------------------------------------------------------
 
@@ -171,7 +214,26 @@ class Obligations:
 
     def step(self, obligation: Obligation) -> Obligation:
         """What is asked of the next position, once all atoms of this one are known."""
-        return self._map(obligation, lambda _: None, lambda _, later: later.what)
+        return self._map(obligation, lambda _: None, lambda _, later: self._unfolded(later.what))
+
+    def waits(self, obligation: Obligation) -> bool:
+        """Whether something is asked that has to come at last, without a limit; else only a bad prefix can fail it."""
+        if obligation not in self._waiting:
+            entries = (self.entries[number] for number in self._ahead(obligation))
+            found = any(isinstance(entry, Recurring) and entry.operator in STRONG for entry in entries)
+            self._waiting[obligation] = found
+        return self._waiting[obligation]
+
+    def _ahead(self, obligation: Obligation) -> set[Obligation]:
+        """What is asked at this position and at any later one."""
+        found: set[Obligation] = set()
+        waiting = [obligation]
+        while waiting:
+            number = waiting.pop()
+            if number not in found:
+                found.add(number)
+                waiting.extend(_referred(self.entries[number]))
+        return found
 
     def end(self, obligation: Obligation) -> bool:
         """Whether a path may end here, once all atoms are known."""
@@ -194,10 +256,27 @@ class Obligations:
         return changed[obligation]
 
 
+def _referred(entry: Entry) -> tuple[Obligation, ...]:
+    match entry:
+        case Recurring(args=args):
+            return args
+        case Later(what):
+            return (what,)
+        case Joined(parts=parts):
+            return tuple(parts)
+    return ()
+
+
 def _known(literal: Literal, atom: Expr, truth: bool) -> Obligation | None:
     if literal.atom is not atom:
         return None
     return TRUE if literal.positive == truth else FALSE
+
+
+def waits(path: Formula) -> bool:
+    """Whether an LTL formula asks for something that has to come at last, without a limit."""
+    table = Obligations()
+    return table.waits(table.of(path))
 
 
 # Claims that paths decide ---------------------------------------------------------------------------------------------

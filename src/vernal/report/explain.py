@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vernal.logic.formula import Formula, Quantifier
-from vernal.logic.normal import horizon, quantifiers
+from vernal.logic.claim import always
+from vernal.logic.formula import Formula, Not, Quantifier
+from vernal.logic.normal import horizon, quantifiers, strip_quantifiers
 from vernal.logic.printing import constant, text
-from vernal.logic.progress import on_paths
+from vernal.logic.progress import on_paths, waits
 from vernal.logic.task import Task
 from vernal.model.build import TRUE
 from vernal.model.expr import Affine, Between, Choose, Expr
@@ -168,9 +169,22 @@ def who_decides(formula: Formula) -> str:
     reach = horizon(formula)
     if reach is None:
         bounds = "bounds cannot decide it (it has no last step), but may say up to which step it holds"
-        return f"{bounds}; {_falsify(formula)}; paths, milp and smt cannot decide it either"
+        return f"{bounds}; {_falsify(formula)}; paths, milp and smt cannot decide it either; {_endless(formula)}"
     within = f"within {reach} step{'' if reach == 1 else 's'}"
     return f"bounds may prove or refute it {within}; {_falsify(formula)}; {_paths(formula)}; {_milp(formula)}"
+
+
+def _endless(formula: Formula) -> str:
+    """Who decides formulas without a bound, each in its own way."""
+    found, claims = ["deepening may decide it where finitely many steps do"], quantifiers(formula)
+    path = strip_quantifiers(formula)
+    if claims == {Quantifier.ALL} and waits(path):
+        found.append("lasso may refute it by a loop")
+    if claims == {Quantifier.SOME} and waits(Not(path)):
+        found.append("lasso may prove it by loops from finitely many initial states")
+    if always(on_paths(formula)) is not None:
+        found.append("induction may prove it")
+    return "; ".join(found)
 
 
 def _falsify(formula: Formula) -> str:

@@ -249,7 +249,7 @@ def _divided(
             if width.min() <= MIN_WIDTH:
                 break
             work, origin, known = _cut(work, origin, known, width)
-    return _rejoin(done) if done else none
+    return _rejoin(done, check) if done else none
 
 
 def _relative_widths(work: Pieces, widths: Floats) -> Floats:
@@ -275,7 +275,7 @@ def _cut(work: Pieces, origin: Indices, known: Mask, width: Floats) -> tuple[Pie
     return halves, origin[both], known[both]
 
 
-def _rejoin(done: list[tuple[Pieces, Mask, Indices]]) -> tuple[Pieces, Mask]:
+def _rejoin(done: list[tuple[Pieces, Mask, Indices]], check: Tick) -> tuple[Pieces, Mask]:
     """Parts of one piece that go the same way become one again where their boxes make a box."""
     pieces = join([part for part, _, _ in done])
     mask = np.concatenate([part for _, part, _ in done])
@@ -283,6 +283,7 @@ def _rejoin(done: list[tuple[Pieces, Mask, Indices]]) -> tuple[Pieces, Mask]:
     code = np.unique(mask, axis=0, return_inverse=True)[1].reshape(-1)  # exact for any number of outcomes
     rounds = 1 if pieces.parameters == 1 else 2
     for side in list(range(pieces.parameters)) * rounds:
+        check()
         pieces, kept = _unite(pieces, np.stack([origin, code]), side)
         mask, origin, code = mask[kept], origin[kept], code[kept]
     return pieces, mask

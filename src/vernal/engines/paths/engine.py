@@ -17,13 +17,12 @@ from vernal.engines.halving import describe
 from vernal.engines.knowledge import NO_STATISTICS, Counterexample, Known, Open, Proof, Statistics
 from vernal.engines.parts import attempt_parts, each_part
 from vernal.engines.paths import exact_search
-from vernal.engines.paths.explore import Exploration, Explorer
+from vernal.engines.paths.explore import Exploration, Explorer, kept_steps
 from vernal.engines.paths.positions import NotExplorable
 from vernal.engines.paths.tubes import Tubes
 from vernal.errors import Stopped, UnsupportedFormula
 from vernal.evidence.result import Assurance
-from vernal.logic.formula import Always, Formula
-from vernal.logic.normal import horizon
+from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.model.expr import Between, Expr
 from vernal.model.initial import Box
@@ -148,8 +147,4 @@ class Paths:
 
     def _stopped(self, question: Question, outcome: Exploration, reason: str) -> Open:
         """What was proven before a limit: of a claim about every step, the steps up to which no path is in doubt."""
-        proven = None
-        if isinstance(question.formula, Always):
-            steps = outcome.passed - (horizon(question.formula.arg) or 0)
-            proven = steps if steps >= question.formula.bound.lower else None
-        return self._open(reason, proven, outcome.statistics)
+        return self._open(reason, kept_steps(question.formula, outcome.passed), outcome.statistics)

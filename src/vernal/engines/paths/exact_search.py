@@ -39,8 +39,19 @@ def decide(question: Question, budget: Budget, *, engine: str = "paths", limit: 
     if question.claim.horizon is None:
         return Open(engine=engine, reason=UNBOUNDED)
     search = ExactSearch(question, budget, engine, limit)
+    return _within_limits(search, search.run)
+
+
+def follow(question: Question, path: Formula, depth: int, budget: Budget, *, engine: str, limit: int) -> Known:
+    """Ask all paths a formula without a bound, exactly, as far as so many steps; open where some path goes on."""
+    search = ExactSearch(question, budget, engine, limit)
+    return _within_limits(search, lambda: search.follow(path, depth))
+
+
+def _within_limits(search: ExactSearch, run: Callable[[], Known]) -> Known:
+    """What a search finds; open where it cannot go on."""
     try:
-        return search.run()
+        return run()
     except NotPiecewiseLinear as error:
         return search.open(f"not piecewise linear: {error}")
     except TooManyRows:
@@ -94,6 +105,16 @@ class ExactSearch:
 
     # Paths ------------------------------------------------------------------------------------------------------------
 
+    def follow(self, path: Formula, depth: int) -> Known:
+        """All paths, step by step, as far as so many steps; a set that was there before is followed once."""
+        search, failure = self._search(path)
+        ended = search.levels(depth)
+        if failure.found is not None:
+            return self._violated(failure.found)
+        if ended:
+            return self._proof(empty=self.space.pieces == 0)
+        return replace(self.open(f"some paths go on after step {depth}"), proven_steps=depth)
+
     def _all_paths(self, path: Formula) -> PieceCheck:
         """A claim of all paths fails where one path fails."""
         search, failure = self._search(path)
@@ -107,7 +128,9 @@ class ExactSearch:
     def _search(self, path: Formula) -> tuple[Search[ExactStates], FirstFailure]:
         failure = FirstFailure()
         loop = self.space.loop
-        return Search(path, self.space, failure, total=loop.is_total, tick=loop.tick), failure
+        search = Search(path, self.space, failure, total=loop.is_total, tick=loop.tick)
+        self.space.waits = search.obligations.waits
+        return search, failure
 
     def _violated(self, states: ExactStates) -> Known:
         trace = states.path()

@@ -11,7 +11,13 @@ from vernal.engines.search import Stage
 from vernal.errors import VernalError
 from vernal.evidence.trace import Trace
 from vernal.interpret.symbolic.execute import Piece, execute
+from vernal.logic.progress import Obligation
 from vernal.model.expr import Expr
+
+
+def never(obligation: Obligation) -> bool:
+    """The default of `waits`: what a bounded formula asks for comes within a number of steps."""
+    return False
 
 
 class TooMany(VernalError):
@@ -63,12 +69,17 @@ class ExactStates:
 
 @dataclass
 class ExactSpace:
-    """All pieces of a search from one initial piece after the other; equal ones are followed once."""
+    """All pieces of a search from one initial piece after the other; equal ones are followed once.
+
+    What follows does not depend on when. But where something has to come at last, a piece that comes back to itself
+    would count as kept: with such an obligation only pieces of one step are the same.
+    """
 
     loop: Loop
     closed: Mapping[Expr, Expr]  # an atom as written, to the same over state, memory and draws
     limit: int
     tell: Callable[[int], None]  # called with the number of pieces so far
+    waits: Callable[[Obligation], bool] = never  # whether an obligation asks for something that has to come at last
     pieces: int = 0
     merged: int = 0
     seen: set[Stage] = field(default_factory=set)
@@ -80,14 +91,15 @@ class ExactSpace:
 
     def gather(self, stage: Stage, arrived: Sequence[object]) -> ExactStates | None:
         """A piece that arrived, unless an equal one was followed before; that of the start is always followed."""
-        (states,) = arrived
+        states = arrived[0]  # all that arrive have the same states
         assert isinstance(states, ExactStates)
-        anywhen = replace(stage, t=0)  # what follows does not depend on when
-        if stage.t and anywhen in self.seen:
+        self.merged += len(arrived) - 1
+        known_as = stage if self.waits(stage.owed) else replace(stage, t=0)
+        if stage.t and known_as in self.seen:
             self.merged += 1
             return None
         if stage.t:
-            self.seen.add(anywhen)
+            self.seen.add(known_as)
         self.count()
         return states
 

@@ -26,8 +26,8 @@ from vernal.engines.search import Search, Stage
 from vernal.evidence.trace import Trace
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.claim import position_claim
-from vernal.logic.formula import Formula
-from vernal.logic.normal import atoms
+from vernal.logic.formula import Always, Formula, Quantifier
+from vernal.logic.normal import atoms, horizon
 from vernal.logic.question import Question
 from vernal.model.expr import Between
 from vernal.model.initial import Box, Ends
@@ -42,10 +42,14 @@ OVERFLOWING = np.errstate(all="ignore")  # what overflows is no bound (batches, 
 
 @dataclass
 class Exploration:
-    """How an exploration ended: all paths keep the formula unless a trace says otherwise or boxes are left open."""
+    """How an exploration ended: all paths keep the formula unless a trace or boxes left open say otherwise.
+
+    Of a formula without a bound, paths may still be going on where the exploration ends.
+    """
 
     trace: Trace | None = None
     open: list[Box] = field(default_factory=list)
+    ongoing: bool = False  # whether something is still asked of some path after the last step that was looked at
     statistics: dict[str, int | float | str] = field(default_factory=dict)
     passed: int = -1  # the last position up to which no path is in doubt
     margin: float = np.inf  # a lower bound of the claim's margin, minus infinity where it is none of one position
@@ -53,6 +57,14 @@ class Exploration:
     def count(self, name: str, number: int) -> None:
         """Add to a statistic."""
         self.statistics[name] = int(self.statistics.get(name, 0)) + number
+
+
+def kept_steps(formula: Formula, passed: int) -> int | None:
+    """Of a claim about every step, the last one it is proven for if no path is in doubt up to a position."""
+    if not isinstance(formula, Always) or formula.quantifier is Quantifier.SOME:
+        return None
+    steps = passed - (horizon(formula.arg) or 0)
+    return steps if horizon(formula.arg) is not None and steps >= formula.bound.lower else None
 
 
 class Explorer:
@@ -101,7 +113,8 @@ class Explorer:
 
         handler = Suspects(space, margins, self.outcome, walks, tell)
         search = Search(self.path, space, handler, total=self.question.is_total, tick=self.budget.check)
-        search.levels(horizon)
+        ended = search.levels(horizon)
+        self.outcome.ongoing |= not ended
         self.outcome.count("decided", space.decided)
         if self.outcome.trace is None:
             self.outcome.margin = min(self.outcome.margin, margins.least())

@@ -78,7 +78,7 @@ class SmtAsking(Asking):
         if outcome.status is Satisfiable.UNKNOWN:
             self.budget.check()
             return ProgramAnswer(End.DOUBT, reason=f"the solver {self.solver.name} ended with: {outcome.said}")
-        return self._lift(SmtModel(self.system, script, outcome.values))
+        return self._lift(SmtModel(self.system, InitialSet(space.initial.starts), script, outcome.values))
 
     def _lift(self, model: SmtModel) -> ProgramAnswer:
         """The model as an exact path; a model with irrational numbers, or of undefined values, may be none."""
@@ -95,14 +95,15 @@ class SmtModel:
     """Values of the unknowns, read as a first state and decisions."""
 
     system: System
+    initial: InitialSet
     script: Script
     values: SmtValues
 
     def first(self) -> Valuation:
         """The first state and memory, inside the starts: irrational values were rounded."""
         terms = self.script.values
-        found = {var: [self.values[name] for name in terms[var]] for var in self.script.starts if var in terms}
-        return InitialSet(self.script.starts).nearest(found)
+        found = {var: [self.values[name] for name in terms[var]] for var in self.initial.starts if var in terms}
+        return self.initial.nearest(found)
 
     def decisions(self, steps: int) -> list[NodeDecisions]:
         """What is taken at each position; where the script does not say, anything goes."""

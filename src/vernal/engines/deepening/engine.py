@@ -1,0 +1,201 @@
+"""The engine `deepening`: claims without a bound, decided by finitely many steps where these suffice (003, 4.1).
+
+A bad prefix refutes `G p`, and `F p` is proven once every path has come to p. Claims of all paths are walked once, with
+what they still ask carried along (walk). What the walk leaves open, and claims about states, are asked with bounds that
+grow: a proof of `F[0,k] p` proves `F p`, what refutes `G[0,k] p` refutes `G p` (logic.shorten).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from vernal.engines.base import Engine
+from vernal.engines.bounds.engine import FURTHEST, Bounds
+from vernal.engines.candidates import failing_state, witnessed
+from vernal.engines.deepening.walk import FOLLOWED_STEPS, PathWalk
+from vernal.engines.falsify.engine import Falsify
+from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof
+from vernal.engines.options import DepthOptions
+from vernal.engines.paths.engine import Paths
+from vernal.engines.paths.explore import kept_steps
+from vernal.engines.paths.positions import nonlinear_step
+from vernal.engines.single_path import OPEN_ACTION, is_only_position
+from vernal.errors import Stopped
+from vernal.evidence import confirm
+from vernal.logic.formula import Formula, Quantifier
+from vernal.logic.normal import TRUTH
+from vernal.logic.prefix import says_something
+from vernal.logic.question import Question
+from vernal.logic.shorten import stronger, weaker
+from vernal.model.expr import Between
+from vernal.run.budget import Budget
+
+FIRST = 0.5  # the share of the time for the first of two ways
+ATTEMPT = 0.5  # the share of what is left for one engine at one depth
+WITNESS = "a witness proves a claim of some path for one initial state only, and here are several"
+ALL_FOLLOWED = "every path from every initial state was followed to where it decides the claim"
+
+
+Way = Callable[[Question, Budget, Open], Known]
+NOTHING_KNOWN = Open(engine="deepening", reason="")
+
+
+class Deepening:
+    """The engine `deepening`."""
+
+    name = "deepening"
+
+    def __init__(self, options: DepthOptions = DepthOptions(), engines: Sequence[Engine] | None = None) -> None:
+        """`engines` answer the bounded questions, in this order."""
+        self.depth = min(options.depth, FURTHEST)
+        self.engines = (Falsify(generations=0), Bounds(), Paths()) if engines is None else tuple(engines)
+
+    def attempt(self, question: Question, budget: Budget) -> Known:
+        """What finitely many steps decide; else how far the claim was looked at."""
+        budget = replace(budget, journal=None)  # a journal knows the parts of one question, and here are many
+        if question.claim.horizon is not None:
+            return self._bounded(question, question.formula, budget)
+        first, second = self._walked, self._deepened
+        if is_scattering(question):
+            first, second = second, first
+        known = self._tried(first, question, budget.part(FIRST), NOTHING_KNOWN)
+        return known if not isinstance(known, Open) else self._tried(second, question, budget, known)
+
+    def _tried(self, way: Way, question: Question, budget: Budget, before: Open) -> Known:
+        """What one of the two ways finds, after what the other has left open."""
+        try:
+            known = way(question, budget, before)
+        except Stopped as stop:
+            known = self._open(stop.reason)
+        if not isinstance(known, Open):
+            return known
+        proven = max((p for p in (before.proven_steps, known.proven_steps) if p is not None), default=None)
+        reason = "; ".join(reason for reason in (before.reason, known.reason) if reason)
+        statistics = {**before.statistics, **known.statistics, "depth": self.depth}
+        return replace(known, reason=reason, proven_steps=proven, statistics=statistics)
+
+    # One walk ---------------------------------------------------------------------------------------------------------
+
+    def _walked(self, question: Question, budget: Budget, before: Open) -> Known:
+        """The claim of all paths, or its negation, asked of every path until nothing is asked any more."""
+        claim = question.claim
+        known: Known = self._open("a claim about states, which no walk along paths decides")
+        if claim.linear is not None and not claim.mentions_some:
+            known = PathWalk(question, claim.linear, self.depth, budget, self.name).run()
+        elif claim.opposite is not None and claim.quantifiers == {Quantifier.SOME}:
+            known = self._some(question, claim.opposite, budget)
+        return _said(known, "one walk over all paths")
+
+    def _some(self, question: Question, opposite: Formula, budget: Budget) -> Known:
+        """A claim of some path: a path that fails the opposite is a witness, and none at all refutes the claim."""
+        known = PathWalk(replace(question, formula=opposite), opposite, self.depth, budget, self.name).run()
+        if isinstance(known, Counterexample):
+            return self._witness(question, known)
+        if not isinstance(known, Proof):
+            return self._open(known.reason) if isinstance(known, Open) else known
+        shown = failing_state(question, question.system.initial.hull, budget.check)
+        if shown is None:
+            return self._open("no path keeps the claim, but no initial state was found to show it")
+        return FailingState(
+            engine=self.name,
+            trace=shown,
+            direction=known.direction,
+            assurance=known.assurance,
+            excluded_by=ALL_FOLLOWED,
+            statistics=known.statistics,
+        )
+
+    def _witness(self, question: Question, known: Counterexample) -> Known:
+        if not question.system.initial.is_point:
+            return self._open(WITNESS)
+        if not is_only_position(question.system, question.formula, known.trace):
+            return self._open(OPEN_ACTION)
+        if confirm.truth(known.trace, question.claim.path) is not True:
+            return self._open("a witness was found but did not replay")
+        return witnessed(question, known.trace, self.name, known.statistics)
+
+    # Bounds that grow -------------------------------------------------------------------------------------------------
+
+    def _deepened(self, question: Question, budget: Budget, before: Open) -> Known:
+        """The first depth at which a bounded formula decides the claim."""
+        proven: int | None = None
+        no_failure = before.statistics.get(FOLLOWED_STEPS) == self.depth
+        for shorter in shortenings(question, self.depth):
+            if no_failure and not shorter.implies:
+                continue
+            budget.check()
+            known = self._bounded(question, shorter.formula, budget.part(ATTEMPT))
+            if _decides(known, shorter, question):
+                return _said(known, "bounds that grow", shorter.width)
+            if not shorter.implies and isinstance(known, Proof):
+                kept = kept_steps(question.formula, shorter.width)
+                proven = kept if proven is None or (kept is not None and kept > proven) else proven
+        return replace(self._open(f"no bounded formula decides it up to step {self.depth}"), proven_steps=proven)
+
+    def _bounded(self, question: Question, formula: Formula, budget: Budget) -> Known:
+        """What the first engine knows that decides a bounded formula."""
+        asked = replace(question, formula=formula)
+        known: Known = self._open("nothing was tried")
+        for engine in self.engines:
+            budget.check()
+            try:
+                known = engine.attempt(asked, budget)
+            except Stopped as stop:
+                known = self._open(stop.reason)
+            if not isinstance(known, Open):
+                break
+        return replace(known, engine=self.name)
+
+    def _open(self, reason: str) -> Open:
+        return Open(engine=self.name, reason=reason, statistics={"depth": self.depth})
+
+
+def is_scattering(question: Question) -> bool:
+    """Whether a walk is likely to fall into very many sets: every disturbance is one more parameter of each."""
+    step = question.system.step
+    return any(isinstance(node, Between) for node in step.names) or nonlinear_step(step) is not None
+
+
+@dataclass(frozen=True)
+class Shortening:
+    """A bounded formula that implies a claim, or follows from it."""
+
+    formula: Formula
+    width: int
+    implies: bool
+
+
+def shortenings(question: Question, depth: int) -> Iterator[Shortening]:
+    """Both kinds with bounds that double, up to a depth; those that say nothing are left out."""
+    width = 1
+    while True:
+        width = min(width, depth)
+        follows = weaker(question.formula, width)
+        implies = stronger(question.formula, width, total=question.is_total)
+        if follows != TRUTH and says_something(follows):
+            yield Shortening(follows, width, False)
+        if says_something(implies):
+            yield Shortening(implies, width, True)
+        if width >= depth:
+            return
+        width *= 2
+
+
+def _decides(known: Known, shorter: Shortening, question: Question) -> bool:
+    """Whether what is known of a shortened formula is known of the claim."""
+    match known:
+        case Proof():
+            return shorter.implies
+        case FailingState():
+            return not shorter.implies
+        case Counterexample(trace=trace):
+            return confirm.truth(trace, question.claim.path) is False
+    return False
+
+
+def _said(known: Known, method: str, depth: int | None = None) -> Known:
+    if isinstance(known, Open):
+        return known
+    reached = {} if depth is None else {"depth": depth}
+    return replace(known, statistics={**known.statistics, "method": method, **reached})

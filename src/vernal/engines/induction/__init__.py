@@ -1,0 +1,1 @@
+"""The engine `induction`: a claim about every step that any step keeps."""

@@ -1,0 +1,129 @@
+"""The engine `induction`: `G p` holds if p is kept at first, and k positions that keep p are followed by one that does.
+
+M. Sheeran, S. Singh and G. Stalmarck, Checking safety properties using induction and a SAT-solver, FMCAD 2000. The
+base, p at the first k positions, is a bounded question; so is the step, from any state at all (step). Some claims are
+kept by every step (k = 1), others only show after a few, and some by no number of them. A base that fails refutes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from vernal.engines.base import Engine
+from vernal.engines.bounds.engine import Bounds
+from vernal.engines.falsify.engine import Falsify
+from vernal.engines.induction.step import InductionStep, NotInductive
+from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof, Subject
+from vernal.engines.options import InductionOptions
+from vernal.engines.paths.engine import Paths
+from vernal.errors import MissingExtra, Stopped
+from vernal.evidence.result import Assurance
+from vernal.logic.claim import always
+from vernal.logic.formula import Always, Bound
+from vernal.logic.question import Question
+from vernal.reduce.base import Direction
+from vernal.run.budget import Budget
+from vernal.solvers import registry
+from vernal.solvers.base import SmtSolver
+
+BASE = 0.4  # the share of the time left for a base
+NOT_ALWAYS = "not supported by this engine: the claim is not one about every step (G p or AG p, with p bounded)"
+
+
+class Induction:
+    """The engine `induction`."""
+
+    name = "induction"
+
+    def __init__(
+        self,
+        options: InductionOptions = InductionOptions(),
+        base: Sequence[Engine] | None = None,
+        step: Sequence[Engine] | None = None,
+        solver: SmtSolver | None = None,
+    ) -> None:
+        """Engines for the base and for the step; a solver for steps from states without bounds."""
+        self.depth = options.depth
+        self.base = (Falsify(generations=0), Bounds(), Paths()) if base is None else tuple(base)
+        self.step = (Bounds(patience=2), Paths()) if step is None else tuple(step)
+        self.solver = solver
+
+    def attempt(self, question: Question, budget: Budget) -> Known:
+        """A proof by induction, a counterexample of a base, or how far the claim is proven."""
+        claimed = always(question.claim.linear)
+        if claimed is None:
+            return Open(engine=self.name, reason=NOT_ALWAYS)
+        step, solver = InductionStep(question, claimed.arg, budget), self.solver or _solver()
+        proven: int | None = None
+        try:
+            for k in range(1, self.depth + 1):
+                budget.progress(f"induction: k = {k}", k / self.depth)
+                based = self._based(question, claimed, k, budget)
+                if isinstance(based, Counterexample | FailingState):
+                    return based
+                if isinstance(based, Proof):
+                    proven = int(claimed.bound.lower) + k - 1
+                    found = self._stepped(step, solver, k, differing=k > 1 and claimed.bound.lower == 0)
+                    if found is not None:
+                        return self._proof(based, *found, k)
+        except Stopped as stop:
+            return self._open(stop.reason, proven)
+        missing = "" if solver is not None else "; for states without bounds a solver helps: pip install 'vernal[smt]'"
+        return self._open(f"no step of at most {self.depth} positions keeps the claim from any state{missing}", proven)
+
+    def _based(self, question: Question, claimed: Always, k: int, budget: Budget) -> Known:
+        """What is known of the first k positions."""
+        first = claimed.bound.lower
+        asked = replace(question, formula=replace(claimed, bound=Bound(first, first + Fraction(k - 1))))
+        known: Known = self._open("nothing was tried", None)
+        for engine in self.base:
+            try:
+                known = engine.attempt(asked, replace(budget.part(BASE), journal=None))
+            except Stopped:
+                budget.check()
+            if not isinstance(known, Open):
+                break
+        return replace(known, engine=self.name, statistics={**known.statistics, "k": k})
+
+    def _stepped(
+        self, step: InductionStep, solver: SmtSolver | None, k: int, *, differing: bool
+    ) -> tuple[Assurance, str] | None:
+        """How the step is proven, and what that rests on.
+
+        That positions may be supposed to differ needs a claim from the first position on: a shorter path that fails
+        would else fail too early.
+        """
+        if step.is_empty:  # the base has shown that there is no initial state
+            return None
+        try:
+            for engine in self.step:
+                found = step.by_engine(engine, k)
+                if found is not None:
+                    return found, f"step by {engine.name}"
+        except NotInductive:
+            if not differing:  # else the path that fails may come back to a state, and be none of the shortest
+                return None
+        found = None if solver is None else step.by_solver(solver, k, differing=differing)
+        return None if found is None or solver is None else (found, f"step by {solver.name}")
+
+    def _proof(self, based: Proof, assurance: Assurance, method: str, k: int) -> Proof:
+        return Proof(
+            engine=self.name,
+            direction=Direction.OVER,
+            subject=Subject.PATHS,
+            assurance=min(based.assurance, assurance),
+            empty=based.empty,
+            statistics={**based.statistics, "k": k, "depth": k, "method": method},
+        )
+
+    def _open(self, reason: str, proven: int | None) -> Open:
+        return Open(engine=self.name, reason=reason, proven_steps=proven, statistics={"depth": self.depth})
+
+
+def _solver() -> SmtSolver | None:
+    try:
+        return registry.find_smt()
+    except MissingExtra:
+        return None
