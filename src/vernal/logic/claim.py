@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from vernal.logic.formula import Always, And, Atom, Formula, Implies, Next, Not, Or, Quantifier
+from vernal.logic.formula import Always, And, Atom, Formula, Implies, Next, Not, Or, Quantifier, Release, Weak
 from vernal.logic.margin import atom_margin
 from vernal.logic.normal import Logic, atoms, classify, fold, horizon, quantifiers, strip_quantifiers
 from vernal.logic.progress import on_paths
@@ -89,10 +89,17 @@ def position_claim(path: Formula) -> PositionClaim | None:
 
 
 def always(path: Formula | None) -> Always | None:
-    """The claim as `G p` without an end and with p bounded; several of them as one. None where it is no such claim."""
+    """`G p` without an end and with p bounded, if it proves the claim; several of them as one.
+
+    `G p` proves itself, `p W q` and `q R p`. None where the claim is none of these.
+    """
     match path:
         case Always(arg=arg, bound=bound) if bound.upper is None and horizon(arg) is not None:
             return path
+        case Weak(left=kept, bound=bound) if bound.upper is None and horizon(kept) is not None:
+            return Always(kept)
+        case Release(right=kept, bound=bound) if bound.upper is None and horizon(kept) is not None:
+            return Always(kept, bound)
         case And(args):
             parts = [always(arg) for arg in args]
             found = [part for part in parts if part is not None]

@@ -76,6 +76,13 @@ def test_it_says_how_far_a_claim_is_proven() -> None:
     assert asked(RAMP, "G (x <= 100)", depth=5).proven_steps == 4
 
 
+def test_what_would_prove_a_claim_does_not_refute_it() -> None:
+    result = asked(HALVING, "(x < 1) W (x == 1)")
+    assert result.verdict is UNKNOWN
+    assert result.reason == "G (x < 1), which would prove it, is false"
+    assert asked(RAMP, "(x <= 100) W (x > 99.8)", depth=3).proven_steps is None
+
+
 @pytest.mark.parametrize("text", ["F (x > 1)", "EG (x <= 1)", "G F (x > 1)", "x <= 1", "G[0,3] (x <= 1)"])
 def test_other_claims_are_not_for_it(text: str) -> None:
     result = asked(HALVING, text)

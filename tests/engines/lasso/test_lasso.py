@@ -133,11 +133,20 @@ def test_runs_that_come_back() -> None:
 
 def test_runs_that_nearly_come_back_are_hints() -> None:
     system = read(SETTLING).system
-    (hint,) = hints(simulated(system, 8, 60, 0, idle), Fraction(1, 1000))
-    (ends,) = next(iter(hint.box.ends.values()))
+    (hint,) = hints(simulated(system, 8, 60, 0, idle))
+    (ends,) = next(iter(hint.box(system, Fraction(1, 1000)).ends.values()))
     assert ends[0] < Fraction(5, 7) < ends[1]
     assert hint.period == 1
-    assert not hints(simulated(read(RAMP).system, 8, 60, 0, idle), Fraction(1, 1000))
+    assert hint.rounded(system, 10) == {system.step.state[0]: (Fraction(5, 7),)}
+    assert not hints(simulated(read(RAMP).system, 8, 60, 0, idle))
+
+
+def test_a_rational_fixpoint_of_a_nonlinear_step() -> None:
+    """x' = 2.5 x (1 - x) goes to 0.6 from everywhere, and only there it stays exactly."""
+    logistic = '[state]\nx = "real"\n[init]\nx = "[0.15, 0.9]"\n[environment.next]\nx = "2.5*x*(1 - x)"\n'
+    result = asked(logistic, "F (x >= 0.95)")
+    assert result.verdict is VIOLATED
+    assert result.statistics["method"] == "a state around a run's end"
 
 
 def test_near_misses_have_the_same_discrete_part() -> None:

@@ -15,13 +15,16 @@ from vernal.engines.base import Engine
 from vernal.engines.bounds.engine import Bounds
 from vernal.engines.falsify.engine import Falsify
 from vernal.engines.induction.step import InductionStep, NotInductive
-from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof, Subject
+from vernal.engines.knowledge import Counterexample, Known, Open, Proof, Subject
 from vernal.engines.options import InductionOptions
 from vernal.engines.paths.engine import Paths
+from vernal.engines.paths.explore import kept_steps
 from vernal.errors import MissingExtra, Stopped
+from vernal.evidence import confirm
 from vernal.evidence.result import Assurance
 from vernal.logic.claim import always
 from vernal.logic.formula import Always, Bound
+from vernal.logic.normal import horizon
 from vernal.logic.question import Question
 from vernal.reduce.base import Direction
 from vernal.run.budget import Budget
@@ -29,7 +32,7 @@ from vernal.solvers import registry
 from vernal.solvers.base import SmtSolver
 
 BASE = 0.4  # the share of the time left for a base
-NOT_ALWAYS = "not supported by this engine: the claim is not one about every step (G p or AG p, with p bounded)"
+NOT_ALWAYS = "not supported by this engine: the claim is not one about every step (G p, p W q or q R p, with p bounded)"
 
 
 class Induction:
@@ -56,15 +59,16 @@ class Induction:
         if claimed is None:
             return Open(engine=self.name, reason=NOT_ALWAYS)
         step, solver = InductionStep(question, claimed.arg, budget), self.solver or _solver()
-        proven: int | None = None
+        proven, inside = None, horizon(claimed.arg) or 0
         try:
             for k in range(1, self.depth + 1):
                 budget.progress(f"induction: k = {k}", k / self.depth)
                 based = self._based(question, claimed, k, budget)
-                if isinstance(based, Counterexample | FailingState):
-                    return based
+                if isinstance(based, Counterexample):
+                    refutes = confirm.truth(based.trace, question.claim.path) is False
+                    return based if refutes else self._open(f"{claimed}, which would prove it, is false", None)
                 if isinstance(based, Proof):
-                    proven = int(claimed.bound.lower) + k - 1
+                    proven = kept_steps(question.formula, int(claimed.bound.lower) + k - 1 + inside)
                     found = self._stepped(step, solver, k, differing=k > 1 and claimed.bound.lower == 0)
                     if found is not None:
                         return self._proof(based, *found, k)

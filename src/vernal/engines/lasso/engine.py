@@ -15,7 +15,7 @@ from fractions import Fraction
 from vernal.engines.candidates import witnessed
 from vernal.engines.knowledge import Counterexample, Known, Open
 from vernal.engines.lasso.guided import GuidedSearch
-from vernal.engines.lasso.runs import hints, lasso_among, near_misses, simulated
+from vernal.engines.lasso.runs import hints, lasso_among, near_misses, periodic, simulated
 from vernal.engines.lasso.tree import LassoTree
 from vernal.engines.options import DepthOptions
 from vernal.engines.paths.exact_space import TooMany
@@ -120,7 +120,7 @@ class LassoSearch:
             ("a run that comes back", OF_RUNS, lambda budget: lasso_among(runs, self.goal, budget.check)),
             ("equations along a path", TREE, lambda budget: self._in_tree(self.system, FEW_SETS, budget)),
             ("equations along a run", ALONG_RUNS, lambda budget: self._along(runs, budget)),
-            ("equations around a run's end", AROUND, lambda budget: self._around(runs, budget)),
+            ("a state around a run's end", AROUND, lambda budget: self._around(runs, budget)),
             ("equations along a path", 1.0, lambda budget: self._in_tree(self.system, MAX_SETS, budget)),
         ]
         for method, share, way in ways:
@@ -156,12 +156,13 @@ class LassoSearch:
 
     def _around(self, runs: Runs, budget: Budget) -> Trace | None:
         """A lasso from a state to which a run nearly comes back, late."""
-        for hint in hints(runs, RADIUS)[:MAX_HINTS]:
-            system = self.system.cut(hint.box)
-            trace = None if system is None else self._in_tree(system, FEW_SETS, budget)
-            if trace is not None:
-                return trace
-        return None
+        found = hints(runs)[:MAX_HINTS]
+        simple = (periodic(runs, hint, self.goal, budget.check) for hint in found)
+        trace = next((lasso for lasso in simple if lasso is not None), None)
+        for hint in () if trace is not None else found:
+            system = self.system.cut(hint.box(self.system, RADIUS))
+            trace = trace or (None if system is None else self._in_tree(system, FEW_SETS, budget))
+        return trace
 
     def _in_tree(self, system: System, most: int, budget: Budget) -> Trace | None:
         """The tree, equal sets followed more often from round to round."""

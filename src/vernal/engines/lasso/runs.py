@@ -6,7 +6,7 @@ that nearly comes back, late, to a state that is an initial one says where a per
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -25,7 +25,7 @@ from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
 from vernal.logic.semantics import evaluate
 from vernal.model.expr import Expr
-from vernal.model.initial import Box, Ends
+from vernal.model.initial import Box, Ends, Valuation
 from vernal.model.sorts import REAL
 from vernal.model.system import System
 from vernal.model.tick import Tick
@@ -35,6 +35,7 @@ PERIODS = (1, 2, 3, 4, 6)  # of the decisions of half of the runs; those of the 
 MAX_PAIRS = 4_000  # recurrences that are judged
 MAX_REPLAYS = 12
 NEAR = 1e-6  # relative distance of a hint
+DENOMINATORS = (10, 1000, 10**6)  # of the simplest numbers near a hint
 
 
 @dataclass(frozen=True, order=True)
@@ -178,14 +179,32 @@ def _near(values: Floats, spread: Floats, discrete: NDArray[np.bool_], row: int)
 
 @dataclass(frozen=True)
 class Hint:
-    """Around where a periodic point may be, and its period."""
+    """A run that nearly comes back to its last position, where a periodic point may be, and after how many steps."""
 
-    box: Box
+    row: int
+    centre: tuple[float, ...]
     period: int
 
+    def box(self, system: System, radius: Fraction) -> Box:
+        """The states around it."""
+        points = self._points(system, lambda number: Fraction(number))
+        made: dict[Expr, tuple[Ends, ...]] = {}
+        for var, entry in points.items():
+            width = radius if var.sort == REAL else Fraction(0)
+            made[var] = tuple((x - width * (1 + abs(x)), x + width * (1 + abs(x))) for x in entry)
+        return Box(made)
 
-def hints(runs: Runs, radius: Fraction) -> list[Hint]:
-    """Initial states to which late positions of runs come back nearly, each once, short periods first."""
+    def rounded(self, system: System, denominator: int) -> Valuation:
+        """The simplest state nearby."""
+        return self._points(system, lambda number: Fraction(number).limit_denominator(denominator))
+
+    def _points(self, system: System, read: Callable[[float], Fraction]) -> Valuation:
+        rest = iter(self.centre)
+        return {var: tuple(read(next(rest)) for _ in range(var.size)) for var in system.step.inputs}
+
+
+def hints(runs: Runs) -> list[Hint]:
+    """Late positions of runs that nearly come back, each once, short periods first."""
     values = positions(runs)
     found: dict[tuple[int, bytes], Hint] = {}
     for row in range(runs.plan.runs):
@@ -193,9 +212,7 @@ def hints(runs: Runs, radius: Fraction) -> list[Hint]:
         period = _period(values[row, : last + 1])
         if period is not None:
             centre = values[row, last]
-            found.setdefault(
-                (period, np.round(centre, 4).tobytes()), Hint(_around(runs.system, centre, radius), period)
-            )
+            found.setdefault((period, np.round(centre, 4).tobytes()), Hint(row, tuple(centre.tolist()), period))
     return sorted(found.values(), key=lambda hint: hint.period)
 
 
@@ -209,11 +226,14 @@ def _period(values: Floats) -> int | None:
     return None
 
 
-def _around(system: System, centre: Floats, radius: Fraction) -> Box:
-    rest = iter(centre.tolist())
-    ends: dict[Expr, tuple[Ends, ...]] = {}
-    for var in system.step.inputs:
-        points = [Fraction(next(rest)) for _ in range(var.size)]
-        width = radius if var.sort == REAL else Fraction(0)
-        ends[var] = tuple((x - width * (1 + abs(x)), x + width * (1 + abs(x))) for x in points)
-    return Box(ends)
+def periodic(runs: Runs, hint: Hint, goal: Formula, tick: Tick) -> Trace | None:
+    """A lasso from a simple state near a hint, with the decisions of the run; no equations, so of any system."""
+    system, last = runs.system, int(runs.lengths[hint.row]) - 1
+    taken = decisions_taken(runs, hint.row, tick=tick)[last - hint.period : last]
+    for denominator in DENOMINATORS:
+        values = hint.rounded(system, denominator)
+        path = path_of(system, Candidate(*system.pack(values), taken, hint.period), tick)
+        lasso = None if path is None else closed(path, 0)
+        if lasso is not None and confirm.truth(lasso, goal) is False:
+            return lasso
+    return None
