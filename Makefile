@@ -72,13 +72,16 @@ $(DEV): pyproject.toml | $(BIN)/python
 
 # The benchmarks of closed loops need the published networks (VERNAL_DATA).
 .PHONY: bench-vcas bench-frozenlake bench-guarding bench-worlds bench-pendulum-rnn bench-lander bench-spread bench-forever bench-cartpole \
-  bench-pendulum
+  bench-pendulum bench-explicit
 
 bench-vcas: $(DEV)  ## VerticalCAS by every method, the whole encounter, the map (ARGS="--quick": the table only)
 	$(BIN)/python -m benchmarks.vcas $(ARGS)
 
 bench-frozenlake: $(DEV)  ## the frozen lake, whose ground is a network
 	$(BIN)/vernal sweep benchmarks/frozenlake/frozenlake.toml --over k=1..6 $(ARGS)
+
+bench-explicit: $(DEV)  ## every state of finite systems, to 150,000 states (ARGS="--full": beyond a million)
+	$(BIN)/python -m benchmarks.explicit $(ARGS)
 
 bench-worlds: $(DEV)  ## how faithful the worlds are (the lander needs Box2D: pip install 'gymnasium[box2d]')
 	$(BIN)/python -m benchmarks.worlds

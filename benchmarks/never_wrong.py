@@ -10,8 +10,12 @@ nonlinear   sines, products, quotients and roots;
 huge        numbers from 1e-330 to 1e400 (tests/huge_loops.py): constants, weights, divisors, ends of clips, draws and
             starts, and claims far ahead. Everything is rational, and judged as `intervals` are.
 
-The two before it are checked by dense sampling, local search and exact or enclosed replay (tests/sampling.py), margins
-included. In all of them engines may not contradict each other, and every trace has to replay and to show its verdict.
+graphs      finitely many states (tests/graph_loops.py), formulas to depth four with and without bounds, LTL and CTL; a
+            naive checker of graphs (tests/explicit_oracle.py) knows the answer.
+
+`recurrent` and `nonlinear` are checked by dense sampling, local search and exact or enclosed replay, margins included
+(tests/sampling.py). In all of them engines may not contradict each other, and every trace has to replay and to show its
+verdict.
 
 Prints a table for each engine and solver, and every question that `auto` left open though it should decide it: finite
 draws under any alternation of quantifiers, intervals under one kind. Ends with 1 if anything was wrong.
@@ -43,6 +47,7 @@ SETUPS: dict[str, tuple[str, dict[str, object]]] = {
     "falsify": ("falsify", {}),
     "bounds": ("bounds", {}),
     "paths": ("paths", {}),
+    "explicit": ("explicit", {}),
     **MILP,
     "auto": ("auto", {}),
 }
@@ -134,7 +139,7 @@ class Run:
 def main() -> int:
     """Ask, compare, and print; 1 if anything was wrong."""
     parser = argparse.ArgumentParser(description="Random closed loops against brute force, for every engine.")
-    parser.add_argument("--instances", type=int, help="2000 with finite draws, else 1000")
+    parser.add_argument("--instances", type=int, help="2000 with finite draws or states, else 1000")
     parser.add_argument("--family", choices=FAMILIES, default="finite")
     parser.add_argument("--seed", type=int, default=0, help="of the first instance; the others follow")
     parser.add_argument("--intervals", action="store_const", const="intervals", dest="family", help="that family")
@@ -143,7 +148,7 @@ def main() -> int:
     options = parser.parse_args()
     names = [name for asked in options.engines for name in (MILP if asked == "milp" else [asked])]
     run, asked = Run(names, options.timeout), 0
-    instances = options.instances or (2000 if options.family == "finite" else 1000)
+    instances = options.instances or (2000 if options.family in ("finite", "graphs") else 1000)
     try:
         for seed in range(options.seed, options.seed + instances):
             run.ask(instance(seed, options.family))

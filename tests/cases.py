@@ -434,6 +434,98 @@ x = "x + 1"
 """
 
 
+# Finite systems, asked for all time -----------------------------------------------------------------------------------
+
+TEN = """
+[state]
+n = "int [0, 9]"
+[init]
+n = 0
+[environment.next]
+n = "if(n == 9, 0, n + 1)"
+"""
+
+SIGNALS = """
+[state]
+light = "enum {RED, GREEN}"
+waiting = "bool"
+[init]
+light = "RED"
+waiting = "{true, false}"
+[environment.next]
+light = "choose(RED, GREEN)"
+waiting = "if(light == GREEN, choose(true, false), waiting | choose(true, false))"
+"""
+
+PETERSON = """
+[state]
+a = "enum {IDLE, WAIT, BUSY}"
+b = "enum {IDLE, WAIT, BUSY}"
+first = "bool"
+[init]
+a = "IDLE"
+b = "IDLE"
+first = "{true, false}"
+[environment.let]
+moves = "choose(0, 1)"
+[environment.next]
+a = "if(moves == 0, match(a, IDLE: WAIT, WAIT: if(b == IDLE | first, BUSY, WAIT), BUSY: IDLE), a)"
+b = "if(moves == 1, match(b, IDLE: WAIT, WAIT: if(a == IDLE | !first, BUSY, WAIT), BUSY: IDLE), b)"
+first = "if(moves == 0 & a == IDLE, false, if(moves == 1 & b == IDLE, true, first))"
+"""
+
+BLINKS = """
+[state]
+x = "real"
+[init]
+x = 0
+[agents.count]
+policy = "blink.onnx"
+observe = ["x"]
+act = "raw"
+remember = "m"
+[environment.next]
+x = "count"
+"""
+
+THIRDS = """
+[state]
+x = "real"
+[init]
+x = "{0, 1}"
+[environment.next]
+x = "if(x == 1, 1/3, if(x == 1/3, 2/3, if(x == 2/3, 1, x)))"
+"""
+
+WALK = """
+[state]
+n = "int"
+[init]
+n = 2
+[environment.next]
+n = "choose(n - 1 when n > 0, n + 1 when n > 0 & n < 4)"
+"""
+
+OFFICE = """
+[state]
+n = "int [0, 2]"
+[init]
+n = 0
+where = ["n > 1"]
+[environment.next]
+n = "n + 1"
+"""
+
+STAIRS = """
+[state]
+n = "int [0, 2]"
+[init]
+n = "{0, 1}"
+[environment.next]
+n = "n + 1"
+"""
+
+
 @dataclass(frozen=True)
 class Case:
     """A question with its answer.
@@ -480,6 +572,7 @@ SMOOTH_FALSIFY = ("auto", "falsify")
 
 RIGOROUS = Assurance.RIGOROUS  # the most where a function has no rational values
 
+STATES = ("auto", "explicit")  # finite systems, whatever is asked
 EVERY_PROOF = ("auto", "bounds", "milp", "paths")
 EVERY_REFUTATION = ("auto", "falsify", "milp", "paths")
 
@@ -695,4 +788,53 @@ CASES = [
     Case(STRANDED, "AX (x < 0)", HOLDS, "waiting at 0 or more there is no option", PATHS),
     Case(STRANDED, "X (x < 0)", VIOLATED, "waiting at 0 or more there is no option", FALSIFY),
     Case(STRANDED, "G[0,5] (x <= 1)", HOLDS, "who goes on stays below 0", PATHS),
+    Case(TEN, "G (n <= 9)", HOLDS, "ten states in a ring", STATES),
+    Case(TEN, "G (n < 9)", VIOLATED, "nine steps on", STATES),
+    Case(TEN, "G F (n == 0)", HOLDS, "it comes round again and again", STATES),
+    Case(TEN, "F G (n > 0)", VIOLATED, "it comes round again and again", STATES),
+    Case(TEN, "(n < 9) U (n == 9)", HOLDS, "below until it comes", STATES),
+    Case(TEN, "G (n == 3 -> X[10] (n == 3))", HOLDS, "period ten", STATES),
+    Case(TEN, "AG AF (n == 5)", HOLDS, "the only path", STATES),
+    Case(TEN, "EG (n < 9)", VIOLATED, "the only path comes to 9", STATES),
+    Case(TEN, "E[(n < 5) W (n == 7)]", VIOLATED, "5 comes before 7", STATES),
+    Case(SIGNALS, "G F (light == GREEN)", VIOLATED, "it may be red for ever", STATES),
+    Case(SIGNALS, "AG EF (light == GREEN)", HOLDS, "it may always become green", STATES),
+    Case(
+        SIGNALS,
+        "G F (light == GREEN) -> G F (waiting | light == RED | X true)",
+        HOLDS,
+        "there is always a next",
+        STATES,
+    ),
+    Case(SIGNALS, "EG (light == RED)", HOLDS, "it may be red for ever", STATES),
+    Case(SIGNALS, "G (waiting & light == RED -> X waiting)", HOLDS, "nobody leaves at red", STATES),
+    Case(SIGNALS, "G F !waiting", VIOLATED, "red for ever, or green and somebody comes", STATES),
+    Case(SIGNALS, "F G (light == RED) | G F (light == GREEN)", HOLDS, "one or the other", STATES),
+    Case(SIGNALS, "AF AG (light == RED)", VIOLATED, "at every state it may become green", STATES),
+    Case(PETERSON, "AG !(a == BUSY & b == BUSY)", HOLDS, "one at a time", STATES),
+    Case(PETERSON, "AG (a == WAIT -> EF (a == BUSY))", HOLDS, "nobody is locked out for good", STATES),
+    Case(PETERSON, "G (a == WAIT -> F (a == BUSY))", VIOLATED, "a may never move", STATES),
+    Case(
+        PETERSON,
+        "G F (a != WAIT) -> G (a == WAIT -> F (a == BUSY))",
+        HOLDS,
+        "waiting ends with being busy only",
+        STATES,
+    ),
+    Case(BLINKS, "G (x == 0 | x == 1)", HOLDS, "the memory is 0 or 1", STATES),
+    Case(BLINKS, "G F (m[0] == 1) & G F (m[0] == 0)", HOLDS, "it alternates", STATES),
+    Case(BLINKS, "F G (x == 1)", VIOLATED, "it alternates", STATES),
+    Case(THIRDS, "G (x == 0) | G F (x == 1/3)", HOLDS, "0 stays, and the others go round", STATES),
+    Case(THIRDS, "F (3*x == 2)", VIOLATED, "not from 0", STATES),
+    Case(WALK, "EF AG (n == 0)", HOLDS, "at 0 the path ends", STATES),
+    Case(WALK, "AF (n == 0)", VIOLATED, "back and forth for ever", STATES),
+    Case(WALK, "AG EF (n == 0)", HOLDS, "one can always go down", STATES),
+    Case(WALK, "G (n == 4 -> X (n == 3))", HOLDS, "from 4 one way is left", STATES),
+    Case(WALK, "G X true", VIOLATED, "at 0 the path ends", STATES),
+    Case(WALK, "AG (EX true | n == 0)", HOLDS, "only there", STATES),
+    Case(WALK, "G F X true | F (n == 0)", HOLDS, "only there", STATES),
+    Case(OFFICE, "AG EF (n == 9)", HOLDS, "there is no initial state", STATES, vacuous=True),
+    Case(STAIRS, "AX[2] (n >= 2)", HOLDS, "two up", STATES, leaves=(("n", 2),)),
+    Case(STAIRS, "AX[2] (n <= 2)", VIOLATED, "from 1 it is 3", STATES, leaves=(("n", 2),)),
+    Case(STAIRS, "G (n <= 20)", VIOLATED, "there is no end", STATES, leaves=(("n", 2),)),
 ]

@@ -42,6 +42,7 @@ def recurrent_networks() -> dict[str, Network]:
     lstm = LstmGates(gate(1, 0.5), gate(0.5, 0.5, 1), gate(1, -0.5, 0.25), gate(0.5, 0, 0.5))
     return {
         "count": rnn([([[0]], [[1]], [1])], [([[1]], [-5]), one]),  # how many steps beyond five
+        "blink": rnn([([[0]], [[-1]], [1])], [one]),  # 1, 0, 1, 0, ...
         "sum": rnn([([[1]], [[1]], [0])], [one], activation="linear"),  # of all it has seen
         "never": rnn([([[-1, 1], [1, 1]], [[0, 0], [0, 0]], [0, 0]), ([[1, -1]], [[1]], [0])]),  # 0 on [0, 1]^2
         "late": rnn([([[1]], [[1]], [0])], [([[0], [1]], [3.5, 0])]),  # GO once the sum of what it saw is 3.5

@@ -144,6 +144,7 @@ def test_explain_one_formula(tmp_path: Path, capsys: Said) -> None:
         ("G (T > 30)", "finitely many steps do; induction may prove it"),
         ("F (T > 30)", "finitely many steps do; lasso may refute it by a loop"),
         ("EG (T > 30)", "lasso may prove it by loops from finitely many initial states"),
+        ("G (T > 30)", "; explicit decides it where finitely many states are reached"),
     ],
 )
 def test_explain_says_who_can_answer(spec: str, words: str, tmp_path: Path, capsys: Said) -> None:

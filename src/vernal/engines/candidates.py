@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from vernal.engines.knowledge import Candidate, Proof, Statistics, Subject
 from vernal.evidence import confirm
-from vernal.evidence.replay import NotAPath, run
+from vernal.evidence.replay import NotAPath, closed, run
 from vernal.evidence.trace import Trace
 from vernal.logic.formula import Formula, Not
 from vernal.logic.prefix import refutable
@@ -31,6 +31,15 @@ def path_of(system: System, candidate: Candidate, tick: Tick = idle, *, precisio
         )
     except NotAPath:
         return None
+
+
+def lasso_of(system: System, candidate: Candidate, loop: int, tick: Tick = idle) -> Trace | None:
+    """The lasso whose last position is followed by position `loop`; None where the candidate's path does not close.
+
+    The candidate's last position is the one that returns: its state and memory have to be those of `loop`, exactly.
+    """
+    trace = path_of(system, candidate, tick)
+    return closed(trace, loop) if trace is not None and len(trace) == candidate.steps + 1 else None
 
 
 def refuting_path(

@@ -85,6 +85,11 @@ ENGINES = (
         "all paths by sets of states; exact, complete where piecewise linear",
     ),
     EngineEntry(
+        "explicit",
+        "vernal.engines.explicit.engine:Explicit",
+        "every state of a finite system; full CTL and LTL, for all time",
+    ),
+    EngineEntry(
         "milp",
         "vernal.engines.programs.milp:Milp",
         "mixed-integer programs, monolithic or compositional; as exact as its solver",

@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from vernal.engines.paths.batches import Indices
-from vernal.engines.paths.decide import Mask, mask_of
+from vernal.engines.paths.decide import mask_of
 from vernal.interpret.abstract import Finite, Truth
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.numbers.rounding import Floats
+from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.model import build
 from vernal.model.expr import Argmax, Compare, Expr
 

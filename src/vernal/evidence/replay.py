@@ -266,8 +266,11 @@ def verify(system: System, recorded: Trace) -> Replay:
     steps = len(recorded.steps) - (recorded.loop is None)
     first = {name: _exact(value) for name, value in recorded.steps[0].state.items()}
     memory = {name: [_exact(v) for v in components(value)] for name, value in recorded.steps[0].memory.items()}
+    made = [decisions_of(system, step) for step in recorded.steps]
+    if recorded.loop is not None:  # the position that closes a lasso is that of the loop once more
+        made.append(made[recorded.loop])
     try:
-        trace = run(system, first, [decisions_of(system, step) for step in recorded.steps], steps, memory)
+        trace = run(system, first, made, steps, memory)
     except NotAPath as error:
         return Replay(False, error.problem)
     problem = _first_difference(system, recorded, trace)

@@ -104,13 +104,13 @@ def apply(backend: Backend, node: Expr, args: Sequence[Value | None]) -> Value:
         raise TypeClash(f"no bounds are given for the {what}")
     value = handler(backend, node, args)
     if node.size > 1 and first_array(value).shape[1] == 1:
-        value = _repeated(backend, value, node.size)
+        value = repeated(backend, value, node.size)
     if node.sort == INT and isinstance(value, Range):
         return integral(backend, value)
     return value
 
 
-def _repeated(backend: Backend, value: Value, size: int) -> Value:
+def repeated(backend: Backend, value: Value, size: int) -> Value:
     """A scalar in the place of a vector: the same for each component."""
 
     def every(array: Array) -> Array:

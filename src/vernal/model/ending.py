@@ -80,7 +80,7 @@ def _of_branches(
     """What the subject needs, what all branches need, and what one needs where it is taken."""
     common = [condition for condition in args[1] if all(condition in branch for branch in args[2:])]
     made = [*args[0], *common]
-    for other, branch in zip(_elsewhere(node), args[1:], strict=True):
+    for other, branch in zip(elsewhere(node), args[1:], strict=True):
         own = [condition for condition in branch if condition not in common]
         late = _late(other, seen)
         if late:
@@ -90,7 +90,7 @@ def _of_branches(
     return _all([made])
 
 
-def _elsewhere(node: If | Switch) -> list[Expr]:
+def elsewhere(node: If | Switch) -> list[Expr]:
     """For each branch the condition under which it is not computed."""
     subject = node.args[0]
     if isinstance(node, If):

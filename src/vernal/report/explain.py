@@ -164,14 +164,19 @@ def shortened(expression: Expr, longest: int = MAX_CHARACTERS) -> str:
     return shown if len(shown) <= longest else f"{shown[: longest - 3]}..."
 
 
+EXPLICIT = "explicit decides it where finitely many states are reached"
+
+
 def who_decides(formula: Formula) -> str:
     """Which engines may answer, and with what."""
     reach = horizon(formula)
     if reach is None:
         bounds = "bounds cannot decide it (it has no last step), but may say up to which step it holds"
-        return f"{bounds}; {_falsify(formula)}; paths, milp and smt cannot decide it either; {_endless(formula)}"
+        others = "paths, milp and smt cannot decide it either"
+        return "; ".join([bounds, _falsify(formula), others, _endless(formula), EXPLICIT])
     within = f"within {reach} step{'' if reach == 1 else 's'}"
-    return f"bounds may prove or refute it {within}; {_falsify(formula)}; {_paths(formula)}; {_milp(formula)}"
+    decides = [f"bounds may prove or refute it {within}", _falsify(formula), _paths(formula), _milp(formula), EXPLICIT]
+    return "; ".join(decides)
 
 
 def _endless(formula: Formula) -> str:

@@ -9,7 +9,6 @@ import pytest
 
 from tests import systems
 from vernal.engines.check import asked_of
-from vernal.engines.paths.decide import Mask
 from vernal.engines.paths.engine import Paths
 from vernal.engines.paths.positions import NotExplorable
 from vernal.engines.paths.regions import (
@@ -25,7 +24,7 @@ from vernal.engines.paths.regions import (
 )
 from vernal.engines.paths.tubes import Tubes
 from vernal.evidence.result import HOLDS
-from vernal.interpret.numbers.rounding import Floats
+from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.logic.formula import Always, Atom, Bound, Formula
 from vernal.logic.question import Question
 from vernal.model import build

@@ -13,7 +13,7 @@ from enum import Enum
 import numpy as np
 
 from vernal.engines.paths.batches import Indices, Pieces, bounded, join, merge
-from vernal.engines.paths.decide import MAX_PARTS, TOO_FEW_TO_GATHER, Layout, Mask, decide
+from vernal.engines.paths.decide import MAX_PARTS, TOO_FEW_TO_GATHER, Layout, decide
 from vernal.engines.paths.moves import affine_step, bounded_step
 from vernal.engines.paths.positions import DiscreteState, Key, NotExplorable, Position, StepGraph, position
 from vernal.engines.paths.record import SILENT, Recorder
@@ -21,7 +21,7 @@ from vernal.engines.paths.rounds import Round
 from vernal.engines.paths.trails import Trails
 from vernal.engines.search import Stage
 from vernal.errors import Stopped
-from vernal.interpret.numbers.rounding import float_above, float_below
+from vernal.interpret.numbers.rounding import Mask, float_above, float_below
 from vernal.logic.question import Question
 from vernal.model.expr import Between, Expr
 from vernal.model.initial import Box

@@ -11,18 +11,15 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vernal.engines.paths.batches import Indices, Pieces, image, join
 from vernal.interpret.abstract import Finite, Range, Truth
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.forms import Form
-from vernal.interpret.numbers.rounding import Floats
+from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.model import build
 from vernal.model.expr import Argmax, Const, Expr, Role
 from vernal.model.tick import Tick
-
-Mask = NDArray[np.bool_]
 
 MIN_WIDTH = 1e-7  # of a parameter, relative to its first width: narrower pieces are not cut
 MAX_PARTS = 32  # open at once of one piece: cutting on would only count the points of a surface

@@ -9,7 +9,7 @@ import numpy as np
 
 from vernal.engines.influence import steepness
 from vernal.engines.paths.batches import Indices, Pairs
-from vernal.engines.paths.decide import Layout, Mask, mask_of
+from vernal.engines.paths.decide import Layout, mask_of
 from vernal.engines.paths.moves import affine_map
 from vernal.engines.paths.positions import DiscreteState, Key, NotExplorable, Position, StepGraph, position
 from vernal.engines.paths.regions import (
@@ -27,7 +27,7 @@ from vernal.engines.paths.regions import (
 )
 from vernal.engines.search import Stage
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.numbers.rounding import Floats, float_above, float_below
+from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
 from vernal.model import build
 from vernal.model.expr import Compare, Expr
 from vernal.model.initial import Box, Ends

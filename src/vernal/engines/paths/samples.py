@@ -8,9 +8,9 @@ from functools import lru_cache
 import numpy as np
 
 from vernal.engines.paths.batches import Indices, Pieces
-from vernal.engines.paths.decide import Layout, Mask
+from vernal.engines.paths.decide import Layout
 from vernal.interpret import concrete
-from vernal.interpret.numbers.rounding import Floats
+from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.interpret.program import Program
 from vernal.model.expr import Expr
 from vernal.model.graph import draws

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 # Of float64, truth values, indices, or rationals as objects; a torch tensor may stand in for one, see `torch_tensor`.
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 UNIT = 2.0**-53
 TINY = 2.0**-1000  # far above what underflow can lose in any dot product, far below anything that matters

@@ -1,0 +1,203 @@
+"""The engine `explicit`: every reachable state of a finite system, one by one, and the formula on their graph.
+
+The graph is the system's own, in exact arithmetic, so whatever is found on it is true of the system: full CTL by
+fixpoints, full LTL by the product with an automaton, with or without bounds. Of a bounded claim only the states within
+its horizon are looked at, so that a system without end may be asked such a claim.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+import numpy as np
+
+from vernal.engines.candidates import witnessed
+from vernal.engines.explicit.columns import NotFinite
+from vernal.engines.explicit.ctl import of_position, satisfied
+from vernal.engines.explicit.explore import Enumeration, TooManyStates
+from vernal.engines.explicit.margin import least_margin
+from vernal.engines.explicit.product import GraphPath, GraphProduct
+from vernal.engines.explicit.roads import of_all_paths
+from vernal.engines.explicit.table import Numbers
+from vernal.engines.explicit.witness import Witnesses
+from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof, Statistics, Subject
+from vernal.evidence.result import Assurance
+from vernal.evidence.trace import Trace
+from vernal.logic.automaton import automaton
+from vernal.logic.claim import position_claim
+from vernal.logic.formula import Always, Formula, Not
+from vernal.logic.normal import Logic, classify
+from vernal.logic.question import Question
+from vernal.reduce.base import Direction
+from vernal.run.budget import Budget
+
+UNDEFINED = "an atom of the formula is undefined at reachable states, and the answer depends on it"
+NOT_REPLAYED = "a path was found on the graph but did not replay"
+NO_PATH = "the claim fails at a state, but no path was found that shows it"
+
+
+class Explicit:
+    """The reachable graph, then fixpoints or a product; of at most so many states, if a number is given."""
+
+    name = "explicit"
+
+    def __init__(self, most: int | None = None) -> None:
+        self.most = most
+
+    def attempt(self, question: Question, budget: Budget) -> Known:
+        """What the graph shows; open where there is none that is finite and small enough."""
+        try:
+            return GraphQuestion(question, Enumeration(question, budget, self.most)).known()
+        except TooManyStates as stop:
+            proven = stop.depth if invariant(question) is not None and stop.depth >= 0 else None
+            return Open(engine=self.name, reason=stop.reason, proven_steps=proven)
+        except NotFinite as stop:
+            return Open(engine=self.name, reason=stop.reason)
+
+
+def invariant(question: Question) -> Formula | None:
+    """What is claimed of every position from the first on, where that is all; None for other claims."""
+    match question.claim.linear:
+        case Always(arg=arg, bound=bound) if bound.lower == 0 and classify(arg) is Logic.STATE:
+            return arg
+    return None
+
+
+class GraphQuestion:
+    """One question, asked of the graph of its system."""
+
+    def __init__(self, question: Question, enumeration: Enumeration) -> None:
+        self.question, self.claim = question, question.claim
+        self.enumeration, self.budget = enumeration, enumeration.budget
+        self.is_total = question.is_total
+        started = time.perf_counter()
+        self.kept = invariant(question)
+        goal = None if self.kept is None else partial(of_position, Not(self.kept))
+        self.graph = enumeration.run(self.claim.horizon, goal)
+        self.seconds = time.perf_counter() - started
+        self.witnesses = Witnesses(enumeration, self.graph)
+
+    def known(self) -> Known:
+        """A proof, a path or a state that refutes the claim, or why neither is known."""
+        if not len(self.graph.initial):
+            return self._proof(None, empty=True)
+        if self.graph.goal or self.claim.logic is not Logic.CTL:
+            states = None if self.graph.goal else of_all_paths(self.claim.formula)
+        else:
+            states = self.claim.formula
+        return self._on_paths() if states is None else self._on_states(states)
+
+    # Roads ------------------------------------------------------------------------------------------------------------
+
+    def _on_states(self, formula: Formula) -> Known:
+        """CTL: the initial positions at which the formula is true."""
+        found, initial = satisfied(formula, self.graph, self.budget.check), self.graph.initial
+        failing = initial[~found.maybe[initial]]
+        if len(failing):
+            return self._refuted(failing)
+        if not found.sure[initial].all():
+            return self._open(UNDEFINED)
+        witness = self._witness()
+        if witness is not None:
+            return witnessed(self.question, witness, Explicit.name, self.statistics, Direction.EXACT)
+        return self._proof(self._margin())
+
+    def _on_paths(self) -> Known:
+        """LTL: a path from an initial position on which the formula is false."""
+        path, initial = self.claim.path, self.graph.initial
+        if self.graph.goal:  # the rest of the graph is not known
+            return self._counterexample(self._shortest())
+        lasso = self._accepted(Not(path), initial)
+        if lasso is not None:
+            return self._counterexample(lasso)
+        if self.graph.undefined and self._accepted(Not(path), initial, sure=False) is not None:
+            return self._open(UNDEFINED)
+        return self._proof(None)
+
+    def _margin(self) -> float | None:
+        linear = self.claim.linear
+        return None if linear is None else least_margin(position_claim(linear), self.enumeration, self.graph)
+
+    def _accepted(self, path: Formula, starts: Numbers, *, sure: bool = True) -> GraphPath | None:
+        """A short path from one of these positions on which an LTL formula is true.
+
+        Of a bounded formula the graph is known within its horizon. What is true of a path is then true of its part up
+        to there, taken for a path that ends.
+        """
+        tick = self.budget.check
+        reader = automaton(path, total=self.is_total and self.graph.complete, tick=tick)
+        return GraphProduct(self.graph, reader, tick, sure=sure, most_bytes=self.enumeration.bytes).accepted(starts)
+
+    def _shortest(self) -> GraphPath:
+        """A shortest way to a position that breaks the invariant."""
+        graph = self.graph
+        assert self.kept is not None
+        broken = np.flatnonzero(satisfied(Not(self.kept), graph, self.budget.check).sure)
+        way = [int(broken[np.argmin(graph.depth[graph.state[broken]])])]
+        while graph.depth[graph.state[way[-1]]]:
+            before, _ = graph.predecessors.of(np.array(way[-1:]))
+            way.append(int(before[np.argmin(graph.depth[graph.state[before]])]))
+        return GraphPath(tuple(reversed(way)))
+
+    # Evidence ---------------------------------------------------------------------------------------------------------
+
+    def _refuted(self, failing: Numbers) -> Known:
+        """A path on which the claim is false, where one can show it; else an initial state at which it is."""
+        if self.claim.linear is None:
+            return self._failing_state(int(failing[0]))
+        lasso = self._accepted(Not(self.claim.path), failing)
+        return (
+            self._open(UNDEFINED if self.graph.undefined else NO_PATH) if lasso is None else self._counterexample(lasso)
+        )
+
+    def _counterexample(self, lasso: GraphPath) -> Known:
+        trace = self.witnesses.showing(lasso, self.claim.path, truth=False)
+        if trace is None:
+            return self._open(NOT_REPLAYED)
+        return Counterexample(engine=Explicit.name, trace=trace, statistics=self.statistics)
+
+    def _failing_state(self, position: int) -> Known:
+        trace = self.witnesses.trace(GraphPath((position,)))
+        if trace is None:
+            return self._open(NOT_REPLAYED)
+        return FailingState(
+            engine=Explicit.name,
+            trace=trace,
+            direction=Direction.EXACT,
+            assurance=Assurance.EXACT,
+            excluded_by=f"all of the {self.graph.size:,} positions that can be reached were looked at",
+            statistics=self.statistics,
+        )
+
+    def _witness(self) -> Trace | None:
+        """A path that shows a claim of some path, from the only initial position."""
+        if self.claim.opposite is None or not self.claim.mentions_some or len(self.graph.initial) > 1:
+            return None
+        lasso = self._accepted(self.claim.path, self.graph.initial)
+        return None if lasso is None else self.witnesses.showing(lasso, self.claim.path, truth=True)
+
+    def _proof(self, margin: float | None, *, empty: bool = False) -> Proof:
+        return Proof(
+            engine=Explicit.name,
+            direction=Direction.EXACT,
+            subject=Subject.STATES,
+            assurance=Assurance.EXACT,
+            empty=empty,
+            margin=margin,
+            statistics=self.statistics,
+        )
+
+    def _open(self, reason: str) -> Open:
+        return Open(engine=Explicit.name, reason=reason, statistics=self.statistics)
+
+    @property
+    def statistics(self) -> Statistics:
+        states = len(self.graph.rows)
+        return {
+            "states": states,
+            "transitions": len(self.graph.successors),
+            "depth": int(self.graph.depth.max(initial=0)),
+            "states_per_second": round(states / max(self.seconds, 1e-9)),
+            "exact_evaluations": self.enumeration.points.doubts,
+        }

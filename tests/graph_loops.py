@@ -1,0 +1,152 @@
+"""Random systems with finitely many states: bounded integers, labels, ties, choices, memories, and paths that end."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+
+import numpy as np
+
+from tests.loops import MODE, condition, legal, value
+from vernal.formats.recurrent import rnn
+from vernal.logic.formula import (
+    Always,
+    And,
+    Atom,
+    Bound,
+    Eventually,
+    Formula,
+    Iff,
+    Implies,
+    Next,
+    Not,
+    Or,
+    Quantifier,
+    Release,
+    Until,
+    Weak,
+)
+from vernal.model import build as b
+from vernal.model.agent import make_agent
+from vernal.model.expr import Expr, Matrix, Role
+from vernal.model.network import Network, network_input
+from vernal.model.sorts import BOOL, INT, REAL, Kind
+from vernal.model.system import Agent, Init, OneOf, Span, Start, System, Variable
+
+KINDS = ((None,), (None,), (Quantifier.ALL,), (Quantifier.SOME,), tuple(Quantifier), tuple(Quantifier))
+
+
+# Systems --------------------------------------------------------------------------------------------------------------
+
+
+@legal
+def graph_loop(rng: random.Random) -> System:
+    """One to three discrete variables (now and then a real one that takes few values), up to two agents."""
+    sorts = [INT, INT, INT, MODE, BOOL, *([REAL] if rng.random() < 0.2 else [])]
+    state = tuple(Variable(name, rng.choice(sorts)) for name in "xyz"[: rng.choice([1, 2, 2, 3, 3])])
+    variables: list[Expr] = [variable.var for variable in state]
+    numbers = [var for var in variables if var.sort.is_number]
+    agents = tuple(_agent(rng, f"agent{i}", numbers) for i in range(rng.choice([0, 1, 1, 2]) if numbers else 0))
+    seen = [*variables, *(agent.var for agent in agents if not agent.var.shape)]
+    lets = {"shared": b.choose(*(value(rng, INT, seen, 0) for _ in range(2)))} if rng.random() < 0.3 else {}
+    drawn = [*seen, *(b.var(name, body.sort, body.shape, Role.LET) for name, body in lets.items())]
+    following = {variable.name: _following(rng, variable, drawn) for variable in state}
+    starts = {variable.name: _start(rng, variable) for variable in state}
+    where = (condition(rng, variables, 1),) if rng.random() < 0.2 else ()
+    enabled = condition(rng, seen, 1) if rng.random() < 0.35 else b.TRUE
+    return System("graph", state, Init(starts, where), following, agents, lets, enabled)
+
+
+def _following(rng: random.Random, variable: Variable, seen: list[Expr]) -> Expr:
+    """Something of the variable's sort that stays within a few values."""
+    x = variable.var
+    if variable.sort == REAL:
+        return rng.choice([b.choose(x, 1 - x), b.if_(condition(rng, seen, 0), b.const(Fraction(1, 3)), x), -x])
+    if variable.sort != INT:
+        return value(rng, variable.sort, seen, 2)
+    high = rng.choice([1, 2, 3, 4, 6, 9, 20])
+    match rng.randrange(4):
+        case 0:
+            return b.if_(x < high, x + 1, b.const(-high))  # a clock
+        case 1:
+            return b.clip(x + b.choose(-1, 0, 1), -high, high)  # a walk
+        case 2:
+            return b.choose(
+                b.when(x + 1, x < high), b.when(x - 1, x > -high), b.when(b.const(0), condition(rng, seen, 0))
+            )
+    return b.clip(value(rng, INT, seen, 2), -high, high)
+
+
+def _start(rng: random.Random, variable: Variable) -> Start:
+    match variable.sort.kind:
+        case Kind.REAL:
+            return OneOf((Fraction(rng.randint(-3, 3), rng.choice([1, 2, 3])),))
+        case Kind.INT:
+            low = rng.randint(-2, 2)
+            return Span(Fraction(low), Fraction(low + rng.randint(0, 2)))
+    values = range(2 if variable.sort == BOOL else len(variable.sort.labels))
+    return OneOf(tuple(Fraction(value) for value in rng.sample(values, rng.randint(1, 2))))
+
+
+def _agent(rng: random.Random, name: str, numbers: list[Expr]) -> Agent:
+    """An argmax with ties, with memory now and then: of the last thing it saw, or of what alternates."""
+    labels, outputs = rng.choice([(None, 2), (MODE, 3)])
+    observe = [rng.choice([x, b.choose(x, x + 1)]) if rng.random() < 0.15 else x for x in numbers]
+    if rng.random() < 0.3:
+        readout = [[rng.randint(-1, 1)] for _ in range(outputs)]
+        cell = ([[rng.randint(-1, 1) for _ in numbers]], [[rng.choice([0, 0, -1])]], [rng.randint(0, 1)])
+        network = rnn([cell], [(readout, [rng.randint(-1, 1) for _ in range(outputs)])])
+        memory = [Span(Fraction(0), Fraction(0))]
+        return make_agent(name, [network], observe, "argmax", labels=labels, memory=memory)
+    return make_agent(name, [_network(rng, len(numbers), outputs)], observe, "argmax", labels=labels)
+
+
+def _network(rng: random.Random, inputs: int, outputs: int) -> Network:
+    """Small integers, so that scores tie; now and then thirds and tenths, so that they nearly do."""
+    x = network_input(inputs)
+    unit = rng.choice([1.0, 1.0, 0.1, 1 / 3])
+    weight = np.array([[rng.randint(-1, 1) * unit for _ in range(inputs)] for _ in range(3)])
+    hidden = b.relu(b.affine(x, Matrix(weight), Matrix(np.array([rng.randint(-1, 1) * unit for _ in range(3)]))))
+    second = np.array([[float(rng.randint(-1, 1)) for _ in range(3)] for _ in range(outputs)])
+    return Network("net", x, b.affine(hidden, Matrix(second), Matrix(np.zeros(outputs))))
+
+
+# Formulas -------------------------------------------------------------------------------------------------------------
+
+
+def graph_formula(rng: random.Random, system: System, depth: int = 4) -> Formula:
+    """Depth up to four, bounded or not; LTL, or CTL with any alternation. Atoms are about states, actions at times."""
+    atoms: list[Expr] = [variable.var for _ in range(3) for variable in system.state]
+    atoms += [agent.var for agent in system.agents if not agent.var.shape]
+    return _formula(rng, atoms, rng.choice(KINDS), rng.randint(1, depth))
+
+
+def _formula(rng: random.Random, seen: list[Expr], kinds: tuple[Quantifier | None, ...], depth: int) -> Formula:
+    if depth == 0 or rng.random() < 0.1:
+        return Atom(condition(rng, [rng.choice(seen)], 0))
+    quantifier = rng.choice(kinds)
+
+    def inner() -> Formula:
+        return _formula(rng, seen, kinds, depth - 1)
+
+    match rng.randrange(13):
+        case 0 | 1:
+            return Not(inner())
+        case 2:
+            return And((inner(), inner()))
+        case 3:
+            return Or((inner(), inner()))
+        case 4:
+            return rng.choice([Implies, Iff])(inner(), inner())
+        case 5 | 6:
+            return Next(inner(), rng.randint(0, 2), quantifier)
+        case 7 | 8:
+            return Eventually(inner(), _bound(rng), quantifier)
+        case 9 | 10:
+            return Always(inner(), _bound(rng), quantifier)
+    return rng.choice([Until, Release, Weak])(inner(), inner(), _bound(rng), quantifier)
+
+
+def _bound(rng: random.Random) -> Bound:
+    lower = rng.choice([0, 0, 0, 1, 2])
+    return Bound(Fraction(lower), rng.choice([None, None, Fraction(lower + rng.randint(0, 3))]))
