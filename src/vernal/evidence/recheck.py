@@ -42,7 +42,7 @@ class Recheck:
     reason: str
 
 
-class Method(Protocol):
+class CheckingMethod(Protocol):
     """A way to decide the three questions about sets of states; it raises where the answer is not yes."""
 
     how: str
@@ -77,7 +77,7 @@ def recheck(system: System, claim: Claim, invariant: Invariant, tick: Tick = idl
     return Recheck(Judgement.UNDECIDED, "; ".join(dict.fromkeys(reasons)))
 
 
-def _check(method: Method, invariant: Invariant) -> None:
+def _check(method: CheckingMethod, invariant: Invariant) -> None:
     """All three questions, with the positions before the claim begins."""
     method.initial(invariant.entry)
     unions = [*invariant.prefix, invariant.sets]
