@@ -32,7 +32,7 @@ MAX_BOXES = 200_000  # of one set
 BLOCK = 4096  # boxes judged at once
 MAX_UNIONS = 2_000  # boxes of one set whose image is compared with several sets, which takes polyhedra
 
-Mask = NDArray[np.bool_]
+Flags = NDArray[np.bool_]
 SetRow = tuple[Fraction, ...]
 
 
@@ -54,7 +54,7 @@ class Target:
                 bounds[i, places[row]] = min(bounds[i, places[row]], float_below(bound))
         return cls(sets, directions, bounds)
 
-    def holds(self, upper: Floats) -> Mask:
+    def holds(self, upper: Floats) -> Flags:
         """Which boxes, given by the most of each direction, are in one of the sets."""
         found = np.zeros(len(upper), bool)
         for bounds in self.bounds:
@@ -119,7 +119,7 @@ class IntervalCheck:
                     raise CannotCheck(f"intervals do not settle {MAX_BOXES:,} boxes of one of the sets")
                 waiting.append(self._cut(open_boxes, total))
 
-    def _open(self, block: Floats, own: Target | None, guard: Expr, judge: Judge) -> Mask:
+    def _open(self, block: Floats, own: Target | None, guard: Expr, judge: Judge) -> Flags:
         known = BoxValues(self, block)
         left = np.ones(len(block), bool)
         if own is not None:
@@ -177,7 +177,7 @@ class IntervalCheck:
 
     # Coverage ---------------------------------------------------------------------------------------------------------
 
-    def _inside(self, known: BoxValues, values: Sequence[Component], target: Target) -> Mask:
+    def _inside(self, known: BoxValues, values: Sequence[Component], target: Target) -> Flags:
         """Which boxes have all their values in the union of the sets."""
         upper = known.most(values, target.directions)
         found = target.holds(upper)
@@ -263,7 +263,7 @@ class BoxValues:
         return np.broadcast_to(_ends(value)[1].reshape(-1), (len(self.boxes),))
 
 
-Judge = Callable[[BoxValues], Mask]
+Judge = Callable[[BoxValues], Flags]
 
 
 def _value(var: Expr, lower: Floats, upper: Floats) -> Value:
