@@ -37,7 +37,7 @@ SetRow = tuple[Fraction, ...]
 
 
 @dataclass(frozen=True)
-class Target:
+class SetsToBeIn:
     """Sets to be in, as bounds of all directions that one of them has; no bound is infinite."""
 
     sets: Sequence[StateSet]
@@ -45,7 +45,7 @@ class Target:
     bounds: Floats  # (sets, directions), rounded down
 
     @classmethod
-    def of(cls, sets: Sequence[StateSet]) -> Target:
+    def of(cls, sets: Sequence[StateSet]) -> SetsToBeIn:
         directions = tuple(dict.fromkeys(row for one in sets for row in one.rows))
         bounds = np.full((len(sets), len(directions)), np.inf)
         places = {row: place for place, row in enumerate(directions)}
@@ -80,7 +80,7 @@ class IntervalCheck:
         initial = self.watched.system.initial
         if initial.count > MAX_POINTS:
             raise CannotCheck("there are too many discrete initial states to look at")
-        where, target = build.conj(*initial.where), Target.of(sets)
+        where, target = build.conj(*initial.where), SetsToBeIn.of(sets)
         for part in initial.alternatives():
             ends = [part.starts[var][i].ends for var, i in self.components]
             boxes = np.array([[[float_below(low), float_above(high)] for low, high in ends]]).transpose(0, 2, 1)
@@ -88,7 +88,7 @@ class IntervalCheck:
 
     def step(self, source: StateSet, sets: Sequence[StateSet]) -> None:
         """Every step from the source ends in one of the sets."""
-        target = Target.of(sets)
+        target = SetsToBeIn.of(sets)
         judge: Judge = lambda known: self._inside(known, self.watched.following, target)  # noqa: E731
         for boxes in self._boxes(source):
             self._prove(boxes, source, self.watched.guard, judge)
@@ -104,7 +104,7 @@ class IntervalCheck:
     def _prove(self, boxes: Floats, source: StateSet | None, guard: Expr, judge: Judge) -> None:
         """Cut the boxes until each is outside the source, excluded by the guard, or judged to be right."""
         total, done = (boxes[:, 1] - boxes[:, 0]).max(axis=0), 0
-        own = None if source is None else Target.of([source])
+        own = None if source is None else SetsToBeIn.of([source])
         waiting = [boxes]
         while waiting:
             self.watched.tick()
@@ -119,7 +119,7 @@ class IntervalCheck:
                     raise CannotCheck(f"intervals do not settle {MAX_BOXES:,} boxes of one of the sets")
                 waiting.append(self._cut(open_boxes, total))
 
-    def _open(self, block: Floats, own: Target | None, guard: Expr, judge: Judge) -> Flags:
+    def _open(self, block: Floats, own: SetsToBeIn | None, guard: Expr, judge: Judge) -> Flags:
         known = BoxValues(self, block)
         left = np.ones(len(block), bool)
         if own is not None:
@@ -177,7 +177,7 @@ class IntervalCheck:
 
     # Coverage ---------------------------------------------------------------------------------------------------------
 
-    def _inside(self, known: BoxValues, values: Sequence[Component], target: Target) -> Flags:
+    def _inside(self, known: BoxValues, values: Sequence[Component], target: SetsToBeIn) -> Flags:
         """Which boxes have all their values in the union of the sets."""
         upper = known.most(values, target.directions)
         found = target.holds(upper)
@@ -189,7 +189,7 @@ class IntervalCheck:
                 found[at] = self._in_union(lower[at], high[at], upper[at], target)
         return found
 
-    def _in_union(self, lower: Floats, high: Floats, upper: Floats, target: Target) -> bool:
+    def _in_union(self, lower: Floats, high: Floats, upper: Floats, target: SetsToBeIn) -> bool:
         """Whether the values between these ends, and at most `upper` in every direction, are in the union."""
         names = self.components
         box = {name: (Fraction(a), Fraction(b)) for name, a, b in zip(names, lower, high, strict=True)}
