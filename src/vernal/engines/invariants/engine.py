@@ -1,0 +1,235 @@
+"""The engine `invariants`: a claim for all time proven by a set of states that no step leaves.
+
+Sets are proposed in turn: the hull of forward images in boxes, octagons and learned directions, the union of the first
+images, shrinking images of all states, reachable boxes of a grid, and the largest union of boxes that can be stayed
+in. Each proposal is rounded to short numbers and certified; what is certified is the proof, and its evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vernal.engines.invariants.cells import Cells, Directions, hulls, joined
+from vernal.engines.invariants.certify import Certifier, TooManyStarts
+from vernal.engines.invariants.dynamics import Dynamics
+from vernal.engines.invariants.exact_cells import (
+    RationalCells,
+    as_they_are,
+    nearest_decimals,
+    shortened_outward,
+)
+from vernal.engines.invariants.forward import Levels, Widening, levels, maximal
+from vernal.engines.invariants.images import Images
+from vernal.engines.invariants.partition import Greatest, Grid, domain, reached
+from vernal.engines.invariants.templates import Samples, candidates, claim_limits
+from vernal.engines.knowledge import Known, Open, Proof, Subject
+from vernal.errors import Stopped
+from vernal.evidence.invariant import Invariant
+from vernal.evidence.invariant_file import component_names
+from vernal.evidence.result import Assurance
+from vernal.logic.question import Question
+from vernal.logic.safety import safety_claim
+from vernal.reduce.base import Direction
+from vernal.run.budget import Budget
+
+MAX_PREFIX = 200  # steps before a claim begins
+GRID_NUMBERS = 4  # components of a grid
+RESOLUTIONS = (8, 16, 32, 64, 128, 256)  # boxes across what runs reach
+NOT_SAFETY = (
+    "an invariant proves claims that something is kept for all time: G p, G[a,] p, p W q, p R q with p and q about "
+    "single positions, and AG p; this claim is of another kind"
+)
+SHARES = ((2, 0.01), (4, 1e-4), (8, 1e-8))  # digits kept of a width, and the share of it that is added
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Cells that may be an invariant, and how they were found."""
+
+    method: str
+    cells: Cells
+
+
+class Invariants:
+    """The engine `invariants`."""
+
+    name = "invariants"
+
+    def attempt(self, question: Question, budget: Budget) -> Known:
+        """A proof with its invariant, or what was tried."""
+        safety = safety_claim(question.claim, total=question.is_total)
+        if safety is None:
+            return Open(engine=self.name, reason=NOT_SAFETY)
+        if safety.first > MAX_PREFIX:
+            return Open(engine=self.name, reason=f"the claim begins after more than {MAX_PREFIX} steps")
+        dynamics = Dynamics(question.system, safety, budget.check)
+        try:
+            return Attempt(dynamics, budget).known()
+        except TooManyStarts:
+            return Open(engine=self.name, reason="there are too many discrete initial states to look at")
+
+
+class Attempt:
+    """All methods on one question."""
+
+    def __init__(self, dynamics: Dynamics, budget: Budget) -> None:
+        self.dynamics, self.budget = dynamics, budget
+        self.images = Images(dynamics)
+        self.certifier = Certifier(dynamics, self.images)
+        self.samples = Samples(dynamics, budget.seed)
+        self.tried: list[str] = []
+        self.proven: int | None = None
+
+    def known(self) -> Known:
+        """What the first certified proposal proves."""
+        reason = None
+        try:
+            with np.errstate(all="ignore"):
+                for proposal in self._proposals():
+                    self.budget.check()
+                    found = self._certified(proposal)
+                    if found is not None:
+                        return found
+        except Stopped as stop:
+            reason = stop.reason
+        tried = ", ".join(dict.fromkeys(self.tried)) or "any method"
+        said = f"no invariant found with {tried}"
+        return Open(
+            engine=Invariants.name,
+            reason=said if reason is None else f"{reason}; {said}",
+            proven_steps=self.proven,
+            statistics={"methods": len(set(self.tried))},
+        )
+
+    # Proposals --------------------------------------------------------------------------------------------------------
+
+    def _proposals(self) -> Iterator[Proposal]:
+        box = Directions(np.eye(len(self.dynamics.numbers)))
+        limits = claim_limits(self.dynamics)
+        first: Levels | None = None
+        for template in candidates(self.dynamics, self.samples):
+            self._tell(template.name)
+            start = self._start(template)
+            if first is None:
+                first = self._levels(start)
+            cells = Widening(self.images, self.dynamics, limits).closed(start)
+            if cells is not None:
+                yield Proposal(template.name, cells)
+            if template.is_box:
+                yield from self._of_levels(first)
+        yield from self._of_boxes(box)
+
+    def _tell(self, method: str) -> None:
+        self.tried.append(method)
+        self.budget.progress(f"invariants: {method}", None)
+
+    def _levels(self, start: Cells) -> Levels:
+        made = levels(self.images, start, self.dynamics)
+        if made.kept:
+            self.proven = self.dynamics.safety.first + made.kept - 1
+        return made
+
+    def _of_levels(self, first: Levels) -> Iterator[Proposal]:
+        """Unions of the first images, and of all states after some steps."""
+        self._tell("unions of images")
+        if first.closed and first.cells:
+            yield Proposal("unions of images", joined(first.cells))
+        self._tell("images of all states")
+        largest = maximal(self.images, self.dynamics, first)
+        if largest is not None:
+            yield Proposal("images of all states", largest)
+
+    def _of_boxes(self, template: Directions) -> Iterator[Proposal]:
+        """Unions of boxes of a partition, finer and finer."""
+        n, points = len(self.dynamics.numbers), self.samples.points
+        if not n or n > GRID_NUMBERS or not len(points):
+            return
+        start = self._start(template)
+        self._tell("boxes of a grid")
+        spread = self.samples.spread()
+        for number, count in enumerate(RESOLUTIONS):
+            grid = Grid(np.where(self.dynamics.whole, 1.0, spread / count), self.dynamics.whole)
+            cells = reached(self.images, self.dynamics, start, grid)
+            if cells is not None:
+                yield Proposal("boxes of a grid", cells)
+            if number == 1:
+                yield from self._greatest(template, start)
+
+    def _greatest(self, template: Directions, start: Cells) -> Iterator[Proposal]:
+        self._tell("boxes that can be stayed in")
+        labels = sorted({start.key(member) for member in range(len(start))} | self._met_labels())
+        around = domain(np.vstack([self.samples.points, *start.box]), labels, template, self.dynamics.whole)
+        cells = Greatest(self.images, self.dynamics, around).holding(start)
+        if cells is not None:
+            yield Proposal("boxes that can be stayed in", cells)
+
+    def _met_labels(self) -> set[tuple[int, ...]]:
+        """Labels that are met from boxes around all that runs met."""
+        start = hulls(self._start(Directions(np.eye(len(self.dynamics.numbers)))))
+        found = {start.key(member) for member in range(len(start))}
+        for _ in range(8):
+            moved = hulls(self.images.after(start)[1])
+            more = {moved.key(member) for member in range(len(moved))}
+            if more <= found:
+                break
+            found |= more
+            start = moved
+        return found
+
+    def _start(self, template: Directions) -> Cells:
+        """Cells around where paths are when the claim begins."""
+        cells = self.certifier.initial_cells(template)
+        for _ in range(self.dynamics.safety.first):
+            cells = hulls(self.images.after(cells)[1])
+        return cells
+
+    # Proofs -----------------------------------------------------------------------------------------------------------
+
+    def _certified(self, proposal: Proposal) -> Proof | None:
+        """The proof, if some rounding of the proposal is certified."""
+        cells = proposal.cells
+        prefix = self._prefix(cells.template)
+        for rounded in roundings(cells):
+            if self.certifier.proves(rounded, prefix):
+                return self._proof(proposal.method, rounded, prefix)
+        return None
+
+    def _prefix(self, template: Directions) -> list[RationalCells]:
+        """Rational cells for every position before the claim begins, each around the images of the one before."""
+        made: list[RationalCells] = []
+        cells = self.certifier.initial_cells(template)
+        for _ in range(self.dynamics.safety.first):
+            made.append(as_they_are(cells))
+            cells = hulls(self.images.after(made[-1].outer)[1])
+        return made
+
+    def _proof(self, method: str, cells: RationalCells, prefix: Sequence[RationalCells]) -> Proof:
+        view = self.dynamics
+        names = {place: name for name, place in component_names(view.system).items()}
+        ordered = [names[var, i] for var in view.followed for i in range(var.size)]
+        invariant = Invariant(
+            tuple(ordered),
+            tuple(cells.sets(view)),
+            tuple(tuple(one.sets(view)) for one in prefix),
+            view.system,
+        )
+        return Proof(
+            engine=Invariants.name,
+            direction=Direction.OVER,
+            subject=Subject.PATHS,
+            assurance=Assurance.RIGOROUS,
+            evidence=invariant,
+            statistics={"method": method, "sets": len(cells), "directions": len(cells.template.rows)},
+        )
+
+
+def roundings(cells: Cells) -> Iterator[RationalCells]:
+    """The cells with rational bounds: short ones with some room first, the floats themselves last."""
+    if len(cells) == 1 or not cells.template.is_box:
+        for digits, share in SHARES:
+            yield shortened_outward(cells, digits, share)
+    yield nearest_decimals(cells)
+    yield as_they_are(cells)
