@@ -42,6 +42,7 @@ NOT_SAFETY = (
     "an invariant proves claims that something is kept for all time: G p, G[a,] p, p W q, p R q with p and q about "
     "single positions, and AG p; this claim is of another kind"
 )
+BROKEN = "a simulated run breaks the claim, so there is no invariant to look for; falsify will show a path"
 SHARES = ((2, 0.01), (4, 1e-4), (8, 1e-8))  # digits kept of a width, and the share of it that is added
 
 
@@ -88,6 +89,8 @@ class Attempt:
         reason = None
         try:
             with np.errstate(all="ignore"):
+                if self.samples.breaks():
+                    return Open(engine=Invariants.name, reason=BROKEN)
                 for proposal in self._proposals():
                     self.budget.check()
                     found = self._certified(proposal)

@@ -19,12 +19,12 @@ from vernal.engines.invariants.images import Images
 from vernal.interpret.numbers.rounding import Floats
 
 MAX_LEVELS = 40
-MAX_WIDENINGS = 80  # rounds of a hull that grows
-JUMPS = (3, 6, 10, 15, 21, 28, 36, 45, 55, 66)  # rounds in which it is moved to where it seems to go
+PLAIN = 12  # rounds in which a hull grows by itself
+OVERSHOT = 15  # rounds in which it is moved further
+FACTORS = (1.0, 3.0, 9.0)  # how much further
+ROOM = 1e-6  # of a width, added to a bound that grows, so that rounding does not keep it growing
 MAX_KEYS = 64  # combinations of labels for which the whole space is looked at
 MAX_CELLS_OF_LEVEL = 64
-ENDLESS = 15  # rounds after which a bound that grows as before is given up
-SLOWEST = 0.98  # a bound that grows by this share of its last growth, or more, is said not to end
 
 
 @dataclass
@@ -58,53 +58,48 @@ def levels(images: Images, start: Cells, dynamics: Dynamics) -> Levels:
 
 
 class Widening:
-    """The hull of all levels, one cell for each combination of labels, extrapolated until a step stays inside."""
+    """The hull of all levels, one cell for each combination of labels, widened until a step stays inside."""
 
     def __init__(self, images: Images, dynamics: Dynamics, limits: list[tuple[Floats, float]]) -> None:
         self.images, self.dynamics, self.limits = images, dynamics, limits
 
     def closed(self, start: Cells) -> Cells | None:
         """Cells that no step leaves, as far as floats tell; None where none were found."""
-        thresholds = self._thresholds(start.template)
-        before, cells = None, hulls(start)
-        for number in range(MAX_WIDENINGS):
+        plain, done = self._grown(hulls(start), 0.0, PLAIN)
+        if done or plain is None:
+            return plain
+        for factor in FACTORS:
+            cells, done = self._grown(plain, factor, OVERSHOT)
+            if done:
+                return cells
+        cells, done = self._grown(self._endless(plain), 1.0, OVERSHOT)
+        return cells if done else None
+
+    def _grown(self, cells: Cells, factor: float, rounds: int) -> tuple[Cells | None, bool]:
+        """The cells after some rounds, and whether a step stays inside; None where they break the claim.
+
+        Where a step leaves them, bounds are moved as far as it leads, and a `factor` times that far beyond.
+        """
+        thresholds = self._thresholds(cells.template)
+        for _ in range(rounds):
             self.dynamics.tick()
             grown = hulls(joined([cells, self.images.after(cells)[1]]))
-            if len(grown) == len(cells):
-                done = self._finished(cells, grown)
-                if done is not None:
-                    return done
+            same = len(grown) == len(cells)
+            if same and _is_same(grown, cells):
+                return cells, True
+            if same and factor:
+                grown = self._overshot(cells, grown, factor, thresholds)
             if not self.images.keeps(grown, self.dynamics.keep).all():
-                return None
-            jumped = None
-            if number in JUMPS and before is not None and len(before) == len(cells) == len(grown):
-                jumped = self._jump(before, cells, grown, thresholds, endless=number >= ENDLESS)
-            before, cells = cells, grown
-            if jumped is not None and self.images.keeps(jumped, self.dynamics.keep).all():
-                before, cells = None, jumped
-        return None
+                return None, False
+            cells = grown
+        return cells, False
 
-    def _finished(self, cells: Cells, grown: Cells) -> Cells | None:
-        """The cells, if a step stays inside; where they hardly grow, a little larger ones if it stays inside those."""
+    def _overshot(self, cells: Cells, grown: Cells, factor: float, thresholds: list[Floats]) -> Cells:
+        """Bounds moved beyond where they have grown to, but not past a constant that the claim names."""
         width = np.where(np.isfinite(grown.upper - grown.lower), grown.upper - grown.lower, 0.0)
-        upper, lower = _growth(cells.upper, grown.upper), _growth(-cells.lower, -grown.lower)
-        if not (upper.any() or lower.any()):
-            return cells
-        if (np.maximum(upper, lower) > 0.03 * width).any():
-            return None
-        for share in (0.01, 0.001):
-            wide = Cells(
-                grown.template, grown.lower - 2 * lower - share * width, grown.upper + 2 * upper + share * width, grown.labels
-            )
-            if within(self.images.after(wide)[1], wide).all() and self.images.keeps(wide, self.dynamics.keep).all():
-                return wide
-        still = (np.maximum(upper, lower) <= 1e-9 * width).all()
-        return grown if still else None
-
-    def _jump(self, before: Cells, cells: Cells, grown: Cells, thresholds: list[Floats], *, endless: bool) -> Cells:
-        """Where bounds end if they go on growing by the same share of their growth."""
-        upper = _limit(before.upper, cells.upper, grown.upper, endless)
-        lower = -_limit(-before.lower, -cells.lower, -grown.lower, endless)
+        up, down = _growth(cells.upper, grown.upper), _growth(-cells.lower, -grown.lower)
+        upper = np.where(up > 0, grown.upper + factor * up + ROOM * width, grown.upper)
+        lower = np.where(down > 0, grown.lower - factor * down - ROOM * width, grown.lower)
         for direction, values in enumerate(thresholds):
             for value in values[::-1]:
                 above = (grown.upper[:, direction] <= value) & (value < upper[:, direction])
@@ -113,6 +108,14 @@ class Widening:
                 below = (grown.lower[:, direction] >= value) & (value > lower[:, direction])
                 lower[below, direction] = value
         return Cells(grown.template, lower, upper, grown.labels)
+
+    def _endless(self, cells: Cells) -> Cells:
+        """The cells without the bounds that still grow."""
+        grown = hulls(joined([cells, self.images.after(cells)[1]]))
+        if len(grown) != len(cells):
+            return grown
+        upper = np.where(grown.upper > cells.upper, np.inf, cells.upper)
+        return Cells(cells.template, np.where(grown.lower < cells.lower, -np.inf, cells.lower), upper, cells.labels)
 
     def _thresholds(self, template: Directions) -> list[Floats]:
         """For each direction, constants that the claim compares it with, in ascending order."""
@@ -125,17 +128,6 @@ class Widening:
                     values.append(constant / factor)
             made.append(np.array(sorted(values)))
         return made
-
-
-def _limit(before: Floats, now: Floats, then: Floats, endless: bool) -> Floats:
-    """Where a growing bound ends. One whose growth does not slow down stays, or, after a while, has no end."""
-    first, second = now - before, then - now
-    with np.errstate(all="ignore"):
-        share = np.where(second > 0, second / first, 0.0)
-        rest = second * share / (1 - share)
-        room = 0.05 * rest + 0.01 * np.abs(second)
-        ends = np.where(share < SLOWEST, then + rest + room, np.inf if endless else then)
-    return np.where(second > 0, np.where(first > 0, ends, then), then)
 
 
 def _growth(now: Floats, then: Floats) -> Floats:

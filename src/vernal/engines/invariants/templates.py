@@ -14,11 +14,13 @@ import numpy as np
 from vernal.engines.invariants.cells import Directions
 from vernal.engines.invariants.dynamics import Dynamics
 from vernal.errors import VernalError
+from vernal.interpret import concrete
 from vernal.interpret.numbers.rounding import Floats
+from vernal.model.build import FALSE
 from vernal.model.expr import Compare, Expr
 from vernal.model.graph import order
 from vernal.model.terms import terms
-from vernal.simulate.runs import simulate
+from vernal.simulate.runs import Runs, simulate
 
 RUNS, STEPS = 64, 60  # that are simulated
 MAX_DIRECTIONS = 64
@@ -33,18 +35,36 @@ class Samples:
 
     def __init__(self, dynamics: Dynamics, seed: int) -> None:
         self.dynamics = dynamics
-        self.states = self._simulated(seed)  # (runs, positions, numbers)
+        self.runs = self._simulated(seed)
+        self.states = self._numbers()  # (runs, positions, numbers)
 
-    def _simulated(self, seed: int) -> Floats:
+    def _simulated(self, seed: int) -> Runs | None:
         try:
-            runs = simulate(self.dynamics.system, RUNS, STEPS, np.random.default_rng(seed), corners=True)
+            return simulate(self.dynamics.system, RUNS, STEPS, np.random.default_rng(seed), corners=True)
         except VernalError:
+            return None
+
+    def _numbers(self) -> Floats:
+        runs, columns = self.runs, []
+        if runs is None:
             return np.zeros((0, STEPS + 1, len(self.dynamics.numbers)))
-        columns = []
         for var, i in self.dynamics.numbers:
             values = runs.memory[var][:, :, i] if var in runs.memory else runs.state[var.name]
             columns.append(values)
         return np.stack(columns, axis=2) if columns else np.zeros((RUNS, STEPS + 1, 0))
+
+    def breaks(self) -> bool:
+        """Whether some run breaks the claim, as far as floats tell; then looking for an invariant is in vain."""
+        view = self.dynamics
+        if self.runs is None or view.safety.stop is not FALSE:
+            return False
+        keep = concrete.compile([view.keep])
+        for position in range(view.safety.first, STEPS + 1):
+            (kept,) = keep(self.runs.inputs(position), RUNS)
+            there = self.runs.lengths > position
+            if (there & ~np.broadcast_to(kept, there.shape)).any():
+                return True
+        return False
 
     @property
     def points(self) -> Floats:
