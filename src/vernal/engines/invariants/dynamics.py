@@ -14,12 +14,14 @@ from vernal.interpret.abstract import Finite, Range, Truth, Value
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.safety import SafetyClaim
 from vernal.model import build
+from vernal.model import expr as e
 from vernal.model.expr import Component, Expr, Var
-from vernal.model.graph import variables
+from vernal.model.graph import order, variables
 from vernal.model.sorts import INT, Kind
 from vernal.model.system import System
 from vernal.model.tick import Tick
 
+AFFINE = (e.Var, e.Const, e.Add, e.Neg, e.Affine, e.Gather, e.Concat, e.Between, e.Choose)
 Labels = NDArray[np.int64]  # (batch, components that are truth values or labels): their indices
 
 
@@ -85,6 +87,12 @@ class Dynamics:
         """The next value of each label."""
         return tuple(self.after[var] for var, _ in self.labels)
 
+    @cached_property
+    def bends(self) -> bool:
+        """Whether a step is not affine: then images of smaller cells are tighter."""
+        moves = order([self.guard, *self.next_numbers, *self.next_labels])
+        return any(not isinstance(node, AFFINE) and not _is_scaled(node) for node in moves)
+
     def _scalar(self, node: Expr, index: int) -> Expr:
         return build.component(node, index) if node.shape else node
 
@@ -106,6 +114,16 @@ class Dynamics:
         for place, (var, _) in enumerate(self.labels):
             made[var] = label_value(var, labels[:, place])
         return made
+
+
+def _is_scaled(node: Expr) -> bool:
+    """Whether a node is a constant times or a value over a constant."""
+    match node:
+        case e.Mul(args=(a, b)):
+            return isinstance(a, e.Const) or isinstance(b, e.Const)
+        case e.Div(args=(_, b)):
+            return isinstance(b, e.Const)
+    return False
 
 
 def label_value(var: Expr, chosen: NDArray[np.int64]) -> Value:

@@ -36,6 +36,7 @@ from vernal.reduce.base import Direction
 from vernal.run.budget import Budget
 
 MAX_PREFIX = 200  # steps before a claim begins
+HALVINGS = (0, 4, 7)  # of every cell whose image is bounded, where it is not affine
 GRID_NUMBERS = 4  # components of a grid
 RESOLUTIONS = (8, 16, 32, 64, 128, 256)  # boxes across what runs reach
 NOT_SAFETY = (
@@ -81,6 +82,8 @@ class Attempt:
         self.images = Images(dynamics)
         self.certifier = Certifier(dynamics, self.images)
         self.samples = Samples(dynamics, budget.seed)
+        self.starts: dict[bytes, Cells] = {}
+        self.limits = claim_limits(dynamics)
         self.tried: list[str] = []
         self.proven: int | None = None
 
@@ -111,19 +114,25 @@ class Attempt:
 
     def _proposals(self) -> Iterator[Proposal]:
         box = Directions(np.eye(len(self.dynamics.numbers)))
-        limits = claim_limits(self.dynamics)
-        first: Levels | None = None
-        for template in candidates(self.dynamics, self.samples):
-            self._tell(template.name)
-            start = self._start(template)
-            if first is None:
-                first = self._levels(start)
-            cells = Widening(self.images, self.dynamics, limits).closed(start)
-            if cells is not None:
-                yield Proposal(template.name, cells)
-            if template.is_box:
-                yield from self._of_levels(first)
+        first = self._levels(self._start(box))
+        halvings = HALVINGS if self.dynamics.bends else HALVINGS[:1]
+        for count in halvings:
+            yield from self._widened(box, count)
+        yield from self._of_levels(first)
+        others = [template for template in candidates(self.dynamics, self.samples) if not template.is_box]
+        for count in halvings:
+            for template in others:
+                yield from self._widened(template, count)
+        self.images.halvings = 0
         yield from self._of_boxes(box)
+
+    def _widened(self, template: Directions, halvings: int) -> Iterator[Proposal]:
+        """The hull of all images, with images of so many parts of cells."""
+        self._tell(template.name)
+        self.images.halvings = halvings
+        cells = Widening(self.images, self.dynamics, self.limits).closed(self._start(template))
+        if cells is not None:
+            yield Proposal(template.name, cells)
 
     def _tell(self, method: str) -> None:
         self.tried.append(method)
@@ -137,6 +146,7 @@ class Attempt:
 
     def _of_levels(self, first: Levels) -> Iterator[Proposal]:
         """Unions of the first images, and of all states after some steps."""
+        self.images.halvings = 0
         self._tell("unions of images")
         if first.closed and first.cells:
             yield Proposal("unions of images", joined(first.cells))
@@ -184,6 +194,12 @@ class Attempt:
 
     def _start(self, template: Directions) -> Cells:
         """Cells around where paths are when the claim begins."""
+        key = template.rows.tobytes()
+        if key not in self.starts:
+            self.starts[key] = self._moved_start(template)
+        return self.starts[key]
+
+    def _moved_start(self, template: Directions) -> Cells:
         cells = self.certifier.initial_cells(template)
         for _ in range(self.dynamics.safety.first):
             cells = hulls(self.images.after(cells)[1])

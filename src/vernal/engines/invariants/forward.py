@@ -18,13 +18,13 @@ from vernal.engines.invariants.dynamics import Dynamics
 from vernal.engines.invariants.images import Images
 from vernal.interpret.numbers.rounding import Floats
 
-MAX_LEVELS = 40
-PLAIN = 12  # rounds in which a hull grows by itself
+MAX_LEVELS = 30
+PLAIN = (8, 24)  # rounds in which a hull grows by itself, before it is moved further
 OVERSHOT = 15  # rounds in which it is moved further
 FACTORS = (1.0, 3.0, 9.0)  # how much further
 ROOM = 1e-6  # of a width, added to a bound that grows, so that rounding does not keep it growing
 MAX_KEYS = 64  # combinations of labels for which the whole space is looked at
-MAX_CELLS_OF_LEVEL = 64
+MAX_CELLS_OF_LEVEL = 16
 
 
 @dataclass
@@ -65,14 +65,17 @@ class Widening:
 
     def closed(self, start: Cells) -> Cells | None:
         """Cells that no step leaves, as far as floats tell; None where none were found."""
-        plain, done = self._grown(hulls(start), 0.0, PLAIN)
-        if done or plain is None:
-            return plain
-        for factor in FACTORS:
-            cells, done = self._grown(plain, factor, OVERSHOT)
-            if done:
-                return cells
-        cells, done = self._grown(self._endless(plain), 1.0, OVERSHOT)
+        cells = hulls(start)
+        for rounds in PLAIN:
+            plain, done = self._grown(cells, 0.0, rounds)
+            if done or plain is None:
+                return plain
+            for factor in FACTORS:
+                wide, done = self._grown(plain, factor, OVERSHOT)
+                if done:
+                    return wide
+            cells = plain
+        cells, done = self._grown(self._endless(cells), 1.0, OVERSHOT)
         return cells if done else None
 
     def _grown(self, cells: Cells, factor: float, rounds: int) -> tuple[Cells | None, bool]:

@@ -26,6 +26,7 @@ from vernal.model.expr import Expr, Matrix
 MAX_CASES = 4096  # of one batch
 CASES_OF_CELL = 64  # of one cell on average, before open decisions are bounded as a whole
 MAX_DECISIONS = 24  # that divide cells, one after the other
+MAX_PARTS = 2048  # into which the cells of a batch are cut
 MAX_OPTIONS = 8  # of an argmax or a choice that are followed one by one
 
 
@@ -88,6 +89,7 @@ class Images:
     def __init__(self, dynamics: Dynamics) -> None:
         self.dynamics = dynamics
         self.tick = dynamics.tick
+        self.halvings = 0  # of every cell, before its image is bounded: an image is the union of those of the parts
         self._stacked: dict[bytes, Expr] = {}
 
     # What is asked ----------------------------------------------------------------------------------------------------
@@ -139,10 +141,8 @@ class Images:
 
     def divided(self, cells: Cells, roots: Sequence[Expr]) -> tuple[Parts, Linear]:
         """Cells divided by the decisions that the roots meet, with linear bounds over the parts."""
-        rows, ends = cells.half_spaces()
-        low, high = shrunk(*cells.box, rows, ends)
-        parts = Parts(np.arange(len(cells)), low, high, cells.labels, rows, ends)
-        most = min(MAX_CASES, CASES_OF_CELL * len(cells) + 16)
+        parts = self._parts(cells)
+        most = min(MAX_CASES, CASES_OF_CELL * len(parts) + 16)
         for _ in range(MAX_DECISIONS):
             linear = self._over(parts, roots)
             decision = self._open(linear, parts)
@@ -150,6 +150,18 @@ class Images:
                 return parts, linear
             parts = self._decided(parts, linear, decision)
         return parts, self._over(parts, roots)
+
+    def _parts(self, cells: Cells) -> Parts:
+        """The cells, each cut in halves across its widest sides some times."""
+        rows, ends = cells.half_spaces()
+        low, high = shrunk(*cells.box, rows, ends)
+        parts = Parts(np.arange(len(cells)), low, high, cells.labels, rows, ends)
+        unit = np.where(self.dynamics.whole, np.inf, 1.0) * np.maximum(high - low, 1e-300).max(axis=0, initial=1e-300)
+        for _ in range(self.halvings):
+            if 2 * len(parts) > MAX_PARTS or not parts.low.size:
+                break
+            parts = _halved(parts, unit)
+        return parts
 
     def _over(self, parts: Parts, roots: Iterable[Expr]) -> Linear:
         box = {**self.dynamics.inputs(parts.low, parts.high, parts.labels), **parts.made}
@@ -290,6 +302,19 @@ class Images:
         rows, whole = template.rows, self.dynamics.whole
         integral = ((rows == np.round(rows)) & (whole | (rows == 0))).all(axis=1)
         return np.where(integral, np.ceil(lower), lower), np.where(integral, np.floor(upper), upper)
+
+
+def _halved(parts: Parts, unit: Floats) -> Parts:
+    """Both halves of every part, across its widest side in these units; a part without width stays."""
+    width = (parts.high - parts.low) / unit
+    side, at = np.argmax(width, axis=1), np.arange(len(parts))
+    low, high = parts.low[at, side], parts.high[at, side]
+    middle = 0.5 * low + 0.5 * high
+    cut = np.flatnonzero((low < middle) & (middle < high) & np.isfinite(middle) & np.isfinite(width[at, side]))
+    both = parts.chosen(np.concatenate([at, cut]))
+    both.high[cut, side[cut]] = middle[cut]
+    both.low[len(parts) + np.arange(len(cut)), side[cut]] = middle[cut]
+    return both
 
 
 def padded(parts: Sequence[Parts]) -> list[Parts]:

@@ -22,11 +22,11 @@ def upper_bounds(
 ) -> Floats:
     """Upper bounds of A x + c, (batch, K, n) and (batch, K), over boxes (batch, n) with rows x <= ends, (batch, q, n).
 
-    A row whose end is infinite says nothing.
+    A row whose end is infinite says nothing, and one of a single component is in the box already.
     """
     made = box_bounds(A, c, low, high)
     batch, count, n = A.shape
-    useful = np.isfinite(ends) & rows.any(axis=2) if rows.size else np.zeros(ends.shape, bool)
+    useful = np.isfinite(ends) & ((rows != 0).sum(axis=2) > 1) if rows.size else np.zeros(ends.shape, bool)
     if not useful.any() or batch * count > MAX_PROGRAMS or not n:
         return made
     for b in range(batch):
