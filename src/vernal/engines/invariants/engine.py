@@ -31,12 +31,14 @@ from vernal.evidence.invariant import Invariant
 from vernal.evidence.invariant_file import component_names
 from vernal.evidence.result import Assurance
 from vernal.logic.question import Question
-from vernal.logic.safety import safety_claim
+from vernal.logic.safety import SafetyClaim, safety_claim
+from vernal.model.system import System
 from vernal.reduce.base import Direction
 from vernal.run.budget import Budget
 
 MAX_PREFIX = 200  # steps before a claim begins
-HALVINGS = (0, 4, 7)  # of every cell whose image is bounded, where it is not affine
+FEW_HALVINGS, MANY_HALVINGS = 4, 7  # of every cell whose image is bounded, where it is not affine
+SHARE, MOST_SECONDS = 0.25, 30.0  # of the time left, and at most, for one method
 GRID_NUMBERS = 4  # components of a grid
 RESOLUTIONS = (8, 16, 32, 64, 128, 256)  # boxes across what runs reach
 NOT_SAFETY = (
@@ -67,9 +69,8 @@ class Invariants:
             return Open(engine=self.name, reason=NOT_SAFETY)
         if safety.first > MAX_PREFIX:
             return Open(engine=self.name, reason=f"the claim begins after more than {MAX_PREFIX} steps")
-        dynamics = Dynamics(question.system, safety, budget.check)
         try:
-            return Attempt(dynamics, budget).known()
+            return Attempt(question.system, safety, budget).known()
         except TooManyStarts:
             return Open(engine=self.name, reason="there are too many discrete initial states to look at")
 
@@ -77,8 +78,9 @@ class Invariants:
 class Attempt:
     """All methods on one question."""
 
-    def __init__(self, dynamics: Dynamics, budget: Budget) -> None:
-        self.dynamics, self.budget = dynamics, budget
+    def __init__(self, system: System, safety: SafetyClaim, budget: Budget) -> None:
+        self.budget, self.slice = budget, budget
+        self.dynamics = dynamics = Dynamics(system, safety, self._check)
         self.images = Images(dynamics)
         self.certifier = Certifier(dynamics, self.images)
         self.samples = Samples(dynamics, budget.seed)
@@ -115,21 +117,40 @@ class Attempt:
     def _proposals(self) -> Iterator[Proposal]:
         box = Directions(np.eye(len(self.dynamics.numbers)))
         first = self._levels(self._start(box))
-        halvings = HALVINGS if self.dynamics.bends else HALVINGS[:1]
-        for count in halvings:
-            yield from self._widened(box, count)
-        yield from self._of_levels(first)
-        others = [template for template in candidates(self.dynamics, self.samples) if not template.is_box]
-        for count in halvings:
-            for template in others:
-                yield from self._widened(template, count)
+        yield from self._widened(box, 0)
+        if self.dynamics.bends:
+            yield from self._widened(box, FEW_HALVINGS)
+        yield from self._in_time(self._of_levels(first))
+        templates = list(candidates(self.dynamics, self.samples))
+        for halvings in (0, FEW_HALVINGS, MANY_HALVINGS) if self.dynamics.bends else (0,):
+            for template in templates:
+                if not template.is_box or halvings == MANY_HALVINGS:
+                    yield from self._widened(template, halvings)
         self.images.halvings = 0
         yield from self._of_boxes(box)
+
+    def _check(self) -> None:
+        """The tick of all work: the limits of the whole, then those of the method that has its turn."""
+        self.budget.check()
+        self.slice.check()
+
+    def _in_time(self, proposals: Iterator[Proposal]) -> Iterator[Proposal]:
+        """The proposals of a method, as far as its share of the time goes."""
+        self.slice = self.budget.part(SHARE, MOST_SECONDS)
+        try:
+            yield from proposals
+        except Stopped:
+            self.budget.check()
+        finally:
+            self.slice = self.budget
 
     def _widened(self, template: Directions, halvings: int) -> Iterator[Proposal]:
         """The hull of all images, with images of so many parts of cells."""
         self._tell(template.name)
         self.images.halvings = halvings
+        yield from self._in_time(self._hull(template))
+
+    def _hull(self, template: Directions) -> Iterator[Proposal]:
         cells = Widening(self.images, self.dynamics, self.limits).closed(self._start(template))
         if cells is not None:
             yield Proposal(template.name, cells)
