@@ -2,8 +2,9 @@
 
 Three things make a union of sets a proof: every initial state is in it, every step from it stays in it, and the claim's
 condition is true in it. Where the step is piecewise linear all three are decided exactly, by following every decision
-over rational polyhedra (`recheck_exact`). Elsewhere sets are cut into boxes that intervals can judge
-(`recheck_intervals`); what they cannot judge within the limit is said not to be checked.
+over rational polyhedra (`recheck_exact`). Elsewhere sets are cut into boxes in which nonlinear terms are nearly lines
+(`recheck_linearised`), or that intervals can judge (`recheck_intervals`). What none of them can judge within its limit is
+said not to be checked.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from vernal.evidence.invariant import Invariant, StateSet
 from vernal.evidence.invariant_file import component_names
 from vernal.evidence.recheck_exact import ExactCheck
 from vernal.evidence.recheck_intervals import IntervalCheck
+from vernal.evidence.recheck_linearised import LinearisedCheck
 from vernal.evidence.recheck_parts import CannotCheck, NotInvariant, Watched
 from vernal.logic.claim import Claim
 from vernal.logic.safety import safety_claim
@@ -65,7 +67,7 @@ def recheck(system: System, claim: Claim, invariant: Invariant, tick: Tick = idl
     known = component_names(system)
     watched = Watched.of(system, safety, [known[name] for name in invariant.components], tick)
     reasons: list[str] = []
-    for method in (ExactCheck(watched), IntervalCheck(watched)):
+    for method in (ExactCheck(watched), LinearisedCheck(watched), IntervalCheck(watched)):
         try:
             _check(method, invariant)
         except NotInvariant as why:

@@ -101,7 +101,7 @@ class ExactCheck:
 
     def _pieces(self, source: StateSet) -> Iterator[Piece]:
         """A set of states as pieces: one for each combination of values of its discrete components."""
-        ends = self._ends(source)
+        ends = self.ends_of(source)
         discrete = [place for place, (var, _) in enumerate(self.watched.components) if var.sort.kind is not Kind.REAL]
         values = [_integers(ends[place]) for place in discrete]
         if math.prod(len(own) for own in values) > MAX_POINTS:
@@ -115,7 +115,7 @@ class ExactCheck:
     def _is_of_sort(self, fixed: dict[int, Fraction]) -> bool:
         return all(self.watched.components[place][0].sort.has(value) for place, value in fixed.items())
 
-    def _ends(self, source: StateSet) -> list[tuple[Fraction, Fraction]]:
+    def ends_of(self, source: StateSet) -> list[tuple[Fraction, Fraction]]:
         """The least and largest value of each component, from the rows about it alone."""
         ends: list[PartialEnds] = [self._sort_ends(var) for var, _ in self.watched.components]
         for row, low, high in source.limits():
