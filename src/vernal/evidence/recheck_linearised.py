@@ -32,6 +32,7 @@ from vernal.model.initial import Ends
 from vernal.model.sorts import REAL, Kind
 
 MAX_BOXES = 3000  # of one set
+MAX_REFUSED = 64  # boxes with a term that could not be enclosed
 PRECISION = 128  # bits of the balls
 PIECES = 16  # of an interval, over which a curve is compared with its line
 SHORT = 2**24  # denominators of slopes
@@ -76,7 +77,7 @@ class LinearisedCheck:
     def _halving(self, source: StateSet, ask: Callable[[ExactCheck, StateSet], None]) -> None:
         """Ask of ever smaller boxes of a set, until the answer is yes."""
         whole: EndsOfAll = tuple(self.exact.ends_of(source))
-        waiting, done = [whole], 0
+        waiting, done, refused = [whole], 0, 0
         while waiting:
             self.watched.tick()
             box = waiting.pop()
@@ -84,7 +85,8 @@ class LinearisedCheck:
             try:
                 ask(ExactCheck(self._linear(box)), _within(source, box))
             except (NotInvariant, CannotCheck, TooLong) as why:
-                if done > MAX_BOXES or isinstance(why, TooLong):
+                refused += isinstance(why, CannotCheck)
+                if done > MAX_BOXES or refused > MAX_REFUSED or isinstance(why, TooLong):
                     raise CannotCheck(f"after {done:,} boxes of one of the sets: {why}") from None
                 waiting += self._halves(box, whole)
 
@@ -151,29 +153,32 @@ class Linearised:
             return rewrite(roots, self._replaced)
 
     def _replaced(self, node: Expr) -> Expr | None:
-        if node.shape:
-            return self._each(node)
-        match node:
-            case e.Pi():
-                return build.between(Fraction(PI[0]), Fraction(PI[1]), "pi")
-            case e.Nonlinear(function=function, args=(x,)):
-                return self._function(function, x)
-            case e.Pow(exponent=exponent, args=(x,)):
-                return self._power(x, exponent)
-            case e.Mul(args=(x, y)) if not isinstance(x, e.Const) and not isinstance(y, e.Const):
-                return self._power(x, Fraction(2)) if x is y else self._product(x, y)
-            case e.Div(args=(x, y)) if not isinstance(y, e.Const):
-                inverse = self._power(y, Fraction(-1))
-                return None if inverse is None else self._product(x, inverse)
-        return None
-
-    def _each(self, node: Expr) -> Expr | None:
-        """A vector of nonlinear values, one by one."""
-        if not isinstance(node, e.Nonlinear) or not node.args[0].shape:
+        if isinstance(node, e.Pi):
+            return build.between(Fraction(PI[0]), Fraction(PI[1]), "pi")
+        if not isinstance(node, e.Nonlinear | e.Pow | e.Mul | e.Div):
             return None
-        parts = [self._function(node.function, build.component(node.args[0], i)) for i in range(node.size)]
-        known = [part for part in parts if part is not None]
-        return build.concat(*known) if len(known) == len(parts) else None
+        if not node.shape:
+            return self._scalar(node, node.args)
+        places = [[build.component(arg, i) if arg.shape else arg for arg in node.args] for i in range(node.size)]
+        parts = [self._scalar(node, args) for args in places]
+        if all(part is None for part in parts):
+            return None
+        whole = zip(parts, places, strict=True)
+        return build.concat(*(_same(node, args) if part is None else part for part, args in whole))
+
+    def _scalar(self, node: Expr, args: Sequence[Expr]) -> Expr | None:
+        """One component of a nonlinear operator."""
+        match node:
+            case e.Nonlinear(function=function):
+                return self._function(function, args[0])
+            case e.Pow(exponent=exponent):
+                return self._power(args[0], exponent)
+            case e.Mul() if not any(isinstance(arg, e.Const) for arg in args):
+                return self._power(args[0], Fraction(2)) if args[0] is args[1] else self._product(*args)
+            case e.Div() if not isinstance(args[1], e.Const):
+                inverse = self._power(args[1], Fraction(-1))
+                return None if inverse is None else self._product(args[0], inverse)
+        return None
 
     def _range(self, node: Expr) -> Ends | None:
         """The ends of a value over the box."""
@@ -225,6 +230,19 @@ class Linearised:
         reach = max(one[1] - a, a - one[0]) * max(other[1] - b, b - other[0])
         rest = _rounded(reach, FINE, 1)
         return build.add(build.mul(a, y), build.mul(b, x), -a * b, build.between(-rest, rest, "rest"))
+
+
+def _same(node: Expr, args: Sequence[Expr]) -> Expr:
+    """The operator of a vector, on one of its components."""
+    match node:
+        case e.Mul():
+            return build.mul(*args)
+        case e.Div():
+            return build.div(*args)
+        case e.Pow(exponent=exponent):
+            return build.power(args[0], build.const(exponent))
+    assert isinstance(node, e.Nonlinear)
+    return build.apply(node.function, args[0])
 
 
 def _rounded(value: Fraction, denominator: int, direction: int) -> Fraction:

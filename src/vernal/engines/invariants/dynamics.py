@@ -77,6 +77,10 @@ class Dynamics:
         """Which numbers are integers."""
         return np.array([var.sort == INT for var, _ in self.numbers], dtype=bool)
 
+    def integral(self, rows: Floats) -> NDArray[np.bool_]:
+        """Which rows only have integers as values."""
+        return np.asarray(((rows == np.round(rows)) & (self.whole | (rows == 0))).all(axis=1))
+
     @cached_property
     def next_numbers(self) -> tuple[Expr, ...]:
         """The next value of each numeric component, as a scalar."""

@@ -33,9 +33,11 @@ from vernal.evidence.result import Assurance
 from vernal.logic.question import Question
 from vernal.logic.safety import SafetyClaim, safety_claim
 from vernal.model.system import System
+from vernal.model.traits import nonlinear_node
 from vernal.reduce.base import Direction
 from vernal.run.budget import Budget
 
+MAX_ROUNDED = 8  # cells that are rounded in several ways; a union of more is checked a few times only
 MAX_PREFIX = 200  # steps before a claim begins
 FEW_HALVINGS, MANY_HALVINGS = 4, 7  # of every cell whose image is bounded, where it is not affine
 SHARE, MOST_SECONDS = 0.25, 30.0  # of the time left, and at most, for one method
@@ -84,6 +86,7 @@ class Attempt:
         self.images = Images(dynamics)
         self.certifier = Certifier(dynamics, self.images)
         self.samples = Samples(dynamics, budget.seed)
+        self.nonlinear = nonlinear_node([dynamics.guard, *dynamics.next_numbers]) is not None
         self.starts: dict[bytes, Cells] = {}
         self.limits = claim_limits(dynamics)
         self.tried: list[str] = []
@@ -232,7 +235,7 @@ class Attempt:
         """The proof, if some rounding of the proposal is certified."""
         cells = proposal.cells
         prefix = self._prefix(cells.template)
-        for rounded in roundings(cells):
+        for rounded in self._roundings(cells):
             if self.certifier.proves(rounded, prefix):
                 return self._proof(proposal.method, rounded, prefix)
         return None
@@ -265,11 +268,14 @@ class Attempt:
             statistics={"method": method, "sets": len(cells), "directions": len(cells.template.rows)},
         )
 
+    def _roundings(self, cells: Cells) -> Iterator[RationalCells]:
+        """The cells with rational bounds: short ones and those with some room first, the floats themselves last.
 
-def roundings(cells: Cells) -> Iterator[RationalCells]:
-    """The cells with rational bounds: short ones with some room first, the floats themselves last."""
-    if len(cells) == 1 or not cells.template.is_box:
-        for digits, share in SHARES:
-            yield shortened_outward(cells, digits, share)
-    yield nearest_decimals(cells)
-    yield as_they_are(cells)
+        A step that is not piecewise linear is only checked again where there is room.
+        """
+        fixed = self.dynamics.integral(cells.template.rows)
+        shares = SHARES if len(cells) <= MAX_ROUNDED else SHARES[-1:]
+        room = [shortened_outward(cells, digits, share, fixed) for digits, share in shares]
+        plain = [nearest_decimals(cells)]
+        yield from [*room, *plain] if self.nonlinear else [*plain, *room]
+        yield as_they_are(cells)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vernal.engines.invariants.cells import Cells, Directions
 from vernal.engines.invariants.dynamics import Dynamics, Labels
@@ -99,20 +100,27 @@ def _limits(bounds: Floats) -> Limits:
     return [[Fraction(x) if math.isfinite(x) else None for x in row] for row in bounds.tolist()]
 
 
-def shortened_outward(cells: Cells, digits: int, share: float) -> RationalCells:
-    """Bounds moved outward by a share of each width, to decimals with so many digits of it; integers stay."""
+def shortened_outward(cells: Cells, digits: int, share: float, fixed: NDArray[np.bool_]) -> RationalCells:
+    """Bounds moved outward by a share of each width, to decimals with so many digits of it; some directions stay."""
     lower, upper = [], []
     for low_row, high_row in zip(cells.lower.tolist(), cells.upper.tolist(), strict=True):
-        pairs = [_outward(low, high, digits, share) for low, high in zip(low_row, high_row, strict=True)]
+        pairs = [
+            (_rational(low), _rational(high)) if stays else _outward(low, high, digits, share)
+            for low, high, stays in zip(low_row, high_row, fixed.tolist(), strict=True)
+        ]
         lower.append([low for low, _ in pairs])
         upper.append([high for _, high in pairs])
     return RationalCells(cells.template, lower, upper, cells.labels)
 
 
-def _outward(low: float, high: float, digits: int, share: float) -> tuple[Fraction | None, Fraction | None]:
+def _rational(end: float) -> Fraction | None:
+    return Fraction(end) if math.isfinite(end) else None
+
+
+def _outward(low: float, high: float, digits: int, share: float) -> PartialEnds:
     width = high - low if math.isfinite(high - low) else abs(low) if math.isfinite(low) else abs(high)
-    if not math.isfinite(width) or (width == 0 and not low % 1) or (not low % 1 and not high % 1 and width < 1e6):
-        return (None if math.isinf(low) else Fraction(low)), (None if math.isinf(high) else Fraction(high))
+    if not math.isfinite(width):
+        return _rational(low), _rational(high)
     unit = Fraction(10) ** (math.floor(math.log10(width or abs(low) or 1.0)) - digits)
     room = share * width
     first = None if math.isinf(low) else unit * math.floor(Fraction(low - room) / unit)

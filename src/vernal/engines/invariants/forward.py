@@ -22,6 +22,7 @@ MAX_LEVELS = 30
 PLAIN = (8, 24)  # rounds in which a hull grows by itself, before it is moved further
 OVERSHOT = 15  # rounds in which it is moved further
 FACTORS = (1.0, 3.0, 9.0)  # how much further
+SNAP = 24  # bits of a bound that are kept from level to level
 ROOM = 1e-6  # of a width, added to a bound that grows, so that rounding does not keep it growing
 MAX_KEYS = 64  # combinations of labels for which the whole space is looked at
 MAX_CELLS_OF_LEVEL = 16
@@ -41,6 +42,9 @@ def levels(images: Images, start: Cells, dynamics: Dynamics) -> Levels:
     made = Levels()
     cells = start if len(start) <= MAX_CELLS_OF_LEVEL else hulls(start)
     for _ in range(MAX_LEVELS):
+        snapped = _snapped(cells)
+        if images.keeps(snapped, dynamics.keep).all():
+            cells = snapped
         if made.cells and within(cells, joined(made.cells)).all():
             made.closed = True
             break
@@ -55,6 +59,14 @@ def levels(images: Images, start: Cells, dynamics: Dynamics) -> Levels:
             made.closed = True
             break
     return made
+
+
+def _snapped(cells: Cells) -> Cells:
+    """Bounds moved outward to multiples of a power of two: what comes back with other last digits is the same again."""
+    size = np.maximum(np.abs(cells.lower), np.abs(cells.upper)).max(axis=0, initial=0.0)
+    with np.errstate(all="ignore"):
+        unit = np.exp2(np.floor(np.log2(np.where(np.isfinite(size) & (size > 0), size, 1.0))) - SNAP)
+    return Cells(cells.template, np.floor(cells.lower / unit) * unit, np.ceil(cells.upper / unit) * unit, cells.labels)
 
 
 class Widening:

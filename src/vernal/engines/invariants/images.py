@@ -299,8 +299,7 @@ class Images:
 
     def _integral(self, template: Directions, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
         """Bounds of directions that only have integers as values, rounded inward."""
-        rows, whole = template.rows, self.dynamics.whole
-        integral = ((rows == np.round(rows)) & (whole | (rows == 0))).all(axis=1)
+        integral = self.dynamics.integral(template.rows)
         return np.where(integral, np.ceil(lower), lower), np.where(integral, np.floor(upper), upper)
 
 
