@@ -40,7 +40,9 @@ def affine_loop(rng: random.Random) -> System:
         middle, half = _short(rng.uniform(-2, 2)), _short(rng.uniform(0, 1))
         starts[variable.name] = Span(middle - half, middle + half)
     following = {
-        variable.name: b.add(*(b.mul(_short(a), other.var) for a, other in zip(A[i], variables, strict=True)), _short(o))
+        variable.name: b.add(
+            *(b.mul(_short(a), other.var) for a, other in zip(A[i], variables, strict=True)), _short(o)
+        )
         for i, (variable, o) in enumerate(zip(variables, offset, strict=True))
     }
     return System("affine", variables, Init(starts), following)
@@ -98,7 +100,7 @@ def _most(system: System, row: Floats, steps: int) -> Floats:
     for _ in range(len(found)):
         total.append(float(row @ drift))
         drift = A @ drift + offset
-    return np.array(found) + np.array(total)
+    return np.asarray(np.array(found) + np.array(total))
 
 
 def _matrix(system: System) -> tuple[Floats, Floats]:
@@ -107,4 +109,4 @@ def _matrix(system: System) -> tuple[Floats, Floats]:
     points = np.vstack([np.zeros((1, n)), np.eye(n)])
     inputs: dict[Expr, Floats] = {variable.var: points[:, i] for i, variable in enumerate(system.state)}
     values = np.array([np.broadcast_to(v, (n + 1,)) for v in concrete.evaluate(list(system.step.next_state), inputs)])
-    return values[:, 1:] - values[:, :1], values[:, 0]
+    return np.asarray(values[:, 1:] - values[:, :1]), np.asarray(values[:, 0])

@@ -3,8 +3,8 @@
 Three things make a union of sets a proof: every initial state is in it, every step from it stays in it, and the claim's
 condition is true in it. Where the step is piecewise linear all three are decided exactly, by following every decision
 over rational polyhedra (`recheck_exact`). Elsewhere sets are cut into boxes in which nonlinear terms are nearly lines
-(`recheck_linearised`), or that intervals can judge (`recheck_intervals`). What none of them can judge within its limit is
-said not to be checked.
+(`recheck_linearised`), or that intervals can judge (`recheck_intervals`). What none of them can judge within its limit
+is said not to be checked.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Over a box, sin(x) is a line plus a rest between two rationals, which ball arithmetic finds; a product of two values is
 linear but for the product of their distances from the middle. With each rest as one more draw the step is piecewise
-linear and has at least the behaviours of the original (OVER), so `ExactCheck` decides it. Boxes are halved where that is
-not enough: the rest shrinks with the square of the width.
+linear and has at least the behaviours of the original (OVER), so `ExactCheck` decides it. Boxes are halved where that
+is not enough: the rest shrinks with the square of the width.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ PIECES = 16  # of an interval, over which a curve is compared with its line
 SHORT = 2**24  # denominators of slopes
 FINE = 2**60  # denominators of rests
 
-Curve = Callable[[arb], arb]
+BallFunction = Callable[[arb], arb]
 EndsOfAll = tuple[Ends, ...]  # a box: ends of every component
 
-DERIVATIVES: dict[Function, Curve] = {
+DERIVATIVES: dict[Function, BallFunction] = {
     Function.SIN: lambda x: x.cos(),
     Function.COS: lambda x: -x.sin(),
     Function.TAN: lambda x: 1 + x.tan() ** 2,
@@ -209,7 +209,7 @@ class Linearised:
         return self._curve(x, lambda t: t**power, lambda t: power * t**lower, positive=True)
 
     def _curve(
-        self, x: Expr, curve: Curve, slope: Curve, *, positive: bool = False, nonzero: bool = False
+        self, x: Expr, curve: BallFunction, slope: BallFunction, *, positive: bool = False, nonzero: bool = False
     ) -> Expr | None:
         """m x + r with r between the least and the most of the curve minus the line."""
         ends = self._range(x)
@@ -252,7 +252,7 @@ def _rounded(value: Fraction, denominator: int, direction: int) -> Fraction:
     return Fraction(number, denominator)
 
 
-def _chord(curve: Curve, slope: Curve, ends: Ends) -> Fraction | None:
+def _chord(curve: BallFunction, slope: BallFunction, ends: Ends) -> Fraction | None:
     """A short slope near that of the line through both ends."""
     low, high = ends
     if low == high:
@@ -264,7 +264,7 @@ def _chord(curve: Curve, slope: Curve, ends: Ends) -> Fraction | None:
     return _rounded(Fraction(middle), SHORT, 0) if math.isfinite(middle) else None
 
 
-def _rest(curve: Curve, slope: Curve, m: Fraction, ends: Ends) -> Ends | None:
+def _rest(curve: BallFunction, slope: BallFunction, m: Fraction, ends: Ends) -> Ends | None:
     """Ends of the curve minus the line, from the mean value theorem on every piece of the interval."""
     low, high = ends
     line = reals.ball(m, m)

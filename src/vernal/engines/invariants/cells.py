@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +45,7 @@ class Directions:
 
 
 @dataclass(frozen=True)
-class Cells:
+class CellBatch:
     """A batch of cells of one template."""
 
     template: Directions
@@ -57,9 +56,9 @@ class Cells:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def rows(self, chosen: Chosen) -> Cells:
+    def rows(self, chosen: Chosen) -> CellBatch:
         """Some of the cells."""
-        return Cells(self.template, self.lower[chosen], self.upper[chosen], self.labels[chosen])
+        return CellBatch(self.template, self.lower[chosen], self.upper[chosen], self.labels[chosen])
 
     @property
     def box(self) -> tuple[Floats, Floats]:
@@ -74,23 +73,23 @@ class Cells:
         rows = np.broadcast_to(np.vstack([extra, -extra]), (len(self), 2 * len(extra), n))
         return rows, np.hstack([self.upper[:, n:], -self.lower[:, n:]])
 
-    def in_template(self, template: Directions) -> Cells:
+    def in_template(self, template: Directions) -> CellBatch:
         """Boxes around the cells, measured in the directions of another template."""
-        return Cells(template, *template.over_boxes(*self.box), self.labels)
+        return CellBatch(template, *template.over_boxes(*self.box), self.labels)
 
     def key(self, member: int) -> tuple[int, ...]:
         return tuple(self.labels[member].tolist())
 
 
-def joined(parts: Sequence[Cells]) -> Cells:
+def joined(parts: Sequence[CellBatch]) -> CellBatch:
     """Cells of one template, one after the other."""
     lower, upper, labels = (
         np.concatenate(part) for part in zip(*((one.lower, one.upper, one.labels) for one in parts), strict=True)
     )
-    return Cells(parts[0].template, lower, upper, labels)
+    return CellBatch(parts[0].template, lower, upper, labels)
 
 
-def hulls(cells: Cells) -> Cells:
+def hulls(cells: CellBatch) -> CellBatch:
     """One cell around all with the same labels."""
     if not len(cells):
         return cells
@@ -100,10 +99,10 @@ def hulls(cells: Cells) -> Cells:
     upper = np.full_like(lower, -np.inf)
     np.minimum.at(lower, place, cells.lower)
     np.maximum.at(upper, place, cells.upper)
-    return Cells(cells.template, lower, upper, labels)
+    return CellBatch(cells.template, lower, upper, labels)
 
 
-def within(inner: Cells, outer: Cells) -> NDArray[np.bool_]:
+def within(inner: CellBatch, outer: CellBatch) -> NDArray[np.bool_]:
     """Which cells lie, bound by bound, inside a single one of the others."""
     found = np.zeros(len(inner), bool)
     for member in range(len(outer)):
@@ -111,8 +110,3 @@ def within(inner: Cells, outer: Cells) -> NDArray[np.bool_]:
         inside = (inner.lower >= outer.lower[member]).all(axis=1) & (inner.upper <= outer.upper[member]).all(axis=1)
         found |= same & inside
     return found
-
-
-def exact(value: float) -> Fraction:
-    """A float as the rational it is."""
-    return Fraction(value)

@@ -13,9 +13,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.engines.invariants.cells import Cells, Directions, within
+from vernal.engines.invariants.cells import CellBatch, Directions, within
 from vernal.engines.invariants.coverage import Coverage
-from vernal.engines.invariants.dynamics import Dynamics
+from vernal.engines.invariants.dynamics import WatchedLoop
 from vernal.engines.invariants.exact_cells import ExactEnds, RationalCells
 from vernal.engines.invariants.images import Images
 from vernal.interpret.numbers.rounding import float_above, float_below
@@ -38,7 +38,7 @@ class StartBox:
     ends: tuple[tuple[Fraction, Fraction], ...]
 
 
-def initial_parts(dynamics: Dynamics) -> list[StartBox]:
+def initial_parts(dynamics: WatchedLoop) -> list[StartBox]:
     """The initial set as far as the invariant sees it, constraints left aside."""
     initial = _seen(dynamics)
     if initial.count > MAX_STARTS:
@@ -50,7 +50,7 @@ def initial_parts(dynamics: Dynamics) -> list[StartBox]:
     return list(found)
 
 
-def _seen(dynamics: Dynamics) -> InitialSet:
+def _seen(dynamics: WatchedLoop) -> InitialSet:
     whole = dynamics.system.initial
     return InitialSet({var: entry for var, entry in whole.starts.items() if var in set(dynamics.followed)})
 
@@ -58,20 +58,20 @@ def _seen(dynamics: Dynamics) -> InitialSet:
 class Certifier:
     """The conditions, for one loop."""
 
-    def __init__(self, dynamics: Dynamics, images: Images) -> None:
+    def __init__(self, dynamics: WatchedLoop, images: Images) -> None:
         self.dynamics, self.images = dynamics, images
         self.starts = initial_parts(dynamics)
         self.ends = ExactEnds(dynamics)
         self.where = build.conj(*dynamics.system.init.where)
 
-    def initial_cells(self, template: Directions) -> Cells:
+    def initial_cells(self, template: Directions) -> CellBatch:
         """Cells around the initial states."""
         low = np.array([[float_below(low) for low, _ in start.ends] for start in self.starts])
         high = np.array([[float_above(high) for _, high in start.ends] for start in self.starts])
         n = len(self.dynamics.numbers)
         low, high = low.reshape(-1, n), high.reshape(-1, n)
         labels = np.array([start.labels for start in self.starts], dtype=np.int64).reshape(len(low), -1)
-        cells = Cells(template, *template.over_boxes(low, high), labels)
+        cells = CellBatch(template, *template.over_boxes(low, high), labels)
         if self.where is build.TRUE or not self._is_over_followed():
             return cells
         return self.images.where(cells, self.where)
@@ -122,14 +122,14 @@ class Certifier:
             self._ends_inside(cells, int(source[at]), moved, at, others) for at in np.flatnonzero(~good).tolist()
         )
 
-    def _covered(self, moved: Cells, cells: RationalCells) -> NDArray[np.bool_]:
+    def _covered(self, moved: CellBatch, cells: RationalCells) -> NDArray[np.bool_]:
         """Which cells are in one of the others, or, of boxes, in their union."""
         inner = cells.inner
         if cells.template.is_box and len(cells) > 1:
             return Coverage(inner, self.dynamics.whole).holds(moved)
         return within(moved, inner)
 
-    def _ends_inside(self, cells: RationalCells, source: int, moved: Cells, at: int, others: RationalCells) -> bool:
+    def _ends_inside(self, cells: RationalCells, source: int, moved: CellBatch, at: int, others: RationalCells) -> bool:
         """Whether exact ends show what rounded bounds did not: bound by bound, one of both has to be inside."""
         n = cells.template.numbers
         ends = self.ends.after(cells, source)

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.engines.invariants.cells import Cells
+from vernal.engines.invariants.cells import CellBatch
 from vernal.interpret.numbers.rounding import Floats
 
 MAX_TABLE = 1 << 24  # entries of the table
 
 
 @dataclass(frozen=True)
-class _Table:
+class _FilledTable:
     """The union of boxes with the same labels: the ends of each component, and sums over what is filled."""
 
     ends: list[Floats]
@@ -31,7 +31,9 @@ class _Table:
             inside &= (low[:, place] >= ends[0]) & (high[:, place] <= ends[-1])
         first, last = _places(self.ends, low), _places(self.ends, high) + 1
         wanted = np.maximum(last - first, 0).prod(axis=1)
-        return inside & (self._count(np.where(inside[:, None], first, 0), np.where(inside[:, None], last, 0)) == wanted)
+        known = inside[:, None]
+        full = self._count(np.where(known, first, 0), np.where(known, last, 0))
+        return np.asarray(inside & (full == wanted))
 
     def _count(self, first: NDArray[np.intp], last: NDArray[np.intp]) -> NDArray[np.int64]:
         """How many entries between two corners are filled, by inclusion and exclusion."""
@@ -59,15 +61,15 @@ def _places(ends: list[Floats], values: Floats) -> NDArray[np.intp]:
 class Coverage:
     """A union of boxes, by labels. `whole`: integer components, in which a box reaches up to the next integer."""
 
-    def __init__(self, cells: Cells, whole: NDArray[np.bool_]) -> None:
-        self.tables: dict[tuple[int, ...], _Table | None] = {}
+    def __init__(self, cells: CellBatch, whole: NDArray[np.bool_]) -> None:
+        self.tables: dict[tuple[int, ...], _FilledTable | None] = {}
         low, high = cells.box
         low, high = np.where(whole, low - 0.5, low), np.where(whole, high + 0.5, high)
         for labels in np.unique(cells.labels, axis=0) if len(cells) else ():
             own = (cells.labels == labels).all(axis=1)
             self.tables[tuple(labels.tolist())] = _table(low[own], high[own])
 
-    def holds(self, cells: Cells) -> NDArray[np.bool_]:
+    def holds(self, cells: CellBatch) -> NDArray[np.bool_]:
         """Which cells are covered."""
         found = np.zeros(len(cells), bool)
         low, high = cells.box
@@ -78,7 +80,7 @@ class Coverage:
         return found
 
 
-def _table(low: Floats, high: Floats) -> _Table | None:
+def _table(low: Floats, high: Floats) -> _FilledTable | None:
     """The table of a union; None where it would be too large, or there are no boxes."""
     n = low.shape[1]
     ends = [np.unique(np.concatenate([low[:, place], high[:, place]])) for place in range(n)]
@@ -95,4 +97,4 @@ def _table(low: Floats, high: Floats) -> _Table | None:
     sums[tuple(slice(1, None) for _ in shape)] = marks[tuple(slice(0, size) for size in shape)] > 0
     for axis in range(n):
         sums = sums.cumsum(axis=axis)
-    return _Table(ends, sums)
+    return _FilledTable(ends, sums)

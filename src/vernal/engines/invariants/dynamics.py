@@ -15,7 +15,7 @@ from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.safety import SafetyClaim
 from vernal.model import build
 from vernal.model import expr as e
-from vernal.model.expr import Component, Expr, Var
+from vernal.model.expr import Expr, Var
 from vernal.model.graph import order, variables
 from vernal.model.sorts import INT, Kind
 from vernal.model.system import System
@@ -26,8 +26,8 @@ Labels = NDArray[np.int64]  # (batch, components that are truth values or labels
 
 
 @dataclass(frozen=True)
-class Dynamics:
-    """A system and a claim of safety over it. Components are numbers (reals, integers), or labels (truth values too)."""
+class WatchedLoop:
+    """A system and a claim of safety. Components are numbers (reals, integers) or labels (truth values too)."""
 
     system: System
     safety: SafetyClaim
@@ -63,12 +63,12 @@ class Dynamics:
             needed = more
 
     @cached_property
-    def numbers(self) -> tuple[Component, ...]:
+    def numbers(self) -> tuple[tuple[Var, int], ...]:
         """The numeric components, in the order of the columns of cells."""
         return tuple((var, i) for var in self.followed if var.sort.is_number for i in range(var.size))
 
     @cached_property
-    def labels(self) -> tuple[Component, ...]:
+    def labels(self) -> tuple[tuple[Var, int], ...]:
         """The components that are truth values or labels."""
         return tuple((var, 0) for var in self.followed if not var.sort.is_number)
 
@@ -113,7 +113,9 @@ class Dynamics:
             if var.sort.is_number:
                 places = slice(column, column + var.size)
                 column += var.size
-                ends = (lower[:, places], upper[:, places]) if var.shape else (lower[:, column - 1], upper[:, column - 1])
+                ends = (
+                    (lower[:, places], upper[:, places]) if var.shape else (lower[:, column - 1], upper[:, column - 1])
+                )
                 made[var] = Range(*ends)
         for place, (var, _) in enumerate(self.labels):
             made[var] = label_value(var, labels[:, place])

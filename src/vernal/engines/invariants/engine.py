@@ -12,18 +12,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vernal.engines.invariants.cells import Cells, Directions, hulls, joined
+from vernal.engines.invariants.cells import CellBatch, Directions, hulls, joined
 from vernal.engines.invariants.certify import Certifier, TooManyStarts
-from vernal.engines.invariants.dynamics import Dynamics
+from vernal.engines.invariants.dynamics import WatchedLoop
 from vernal.engines.invariants.exact_cells import (
     RationalCells,
     as_they_are,
     nearest_decimals,
     shortened_outward,
 )
-from vernal.engines.invariants.forward import Levels, Widening, levels, maximal
+from vernal.engines.invariants.forward import ImageLevels, Widening, levels, maximal
 from vernal.engines.invariants.images import Images
-from vernal.engines.invariants.partition import Greatest, Grid, domain, reached
+from vernal.engines.invariants.partition import BoxGrid, Greatest, domain, reached
 from vernal.engines.invariants.templates import Samples, candidates, claim_limits
 from vernal.engines.knowledge import Known, Open, Proof, Subject
 from vernal.errors import Stopped
@@ -56,7 +56,7 @@ class Proposal:
     """Cells that may be an invariant, and how they were found."""
 
     method: str
-    cells: Cells
+    cells: CellBatch
 
 
 class Invariants:
@@ -72,22 +72,22 @@ class Invariants:
         if safety.first > MAX_PREFIX:
             return Open(engine=self.name, reason=f"the claim begins after more than {MAX_PREFIX} steps")
         try:
-            return Attempt(question.system, safety, budget).known()
+            return InvariantSearch(question.system, safety, budget).known()
         except TooManyStarts:
             return Open(engine=self.name, reason="there are too many discrete initial states to look at")
 
 
-class Attempt:
+class InvariantSearch:
     """All methods on one question."""
 
     def __init__(self, system: System, safety: SafetyClaim, budget: Budget) -> None:
         self.budget, self.slice = budget, budget
-        self.dynamics = dynamics = Dynamics(system, safety, self._check)
+        self.dynamics = dynamics = WatchedLoop(system, safety, self._check)
         self.images = Images(dynamics)
         self.certifier = Certifier(dynamics, self.images)
         self.samples = Samples(dynamics, budget.seed)
         self.nonlinear = nonlinear_node([dynamics.guard, *dynamics.next_numbers]) is not None
-        self.starts: dict[bytes, Cells] = {}
+        self.starts: dict[bytes, CellBatch] = {}
         self.limits = claim_limits(dynamics)
         self.tried: list[str] = []
         self.proven: int | None = None
@@ -162,13 +162,13 @@ class Attempt:
         self.tried.append(method)
         self.budget.progress(f"invariants: {method}", None)
 
-    def _levels(self, start: Cells) -> Levels:
+    def _levels(self, start: CellBatch) -> ImageLevels:
         made = levels(self.images, start, self.dynamics)
         if made.kept:
             self.proven = self.dynamics.safety.first + made.kept - 1
         return made
 
-    def _of_levels(self, first: Levels) -> Iterator[Proposal]:
+    def _of_levels(self, first: ImageLevels) -> Iterator[Proposal]:
         """Unions of the first images, and of all states after some steps."""
         self.images.halvings = 0
         self._tell("unions of images")
@@ -188,14 +188,14 @@ class Attempt:
         self._tell("boxes of a grid")
         spread = self.samples.spread()
         for number, count in enumerate(RESOLUTIONS):
-            grid = Grid(np.where(self.dynamics.whole, 1.0, spread / count), self.dynamics.whole)
+            grid = BoxGrid(np.where(self.dynamics.whole, 1.0, spread / count), self.dynamics.whole)
             cells = reached(self.images, self.dynamics, start, grid)
             if cells is not None:
                 yield Proposal("boxes of a grid", cells)
             if number == 1:
                 yield from self._greatest(template, start)
 
-    def _greatest(self, template: Directions, start: Cells) -> Iterator[Proposal]:
+    def _greatest(self, template: Directions, start: CellBatch) -> Iterator[Proposal]:
         self._tell("boxes that can be stayed in")
         labels = sorted({start.key(member) for member in range(len(start))} | self._met_labels())
         around = domain(np.vstack([self.samples.points, *start.box]), labels, template, self.dynamics.whole)
@@ -216,14 +216,14 @@ class Attempt:
             start = moved
         return found
 
-    def _start(self, template: Directions) -> Cells:
+    def _start(self, template: Directions) -> CellBatch:
         """Cells around where paths are when the claim begins."""
         key = template.rows.tobytes()
         if key not in self.starts:
             self.starts[key] = self._moved_start(template)
         return self.starts[key]
 
-    def _moved_start(self, template: Directions) -> Cells:
+    def _moved_start(self, template: Directions) -> CellBatch:
         cells = self.certifier.initial_cells(template)
         for _ in range(self.dynamics.safety.first):
             cells = hulls(self.images.after(cells)[1])
@@ -268,7 +268,7 @@ class Attempt:
             statistics={"method": method, "sets": len(cells), "directions": len(cells.template.rows)},
         )
 
-    def _roundings(self, cells: Cells) -> Iterator[RationalCells]:
+    def _roundings(self, cells: CellBatch) -> Iterator[RationalCells]:
         """The cells with rational bounds: short ones and those with some room first, the floats themselves last.
 
         A step that is not piecewise linear is only checked again where there is room.

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.engines.invariants.cells import Cells, Directions
-from vernal.engines.invariants.dynamics import Dynamics, Labels
+from vernal.engines.invariants.cells import CellBatch, Directions
+from vernal.engines.invariants.dynamics import Labels, WatchedLoop
 from vernal.evidence.invariant import StateSet
 from vernal.interpret.ends import EndsProgram, PartialEnds
 from vernal.interpret.numbers.rounding import Floats, float_above, float_below
 from vernal.model import build
 from vernal.model import expr as e
-from vernal.model.expr import Expr
+from vernal.model.expr import Component, Expr
 from vernal.model.graph import order
 
-Limits = list[list[Fraction | None]]  # for each cell and direction; None where there is no end
+CellEnds = list[list[Fraction | None]]  # for each cell and direction; None where there is no end
 
 
 @dataclass(frozen=True)
@@ -28,24 +28,24 @@ class RationalCells:
     """Cells between rational bounds: what an invariant is reported as."""
 
     template: Directions
-    lower: Limits
-    upper: Limits
+    lower: CellEnds
+    upper: CellEnds
     labels: Labels
 
     def __len__(self) -> int:
         return len(self.labels)
 
     @property
-    def outer(self) -> Cells:
+    def outer(self) -> CellBatch:
         """Cells between floats that contain them."""
-        return Cells(self.template, _floats(self.lower, below=True), _floats(self.upper, below=False), self.labels)
+        return CellBatch(self.template, _lows(self.lower, float_below), _highs(self.upper, float_above), self.labels)
 
     @property
-    def inner(self) -> Cells:
+    def inner(self) -> CellBatch:
         """Cells between floats that are inside them."""
-        return Cells(self.template, _floats(self.lower, below=False), _floats(self.upper, below=True), self.labels)
+        return CellBatch(self.template, _lows(self.lower, float_above), _highs(self.upper, float_below), self.labels)
 
-    def sets(self, dynamics: Dynamics) -> list[StateSet]:
+    def sets(self, dynamics: WatchedLoop) -> list[StateSet]:
         """The same as evidence, over numbers and labels in the order of the system's inputs."""
         places = component_places(dynamics)
         return [self._set(member, places, len(places)) for member in range(len(self))]
@@ -69,38 +69,40 @@ class RationalCells:
         return StateSet(tuple(rows), tuple(bounds))
 
 
-def component_places(dynamics: Dynamics) -> list[int]:
+def component_places(dynamics: WatchedLoop) -> list[int]:
     """Where each number, then each label, stands among all components in the order of the system's inputs."""
-    ordered = [(var, i) for var in dynamics.followed for i in range(var.size)]
+    ordered: list[Component] = [(var, i) for var in dynamics.followed for i in range(var.size)]
     return [ordered.index(one) for one in (*dynamics.numbers, *dynamics.labels)]
 
 
-def _floats(limits: Limits, *, below: bool) -> Floats:
-    missing = -math.inf if below else math.inf
-    rounded = float_below if below else float_above
-    made = [[missing if end is None else rounded(end) for end in row] for row in limits]
-    return np.array(made, dtype=np.float64).reshape(len(limits), -1)
+ToFloat = Callable[[Fraction], float]
 
 
-def fixed_missing(cells: Cells, other: Cells) -> Cells:
-    """Bounds of `cells` with the infinite ends that `other` has."""
-    lower = np.where(np.isinf(other.lower), -np.inf, cells.lower)
-    return Cells(cells.template, lower, np.where(np.isinf(other.upper), np.inf, cells.upper), cells.labels)
+def _lows(ends: CellEnds, rounded: ToFloat) -> Floats:
+    return _floats([[-math.inf if end is None else rounded(end) for end in row] for row in ends])
 
 
-# Rounding -------------------------------------------------------------------------------------------------------------
+def _highs(ends: CellEnds, rounded: ToFloat) -> Floats:
+    return _floats([[math.inf if end is None else rounded(end) for end in row] for row in ends])
 
 
-def as_they_are(cells: Cells) -> RationalCells:
+def _floats(rows: list[list[float]]) -> Floats:
+    return np.array(rows, dtype=np.float64).reshape(len(rows), -1)
+
+
+# ToFloat -------------------------------------------------------------------------------------------------------------
+
+
+def as_they_are(cells: CellBatch) -> RationalCells:
     """The cells with their floats as rationals."""
     return RationalCells(cells.template, _limits(cells.lower), _limits(cells.upper), cells.labels)
 
 
-def _limits(bounds: Floats) -> Limits:
+def _limits(bounds: Floats) -> CellEnds:
     return [[Fraction(x) if math.isfinite(x) else None for x in row] for row in bounds.tolist()]
 
 
-def shortened_outward(cells: Cells, digits: int, share: float, fixed: NDArray[np.bool_]) -> RationalCells:
+def shortened_outward(cells: CellBatch, digits: int, share: float, fixed: NDArray[np.bool_]) -> RationalCells:
     """Bounds moved outward by a share of each width, to decimals with so many digits of it; some directions stay."""
     lower, upper = [], []
     for low_row, high_row in zip(cells.lower.tolist(), cells.upper.tolist(), strict=True):
@@ -118,22 +120,23 @@ def _rational(end: float) -> Fraction | None:
 
 
 def _outward(low: float, high: float, digits: int, share: float) -> PartialEnds:
-    width = high - low if math.isfinite(high - low) else abs(low) if math.isfinite(low) else abs(high)
-    if not math.isfinite(width):
+    sizes = [abs(end) for end in (low, high) if math.isfinite(end)]
+    width = high - low if len(sizes) == 2 else max(sizes, default=0.0)
+    if not sizes or not math.isfinite(width):
         return _rational(low), _rational(high)
-    unit = Fraction(10) ** (math.floor(math.log10(width or abs(low) or 1.0)) - digits)
+    unit = Fraction(10) ** (math.floor(math.log10(width or max(sizes) or 1.0)) - digits)
     room = share * width
     first = None if math.isinf(low) else unit * math.floor(Fraction(low - room) / unit)
     last = None if math.isinf(high) else unit * math.ceil(Fraction(high + room) / unit)
     return first, last
 
 
-def nearest_decimals(cells: Cells) -> RationalCells:
+def nearest_decimals(cells: CellBatch) -> RationalCells:
     """Bounds as the decimals that the floats stand for: 0.6 where a constant 0.6 was rounded."""
     return RationalCells(cells.template, _decimals(cells.lower), _decimals(cells.upper), cells.labels)
 
 
-def _decimals(bounds: Floats) -> Limits:
+def _decimals(bounds: Floats) -> CellEnds:
     return [[Fraction(f"{x:.12g}") if math.isfinite(x) else None for x in row] for row in bounds.tolist()]
 
 
@@ -143,7 +146,7 @@ def _decimals(bounds: Floats) -> Limits:
 class ExactEnds:
     """What the operators themselves say of next values and conditions, in rationals: `min(x, 0.6)` is at most 0.6."""
 
-    def __init__(self, dynamics: Dynamics) -> None:
+    def __init__(self, dynamics: WatchedLoop) -> None:
         self.dynamics = dynamics
         self._next = EndsProgram(dynamics.next_numbers)
 

@@ -13,8 +13,8 @@ from itertools import product
 
 import numpy as np
 
-from vernal.engines.invariants.cells import Cells, Directions, hulls, joined, within
-from vernal.engines.invariants.dynamics import Dynamics
+from vernal.engines.invariants.cells import CellBatch, Directions, hulls, joined, within
+from vernal.engines.invariants.dynamics import WatchedLoop
 from vernal.engines.invariants.images import Images
 from vernal.interpret.numbers.rounding import Floats
 
@@ -29,17 +29,17 @@ MAX_CELLS_OF_LEVEL = 16
 
 
 @dataclass
-class Levels:
+class ImageLevels:
     """Where paths are after each number of steps, as far as it was followed."""
 
-    cells: list[Cells] = field(default_factory=list)
+    cells: list[CellBatch] = field(default_factory=list)
     kept: int = 0  # levels, from the first on, in all of which what is claimed is true
     closed: bool = False  # whether the last level is inside those before
 
 
-def levels(images: Images, start: Cells, dynamics: Dynamics) -> Levels:
+def levels(images: Images, start: CellBatch, dynamics: WatchedLoop) -> ImageLevels:
     """Images of the initial cells until one is inside those before, or breaks what is to be kept."""
-    made = Levels()
+    made = ImageLevels()
     cells = start if len(start) <= MAX_CELLS_OF_LEVEL else hulls(start)
     for _ in range(MAX_LEVELS):
         snapped = _snapped(cells)
@@ -61,21 +61,23 @@ def levels(images: Images, start: Cells, dynamics: Dynamics) -> Levels:
     return made
 
 
-def _snapped(cells: Cells) -> Cells:
+def _snapped(cells: CellBatch) -> CellBatch:
     """Bounds moved outward to multiples of a power of two: what comes back with other last digits is the same again."""
     size = np.maximum(np.abs(cells.lower), np.abs(cells.upper)).max(axis=0, initial=0.0)
     with np.errstate(all="ignore"):
         unit = np.exp2(np.floor(np.log2(np.where(np.isfinite(size) & (size > 0), size, 1.0))) - SNAP)
-    return Cells(cells.template, np.floor(cells.lower / unit) * unit, np.ceil(cells.upper / unit) * unit, cells.labels)
+    return CellBatch(
+        cells.template, np.floor(cells.lower / unit) * unit, np.ceil(cells.upper / unit) * unit, cells.labels
+    )
 
 
 class Widening:
     """The hull of all levels, one cell for each combination of labels, widened until a step stays inside."""
 
-    def __init__(self, images: Images, dynamics: Dynamics, limits: list[tuple[Floats, float]]) -> None:
+    def __init__(self, images: Images, dynamics: WatchedLoop, limits: list[tuple[Floats, float]]) -> None:
         self.images, self.dynamics, self.limits = images, dynamics, limits
 
-    def closed(self, start: Cells) -> Cells | None:
+    def closed(self, start: CellBatch) -> CellBatch | None:
         """Cells that no step leaves, as far as floats tell; None where none were found."""
         cells = hulls(start)
         for rounds in PLAIN:
@@ -87,10 +89,10 @@ class Widening:
                 if done:
                     return wide
             cells = plain
-        cells, done = self._grown(self._endless(cells), 1.0, OVERSHOT)
-        return cells if done else None
+        wide, done = self._grown(self._endless(cells), 1.0, OVERSHOT)
+        return wide if done else None
 
-    def _grown(self, cells: Cells, factor: float, rounds: int) -> tuple[Cells | None, bool]:
+    def _grown(self, cells: CellBatch, factor: float, rounds: int) -> tuple[CellBatch | None, bool]:
         """The cells after some rounds, and whether a step stays inside; None where they break the claim.
 
         Where a step leaves them, bounds are moved as far as it leads, and a `factor` times that far beyond.
@@ -109,7 +111,7 @@ class Widening:
             cells = grown
         return cells, False
 
-    def _overshot(self, cells: Cells, grown: Cells, factor: float, thresholds: list[Floats]) -> Cells:
+    def _overshot(self, cells: CellBatch, grown: CellBatch, factor: float, thresholds: list[Floats]) -> CellBatch:
         """Bounds moved beyond where they have grown to, but not past a constant that the claim names."""
         width = np.where(np.isfinite(grown.upper - grown.lower), grown.upper - grown.lower, 0.0)
         up, down = _growth(cells.upper, grown.upper), _growth(-cells.lower, -grown.lower)
@@ -122,15 +124,15 @@ class Widening:
             for value in values:
                 below = (grown.lower[:, direction] >= value) & (value > lower[:, direction])
                 lower[below, direction] = value
-        return Cells(grown.template, lower, upper, grown.labels)
+        return CellBatch(grown.template, lower, upper, grown.labels)
 
-    def _endless(self, cells: Cells) -> Cells:
+    def _endless(self, cells: CellBatch) -> CellBatch:
         """The cells without the bounds that still grow."""
         grown = hulls(joined([cells, self.images.after(cells)[1]]))
         if len(grown) != len(cells):
             return grown
         upper = np.where(grown.upper > cells.upper, np.inf, cells.upper)
-        return Cells(cells.template, np.where(grown.lower < cells.lower, -np.inf, cells.lower), upper, cells.labels)
+        return CellBatch(cells.template, np.where(grown.lower < cells.lower, -np.inf, cells.lower), upper, cells.labels)
 
     def _thresholds(self, template: Directions) -> list[Floats]:
         """For each direction, constants that the claim compares it with, in ascending order."""
@@ -151,11 +153,11 @@ def _growth(now: Floats, then: Floats) -> Floats:
         return np.where(then > now, then - now, 0.0)
 
 
-def _is_same(a: Cells, b: Cells) -> bool:
+def _is_same(a: CellBatch, b: CellBatch) -> bool:
     return bool((a.lower == b.lower).all() and (a.upper == b.upper).all() and (a.labels == b.labels).all())
 
 
-def whole_space(dynamics: Dynamics, template: Directions) -> Cells | None:
+def whole_space(dynamics: WatchedLoop, template: Directions) -> CellBatch | None:
     """Every state there is; None where there are too many combinations of labels."""
     counts = [dynamics.label_count(place) for place in range(len(dynamics.labels))]
     if np.prod([1, *counts]) > MAX_KEYS:
@@ -163,10 +165,10 @@ def whole_space(dynamics: Dynamics, template: Directions) -> Cells | None:
     keys = list(product(*map(range, counts)))
     labels = np.array(keys, dtype=np.int64).reshape(len(keys), len(counts))
     ends = np.full((len(labels), len(template.rows)), np.inf)
-    return Cells(template, -ends, ends, labels)
+    return CellBatch(template, -ends, ends, labels)
 
 
-def maximal(images: Images, dynamics: Dynamics, first: Levels) -> Cells | None:
+def maximal(images: Images, dynamics: WatchedLoop, first: ImageLevels) -> CellBatch | None:
     """The least image of all states in which what is to be kept is true, with the levels before it."""
     if not first.cells:
         return None

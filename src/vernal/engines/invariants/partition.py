@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.engines.invariants.cells import Cells, Directions, joined
+from vernal.engines.invariants.cells import CellBatch, Directions, joined
 from vernal.engines.invariants.coverage import Coverage
-from vernal.engines.invariants.dynamics import Dynamics
+from vernal.engines.invariants.dynamics import WatchedLoop
 from vernal.engines.invariants.images import Images
 from vernal.interpret.numbers.rounding import Floats
 
@@ -23,32 +23,32 @@ MAX_CELLS = 20_000
 BATCH = 2048  # cells moved at once
 ROUNDS = 14  # of halving
 MAX_IMAGE = 4096  # boxes of the grid that one image may meet
-Indices = NDArray[np.int64]
+GridPlaces = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Grid:
+class BoxGrid:
     """Boxes of equal size, counted from 0 on; an integer component has one for each integer."""
 
     step: Floats  # powers of two
     whole: NDArray[np.bool_]
 
-    def places(self, low: Floats, high: Floats) -> tuple[Indices, Indices]:
+    def places(self, low: Floats, high: Floats) -> tuple[GridPlaces, GridPlaces]:
         """The first and the last box that each of the given ones meets in its inside, component by component."""
         first = np.where(self.whole, np.ceil(low), np.floor(low / self.step))
         last = np.where(self.whole, np.floor(high), np.ceil(high / self.step) - 1)
         return first.astype(np.int64), np.maximum(last, first).astype(np.int64)
 
-    def boxes(self, places: Indices) -> tuple[Floats, Floats]:
+    def boxes(self, places: GridPlaces) -> tuple[Floats, Floats]:
         low = np.where(self.whole, places, places * self.step).astype(np.float64)
         return low, np.where(self.whole, places, (places + 1) * self.step).astype(np.float64)
 
 
-def reached(images: Images, dynamics: Dynamics, start: Cells, grid: Grid) -> Cells | None:
+def reached(images: Images, dynamics: WatchedLoop, start: CellBatch, grid: BoxGrid) -> CellBatch | None:
     """All boxes of the grid that may be reached; None where one breaks the claim, or there are too many."""
     template = start.template
     known: set[bytes] = set()
-    found: list[Indices] = []
+    found: list[GridPlaces] = []
     waiting = [_met(start, grid)]
     while waiting:
         places = waiting.pop()
@@ -68,19 +68,19 @@ def reached(images: Images, dynamics: Dynamics, start: Cells, grid: Grid) -> Cel
     return merged(_cells(np.concatenate(found), grid, template, start.labels.shape[1]))
 
 
-def _cells(places: Indices, grid: Grid, template: Directions, labels: int) -> Cells:
+def _cells(places: GridPlaces, grid: BoxGrid, template: Directions, labels: int) -> CellBatch:
     """Boxes from their labels and places."""
-    return Cells(template, *grid.boxes(places[:, labels:]), places[:, :labels])
+    return CellBatch(template, *grid.boxes(places[:, labels:]), places[:, :labels])
 
 
-def _new(places: Indices, known: set[bytes]) -> Indices:
+def _new(places: GridPlaces, known: set[bytes]) -> GridPlaces:
     keys = [row.tobytes() for row in places]
     fresh = [at for at, key in enumerate(keys) if key not in known]
     known.update(keys[at] for at in fresh)
     return places[fresh]
 
 
-def _met(cells: Cells, grid: Grid) -> Indices | None:
+def _met(cells: CellBatch, grid: BoxGrid) -> GridPlaces | None:
     """Labels and places of all boxes of the grid that cells meet, each once; None where there are too many."""
     low, high = cells.box
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
@@ -103,7 +103,7 @@ def _met(cells: Cells, grid: Grid) -> Indices | None:
     return np.unique(np.hstack([cells.labels[member], places]), axis=0)
 
 
-def merged(cells: Cells) -> Cells:
+def merged(cells: CellBatch) -> CellBatch:
     """Neighbours that differ in one component only, joined, component after component."""
     for axis in range(cells.template.numbers):
         others = [cells.lower[:, k] for k in range(cells.lower.shape[1]) if k != axis]
@@ -117,15 +117,15 @@ def merged(cells: Cells) -> Cells:
         last = np.r_[starts[1:], len(cells)] - 1
         upper = cells.upper[starts].copy()
         upper[:, axis] = cells.upper[last, axis]
-        cells = Cells(cells.template, cells.lower[starts], upper, cells.labels[starts])
+        cells = CellBatch(cells.template, cells.lower[starts], upper, cells.labels[starts])
     return cells
 
 
-def _successive(cells: Cells, axis: int) -> NDArray[np.bool_]:
+def _successive(cells: CellBatch, axis: int) -> NDArray[np.bool_]:
     """Integers one after the other: boxes without width."""
     low, high = cells.lower[:, axis], cells.upper[:, axis]
     points = (low[1:] == high[1:]) & (low[1:] == np.round(low[1:]))
-    return points & (low[1:] == high[:-1] + 1)
+    return np.asarray(points & (low[1:] == high[:-1] + 1))
 
 
 # Backward -------------------------------------------------------------------------------------------------------------
@@ -134,11 +134,11 @@ def _successive(cells: Cells, axis: int) -> NDArray[np.bool_]:
 class Greatest:
     """The largest union of boxes of a domain that can be stayed in, refined where it does not hold the start."""
 
-    def __init__(self, images: Images, dynamics: Dynamics, within: Cells) -> None:
+    def __init__(self, images: Images, dynamics: WatchedLoop, within: CellBatch) -> None:
         self.images, self.dynamics, self.within = images, dynamics, within
         self.scale = (within.upper - within.lower).max(axis=0, initial=0.0)  # of every component
 
-    def holding(self, start: Cells) -> Cells | None:
+    def holding(self, start: CellBatch) -> CellBatch | None:
         """Cells that no step leaves and that hold the start; None where there are none."""
         kept, tried = self.within.rows(slice(0, 0)), self.within
         source, moved = np.zeros(0, np.intp), self.within.rows(slice(0, 0))
@@ -157,7 +157,7 @@ class Greatest:
                 return None
         return None
 
-    def _after(self, cells: Cells) -> tuple[NDArray[np.intp], Cells]:
+    def _after(self, cells: CellBatch) -> tuple[NDArray[np.intp], CellBatch]:
         sources, parts = [np.zeros(0, np.intp)], [cells.rows(slice(0, 0))]
         for at in range(0, len(cells), BATCH):
             source, moved = self.images.after(cells.rows(slice(at, at + BATCH)))
@@ -165,7 +165,7 @@ class Greatest:
             parts.append(moved)
         return np.concatenate(sources), joined(parts)
 
-    def _stable(self, cells: Cells, source: NDArray[np.intp], moved: Cells) -> NDArray[np.bool_]:
+    def _stable(self, cells: CellBatch, source: NDArray[np.intp], moved: CellBatch) -> NDArray[np.bool_]:
         """Cells from which every step leads into cells of this kind."""
         alive = np.ones(len(cells), bool)
         while True:
@@ -177,7 +177,7 @@ class Greatest:
                 return alive
             alive[bad] = False
 
-    def _halved(self, cells: Cells) -> Cells:
+    def _halved(self, cells: CellBatch) -> CellBatch:
         """Both halves of every cell across its longest side, in units of the domain; integers stay whole."""
         width = np.where(self.dynamics.whole, np.floor(cells.upper - cells.lower), cells.upper - cells.lower)
         side = np.argmax(width / np.where(self.scale > 0, self.scale, 1.0), axis=1)
@@ -192,22 +192,24 @@ class Greatest:
         right[at, side] = np.where(whole, np.floor(middle) + 1, middle)
         return joined(
             [
-                Cells(cells.template, cells.lower, left, cells.labels),
-                Cells(cells.template, right, cells.upper, cells.labels),
+                CellBatch(cells.template, cells.lower, left, cells.labels),
+                CellBatch(cells.template, right, cells.upper, cells.labels),
             ]
         )
 
 
 def _restricted(
-    cells: Cells, source: NDArray[np.intp], moved: Cells, alive: NDArray[np.bool_]
-) -> tuple[Cells, NDArray[np.intp], Cells]:
+    cells: CellBatch, source: NDArray[np.intp], moved: CellBatch, alive: NDArray[np.bool_]
+) -> tuple[CellBatch, NDArray[np.intp], CellBatch]:
     """Some cells with their images, counted anew."""
     number = np.cumsum(alive) - 1
     own = alive[source]
     return cells.rows(alive), number[source[own]], moved.rows(own)
 
 
-def domain(points: Floats, labels: Sequence[tuple[int, ...]], template: Directions, whole: NDArray[np.bool_]) -> Cells:
+def domain(
+    points: Floats, labels: Sequence[tuple[int, ...]], template: Directions, whole: NDArray[np.bool_]
+) -> CellBatch:
     """A box around all points that were met, twice as wide, for each combination of labels."""
     low, high = points.min(axis=0), points.max(axis=0)
     room = np.where(high > low, 0.5 * (high - low), 0.5)
@@ -215,4 +217,4 @@ def domain(points: Floats, labels: Sequence[tuple[int, ...]], template: Directio
     low, high = np.where(whole, np.floor(low), low), np.where(whole, np.ceil(high), high)
     count = len(labels)
     made = np.array(labels, dtype=np.int64).reshape(count, -1)
-    return Cells(template, np.tile(low, (count, 1)), np.tile(high, (count, 1)), made)
+    return CellBatch(template, np.tile(low, (count, 1)), np.tile(high, (count, 1)), made)

@@ -1,8 +1,8 @@
 """How far linear functions go over boxes cut by rows: certified upper bounds, whatever the linear program said.
 
 The largest value of a.x over a box with R x <= r is at most y.r + max over the box of (a - R'y).x for every y >= 0.
-Corners or a solver, in floating point, propose the multipliers y; the bound is computed from them with outward rounding, so that a
-wrong proposal costs tightness and nothing else.
+Corners or a solver, in floating point, propose the multipliers y; the bound is computed from them with outward
+rounding, so that a wrong proposal costs tightness and nothing else.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ MAX_FUNCTIONS = 2000  # functions bounded over one batch; beyond, boxes alone ha
 MAX_CORNERED = 5  # components for which all corners of a set are found
 
 
-def upper_bounds(
-    A: Floats, c: Floats, low: Floats, high: Floats, rows: Floats, ends: Floats, tick: Tick
-) -> Floats:
+def upper_bounds(A: Floats, c: Floats, low: Floats, high: Floats, rows: Floats, ends: Floats, tick: Tick) -> Floats:
     """Upper bounds of A x + c, (batch, K, n) and (batch, K), over boxes (batch, n) with rows x <= ends, (batch, q, n).
 
     A row whose end is infinite says nothing, and one of a single component is in the box already.
@@ -114,7 +112,9 @@ class Cut:
         self.tick()
         rows = np.hstack([A, lengths[:, None]])
         inmost = linprog(np.r_[np.zeros(n), -1.0], A_ub=rows, b_ub=b, bounds=(None, None))
-        return inmost.x[:-1] if inmost.status == 0 and inmost.x[-1] > 1e-3 * least else None
+        if inmost.status != 0 or inmost.x is None or inmost.x[-1] <= 1e-3 * least:
+            return None
+        return np.asarray(inmost.x[:-1], dtype=np.float64)
 
     def _at_vertex(self, a: Floats) -> Floats | None:
         """Multipliers of the rows through the corner that is furthest, such that they add up to the function."""
@@ -138,7 +138,8 @@ class Cut:
         """Multipliers that a solver proposes."""
         from scipy.optimize import linprog
 
-        found = linprog(-a, A_ub=self.rows, b_ub=self.ends, bounds=np.stack([self.low, self.high], axis=1))
+        limits = list(zip(self.low.tolist(), self.high.tolist(), strict=True))
+        found = linprog(-a, A_ub=self.rows, b_ub=self.ends, bounds=limits)
         if found.status != 0 or found.ineqlin is None:
             return None
         return np.maximum(-np.asarray(found.ineqlin.marginals, dtype=np.float64), 0.0)

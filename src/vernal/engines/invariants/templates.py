@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from vernal.engines.invariants.cells import Directions
-from vernal.engines.invariants.dynamics import Dynamics
+from vernal.engines.invariants.dynamics import WatchedLoop
 from vernal.errors import VernalError
 from vernal.interpret import concrete
 from vernal.interpret.numbers.rounding import Floats
@@ -33,7 +33,7 @@ BACK = 8  # steps a direction of the claim is followed back
 class Samples:
     """Runs of the loop: where states are, and how they move, for learning from."""
 
-    def __init__(self, dynamics: Dynamics, seed: int) -> None:
+    def __init__(self, dynamics: WatchedLoop, seed: int) -> None:
         self.dynamics = dynamics
         self.runs = self._simulated(seed)
         self.states = self._numbers()  # (runs, positions, numbers)
@@ -49,8 +49,7 @@ class Samples:
         if runs is None:
             return np.zeros((0, STEPS + 1, len(self.dynamics.numbers)))
         for var, i in self.dynamics.numbers:
-            values = runs.memory[var][:, :, i] if var in runs.memory else runs.state[var.name]
-            columns.append(values)
+            columns.append(runs.memory[var][:, :, i] if var in runs.memory else runs.state[var.name])
         return np.stack(columns, axis=2) if columns else np.zeros((RUNS, STEPS + 1, 0))
 
     def breaks(self) -> bool:
@@ -92,7 +91,7 @@ class Samples:
         return np.asarray(A[:-1].T, dtype=np.float64)
 
 
-def candidates(dynamics: Dynamics, samples: Samples) -> Iterator[Directions]:
+def candidates(dynamics: WatchedLoop, samples: Samples) -> Iterator[Directions]:
     """Templates to try, cheap ones first."""
     n = len(dynamics.numbers)
     unit = np.eye(n)
@@ -102,11 +101,12 @@ def candidates(dynamics: Dynamics, samples: Samples) -> Iterator[Directions]:
         return
     A = samples.linear_part()
     learned = [] if A is None else [eigen_rows(A, faces) for faces in FACES]
+    back = [] if A is None else back_rows(claim, A)
     seen: set[bytes] = set()
     for template in (
         *(_template("learned directions", [*claim, *rows], n) for rows in learned[:1]),
         *([_template("octagons", [*claim, *octagon_rows(samples.spread())], n)] if n <= OCTAGON_NUMBERS else []),
-        *(_template("learned directions", [*claim, *rows, *back_rows(claim, A)], n) for rows in learned[1:]),
+        *(_template("learned directions", [*claim, *rows, *back], n) for rows in learned[1:]),
     ):
         key = template.rows.tobytes()
         if key not in seen and len(template.rows) > n:
@@ -160,16 +160,16 @@ def eigen_rows(A: Floats, faces: int) -> list[Floats]:
     return rows
 
 
-def back_rows(claim: Sequence[Floats], A: Floats | None) -> list[Floats]:
+def back_rows(claim: Sequence[Floats], A: Floats) -> list[Floats]:
     """What the directions of the claim were some steps before."""
     rows, newest = [], list(claim)
-    for _ in range(BACK if A is not None else 0):
+    for _ in range(BACK):
         newest = [row @ A for row in newest]
         rows += newest
     return rows
 
 
-def claim_limits(dynamics: Dynamics) -> list[tuple[Floats, float]]:
+def claim_limits(dynamics: WatchedLoop) -> list[tuple[Floats, float]]:
     """What the claim and the guard compare: sums of components, as rows, with a constant."""
     places: dict[Expr, int] = {var: place for place, (var, _) in enumerate(dynamics.numbers) if not var.shape}
     found: list[tuple[Floats, float]] = []
