@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 from vernal.engines.invariants.cells import CellBatch, Directions, within
 from vernal.engines.invariants.coverage import Coverage
 from vernal.engines.invariants.dynamics import WatchedLoop
-from vernal.engines.invariants.exact_cells import ExactEnds, RationalCells
+from vernal.engines.invariants.exact_cells import ExactEnds, RationalCells, as_they_are
 from vernal.engines.invariants.images import Images
 from vernal.interpret.numbers.rounding import float_above, float_below
 from vernal.model import build
 from vernal.model.graph import variables
 from vernal.model.initial import InitialSet
 
+BATCH = 2048  # cells moved at once
 MAX_STARTS = 4096  # combinations of discrete initial values
 
 
@@ -84,11 +85,19 @@ class Certifier:
     def proves(self, cells: RationalCells, prefix: Sequence[RationalCells] = ()) -> bool:
         """Whether the cells, after the prefix, are an invariant that proves the claim."""
         unions = [*prefix, cells]
-        if not self.holds_initial(unions[0]):
-            return False
-        if not self.keeps(cells):
+        if not self.holds_initial(unions[0]) or not self.keeps(cells):
             return False
         return all(self.leads(one, other) for one, other in zip(unions, [*unions[1:], cells], strict=True))
+
+    def proves_joined(self, cells: RationalCells, parts: CellBatch, prefix: Sequence[RationalCells] = ()) -> bool:
+        """The same of boxes that other boxes make up, of which images are tighter."""
+        around = cells.outer
+        if not Coverage(parts, self.dynamics.whole).holds(around).all():
+            return False
+        small, unions = as_they_are(parts), [*prefix, cells]
+        if not self.holds_initial(unions[0]) or not self.keeps(small):
+            return False
+        return all(self.leads(one, other) for one, other in zip([*prefix, small], [*unions[1:], cells], strict=True))
 
     def holds_initial(self, cells: RationalCells) -> bool:
         """Whether every initial state is in the cells."""
@@ -110,17 +119,20 @@ class Certifier:
 
     def keeps(self, cells: RationalCells) -> bool:
         """Whether what is to be kept is true in every cell."""
-        good = self.images.keeps(cells.outer, self.dynamics.keep)
+        good = np.concatenate([self.images.keeps(part, self.dynamics.keep) for part in _batches(cells.outer)])
         open_cells = np.flatnonzero(~good).tolist()
         return all(self.ends.keeps(cells, member, self.dynamics.keep) for member in open_cells)
 
     def leads(self, cells: RationalCells, others: RationalCells) -> bool:
         """Whether every step from the cells ends in the others."""
-        source, moved = self.images.after(cells.outer)
-        good = self._covered(moved, others)
-        return all(
-            self._ends_inside(cells, int(source[at]), moved, at, others) for at in np.flatnonzero(~good).tolist()
-        )
+        done = 0
+        for part in _batches(cells.outer):
+            source, moved = self.images.after(part)
+            left = np.flatnonzero(~self._covered(moved, others)).tolist()
+            if not all(self._ends_inside(cells, done + int(source[at]), moved, at, others) for at in left):
+                return False
+            done += len(part)
+        return True
 
     def _covered(self, moved: CellBatch, cells: RationalCells) -> NDArray[np.bool_]:
         """Which cells are in one of the others, or, of boxes, in their union."""
@@ -145,6 +157,10 @@ class Certifier:
             if below.all() and above.all():
                 return True
         return False
+
+
+def _batches(cells: CellBatch) -> list[CellBatch]:
+    return [cells.rows(slice(at, at + BATCH)) for at in range(0, max(len(cells), 1), BATCH)]
 
 
 def _between(row: Sequence[Fraction], start: StartBox, low: Fraction | None, high: Fraction | None) -> bool:

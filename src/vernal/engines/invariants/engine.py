@@ -23,7 +23,7 @@ from vernal.engines.invariants.exact_cells import (
 )
 from vernal.engines.invariants.forward import ImageLevels, Widening, levels, maximal
 from vernal.engines.invariants.images import Images
-from vernal.engines.invariants.partition import BoxGrid, Greatest, domain, reached
+from vernal.engines.invariants.partition import BoxGrid, Greatest, domain, merged, reached
 from vernal.engines.invariants.templates import Samples, candidates, claim_limits
 from vernal.engines.knowledge import Known, Open, Proof, Subject
 from vernal.errors import Stopped
@@ -57,6 +57,7 @@ class Proposal:
 
     method: str
     cells: CellBatch
+    parts: CellBatch | None = None  # boxes that make up the cells, where these are joined ones
 
 
 class Invariants:
@@ -191,7 +192,7 @@ class InvariantSearch:
             grid = BoxGrid(np.where(self.dynamics.whole, 1.0, spread / count), self.dynamics.whole)
             cells = reached(self.images, self.dynamics, start, grid)
             if cells is not None:
-                yield Proposal("boxes of a grid", cells)
+                yield Proposal("boxes of a grid", merged(cells), cells)
             if number == 1:
                 yield from self._greatest(template, start)
 
@@ -201,7 +202,7 @@ class InvariantSearch:
         around = domain(np.vstack([self.samples.points, *start.box]), labels, template, self.dynamics.whole)
         cells = Greatest(self.images, self.dynamics, around).holding(start)
         if cells is not None:
-            yield Proposal("boxes that can be stayed in", cells)
+            yield Proposal("boxes that can be stayed in", merged(cells), cells)
 
     def _met_labels(self) -> set[tuple[int, ...]]:
         """Labels that are met from boxes around all that runs met."""
@@ -235,6 +236,10 @@ class InvariantSearch:
         """The proof, if some rounding of the proposal is certified."""
         cells = proposal.cells
         prefix = self._prefix(cells.template)
+        if proposal.parts is not None:
+            whole = as_they_are(cells)
+            proven = self.certifier.proves_joined(whole, proposal.parts, prefix)
+            return self._proof(proposal.method, whole, prefix) if proven else None
         for rounded in self._roundings(cells):
             if self.certifier.proves(rounded, prefix):
                 return self._proof(proposal.method, rounded, prefix)

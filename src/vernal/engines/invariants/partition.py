@@ -65,7 +65,7 @@ def reached(images: Images, dynamics: WatchedLoop, start: CellBatch, grid: BoxGr
             if not images.keeps(cells, dynamics.keep).all():
                 return None
             waiting.append(_met(images.after(cells)[1], grid))
-    return merged(_cells(np.concatenate(found), grid, template, start.labels.shape[1]))
+    return _cells(np.concatenate(found), grid, template, start.labels.shape[1])
 
 
 def _cells(places: GridPlaces, grid: BoxGrid, template: Directions, labels: int) -> CellBatch:
@@ -149,7 +149,7 @@ class Greatest:
             cells = joined([kept, tried.rows(good)])
             alive = self._stable(cells, source, moved)
             if Coverage(cells.rows(alive), self.dynamics.whole).holds(start).all():
-                return merged(cells.rows(alive))
+                return cells.rows(alive)
             removed = joined([cells.rows(~alive), tried.rows(~good)])
             kept, source, moved = _restricted(cells, source, moved, alive)
             tried = self._halved(removed)
