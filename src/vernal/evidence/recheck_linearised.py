@@ -71,8 +71,11 @@ class LinearisedCheck:
         self._halving(source, lambda check, part: check.step(part, sets))
 
     def kept(self, source: StateSet) -> None:
-        """What is to be kept is true everywhere in the source."""
-        self._halving(source, lambda check, part: check.kept(part))
+        """What is to be kept is true everywhere in the source; a condition without nonlinear terms is decided at once."""
+        try:
+            self.exact.kept(source)
+        except CannotCheck:
+            self._halving(source, lambda check, part: check.kept(part))
 
     def _halving(self, source: StateSet, ask: Callable[[ExactCheck, StateSet], None]) -> None:
         """Ask of ever smaller boxes of a set, until the answer is yes."""

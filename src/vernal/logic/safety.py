@@ -3,6 +3,7 @@
 Each of them says: as long as nothing has ended the watch, a condition on single positions is kept. So a set of states
 proves it that has all initial states in it, is not left by a step from a position still watched, and keeps the
 condition. What proves a claim is the same whether it is found by an engine or checked later, so it is said here once.
+A claim with an end, `G[0,5] p`, follows from the one without.
 """
 
 from __future__ import annotations
@@ -34,23 +35,23 @@ class SafetyClaim:
 
 def safety_claim(claim: Claim, *, total: bool) -> SafetyClaim | None:
     """The claim as one that a set of states can prove; None where it is not of that kind. `total`: no path ends."""
-    if claim.linear is None or claim.mentions_some or claim.horizon is not None:
+    if claim.linear is None or claim.mentions_some:
         return None
     return _of(nnf(claim.linear, total=total), total)
 
 
 def _of(formula: Formula, total: bool) -> SafetyClaim | None:
     match formula:
-        case Always(arg=arg, bound=bound) if bound.upper is None and classify(arg) is Logic.STATE:
+        case Always(arg=arg, bound=bound) if classify(arg) is Logic.STATE:
             return SafetyClaim(position_expression(arg), first=steps(bound)[0])
-        case Always(arg=arg, bound=bound) if bound.upper is None or bound.upper == bound.lower:
+        case Always(arg=arg, bound=bound):
             return _later(_of(arg, total), steps(bound)[0])
         case Next(arg=arg, count=count) if total:  # else it also claims that there is a next position
             return _later(_of(arg, total), count)
-        case Weak(left, right, bound) if bound.upper is None and not bound.lower and _are_states(left, right):
+        case Weak(left, right, bound) if not bound.lower and _are_states(left, right):
             stop = position_expression(right)
             return SafetyClaim(build.disj(position_expression(left), stop), stop)
-        case Release(left, right, bound) if bound.upper is None and not bound.lower and _are_states(left, right):
+        case Release(left, right, bound) if not bound.lower and _are_states(left, right):
             return SafetyClaim(position_expression(right), position_expression(left))
         case And(args=args):
             return _all([_of(arg, total) for arg in args])

@@ -94,9 +94,11 @@ def invariant_svg(invariant: Invariant) -> str:
 
 
 def _varying(invariant: Invariant) -> list[str]:
-    """The components that have more than one value in the union, and ends in every set."""
-    found = []
+    """The numbers that have more than one value in the union, and ends in every set."""
+    found, sorts = [], _sorts(invariant)
     for place, name in enumerate(invariant.components):
+        if not sorts[place].is_number:
+            continue
         ends = [_ends(one, place) for one in invariant.sets]
         known = [(low, high) for low, high in ends if low is not None and high is not None]
         if known and len(known) == len(ends) and min(known)[0] < max(high for _, high in known):

@@ -83,6 +83,7 @@ PROVEN = {
     "half next": Known(HALF, "X G (x <= 0.5)", 1),
     "two claims": Known(HALF, "G (x <= 1) & G (x >= 0)", 1),
     "not eventually": Known(HALF, "!F (x > 1)", 1),
+    "half for a while": Known(HALF, "G[1,5] (x <= 0.5)", 1),
     "turning": Known(TURN, "G (x <= 0.72)", 1),
     "turning slowly": Known(SLOW_TURN, "G (x <= 1.2)", 1),
     "flipping": Known(FLIP, "G (x >= 0.5 | x <= -0.5)", 2),
@@ -119,7 +120,7 @@ NEVER = {
     "weak until past": (COUNT, "(n <= 3) W (n == 5)"),
     "eventually": (HALF, "F (x <= 0.1)"),
     "some path": (HALF, "EG (x <= 1)"),
-    "bounded": (HALF, "G[0,5] (x <= 1)"),
+    "bounded past": (HALF, "G[0,5] (x <= 0.5)"),
 }
 
 
@@ -142,7 +143,7 @@ def proven(task: Task, formula: str, timeout: float = 60) -> Result:
 @pytest.mark.parametrize("known", PROVEN.values(), ids=PROVEN)
 def test_proven(known: Known, tmp_path: Path) -> None:
     result = proven(task_of(known.text, tmp_path), known.formula)
-    assert result.scope == "for all time"
+    assert result.scope == ("up to step 5" if "[1,5]" in known.formula else "for all time")
     assert result.assurance is Assurance.RIGOROUS
     assert isinstance(result.evidence, Invariant)
     assert known.sets in (None, len(result.evidence.sets))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from fractions import Fraction
 from itertools import product
 from pathlib import Path
 
@@ -11,10 +13,12 @@ import pytest
 from numpy.typing import NDArray
 
 from benchmarks.never_wrong import Run
+from tests.brute import Brute
 from tests.engines.invariants.test_engine import BOUNDED, HALF, MODES, SINE, STEPS, TURN, task_of
 from tests.judge import instance
+from tests.loops import closed_loop, condition, disturbed_loop
 from tests.wild_loops import curved_loop, memory_loop
-from vernal.engines.check import parse_formula
+from vernal.engines.check import asked_of, find_engine, parse_formula
 from vernal.engines.invariants.cells import CellBatch, Directions, hulls
 from vernal.engines.invariants.certify import Certifier
 from vernal.engines.invariants.coverage import Coverage
@@ -25,14 +29,18 @@ from vernal.engines.invariants.images import Images
 from vernal.engines.invariants.partition import BoxGrid, Greatest, domain, merged, reached
 from vernal.engines.invariants.support import upper_bounds
 from vernal.engines.invariants.templates import Samples, candidates
+from vernal.evidence.invariant import Invariant
+from vernal.evidence.recheck import Judgement, recheck
+from vernal.evidence.result import HOLDS
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.claim import Claim
-from vernal.logic.formula import Always, Atom
+from vernal.logic.formula import Always, Atom, Bound
 from vernal.logic.question import Question
 from vernal.logic.safety import safety_claim
 from vernal.model import build as b
 from vernal.model.system import System
 from vernal.model.tick import idle
+from vernal.run.budget import Budget
 
 
 def watched(question: Question) -> tuple[WatchedLoop, Images, Certifier]:
@@ -71,7 +79,7 @@ def test_bounds_over_cut_boxes_hold_and_are_tight(seed: int) -> None:
     assert (inside @ A.T + c <= found).all()
     if n > 1:
         limits = list(zip(low.tolist(), high.tolist(), strict=True))
-        best = [-linprog(-a, A_ub=rows, b_ub=ends, bounds=limits).fun for a in A]
+        best = [float(linprog(-a, A_ub=rows, b_ub=ends, bounds=limits).fun or 0) * -1 for a in A]
         assert np.allclose(np.array(best) + c, found, atol=1e-6)
 
 
@@ -132,7 +140,7 @@ def test_coverage_against_points(seed: int) -> None:
     high = np.minimum(low + rng.integers(0, 4, size=(6, n)), 6.0)
     union = CellBatch(template, low, high, np.zeros((6, 0), np.int64))
     first = rng.integers(0, 5, size=(40, n)).astype(float)
-    last = first + rng.integers(0, 3, size=(40, n))
+    last = first + rng.integers(0, 3, size=(40, n)).astype(float)
     found = Coverage(union, np.zeros(n, bool)).holds(CellBatch(template, first, last, np.zeros((40, 0), np.int64)))
     for k in range(40):
         points = product(*(np.arange(a, z + 0.25, 0.5) for a, z in zip(first[k], last[k], strict=True)))
@@ -201,6 +209,23 @@ def test_claims_of_this_kind() -> None:
     question = instance(1, "affine")
     claim = Claim(question.formula)
     assert safety_claim(claim, total=True) is not None
+
+
+@pytest.mark.parametrize("kind", [closed_loop, disturbed_loop])
+def test_random_loops(kind: Callable[[random.Random], System]) -> None:
+    """What is proven brute force or runs do not refute, and the invariant stands a second check."""
+    decided = 0
+    for seed in range(60):
+        rng = random.Random(seed)
+        system = kind(rng)
+        claim = Always(Atom(condition(rng, [variable.var for variable in system.state], 1)), Bound(upper=Fraction(4)))
+        result = asked_of(find_engine("invariants"), Question(system, claim), Budget(timeout=1))
+        if result.verdict is HOLDS and isinstance(result.evidence, Invariant):
+            decided += 1
+            assert recheck(system, Claim(claim), result.evidence).judgement is not Judgement.REJECTED, seed
+            if kind is closed_loop:
+                assert Brute(system).holds(claim), seed
+    assert decided > 5
 
 
 # Never wrong ----------------------------------------------------------------------------------------------------------

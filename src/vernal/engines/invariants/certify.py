@@ -70,8 +70,9 @@ class Certifier:
         low = np.array([[float_below(low) for low, _ in start.ends] for start in self.starts])
         high = np.array([[float_above(high) for _, high in start.ends] for start in self.starts])
         n = len(self.dynamics.numbers)
-        low, high = low.reshape(-1, n), high.reshape(-1, n)
-        labels = np.array([start.labels for start in self.starts], dtype=np.int64).reshape(len(low), -1)
+        low, high = low.reshape(len(self.starts), n), high.reshape(len(self.starts), n)
+        labels = np.array([start.labels for start in self.starts], dtype=np.int64)
+        labels = labels.reshape(len(self.starts), len(self.dynamics.labels))
         cells = CellBatch(template, *template.over_boxes(low, high), labels)
         if self.where is build.TRUE or not self._is_over_followed():
             return cells

@@ -44,8 +44,8 @@ SHARE, MOST_SECONDS = 0.25, 30.0  # of the time left, and at most, for one metho
 GRID_NUMBERS = 4  # components of a grid
 RESOLUTIONS = (8, 16, 32, 64, 128, 256)  # boxes across what runs reach
 NOT_SAFETY = (
-    "an invariant proves claims that something is kept for all time: G p, G[a,] p, p W q, p R q with p and q about "
-    "single positions, and AG p; this claim is of another kind"
+    "an invariant proves claims that something is kept: G p, p W q, p R q with p and q about single positions, AG p, "
+    "bounded or not; this claim is of another kind"
 )
 BROKEN = "a simulated run breaks the claim, so there is no invariant to look for; falsify will show a path"
 SHARES = ((2, 0.01), (4, 1e-4), (8, 1e-8))  # digits kept of a width, and the share of it that is added

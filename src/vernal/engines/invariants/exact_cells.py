@@ -22,6 +22,8 @@ from vernal.model.graph import order
 
 CellEnds = list[list[Fraction | None]]  # for each cell and direction; None where there is no end
 
+ToFloat = Callable[[Fraction], float]
+
 
 @dataclass(frozen=True)
 class RationalCells:
@@ -38,12 +40,21 @@ class RationalCells:
     @property
     def outer(self) -> CellBatch:
         """Cells between floats that contain them."""
-        return CellBatch(self.template, _lows(self.lower, float_below), _highs(self.upper, float_above), self.labels)
+        return CellBatch(self.template, self._lows(float_below), self._highs(float_above), self.labels)
 
     @property
     def inner(self) -> CellBatch:
         """Cells between floats that are inside them."""
-        return CellBatch(self.template, _lows(self.lower, float_above), _highs(self.upper, float_below), self.labels)
+        return CellBatch(self.template, self._lows(float_above), self._highs(float_below), self.labels)
+
+    def _lows(self, rounded: ToFloat) -> Floats:
+        return self._floats([[-math.inf if end is None else rounded(end) for end in row] for row in self.lower])
+
+    def _highs(self, rounded: ToFloat) -> Floats:
+        return self._floats([[math.inf if end is None else rounded(end) for end in row] for row in self.upper])
+
+    def _floats(self, rows: list[list[float]]) -> Floats:
+        return np.array(rows, dtype=np.float64).reshape(len(self), len(self.template.rows))
 
     def sets(self, dynamics: WatchedLoop) -> list[StateSet]:
         """The same as evidence, over numbers and labels in the order of the system's inputs."""
@@ -73,21 +84,6 @@ def component_places(dynamics: WatchedLoop) -> list[int]:
     """Where each number, then each label, stands among all components in the order of the system's inputs."""
     ordered: list[Component] = [(var, i) for var in dynamics.followed for i in range(var.size)]
     return [ordered.index(one) for one in (*dynamics.numbers, *dynamics.labels)]
-
-
-ToFloat = Callable[[Fraction], float]
-
-
-def _lows(ends: CellEnds, rounded: ToFloat) -> Floats:
-    return _floats([[-math.inf if end is None else rounded(end) for end in row] for row in ends])
-
-
-def _highs(ends: CellEnds, rounded: ToFloat) -> Floats:
-    return _floats([[math.inf if end is None else rounded(end) for end in row] for row in ends])
-
-
-def _floats(rows: list[list[float]]) -> Floats:
-    return np.array(rows, dtype=np.float64).reshape(len(rows), -1)
 
 
 # ToFloat -------------------------------------------------------------------------------------------------------------
