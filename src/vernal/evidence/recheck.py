@@ -82,12 +82,12 @@ def recheck(system: System, claim: Claim, invariant: Invariant, tick: Tick = idl
 def _check(method: CheckingMethod, invariant: Invariant) -> None:
     """All three questions, with the positions before the claim begins."""
     method.initial(invariant.entry)
+    for one in invariant.sets:
+        method.kept(one)
     unions = [*invariant.prefix, invariant.sets]
     for sets, following in zip(unions, [*unions[1:], invariant.sets], strict=True):
         for one in sets:
             method.step(one, following)
-    for one in invariant.sets:
-        method.kept(one)
 
 
 def _said(invariant: Invariant, how: str) -> str:

@@ -33,6 +33,7 @@ from vernal.model.sorts import REAL, Kind
 
 MAX_BOXES = 3000  # of one set
 MAX_REFUSED = 64  # boxes with a term that could not be enclosed
+NARROWEST = Fraction(1, 2**20)  # of the width of a set: boxes that are not halved any more
 PRECISION = 128  # bits of the balls
 PIECES = 16  # of an interval, over which a curve is compared with its line
 SHORT = 2**24  # denominators of slopes
@@ -71,7 +72,7 @@ class LinearisedCheck:
         self._halving(source, lambda check, part: check.step(part, sets))
 
     def kept(self, source: StateSet) -> None:
-        """What is to be kept is true everywhere in the source; a condition without nonlinear terms is decided at once."""
+        """What is to be kept is true everywhere in the source; without nonlinear terms that is decided at once."""
         try:
             self.exact.kept(source)
         except CannotCheck:
@@ -100,7 +101,7 @@ class LinearisedCheck:
             for (var, _), (low, high), (first, last) in zip(self.watched.components, box, whole, strict=True)
         ]
         side = max(range(len(shares)), key=lambda place: shares[place], default=None)
-        if side is None or not shares[side]:
+        if side is None or shares[side] < NARROWEST:
             raise CannotCheck("nonlinear terms are not enclosed tightly enough, however small the boxes")
         low, high = box[side]
         middle = (low + high) / 2
