@@ -171,8 +171,8 @@ def evidence_problems(question: Instance, result: Result) -> Iterator[str]:
     asked, trace = question.formula, result.trace
     if isinstance(result.evidence, Invariant):
         checked = recheck(question.system, Claim(asked), result.evidence)
-        if checked.judgement is not Judgement.ACCEPTED:
-            yield f"its invariant is {checked.judgement.value}: {checked.reason}"
+        if checked.judgement is Judgement.REJECTED:
+            yield f"its invariant is rejected: {checked.reason}"
     if trace is None:
         if result.verdict is VIOLATED:
             yield "violated without a trace"
