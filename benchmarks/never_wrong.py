@@ -8,14 +8,15 @@ intervals   starts and disturbances are intervals. The answer is checked from bo
 recurrent   agents with memory (tests/wild_loops.py): ReLU, tanh, GRU and LSTM cells, memories from intervals;
 nonlinear   sines, products, quotients and roots;
 huge        numbers from 1e-330 to 1e400 (tests/huge_loops.py): constants, weights, divisors, ends of clips, draws and
-            starts, and claims far ahead. Everything is rational, and judged as `intervals` are.
-
+            starts, and claims far ahead. Everything is rational, and judged as `intervals` are;
+affine      x' = A x + b from boxes, contracting and expanding (tests/affine_loops.py), and half-spaces claimed for all
+            time, against the analytic answer where that is clear by a margin;
 graphs      finitely many states (tests/graph_loops.py), formulas to depth four with and without bounds, LTL and CTL; a
             naive checker of graphs (tests/explicit_oracle.py) knows the answer.
 
 `recurrent` and `nonlinear` are checked by dense sampling, local search and exact or enclosed replay, margins included
-(tests/sampling.py). In all of them engines may not contradict each other, and every trace has to replay and to show its
-verdict.
+(tests/sampling.py). In all of them engines may not contradict each other, every trace has to replay and to show its
+verdict, and no invariant may be rejected by a second check.
 
 Prints a table for each engine and solver, and every question that `auto` left open though it should decide it: finite
 draws under any alternation of quantifiers, intervals under one kind. Ends with 1 if anything was wrong.
@@ -48,6 +49,7 @@ SETUPS: dict[str, tuple[str, dict[str, object]]] = {
     "bounds": ("bounds", {}),
     "paths": ("paths", {}),
     "explicit": ("explicit", {}),
+    "invariants": ("invariants", {}),
     **MILP,
     "auto": ("auto", {}),
 }
@@ -79,7 +81,7 @@ class Column:
 
 def is_complete_for(question: Instance) -> bool:
     """Whether `auto` has to decide it, short of a limit: nobody promises that of what is not piecewise linear."""
-    if question.family in ("recurrent", "nonlinear"):
+    if question.family in ("recurrent", "nonlinear", "affine"):
         return False
     return not has_disturbances(question.system) or len(quantifiers(question.formula)) < 2
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from tests.affine_loops import affine_formula, affine_loop, affine_truth
 from tests.brute import Brute, TooLarge, ValueUndefined
 from tests.explicit_oracle import FiniteOracle
 from tests.graph_loops import graph_formula, graph_loop
@@ -15,8 +16,11 @@ from tests.huge_loops import huge_formula, huge_loop
 from tests.sampling import Oracle
 from tests.wild_loops import close_formula, curved_loop, memory_loop
 from vernal.evidence import confirm
+from vernal.evidence.invariant import Invariant
+from vernal.evidence.recheck import Judgement, recheck
 from vernal.evidence.replay import verify
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result
+from vernal.logic.claim import Claim
 from vernal.logic.formula import Formula, Not, Quantifier
 from vernal.logic.normal import horizon, is_ctl, quantifiers
 from vernal.logic.progress import on_paths
@@ -36,6 +40,7 @@ FAMILIES: dict[str, Make] = {
     "nonlinear": (curved_loop, close_formula),
     "huge": (huge_loop, huge_formula),
     "graphs": (graph_loop, graph_formula),
+    "affine": (affine_loop, affine_formula),
 }
 
 
@@ -85,6 +90,8 @@ class Judge:
     def _problem(self, result: Result) -> str | None:
         if self.question.family in ("recurrent", "nonlinear"):
             return self.oracle.problem(result)
+        if self.question.family == "affine":
+            return self._affine_problem(result)
         first = result.trace.steps[0] if result.trace is not None and result.verdict is VIOLATED else None
         key = result.verdict, str(first)
         if key not in self.known:
@@ -99,6 +106,15 @@ class Judge:
         if truth is None:
             return None
         return None if truth is (result.verdict is HOLDS) else f"{result.verdict.value}, but it is {truth}"
+
+    def _affine_problem(self, result: Result) -> str | None:
+        """The analytic answer, where it is clear."""
+        truth = affine_truth(self.question.system, self.question.formula)
+        if truth is None:
+            self.skipped = True
+        elif truth is not (result.verdict is HOLDS):
+            return f"{result.verdict.value}, but it is {truth}"
+        return None
 
     def _brute(self, system: System, limit: int) -> bool | None:
         try:
@@ -153,6 +169,10 @@ class Judge:
 def evidence_problems(question: Instance, result: Result) -> Iterator[str]:
     """A violation has a trace, and a trace replays and shows what it is said to show."""
     asked, trace = question.formula, result.trace
+    if isinstance(result.evidence, Invariant):
+        checked = recheck(question.system, Claim(asked), result.evidence)
+        if checked.judgement is Judgement.REJECTED:
+            yield f"its invariant is rejected: {checked.reason}"
     if trace is None:
         if result.verdict is VIOLATED:
             yield "violated without a trace"

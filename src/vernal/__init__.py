@@ -17,6 +17,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from vernal.evidence.invariant import Invariant
 from vernal.evidence.trace import Trace
 from vernal.formats.task.shelf import Shelf
 
@@ -167,6 +168,12 @@ def _plot(trace: Trace, *rest: Any) -> Any:
     return plot_trace(trace, *rest)
 
 
+def _plot_invariant(invariant: Invariant, *rest: Any) -> Any:
+    from vernal.report.invariants import plot_invariant
+
+    return plot_invariant(invariant, *rest)
+
+
 def _world(name: str) -> str:
     from vernal.worlds.library import text
 
@@ -174,4 +181,5 @@ def _world(name: str) -> str:
 
 
 Shelf.find = _world  # formats know no worlds; the package puts them on the shelf
+Invariant.plotter = _plot_invariant
 Trace.plotter = _plot  # evidence knows no drawing; the package plugs it in

@@ -33,6 +33,7 @@ NAMES = [
 ENDLESS_ONLY = ("lasso", "induction")  # engines that leave bounded formulas to others
 BOUNDED_NAMES = [name for name in NAMES if name.values[0] not in ENDLESS_ONLY]
 LOOPS = 200
+OF_ALL_KINDS = [name for name in BOUNDED_NAMES if name.values != ("invariants",)]  # it only proves that p is kept
 
 
 def check_evidence(system: System, asked: Formula, result: Result) -> None:
@@ -85,7 +86,7 @@ def test_a_verdict_without_one_of_its_parts_is_noticed(
     assert bool(noticed) == (part not in missing.get(engine, ())), part
 
 
-@pytest.mark.parametrize("engine", BOUNDED_NAMES)
+@pytest.mark.parametrize("engine", OF_ALL_KINDS)
 def test_random_loops_agree_with_brute_force(engine: str) -> None:
     decided = 0
     for seed in range(LOOPS):

@@ -68,7 +68,7 @@ def check(
         typer.Option(
             "--trace",
             metavar="FILE",
-            help="Write the trace of a violated property, for `vernal replay`; of several, one file each.",
+            help="Write the evidence, a trace or an invariant, for `vernal replay`; of several, one file each.",
         ),
     ] = None,
     report: Annotated[
@@ -194,17 +194,18 @@ def interrupted(system: System, question: Asked, engine: str, reason: str) -> Re
 
 
 def write_traces(task: Task, results: Sequence[Result], file: Path, mention: Callable[[str], None]) -> None:
-    """The trace of the violated property; of several, a file each, named after the property."""
+    """The evidence for a verdict; of several, a file each, named after the property."""
     from vernal.evidence.trace_file import dump
 
-    found = [result for result in results if result.trace is not None]
+    found = [result for result in results if result.evidence is not None]
     if not found:
         mention(f"no trace to write to {file}")
     names = file_names([result.property or str(number) for number, result in enumerate(found, start=1)])
     for name, result in zip(names, found, strict=True):
         target = file if len(found) == 1 else beside(file, name)
         write(target, dump(task, result))
-        mention(f"trace written to {target}    replay: vernal replay {target}")
+        what = "invariant" if result.trace is None else "trace"
+        mention(f"{what} written to {target}    replay: vernal replay {target}")
 
 
 def file_names(names: Sequence[str]) -> list[str]:
@@ -225,14 +226,18 @@ def beside(file: Path, name: str) -> Path:
 
 def report_page(task: Task, results: Sequence[Result], asked: Sequence[Asked]) -> str:
     """The report, with every formula in words and every trace drawn."""
+    from vernal.evidence.invariant import Invariant
     from vernal.logic.words import words
     from vernal.report.html import page
+    from vernal.report.invariants import invariant_svg
     from vernal.report.limits import limits
     from vernal.report.plots import trace_svg
 
     formulas = {id(result): question.formula for result, question in zip(results, asked, strict=True)}
 
     def picture(result: Result) -> str:
+        if isinstance(result.evidence, Invariant):
+            return invariant_svg(result.evidence)
         assert result.trace is not None
         return trace_svg(result.trace, limits(formulas[id(result)]))
 

@@ -64,7 +64,7 @@ def explain(
     typer.echo(explain_system(loaded))
     for question in asked:
         typer.echo("\n" + _property(loaded, question))
-    listed = "\n".join(f"  {entry.name:8} {entry.about}" for entry in engines())
+    listed = "\n".join(f"  {entry.name:10} {entry.about}" for entry in engines())
     typer.echo(f"\nengines\n{listed}")
 
 

@@ -1,4 +1,4 @@
-"""`vernal replay`: recompute the path of a trace file, and compare it with all the file claims."""
+"""`vernal replay`: recompute the path of a trace file or check an invariant, and compare it with what is claimed."""
 
 from __future__ import annotations
 
@@ -21,27 +21,37 @@ MAX_BYTES = 256 * 2**20
 EXAMPLES = """\b
 Example:
   vernal replay bad.trace.json
+  vernal replay safe.invariant.json
 
 \b
 The task and the networks named in the file are looked up beside it, then in the current folder, and have to have
 the hashes recorded there.
-Exit code: 0 accepted, 1 rejected, 2 unreadable.
+Exit code: 0 accepted, 1 rejected, 5 an invariant that could not be checked, 2 unreadable.
 """
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("replay", short_help="Recompute a trace and judge it.", epilog=EXAMPLES)(replay)
+    app.command("replay", short_help="Recompute a trace, or check an invariant again.", epilog=EXAMPLES)(replay)
 
 
 class Rejected(Exception):
     """The evidence does not hold, and why."""
 
 
+class Unchecked(Exception):
+    """Whether the evidence holds could not be found out, and why."""
+
+
 def replay(
-    evidence: Annotated[Path, typer.Argument(metavar="EVIDENCE", help="The trace file.", show_default=False)],
+    evidence: Annotated[
+        Path, typer.Argument(metavar="EVIDENCE", help="The trace or invariant file.", show_default=False)
+    ],
 ) -> None:
-    """Recompute a trace step by step, and check that it shows what it is said to show."""
+    """Recompute a trace step by step, and check that it shows what it is said to show.
+
+    Of an invariant check that initial states are inside, that no step leaves it, and that the claim is true inside.
+    """
     from vernal.evidence import trace_file
 
     file = trace_file.load(read_text(evidence))
@@ -50,6 +60,9 @@ def replay(
     except Rejected as why:
         typer.echo(f"rejected  {file.formula}\n          {why}")
         raise typer.Exit(exits.REJECTED) from None
+    except Unchecked as why:
+        typer.echo(f"could not be checked  {file.formula}\n          {why}")
+        raise typer.Exit(exits.UNDECIDED) from None
     typer.echo(f"accepted  {file.formula}\n          {said}")
 
 
@@ -73,6 +86,8 @@ def judge(file: TraceFile, evidence: Path) -> str:
 
     task = load(find_task(file, evidence), trace_file.parameters(file))
     compare_networks(file, task)
+    if file.evidence == "invariant":
+        return proves(file, task)
     replayed = verify(task.system, trace_file.from_json(file.trace, task.system))
     if replayed.problem is not None or replayed.trace is None:
         raise Rejected(replayed.problem)
@@ -80,6 +95,23 @@ def judge(file: TraceFile, evidence: Path) -> str:
     if not file.is_intact():
         raise Rejected("the file does not have the hash it was written with: it was changed")
     return shows(file, formula, replayed.trace)
+
+
+def proves(file: TraceFile, task: Task) -> str:
+    """Whether the invariant, checked again, proves the formula."""
+    from vernal.evidence.invariant_file import invariant_of
+    from vernal.evidence.recheck import Judgement, recheck
+    from vernal.logic.claim import Claim
+
+    invariant = invariant_of(file.invariant, task.system)
+    checked = recheck(task.system, Claim(formula_of(file, task)), invariant)
+    if checked.judgement is Judgement.REJECTED:
+        raise Rejected(checked.reason)
+    if not file.is_intact():
+        raise Rejected("the file does not have the hash it was written with: it was changed")
+    if checked.judgement is Judgement.UNDECIDED:
+        raise Unchecked(checked.reason)
+    return f"an invariant of {checked.reason}"
 
 
 def find_task(file: TraceFile, evidence: Path) -> Path:

@@ -90,6 +90,11 @@ ENGINES = (
         "every state of a finite system; full CTL and LTL, for all time",
     ),
     EngineEntry(
+        "invariants",
+        "vernal.engines.invariants.engine:Invariants",
+        "claims for all time by sets of states that no step leaves; proves, never refutes",
+    ),
+    EngineEntry(
         "milp",
         "vernal.engines.programs.milp:Milp",
         "mixed-integer programs, monolithic or compositional; as exact as its solver",

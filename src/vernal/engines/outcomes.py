@@ -16,7 +16,9 @@ from vernal.engines.answers import confirmed
 from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof, Statistics, Subject
 from vernal.errors import FormatError, InputError
 from vernal.evidence import confirm
-from vernal.evidence.kinds import Tree
+from vernal.evidence.invariant import Invariant
+from vernal.evidence.invariant_file import invariant_json, invariant_of
+from vernal.evidence.kinds import Evidence, Tree
 from vernal.evidence.replay import replayed
 from vernal.evidence.result import Assurance
 from vernal.evidence.trace import Trace
@@ -66,6 +68,8 @@ def _plain(value: object, system: System) -> object:
     match value:
         case Trace() | Tree():
             return to_json(value.path, system)
+        case Invariant():
+            return {"invariant": invariant_json(value)}
         case Enum():
             return value.name
         case float() if not math.isfinite(value):
@@ -95,6 +99,8 @@ def _read(data: Record, system: System) -> Known:
 
 
 def _value(name: str, value: Any, system: System) -> Any:
+    if name == "evidence" and isinstance(value, dict) and "invariant" in value:
+        return invariant_of(value["invariant"], system)
     if name == "trace" or (name == "evidence" and value is not None):
         return replayed(value, system)
     return READERS[name](value) if name in READERS else value
@@ -105,7 +111,8 @@ def _refuse_contradiction(known: Known, question: Question) -> None:
     if isinstance(known, Counterexample) and isinstance(confirmed(question.claim, known), Open):
         raise FormatError("its trace does not refute the claim")
     witness = known.evidence if isinstance(known, Proof) else None
-    if witness is not None and confirm.truth(witness.path, question.claim.path) is False:
+    path = None if witness is None else witness.path
+    if path is not None and confirm.truth(path, question.claim.path) is False:
         raise FormatError("its trace refutes the claim")
 
 
@@ -135,8 +142,22 @@ def combined(parts: Sequence[Known]) -> Known:
         empty=all(part.empty for part in proofs),
         notes=tuple(dict.fromkeys(note for part in real for note in part.notes)),
         statistics=statistics,
-        evidence=next((part.evidence for part in real if part.evidence is not None), None),
+        evidence=_joined_evidence(real),
     )
+
+
+def _joined_evidence(parts: Sequence[Proof]) -> Evidence | None:
+    """What the proofs of all parts show together: a path of one of them, or the union of their invariants."""
+    found = [part.evidence for part in parts if part.evidence is not None]
+    invariants = [one for one in found if isinstance(one, Invariant)]
+    if not invariants or len(invariants) < len(found):
+        return next((one for one in found if not isinstance(one, Invariant)), None)
+    alike = {(one.components, len(one.prefix)) for one in invariants}
+    if len(invariants) < len(parts) or len(alike) > 1:
+        return None
+    sets = dict.fromkeys(one for invariant in invariants for one in invariant.sets)
+    prefix = tuple(sum(level, ()) for level in zip(*(one.prefix for one in invariants), strict=True))
+    return Invariant(invariants[0].components, tuple(sets), prefix)
 
 
 def _least(values: Sequence[N | None]) -> N | None:

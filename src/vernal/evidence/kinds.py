@@ -1,13 +1,14 @@
-"""The kinds of evidence a result carries; each says its kind, and the path it shows."""
+"""The kinds of evidence a result carries; each says its kind, and the path it shows if it shows one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
+from vernal.evidence.invariant import Invariant
 from vernal.evidence.trace import Trace
 
-EvidenceKind = Literal["trace", "lasso", "tree"]
+EvidenceKind = Literal["trace", "lasso", "tree", "invariant"]
 
 
 @dataclass(frozen=True)
@@ -22,4 +23,4 @@ class Tree:
         return "tree"
 
 
-Evidence = Trace | Tree
+Evidence = Trace | Tree | Invariant

@@ -10,6 +10,8 @@ from typing import Any
 
 from vernal.errors import FormatError
 from vernal.evidence import confirm
+from vernal.evidence.invariant import Invariant
+from vernal.evidence.invariant_file import invariant_json, invariant_of
 from vernal.evidence.kinds import Evidence, Tree
 from vernal.evidence.reach import ForAllTime, Reach, UpToStep
 from vernal.evidence.replay import replayed
@@ -36,6 +38,7 @@ def result_data(result: Result, system: System) -> dict[str, Any]:
         "statistics": dict(result.statistics),
         "excluded_by": result.evidence.excluded_by if isinstance(result.evidence, Tree) else None,
         "trace": None if result.trace is None else to_json(result.trace, system),
+        "invariant": invariant_json(result.evidence) if isinstance(result.evidence, Invariant) else None,
         "step": result.step,
     }
 
@@ -68,6 +71,8 @@ def _reach(steps: int | None) -> Reach:
 
 
 def _evidence(data: Any, question: Question, verdict: Verdict) -> Evidence | None:
+    if data.get("invariant") is not None:
+        return invariant_of(data["invariant"], question.system)
     if data["trace"] is None:
         return None
     trace = replayed(data["trace"], question.system)

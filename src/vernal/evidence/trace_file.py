@@ -1,4 +1,4 @@
-"""Trace files: a path of the system as JSON, with the fingerprints of all it was made from.
+"""Evidence files: a path of the system, or an invariant, as JSON, with the fingerprints of all it was made from.
 
 A file says which task and networks it is about and carries a hash of all it says, so that `vernal replay` needs nothing
 else. What is read is checked against the system's own names and sorts before anything is computed from it.
@@ -16,7 +16,9 @@ from importlib import metadata
 from typing import Any, get_args
 
 from vernal.errors import FormatError, nearest
-from vernal.evidence.kinds import EvidenceKind, Tree
+from vernal.evidence.invariant import Invariant
+from vernal.evidence.invariant_file import invariant_json
+from vernal.evidence.kinds import Evidence, EvidenceKind, Tree
 from vernal.evidence.result import Result, Verdict
 from vernal.evidence.trace import Choice, Trace, TraceStep, TraceValue
 from vernal.evidence.trace_values import read_number, read_value, write_number, write_value
@@ -137,7 +139,10 @@ def _named(document: Any, known: Any, where: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class TraceFile:
-    """A trace file, read but not yet believed. `trace` is still JSON: the system it belongs to comes from the task."""
+    """An evidence file, read but not yet believed.
+
+    `trace` and `invariant` are still JSON, and one of them is None: the system they belong to comes from the task.
+    """
 
     task: Mapping[str, Any]
     formula: str
@@ -146,6 +151,7 @@ class TraceFile:
     evidence: str  # its kind
     excluded_by: str | None  # of a tree: what excludes the paths that would keep the claim
     trace: Any
+    invariant: Any
     sha256: str
     content: Mapping[str, Any]  # the whole document
 
@@ -165,7 +171,7 @@ def fingerprint(content: Mapping[str, Any]) -> str:
 
 
 def document(task: Task, result: Result) -> dict[str, Any]:
-    """The content of a trace file for a result whose evidence shows a path."""
+    """The content of a file for the evidence of a result."""
     assert result.evidence is not None
     content = {
         "schema_version": SCHEMA_VERSION,
@@ -180,11 +186,16 @@ def document(task: Task, result: Result) -> dict[str, Any]:
         "formula": result.formula,
         "property": result.property,
         "verdict": result.verdict.value,
-        "evidence": result.evidence.kind,
-        "excluded_by": result.evidence.excluded_by if isinstance(result.evidence, Tree) else None,
-        "trace": to_json(result.evidence.path, task.system),
+        **_shown(result.evidence, task.system),
     }
     return {**content, "sha256": fingerprint(content)}
+
+
+def _shown(evidence: Evidence, system: System) -> dict[str, Any]:
+    if isinstance(evidence, Invariant):
+        return {"evidence": evidence.kind, "invariant": invariant_json(evidence)}
+    excluded_by = evidence.excluded_by if isinstance(evidence, Tree) else None
+    return {"evidence": evidence.kind, "excluded_by": excluded_by, "trace": to_json(evidence.path, system)}
 
 
 def _parameter(value: Fraction) -> int | float | str:
@@ -200,23 +211,16 @@ def dump(task: Task, result: Result) -> str:
     return json.dumps(document(task, result), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-FILE_KEYS = (
-    "schema_version",
-    "tool",
-    "task",
-    "formula",
-    "property",
-    "verdict",
-    "evidence",
-    "excluded_by",
-    "trace",
-    "sha256",
-)
+HEAD_KEYS = ("schema_version", "tool", "task", "formula", "property", "verdict", "evidence")
+FILE_KEYS = (*HEAD_KEYS, "excluded_by", "trace", "sha256")
+INVARIANT_KEYS = (*HEAD_KEYS, "invariant", "sha256")
 
 
 def load(text: str) -> TraceFile:
-    """Read a trace file; broken ones are refused with the reason, edited ones are for replay to find."""
-    fields = _object(_parse(text), FILE_KEYS, "trace file")
+    """Read an evidence file; broken ones are refused with the reason, edited ones are for replay to find."""
+    content = _parse(text)
+    is_invariant = isinstance(content, dict) and content.get("evidence") == "invariant"
+    fields = _object(content, INVARIANT_KEYS if is_invariant else FILE_KEYS, "trace file")
     if fields["schema_version"] != SCHEMA_VERSION:
         raise FormatError(f"trace file: schema_version is {fields['schema_version']!r}, not {SCHEMA_VERSION}")
     task = _object(fields["task"], ("name", "file", "sha256", "parameters", "networks"), "trace file, task")
@@ -228,7 +232,11 @@ def load(text: str) -> TraceFile:
         raise FormatError("trace file: property must be text or null")
     if fields["verdict"] not in ("holds", "violated"):
         raise FormatError(f"trace file: a trace belongs to holds or violated, not to {fields['verdict']!r}")
-    if fields["evidence"] not in get_args(EvidenceKind) or isinstance(fields["excluded_by"], str) != _is_tree(fields):
+    if is_invariant and fields["verdict"] != "holds":
+        raise FormatError("trace file: an invariant belongs to a claim that holds")
+    if fields["evidence"] not in get_args(EvidenceKind) or (
+        isinstance(fields.get("excluded_by"), str) != _is_tree(fields)
+    ):
         raise FormatError("trace file: evidence is a trace, a lasso, or a tree that says what excludes other paths")
     return TraceFile(
         task,
@@ -236,8 +244,9 @@ def load(text: str) -> TraceFile:
         fields["property"],
         Verdict(fields["verdict"]),
         fields["evidence"],
-        fields["excluded_by"],
-        fields["trace"],
+        fields.get("excluded_by"),
+        fields.get("trace"),
+        fields.get("invariant"),
         fields["sha256"],
         fields,
     )

@@ -109,7 +109,12 @@ def always(path: Formula | None) -> Always | None:
 
 
 def _margin(formula: Formula) -> Expr:
-    return atom_margin(fold(formula, _expression))
+    return atom_margin(position_expression(formula))
+
+
+def position_expression(formula: Formula) -> Expr:
+    """A Boolean formula about one position as one expression."""
+    return fold(formula, _expression)
 
 
 def _expression(node: Formula, args: tuple[Expr, ...]) -> Expr:

@@ -10,6 +10,8 @@ from fractions import Fraction
 from importlib import metadata, resources
 from typing import Any
 
+from vernal.evidence.invariant import Invariant
+from vernal.evidence.invariant_file import invariant_json
 from vernal.evidence.result import Result
 from vernal.evidence.trace_file import to_json
 from vernal.logic.task import Task
@@ -73,6 +75,7 @@ def result_object(task: Task, result: Result) -> dict[str, Any]:
         "statistics": _statistics(result.statistics),
         "evidence": None if result.evidence is None else result.evidence.kind,
         "trace": None if result.trace is None else to_json(result.trace, task.system),
+        "invariant": invariant_json(result.evidence) if isinstance(result.evidence, Invariant) else None,
     }
 
 

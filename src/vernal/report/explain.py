@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vernal.logic.claim import always
+from vernal.logic.claim import Claim, always
 from vernal.logic.formula import Formula, Not, Quantifier
 from vernal.logic.normal import horizon, quantifiers, strip_quantifiers
 from vernal.logic.printing import constant, text
 from vernal.logic.progress import on_paths, waits
+from vernal.logic.safety import safety_claim
 from vernal.logic.task import Task
 from vernal.model.build import TRUE
 from vernal.model.expr import Affine, Between, Choose, Expr
@@ -189,6 +190,8 @@ def _endless(formula: Formula) -> str:
         found.append("lasso may prove it by loops from finitely many initial states")
     if always(on_paths(formula)) is not None:
         found.append("induction may prove it")
+    if safety_claim(Claim(formula), total=True) is not None:
+        found.append("invariants may prove it")
     return "; ".join(found)
 
 

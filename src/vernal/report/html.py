@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from html import escape
 from string import Template
 
+from vernal.evidence.invariant import Invariant
 from vernal.evidence.result import Result
 from vernal.logic.task import Task
 from vernal.report.document import exact_number, version
+from vernal.report.invariants import is_drawable, set_words
 from vernal.report.tables import reach, seconds, trace_columns
 from vernal.report.text import VACUOUS
 from vernal.report.values import number
@@ -41,8 +43,9 @@ $body
 </html>
 """)
 
+MAX_SETS = 50  # of an invariant that are listed
 FormulaWords = Callable[[Result], str | None]  # a formula in words, where there are any
-Picture = Callable[[Result], str]  # the trace of a result as SVG
+Picture = Callable[[Result], str]  # the trace or invariant of a result as SVG
 
 
 def page(task: Task, results: Sequence[Result], words: FormulaWords, picture: Picture) -> str:
@@ -94,7 +97,18 @@ def _section(result: Result, words: FormulaWords, picture: Picture) -> str:
         rows = [[escape(cell) for cell in row] for row in zip(*(c.cells for c in columns), strict=True)]
         parts.append(f"<figure>{picture(result)}</figure>")
         parts.append(_table([c.title for c in columns], rows, [not c.left for c in columns]))
+    if isinstance(result.evidence, Invariant):
+        parts += _invariant(result, result.evidence, picture)
     return "\n".join(parts)
+
+
+def _invariant(result: Result, invariant: Invariant, picture: Picture) -> list[str]:
+    """The sets of an invariant, drawn where two components vary, and the first of them in numbers."""
+    shown = [[escape(set_words(invariant, one))] for one in invariant.sets[:MAX_SETS]]
+    title = f"invariant: no step leaves it; {len(invariant.sets):,} sets"
+    more = [f'<p class="note">... and {len(invariant.sets) - MAX_SETS:,} more</p>'] * (len(invariant.sets) > MAX_SETS)
+    figure = [f"<figure>{picture(result)}</figure>"] if is_drawable(invariant) else []
+    return [*figure, _table([title], shown), *more]
 
 
 def _remarks(result: Result) -> list[str]:

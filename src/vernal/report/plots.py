@@ -55,25 +55,26 @@ def plot_trace(trace: Trace, file: str | Path | None = None, limits: AxisLimits 
 
     `limits` are values of quantities that a property speaks of, drawn across their panels: `{"theta": [-0.05, 0.05]}`.
     """
-    with _style():
+    with plot_style():
         figure = _draw(trace)
         _rule(figure, limits or {})
         if file is not None:
-            _save(figure, file)
+            save_figure(figure, file)
     return figure
 
 
 def trace_svg(trace: Trace, limits: Mapping[str, Sequence[float]] | None = None) -> str:
     """A trace as an SVG element to embed in a page; limits so far off that they would flatten a curve are left out."""
     text = StringIO()
-    with _style():
+    with plot_style():
         figure = _draw(trace)
         _rule(figure, _near(figure, limits or {}))
         figure.savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None})
     return text.getvalue()[text.getvalue().index("<svg") :]
 
 
-def _style() -> AbstractContextManager[None]:
+def plot_style() -> AbstractContextManager[None]:
+    """Within it, figures look as ours do."""
     import matplotlib
 
     return matplotlib.rc_context(STYLE)
@@ -94,7 +95,8 @@ def _figure(heights: Sequence[float]) -> tuple[Figure, list[Axes]]:
     return figure, list(panels)
 
 
-def _save(figure: Figure, file: str | Path) -> None:
+def save_figure(figure: Figure, file: str | Path) -> None:
+    """Write a figure to a file by its suffix."""
     kind = Path(file).suffix.lstrip(".").lower()
     known = figure.canvas.get_supported_filetypes()
     if kind not in known:
@@ -226,7 +228,7 @@ def _legend(panel: Axes, tones: dict[str, str]) -> None:
 
 def plot_runs(shown: Sequence[Quantity], file: str | Path | None = None) -> Any:
     """Draw how quantities spread over many runs: all, nine in ten, the median and a few runs; labels as shares."""
-    with _style():
+    with plot_style():
         kept = list(shown)[:MAX_PANELS]
         figure, panels = _figure([SHARES if item.is_text else CURVE for item in kept])
         for panel, item in zip(panels, kept, strict=True):
@@ -236,7 +238,7 @@ def plot_runs(shown: Sequence[Quantity], file: str | Path | None = None) -> Any:
         panels[-1].set_xlim(0, max(1, last))
         figure.align_ylabels(panels)
         if file is not None:
-            _save(figure, file)
+            save_figure(figure, file)
     return figure
 
 

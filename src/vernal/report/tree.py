@@ -32,7 +32,7 @@ from vernal.model.system import System
 from vernal.reduce.base import Direction
 from vernal.reduce.initial import initial_boxes
 from vernal.report.explored import ExploredSet, ExploredStep, ExploredTree, Fate
-from vernal.report.plots import INK, SOFT, _save, _style
+from vernal.report.plots import INK, SOFT, plot_style, save_figure
 from vernal.report.values import number, scalar
 from vernal.run.budget import Budget
 from vernal.run.threads import one_blas_thread
@@ -118,10 +118,10 @@ def plot_tree(system: System, formula: Formula, depth: int = 3, file: str | Path
     if depth < 0:
         raise InputError(f"the depth of a tree has to be 0 or more, not {depth}")
     tree, asked = explored(system, formula, depth)
-    with _style():
+    with plot_style():
         figure = _draw(tree, system, text(asked))
         if file is not None:
-            _save(figure, file)
+            save_figure(figure, file)
     return figure
 
 

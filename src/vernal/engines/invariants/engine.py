@@ -1,0 +1,286 @@
+"""The engine `invariants`: a claim for all time proven by a set of states that no step leaves.
+
+Sets are proposed in turn: the hull of forward images in boxes, octagons and learned directions, the union of the first
+images, shrinking images of all states, reachable boxes of a grid, and the largest union of boxes that can be stayed
+in. Each proposal is rounded to short numbers and certified; what is certified is the proof, and its evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vernal.engines.invariants.cells import CellBatch, Directions, hulls, joined
+from vernal.engines.invariants.certify import Certifier, TooManyStarts
+from vernal.engines.invariants.dynamics import WatchedLoop
+from vernal.engines.invariants.exact_cells import (
+    RationalCells,
+    as_they_are,
+    nearest_decimals,
+    shortened_outward,
+)
+from vernal.engines.invariants.forward import ImageLevels, Widening, levels, maximal
+from vernal.engines.invariants.images import Images
+from vernal.engines.invariants.partition import BoxGrid, Greatest, domain, merged, reached
+from vernal.engines.invariants.templates import Samples, candidates, claim_limits
+from vernal.engines.knowledge import Known, Open, Proof, Subject
+from vernal.errors import Stopped
+from vernal.evidence.invariant import Invariant
+from vernal.evidence.invariant_file import component_names
+from vernal.evidence.result import Assurance
+from vernal.logic.question import Question
+from vernal.logic.safety import SafetyClaim, safety_claim
+from vernal.model.system import System
+from vernal.model.traits import nonlinear_node
+from vernal.reduce.base import Direction
+from vernal.run.budget import Budget
+
+MAX_ROUNDED = 8  # cells that are rounded in several ways; a union of more is checked a few times only
+MAX_PREFIX = 200  # steps before a claim begins
+FEW_HALVINGS, MANY_HALVINGS = 4, 7  # of every cell whose image is bounded, where it is not affine
+SHARE, MOST_SECONDS = 0.25, 30.0  # of the time left, and at most, for one method
+GRID_NUMBERS = 4  # components of a grid
+RESOLUTIONS = (8, 16, 32, 64, 128, 256)  # boxes across what runs reach
+NOT_SAFETY = (
+    "an invariant proves claims that something is kept: G p, p W q, p R q with p and q about single positions, AG p, "
+    "bounded or not; this claim is of another kind"
+)
+BROKEN = "a simulated run breaks the claim, so there is no invariant to look for; falsify will show a path"
+SHARES = ((2, 0.01), (4, 1e-4), (8, 1e-8))  # digits kept of a width, and the share of it that is added
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Cells that may be an invariant, and how they were found."""
+
+    method: str
+    cells: CellBatch
+    parts: CellBatch | None = None  # boxes that make up the cells, where these are joined ones
+
+
+class Invariants:
+    """The engine `invariants`."""
+
+    name = "invariants"
+
+    def attempt(self, question: Question, budget: Budget) -> Known:
+        """A proof with its invariant, or what was tried."""
+        safety = safety_claim(question.claim, total=question.is_total)
+        if safety is None:
+            return Open(engine=self.name, reason=NOT_SAFETY)
+        if safety.first > MAX_PREFIX:
+            return Open(engine=self.name, reason=f"the claim begins after more than {MAX_PREFIX} steps")
+        try:
+            return InvariantSearch(question.system, safety, budget).known()
+        except TooManyStarts:
+            return Open(engine=self.name, reason="there are too many discrete initial states to look at")
+
+
+class InvariantSearch:
+    """All methods on one question."""
+
+    def __init__(self, system: System, safety: SafetyClaim, budget: Budget) -> None:
+        self.budget, self.slice = budget, budget
+        self.dynamics = dynamics = WatchedLoop(system, safety, self._check)
+        self.images = Images(dynamics)
+        self.certifier = Certifier(dynamics, self.images)
+        self.samples = Samples(dynamics, budget.seed)
+        self.nonlinear = nonlinear_node([dynamics.guard, *dynamics.next_numbers]) is not None
+        self.starts: dict[bytes, CellBatch] = {}
+        self.limits = claim_limits(dynamics)
+        self.tried: list[str] = []
+        self.proven: int | None = None
+
+    def known(self) -> Known:
+        """What the first certified proposal proves."""
+        reason = None
+        try:
+            with np.errstate(all="ignore"):
+                if self.samples.breaks():
+                    return Open(engine=Invariants.name, reason=BROKEN)
+                for proposal in self._proposals():
+                    self.budget.check()
+                    found = self._certified(proposal)
+                    if found is not None:
+                        return found
+        except Stopped as stop:
+            reason = stop.reason
+        tried = ", ".join(dict.fromkeys(self.tried)) or "any method"
+        said = f"no invariant found with {tried}"
+        return Open(
+            engine=Invariants.name,
+            reason=said if reason is None else f"{reason}; {said}",
+            proven_steps=self.proven,
+            statistics={"methods": len(set(self.tried))},
+        )
+
+    # Proposals --------------------------------------------------------------------------------------------------------
+
+    def _proposals(self) -> Iterator[Proposal]:
+        box = Directions(np.eye(len(self.dynamics.numbers)))
+        first = self._levels(self._start(box))
+        yield from self._widened(box, 0)
+        if self.dynamics.bends:
+            yield from self._widened(box, FEW_HALVINGS)
+        yield from self._in_time(self._of_levels(first))
+        templates = list(candidates(self.dynamics, self.samples))
+        for halvings in (0, FEW_HALVINGS, MANY_HALVINGS) if self.dynamics.bends else (0,):
+            for template in templates:
+                if not template.is_box or halvings == MANY_HALVINGS:
+                    yield from self._widened(template, halvings)
+        self.images.halvings = 0
+        yield from self._of_boxes(box)
+
+    def _check(self) -> None:
+        """The tick of all work: the limits of the whole, then those of the method that has its turn."""
+        self.budget.check()
+        self.slice.check()
+
+    def _in_time(self, proposals: Iterator[Proposal]) -> Iterator[Proposal]:
+        """The proposals of a method, as far as its share of the time goes."""
+        self.slice = self.budget.part(SHARE, MOST_SECONDS)
+        try:
+            yield from proposals
+        except Stopped:
+            self.budget.check()
+        finally:
+            self.slice = self.budget
+
+    def _widened(self, template: Directions, halvings: int) -> Iterator[Proposal]:
+        """The hull of all images, with images of so many parts of cells."""
+        self._tell(template.name)
+        self.images.halvings = halvings
+        yield from self._in_time(self._hull(template))
+
+    def _hull(self, template: Directions) -> Iterator[Proposal]:
+        cells = Widening(self.images, self.dynamics, self.limits).closed(self._start(template))
+        if cells is not None:
+            yield Proposal(template.name, cells)
+
+    def _tell(self, method: str) -> None:
+        self.tried.append(method)
+        self.budget.progress(f"invariants: {method}", None)
+
+    def _levels(self, start: CellBatch) -> ImageLevels:
+        made = levels(self.images, start, self.dynamics)
+        if made.kept:
+            self.proven = self.dynamics.safety.first + made.kept - 1
+        return made
+
+    def _of_levels(self, first: ImageLevels) -> Iterator[Proposal]:
+        """Unions of the first images, and of all states after some steps."""
+        self.images.halvings = 0
+        self._tell("unions of images")
+        if first.closed and first.cells:
+            yield Proposal("unions of images", joined(first.cells))
+        self._tell("images of all states")
+        largest = maximal(self.images, self.dynamics, first)
+        if largest is not None:
+            yield Proposal("images of all states", largest)
+
+    def _of_boxes(self, template: Directions) -> Iterator[Proposal]:
+        """Unions of boxes of a partition, finer and finer."""
+        n, points = len(self.dynamics.numbers), self.samples.points
+        if not n or n > GRID_NUMBERS or not len(points):
+            return
+        start = self._start(template)
+        self._tell("boxes of a grid")
+        spread = self.samples.spread()
+        for number, count in enumerate(RESOLUTIONS):
+            grid = BoxGrid(np.where(self.dynamics.whole, 1.0, spread / count), self.dynamics.whole)
+            cells = reached(self.images, self.dynamics, start, grid)
+            if cells is not None:
+                yield Proposal("boxes of a grid", merged(cells), cells)
+            if number == 1:
+                yield from self._greatest(template, start)
+
+    def _greatest(self, template: Directions, start: CellBatch) -> Iterator[Proposal]:
+        self._tell("boxes that can be stayed in")
+        labels = sorted({start.key(member) for member in range(len(start))} | self._met_labels())
+        around = domain(np.vstack([self.samples.points, *start.box]), labels, template, self.dynamics.whole)
+        cells = Greatest(self.images, self.dynamics, around).holding(start)
+        if cells is not None:
+            yield Proposal("boxes that can be stayed in", merged(cells), cells)
+
+    def _met_labels(self) -> set[tuple[int, ...]]:
+        """Labels that are met from boxes around all that runs met."""
+        start = hulls(self._start(Directions(np.eye(len(self.dynamics.numbers)))))
+        found = {start.key(member) for member in range(len(start))}
+        for _ in range(8):
+            moved = hulls(self.images.after(start)[1])
+            more = {moved.key(member) for member in range(len(moved))}
+            if more <= found:
+                break
+            found |= more
+            start = moved
+        return found
+
+    def _start(self, template: Directions) -> CellBatch:
+        """Cells around where paths are when the claim begins."""
+        key = template.rows.tobytes()
+        if key not in self.starts:
+            self.starts[key] = self._moved_start(template)
+        return self.starts[key]
+
+    def _moved_start(self, template: Directions) -> CellBatch:
+        cells = self.certifier.initial_cells(template)
+        for _ in range(self.dynamics.safety.first):
+            cells = hulls(self.images.after(cells)[1])
+        return cells
+
+    # Proofs -----------------------------------------------------------------------------------------------------------
+
+    def _certified(self, proposal: Proposal) -> Proof | None:
+        """The proof, if some rounding of the proposal is certified."""
+        cells = proposal.cells
+        prefix = self._prefix(cells.template)
+        if proposal.parts is not None:
+            whole = as_they_are(cells)
+            proven = self.certifier.proves_joined(whole, proposal.parts, prefix)
+            return self._proof(proposal.method, whole, prefix) if proven else None
+        for rounded in self._roundings(cells):
+            if self.certifier.proves(rounded, prefix):
+                return self._proof(proposal.method, rounded, prefix)
+        return None
+
+    def _prefix(self, template: Directions) -> list[RationalCells]:
+        """Rational cells for every position before the claim begins, each around the images of the one before."""
+        made: list[RationalCells] = []
+        cells = self.certifier.initial_cells(template)
+        for _ in range(self.dynamics.safety.first):
+            made.append(as_they_are(cells))
+            cells = hulls(self.images.after(made[-1].outer)[1])
+        return made
+
+    def _proof(self, method: str, cells: RationalCells, prefix: Sequence[RationalCells]) -> Proof:
+        view = self.dynamics
+        names = {place: name for name, place in component_names(view.system).items()}
+        ordered = [names[var, i] for var in view.followed for i in range(var.size)]
+        invariant = Invariant(
+            tuple(ordered),
+            tuple(cells.sets(view)),
+            tuple(tuple(one.sets(view)) for one in prefix),
+            view.system,
+        )
+        return Proof(
+            engine=Invariants.name,
+            direction=Direction.OVER,
+            subject=Subject.PATHS,
+            assurance=Assurance.RIGOROUS,
+            evidence=invariant,
+            statistics={"method": method, "sets": len(cells), "directions": len(cells.template.rows)},
+        )
+
+    def _roundings(self, cells: CellBatch) -> Iterator[RationalCells]:
+        """The cells with rational bounds: short ones and those with some room first, the floats themselves last.
+
+        A step that is not piecewise linear is only checked again where there is room.
+        """
+        fixed = self.dynamics.integral(cells.template.rows)
+        shares = SHARES if len(cells) <= MAX_ROUNDED else SHARES[-1:]
+        room = [shortened_outward(cells, digits, share, fixed) for digits, share in shares]
+        plain = [nearest_decimals(cells)]
+        yield from [*room, *plain] if self.nonlinear else [*plain, *room]
+        yield as_they_are(cells)

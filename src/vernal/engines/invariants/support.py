@@ -1,0 +1,172 @@
+"""How far linear functions go over boxes cut by rows: certified upper bounds, whatever the linear program said.
+
+The largest value of a.x over a box with R x <= r is at most y.r + max over the box of (a - R'y).x for every y >= 0.
+Corners or a solver, in floating point, propose the multipliers y; the bound is computed from them with outward
+rounding, so that a wrong proposal costs tightness and nothing else.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vernal.interpret.numbers.rounding import TINY, Floats, gamma
+from vernal.model.tick import Tick
+
+MAX_FUNCTIONS = 2000  # functions bounded over one batch; beyond, boxes alone have to do
+MAX_CORNERED = 5  # components for which all corners of a set are found
+
+
+def upper_bounds(A: Floats, c: Floats, low: Floats, high: Floats, rows: Floats, ends: Floats, tick: Tick) -> Floats:
+    """Upper bounds of A x + c, (batch, K, n) and (batch, K), over boxes (batch, n) with rows x <= ends, (batch, q, n).
+
+    A row whose end is infinite says nothing, and one of a single component is in the box already.
+    """
+    made = box_bounds(A, c, low, high)
+    batch, count, n = A.shape
+    useful = np.isfinite(ends) & ((rows != 0).sum(axis=2) > 1) if rows.size else np.zeros(ends.shape, bool)
+    if not useful.any() or batch * count > MAX_FUNCTIONS or not n:
+        return made
+    for b in range(batch):
+        if useful[b].any():
+            tick()
+            part = Cut(low[b], high[b], rows[b][useful[b]], ends[b][useful[b]], tick)
+            made[b] = np.minimum(made[b], part.upper(A[b], c[b]))
+    return made
+
+
+def box_bounds(A: Floats, c: Floats, low: Floats, high: Floats) -> Floats:
+    """Upper bounds of A x + c over boxes alone, rounded up."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        terms = np.where(A > 0, A * high[:, None], np.where(A < 0, A * low[:, None], 0.0))
+        return _summed(terms, c)
+
+
+def _summed(terms: Floats, c: Floats) -> Floats:
+    """The sum along the last axis, rounded up; what is no number is infinite."""
+    total = terms.sum(axis=-1) + c
+    slack = gamma(terms.shape[-1] + 4) * (np.abs(terms).sum(axis=-1) + np.abs(c)) + TINY
+    made = np.nextafter(total + slack, np.inf)
+    return np.where(np.isnan(made) | (made == -np.inf), np.inf, made)
+
+
+class Cut:
+    """A box cut by rows, over which many linear functions are bounded."""
+
+    def __init__(self, low: Floats, high: Floats, rows: Floats, ends: Floats, tick: Tick) -> None:
+        self.low, self.high, self.rows, self.ends, self.tick = low, high, rows, ends, tick
+        self.vertices = self._vertices()
+
+    def upper(self, A: Floats, c: Floats) -> Floats:
+        """Upper bounds of A x + c, (functions, n) and (functions,)."""
+        return self._bounds(A, c, np.array([self._multipliers(a) for a in A]).reshape(len(A), -1))
+
+    def _multipliers(self, a: Floats) -> Floats:
+        """Multipliers of the rows for one function; 0 where none are found."""
+        y = None if self.vertices is None else self._at_vertex(a)
+        if y is None:
+            self.tick()
+            y = self._by_program(a)
+        return np.zeros(len(self.rows)) if y is None else y
+
+    def _vertices(self) -> Floats | None:
+        """The corners, where they are few and the set is not flat."""
+        n = len(self.low)
+        if not 2 <= n <= MAX_CORNERED or not (np.isfinite(self.low).all() and np.isfinite(self.high).all()):
+            return None
+        if n == 2:
+            return self._polygon()
+        A, b = np.vstack([self.rows, np.eye(n), -np.eye(n)]), np.concatenate([self.ends, self.high, -self.low])
+        inside = self._inside(A, b)
+        return None if inside is None else _corners(A, b, inside)
+
+    def _polygon(self) -> Floats | None:
+        """The corners of a set in the plane: those of the box, clipped row by row."""
+        (left, bottom), (right, top) = self.low.tolist(), self.high.tolist()
+        corners = [(left, bottom), (right, bottom), (right, top), (left, top)]
+        for (a, b), c in zip(self.rows.tolist(), self.ends.tolist(), strict=True):
+            gaps = [c - a * x - b * y for x, y in corners]
+            if min(gaps, default=0.0) >= 0:
+                continue
+            made = []
+            for k, (x, y) in enumerate(corners):
+                u, v = corners[k - 1]
+                here, before = gaps[k], gaps[k - 1]
+                if here * before < 0:
+                    made.append((x + here / (here - before) * (u - x), y + here / (here - before) * (v - y)))
+                if here >= 0:
+                    made.append((x, y))
+            corners = made
+        return np.array(corners) if len(corners) > 2 else None
+
+    def _inside(self, A: Floats, b: Floats) -> Floats | None:
+        """A point well inside, the centre of the box if it is; None where the set is flat or empty."""
+        from scipy.optimize import linprog
+
+        n = len(self.low)
+        centre = 0.5 * (self.low + self.high)
+        lengths = np.linalg.norm(A, axis=1)
+        least = 1e-6 * float(np.abs(self.high - self.low).max())
+        if ((b - A @ centre) / lengths).min() > least:
+            return centre
+        self.tick()
+        rows = np.hstack([A, lengths[:, None]])
+        inmost = linprog(np.r_[np.zeros(n), -1.0], A_ub=rows, b_ub=b, bounds=(None, None))
+        if inmost.status != 0 or inmost.x is None or inmost.x[-1] <= 1e-3 * least:
+            return None
+        return np.asarray(inmost.x[:-1], dtype=np.float64)
+
+    def _at_vertex(self, a: Floats) -> Floats | None:
+        """Multipliers of the rows through the corner that is furthest, such that they add up to the function."""
+        from scipy.optimize import nnls
+
+        assert self.vertices is not None
+        corner = self.vertices[int(np.argmax(self.vertices @ a))]
+        scale = 1e-9 * (1 + np.abs(self.rows) @ np.abs(corner))
+        active = np.flatnonzero(np.abs(self.rows @ corner - self.ends) <= scale)
+        sides = np.abs(corner - self.high) <= np.abs(corner - self.low)
+        walls = np.diag(np.where(sides, 1.0, -1.0))[_near(corner, self.low, self.high)]
+        try:
+            found, _ = nnls(np.vstack([self.rows[active], walls]).T, a)
+        except RuntimeError:
+            return None
+        y = np.zeros(len(self.rows))
+        y[active] = found[: len(active)]
+        return y
+
+    def _by_program(self, a: Floats) -> Floats | None:
+        """Multipliers that a solver proposes."""
+        from scipy.optimize import linprog
+
+        limits = list(zip(self.low.tolist(), self.high.tolist(), strict=True))
+        found = linprog(-a, A_ub=self.rows, b_ub=self.ends, bounds=limits)
+        if found.status != 0 or found.ineqlin is None:
+            return None
+        return np.maximum(-np.asarray(found.ineqlin.marginals, dtype=np.float64), 0.0)
+
+    def _bounds(self, A: Floats, c: Floats, Y: Floats) -> Floats:
+        """Y ends + c + max over the box of (A - Y rows) x, rounded up."""
+        rest = A - Y @ self.rows
+        doubt = gamma(Y.shape[1] + 4) * (np.abs(A) + Y @ np.abs(self.rows)) * (1 + 1e-12) + TINY  # of each coefficient
+        with np.errstate(invalid="ignore", over="ignore"):
+            size = np.maximum(np.abs(self.low), np.abs(self.high))
+            ends = np.where(rest > 0, rest * self.high, np.where(rest < 0, rest * self.low, 0.0))
+            terms = np.hstack([ends, doubt * size, Y * self.ends])
+        return _summed(terms, c)
+
+
+def _corners(A: Floats, b: Floats, inside: Floats) -> Floats | None:
+    """The corners of the set A x <= b around a point."""
+    from scipy.spatial import HalfspaceIntersection, QhullError
+
+    try:
+        found = HalfspaceIntersection(np.hstack([A, -b[:, None]]), inside).intersections
+    except (QhullError, ValueError):
+        return None
+    return found if len(found) and np.isfinite(found).all() else None
+
+
+def _near(corner: Floats, low: Floats, high: Floats) -> NDArray[np.bool_]:
+    """In which components a corner is at a side of the box."""
+    scale = 1e-9 * (1 + np.abs(corner))
+    return (np.abs(corner - low) <= scale) | (np.abs(corner - high) <= scale)

@@ -1,0 +1,200 @@
+"""Invariants for people: their sets in words, and drawn over two components."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vernal.errors import InputError
+from vernal.evidence.invariant import Invariant, StateSet
+from vernal.model.sorts import REAL, Sort
+from vernal.report.plots import INK, WIDTH, plot_style, save_figure
+from vernal.report.values import number, scalar
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MAX_SHOWN = 2  # sets in the text below a verdict
+MAX_LIMITS = 8  # ends of a set in that text
+DIRECTIONS = 32  # in which the shadow of a set is measured, where it has more than two components
+
+Corner = tuple[float, float]
+Side = tuple[float, float, float]  # a, b and c of a x + b y <= c
+
+
+# Words ----------------------------------------------------------------------------------------------------------------
+
+
+def invariant_words(invariant: Invariant) -> str:
+    """`2 sets of x, v: -1 <= x <= 1, v <= 3; ...`"""
+    count = len(invariant.sets)
+    title = "1 set" if count == 1 else f"{count:,} sets"
+    shown = "; ".join(set_words(invariant, one, MAX_LIMITS) for one in invariant.sets[:MAX_SHOWN])
+    rest = f"; ... {count - MAX_SHOWN:,} more" if count > MAX_SHOWN else ""
+    return f"{title}: {shown}{rest}" if shown else f"{title}, since the claim is about no state"
+
+
+def set_words(invariant: Invariant, one: StateSet, most: int | None = None) -> str:
+    """A set by its ends: `-1 <= x <= 1, x - y <= 0.5, mode = ON`."""
+    sorts = _sorts(invariant)
+    said = [_limit(row, low, high, invariant.components, sorts) for row, low, high in one.limits()]
+    more = "" if most is None or len(said) <= most else f", ... {len(said) - most} more"
+    return (", ".join(said[:most]) or "every state") + more
+
+
+def _sorts(invariant: Invariant) -> list[Sort]:
+    known = {} if invariant.system is None else {variable.name: variable.sort for variable in invariant.system.state}
+    return [known.get(name, REAL) for name in invariant.components]
+
+
+def _limit(
+    row: Sequence[Fraction], low: Fraction | None, high: Fraction | None, names: Sequence[str], sorts: Sequence[Sort]
+) -> str:
+    places = [place for place, a in enumerate(row) if a]
+    if len(places) == 1 and low == high and low is not None:
+        return f"{names[places[0]]} = {scalar(low / row[places[0]], sorts[places[0]])}"
+    middle = " ".join(_term(row[place], names[place], first=place == places[0]) for place in places) or "0"
+    return (
+        (f"{number(low)} <= " if low is not None else "") + middle + (f" <= {number(high)}" if high is not None else "")
+    )
+
+
+def _term(factor: Fraction, name: str, *, first: bool) -> str:
+    sign = ("-" if factor < 0 else "") if first else ("- " if factor < 0 else "+ ")
+    return f"{sign}{name}" if abs(factor) == 1 else f"{sign}{number(abs(factor))}*{name}"
+
+
+# Pictures -------------------------------------------------------------------------------------------------------------
+
+
+def is_drawable(invariant: Invariant) -> bool:
+    """Whether two components vary, between finite ends."""
+    return len(_varying(invariant)) >= 2
+
+
+def plot_invariant(invariant: Invariant, file: str | Path | None = None, of: tuple[str, str] | None = None) -> Any:
+    """Draw the shadows of the sets on two components; to a file by its suffix (pdf, svg, png) if one is named."""
+    with plot_style():
+        figure = _draw(invariant, of)
+        if file is not None:
+            save_figure(figure, file)
+    return figure
+
+
+def invariant_svg(invariant: Invariant) -> str:
+    """The same as an SVG element to embed in a page."""
+    text = StringIO()
+    with plot_style():
+        _draw(invariant, None).savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None})
+    return text.getvalue()[text.getvalue().index("<svg") :]
+
+
+def _varying(invariant: Invariant) -> list[str]:
+    """The numbers that have more than one value in the union, and ends in every set."""
+    found, sorts = [], _sorts(invariant)
+    for place, name in enumerate(invariant.components):
+        if not sorts[place].is_number:
+            continue
+        ends = [_ends(one, place) for one in invariant.sets]
+        known = [(low, high) for low, high in ends if low is not None and high is not None]
+        if known and len(known) == len(ends) and min(known)[0] < max(high for _, high in known):
+            found.append(name)
+    return found
+
+
+def _ends(one: StateSet, place: int) -> tuple[Fraction | None, Fraction | None]:
+    for row, low, high in one.limits():
+        if row[place] and sum(map(bool, row)) == 1:
+            return None if low is None else low / row[place], None if high is None else high / row[place]
+    return None, None
+
+
+def _draw(invariant: Invariant, of: tuple[str, str] | None) -> Figure:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    known = _varying(invariant)
+    names = tuple(known[:2]) if of is None else of
+    if len(names) < 2 or any(name not in known for name in names):
+        raise InputError(f"an invariant is drawn over two components that vary; here these are {', '.join(known)}")
+    figure = Figure(figsize=(WIDTH, 0.75 * WIDTH), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    _fill(axes, invariant, [invariant.components.index(name) for name in names])
+    axes.set_xlabel(names[0])
+    axes.set_ylabel(names[1])
+    axes.margins(0.06)
+    axes.autoscale_view()
+    return figure
+
+
+def _fill(axes: Axes, invariant: Invariant, places: Sequence[int]) -> None:
+    """The shadow of every set; what paths pass before the claim begins is drawn in grey."""
+    from matplotlib.patches import Polygon
+
+    groups = [*((one, "#9aa5ae") for sets in invariant.prefix for one in sets), *((one, INK) for one in invariant.sets)]
+    for one, tone in groups:
+        corners = shadow(one, places[0], places[1])
+        if corners:
+            axes.add_patch(Polygon(corners, closed=True, facecolor=tone, alpha=0.3, linewidth=0))
+            axes.add_patch(Polygon(corners, closed=True, fill=False, edgecolor=tone, linewidth=0.8))
+
+
+def shadow(one: StateSet, x: int, y: int) -> list[Corner]:
+    """The corners of a polygon around the shadow of a set on two components, in order; none where it is empty.
+
+    Exact up to rounding where no row ties the two to other components; else measured in several directions.
+    """
+    tied = any((row[x] or row[y]) and any(a for i, a in enumerate(row) if i not in (x, y)) for row in one.rows)
+    sides = _measured(one, x, y) if tied else []
+    own = [(row, bound) for row, bound in zip(one.rows, one.bounds, strict=True) if row[x] or row[y]]
+    sides += [(float(row[x]), float(row[y]), float(bound)) for row, bound in own if not _other(row, x, y)]
+    (left, right), (bottom, top) = ([_float(end) for end in _ends(one, place)] for place in (x, y))
+    corners: list[Corner] = [(left, bottom), (right, bottom), (right, top), (left, top)]
+    for side in sides:
+        corners = _clipped(corners, side)
+    return corners
+
+
+def _other(row: Sequence[Fraction], x: int, y: int) -> bool:
+    return any(a for place, a in enumerate(row) if place not in (x, y))
+
+
+def _float(end: Fraction | None) -> float:
+    assert end is not None  # only components between finite ends are drawn
+    return float(end)
+
+
+def _clipped(corners: Sequence[Corner], side: Side) -> list[Corner]:
+    """The part of a convex polygon with a x + b y <= c."""
+    a, b, c = side
+    made: list[Corner] = []
+    for (x, y), (u, v) in zip(corners, [*corners[1:], *corners[:1]], strict=True):
+        here, there = c - a * x - b * y, c - a * u - b * v
+        if here >= 0:
+            made.append((x, y))
+        if here * there < 0:
+            share = here / (here - there)
+            made.append((x + share * (u - x), y + share * (v - y)))
+    return made
+
+
+def _measured(one: StateSet, x: int, y: int) -> list[Side]:
+    """Half-planes around the shadow, by a linear program for each of several directions."""
+    import numpy as np
+    from scipy.optimize import linprog
+
+    A = np.array([[float(a) for a in row] for row in one.rows])
+    b = np.array([float(bound) for bound in one.bounds])
+    sides: list[Side] = []
+    for angle in np.linspace(0, 2 * np.pi, DIRECTIONS, endpoint=False).tolist():
+        c = np.zeros(A.shape[1])
+        c[x], c[y] = np.cos(angle), np.sin(angle)
+        found = linprog(-c, A_ub=A, b_ub=b, bounds=(None, None), method="highs")
+        if found.x is not None:
+            sides.append((float(c[x]), float(c[y]), float(c @ found.x)))
+    return sides
