@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from vernal.engines.knowledge import Known
+from vernal.engines.knowledge import Known, Open
+from vernal.errors import Stopped
 from vernal.logic.question import Question
 from vernal.run.budget import Budget
 
@@ -17,3 +18,11 @@ class Engine(Protocol):
     name: str
 
     def attempt(self, question: Question, budget: Budget) -> Known: ...
+
+
+def within(engine: Engine, question: Question, budget: Budget) -> Known:
+    """What an engine knows when its budget is used up."""
+    try:
+        return engine.attempt(question, budget)
+    except Stopped as stop:
+        return Open(engine=engine.name, reason=stop.reason)

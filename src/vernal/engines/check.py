@@ -68,7 +68,10 @@ class EngineEntry:
 
 ENGINES = (
     EngineEntry(
-        "auto", "vernal.engines.portfolio:Portfolio", "what fits, cheapest first; stops at the first sound answer"
+        "auto",
+        "vernal.engines.portfolio:Portfolio",
+        "what fits, cheapest first; stops at the first sound answer",
+        DepthOptions,
     ),
     EngineEntry(
         "falsify", "vernal.engines.falsify.engine:Falsify", "batched simulation and local search for a counterexample"

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from math import inf
+from typing import NamedTuple
 
 from vernal.engines.answers import believed
-from vernal.engines.base import Engine
+from vernal.engines.base import Engine, within
 from vernal.engines.bounds.engine import SMOOTH, Bounds, Effort, effort
+from vernal.engines.deepening.engine import Deepening
 from vernal.engines.explicit.engine import Explicit
 from vernal.engines.explicit.size import declared_states, is_discrete, is_enumerable
 from vernal.engines.falsify.engine import Falsify
+from vernal.engines.induction.engine import Induction
+from vernal.engines.invariants.engine import Invariants
 from vernal.engines.knowledge import Known, Open
-from vernal.engines.options import BoundsOptions
+from vernal.engines.lasso.engine import Lasso
+from vernal.engines.liveness.engine import Liveness
+from vernal.engines.options import BoundsOptions, DepthOptions
 from vernal.engines.paths.engine import Paths
-from vernal.errors import Stopped
 from vernal.logic.question import Question
 from vernal.model.system import System
 from vernal.run.budget import Budget
@@ -23,9 +28,22 @@ LONGER = 20.0  # the same for a nonlinear loop, as long as every second round se
 BOXES_BEFORE_PATHS = 128  # boxes of a nonlinear loop, before all paths are tried
 FEW_STATES = 20_000  # of a discrete system: so many are looked at one by one before anything else is tried
 MANY_STATES = 5_000_000  # where its ranges allow no more, all are looked at before all paths are
+ROUND_SECONDS = (1.0, 6.0, 40.0)  # for each engine in each round, of a claim without a bound
+MUCH_SPARE = 0.8  # of its time left: an engine for claims without a bound that has come to its end
+FURTHER = 50  # times the depth, for simulations of claims without a bound
 INTERVALS = Bounds(BoundsOptions(tighten=False), patience=1, most=1)  # one look at the whole
 
-Attempted = tuple[Engine, float, float]  # an engine, its share of the time that is left, and the most it may have
+
+class Turn(NamedTuple):
+    """An engine, its share of the time that is left, and the most seconds it may have.
+
+    An engine that ends by itself with more than the share `spare` of its time left has no second turn.
+    """
+
+    engine: Engine
+    share: float
+    most: float = inf
+    spare: float = 1.0
 
 
 class Portfolio:
@@ -33,25 +51,37 @@ class Portfolio:
 
     name = "auto"
 
+    def __init__(self, options: DepthOptions = DepthOptions()) -> None:
+        """`options` are those of the engines for claims without a bound."""
+        self.options = options
+
     def attempt(self, question: Question, budget: Budget) -> Known:
         """What the first engine knows that decides the question; else what all of them leave open."""
         left_open: list[Open] = []
-        ended = False  # whether bounds came to an end without an answer
-        for engine, share, most in [*first_states(question.system), *stages(question.system)]:
+        ended: set[str] = set()  # the engines that came to an end without an answer
+        for turn in self._turns(question):
             if budget.left <= 0:
                 break
-            if ended and isinstance(engine, Bounds):
+            if turn.engine.name in ended:
                 continue
-            part = budget.part(share, most)
-            known = believed(question.claim, _within(engine, question, part))
+            part = budget.part(turn.share, turn.most)
+            time = part.left
+            known = believed(question.claim, within(turn.engine, question, part))
             if not isinstance(known, Open):
                 return known
-            ended |= isinstance(engine, Bounds) and engine.patience is None and part.left > 0
+            if (1.0 if time == inf else part.left / time) > turn.spare:
+                ended.add(turn.engine.name)
             left_open.append(known)
         return _combine(left_open, None if budget.left > 0 else f"timeout after {budget.timeout:g} s")
 
+    def _turns(self, question: Question) -> list[Turn]:
+        first = first_states(question.system)
+        if question.claim.horizon is None:
+            return [*first, *endless(question.system, self.options)]
+        return [*first, *stages(question.system)]
 
-def stages(system: System) -> list[Attempted]:
+
+def stages(system: System) -> list[Turn]:
     """Engines in their order, each with its share of the time that is left and the most it may have.
 
     Of a nonlinear loop neither boxes nor pieces are exact. Where a claim has room, plain intervals show it in no time;
@@ -60,44 +90,58 @@ def stages(system: System) -> list[Attempted]:
     """
     limits = effort(system)
     early, late = graphs(system)
-    glance: Attempted = (Falsify(generations=0), 0.5, inf)  # it ends by itself, and soon
-    last: Attempted = (Falsify(), 1.0, inf)
+    glance = Turn(Falsify(generations=0), 0.5)  # it ends by itself, and soon
+    last = Turn(Falsify(), 1.0)
     if limits == Effort():
-        return [glance, (Bounds(), 0.4, BRIEF), *early, (Paths(), 0.8, inf), (Bounds(), 0.5, inf), *late, last]
+        patient = Turn(Bounds(), 0.5, spare=0.0)
+        return [glance, Turn(Bounds(), 0.4, BRIEF, 0.0), *early, Turn(Paths(), 0.8), patient, *late, last]
     hurried = Bounds() if limits == SMOOTH else Bounds(patience=2, most=BOXES_BEFORE_PATHS, share=0.5)
     return [
-        (INTERVALS, 0.2, inf),
+        Turn(INTERVALS, 0.2),
         glance,
-        (hurried, 0.4, LONGER),
+        Turn(hurried, 0.4, LONGER, 0.0 if hurried.patience is None else 1.0),
         *early,
-        (Paths(), 0.5, inf),
-        (Bounds(), 0.9, inf),
+        Turn(Paths(), 0.5),
+        Turn(Bounds(), 0.9),
         *late,
         last,
     ]
 
 
-def first_states(system: System) -> list[Attempted]:
+def first_states(system: System) -> list[Turn]:
     """A discrete system may have few states, and is then decided whatever is asked; no other system is looked at so."""
-    return [(Explicit(FEW_STATES), 0.2, BRIEF)] if is_discrete(system) else []
+    return [Turn(Explicit(FEW_STATES), 0.2, BRIEF)] if is_discrete(system) else []
 
 
-def graphs(system: System) -> tuple[list[Attempted], list[Attempted]]:
+def graphs(system: System) -> tuple[list[Turn], list[Turn]]:
     """All states one by one, before all paths where the ranges say that this will do, or after everything else.
 
     A graph that may have no end is not waited for.
     """
     if is_discrete(system) and declared_states(system) <= MANY_STATES:
-        return [(Explicit(), 0.6, inf)], []
-    return [], [(Explicit(), 0.5, BRIEF)] if is_enumerable(system) else []
+        return [Turn(Explicit(), 0.6)], []
+    return [], [Turn(Explicit(), 0.5, BRIEF)] if is_enumerable(system) else []
 
 
-def _within(engine: Engine, question: Question, budget: Budget) -> Known:
-    """What an engine knows after its share of the time that is left."""
-    try:
-        return engine.attempt(question, budget)
-    except Stopped as stop:
-        return Open(engine=engine.name, reason=stop.reason)
+def endless(system: System, options: DepthOptions) -> list[Turn]:
+    """Engines for claims without a bound, round by round with more time: which of them decides is not known before.
+
+    Those that are no help for a claim say so at once, and those that come to their end are not asked again.
+    """
+    early, late = graphs(system)
+    safety = (Induction(), Invariants())
+    methods = (Deepening(options), *safety, Lasso(options), Liveness(safety))
+    turns = [Turn(Falsify(generations=0), 0.1, BRIEF)]
+    for number, seconds in enumerate(ROUND_SECONDS):
+        share = 1 / (len(methods) * (len(ROUND_SECONDS) - number))
+        turns += [Turn(engine, share, seconds, MUCH_SPARE) for engine in methods]
+        turns += (early, [Turn(far_ahead(options), 0.3, seconds)], late)[number]
+    return turns
+
+
+def far_ahead(options: DepthOptions) -> Engine:
+    """Simulations over many more steps than sets of states can be followed."""
+    return Deepening(DepthOptions(FURTHER * options.depth), [Falsify(generations=0)])
 
 
 def _combine(left_open: list[Open], stopped: str | None) -> Open:

@@ -27,12 +27,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 from vernal.engines.answers import believed
-from vernal.engines.base import Engine
+from vernal.engines.base import Engine, within
 from vernal.engines.bounds.engine import Bounds
 from vernal.engines.knowledge import Known, Open, Proof, Statistics
 from vernal.engines.liveness.samples import marks_taken
 from vernal.engines.paths.engine import Paths
-from vernal.errors import Stopped
 from vernal.evidence.result import Assurance
 from vernal.logic.automaton import Automaton, automaton, degeneralised
 from vernal.logic.formula import Always, Bound, Not
@@ -126,7 +125,7 @@ class Liveness:
         reasons: list[str] = []
         for engine in self.inner:
             budget.check()
-            known = believed(question.claim, _within(engine, question, budget.part(SHARE)))
+            known = believed(question.claim, within(engine, question, budget.part(SHARE)))
             if isinstance(known, Proof):
                 return known
             reasons.append(f"{engine.name}: {known.reason if isinstance(known, Open) else 'the product breaks it'}")
@@ -156,11 +155,3 @@ def _limits(question: Question, wrong: Automaton, budget: Budget) -> list[int]:
         if 4 * count.last <= 3 * steps:
             return [count.most + more for more in WIDER]
     return []
-
-
-def _within(engine: Engine, question: Question, budget: Budget) -> Known:
-    """What an engine knows after its share of the time that is left."""
-    try:
-        return engine.attempt(question, budget)
-    except Stopped as stop:
-        return Open(engine=engine.name, reason=stop.reason)
