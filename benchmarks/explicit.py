@@ -17,6 +17,7 @@ import time
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import cast
 
 import numpy as np
 
@@ -110,7 +111,7 @@ def peak_gib() -> float:
 def naive_rate(task: Task, most: int) -> float:
     """States per second of the naive enumerator: all successors of so many states, from the last initial one."""
     step = task.system.step
-    first = tuple(start.ends[1] for _, _, start in task.system.initial.components())
+    first: tuple[Given, ...] = tuple(start.ends[1] for _, _, start in task.system.initial.components())
     worked, waiting, seen, met = time.process_time(), [first], {first}, 0
     while waiting and met < most:
         met += 1
@@ -121,13 +122,14 @@ def naive_rate(task: Task, most: int) -> float:
     return met / (time.process_time() - worked)
 
 
-def naive_successors(step: Step, state: tuple[Fraction, ...]) -> set[tuple[object, ...]]:
+def naive_successors(step: Step, state: tuple[Given, ...]) -> set[tuple[Given, ...]]:
     """What every way to decide leads to, one rational evaluation of the step for each."""
     inputs: dict[Expr, Given] = dict(zip(step.inputs, state, strict=True))
     ways: list[dict[Expr, Given]] = [{}]
     for node in step.names:
         ways = [{**way, node: option} for way in ways for option in naive_options(node, inputs, way)]
-    return {tuple(exact.evaluate([*step.next_state, *step.next_memory], inputs, way)) for way in ways}
+    following = [*step.next_state, *step.next_memory]
+    return {tuple(cast(list[Given], exact.evaluate(following, inputs, way))) for way in ways}
 
 
 def naive_options(node: Decision, inputs: dict[Expr, Given], way: dict[Expr, Given]) -> list[int]:
