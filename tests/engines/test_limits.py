@@ -103,7 +103,7 @@ def test_hardly_any_time_is_unknown_or_right(engine: str, options: dict[str, str
     for system, asked in questions(3):
         verdicts = {
             vn.check(system, asked, engine=engine, options=options, timeout=timeout, workers=workers).verdict
-            for timeout in (0, 1e-6, 1e-3, 2e-2, 30)
+            for timeout in (1e-9, 1e-6, 1e-3, 2e-2, 30)
         }
         assert len(verdicts - {UNKNOWN}) <= 1
 
