@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 
 from tests.brute import TooLarge, ValueUndefined
 from tests.engines.test_truth import check_evidence
+from tests.explicit_oracle import FiniteOracle
 from tests.finite import endless_formula, finite_loop
-from tests.naive import Naive
 from vernal.engines.check import NO_OPTIONS, asked_of, find_engine
 from vernal.evidence.result import HOLDS, UNKNOWN
 from vernal.logic.formula import Quantifier
@@ -35,7 +35,7 @@ def agreement(engine: str, seeds: Iterable[int], options: Mapping[str, object] =
         if result.verdict is UNKNOWN:
             continue
         try:
-            truth = Naive(system).holds(asked)
+            truth = FiniteOracle(system, asked).holds()
         except (TooLarge, ValueUndefined):
             continue
         decided += 1
