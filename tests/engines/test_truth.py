@@ -54,7 +54,8 @@ def check_evidence(system: System, asked: Formula, result: Result) -> None:
 def test_no_engine_is_wrong(case: Case, engine: str) -> None:
     """The verdict, and everything that a verdict carries."""
     asked = parse_formula(case.task, case.formula)
-    result = ask(case.task, asked, None, engine, Budget(timeout=60))
+    seconds = 60 if engine in case.decided_by else 5
+    result = ask(case.task, asked, None, engine, Budget(timeout=seconds))
     assert not list(broken_promises(case, Claim(asked), result)), case.why
     if engine in case.decided_by:
         assert result.verdict is case.expected, result.reason
@@ -88,8 +89,8 @@ def test_a_verdict_without_one_of_its_parts_is_noticed(
 
 @pytest.mark.parametrize("engine", OF_ALL_KINDS)
 def test_random_loops_agree_with_brute_force(engine: str) -> None:
-    decided = 0
-    for seed in range(LOOPS):
+    decided, loops = 0, LOOPS // 4 if engine == "liveness" else LOOPS
+    for seed in range(loops):
         rng = random.Random(seed)
         system = closed_loop(rng)
         asked = formula(rng, system)
@@ -98,7 +99,7 @@ def test_random_loops_agree_with_brute_force(engine: str) -> None:
             decided += 1
             assert (result.verdict is HOLDS) == Brute(system).holds(asked), f"seed {seed}: {asked}"
             check_evidence(system, asked, result)
-    assert decided > LOOPS / 10, "an engine that decides nothing is tested for nothing"
+    assert decided > loops / 10, "an engine that decides nothing is tested for nothing"
 
 
 def test_proofs_and_counterexamples_never_meet() -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -207,11 +208,17 @@ def test_a_step_leaves_behind_what_was_made_of_it(trip: Callable[[Any], Any]) ->
     assert not back._made
 
 
+@cache
+def results() -> list[Result]:
+    """Answers of all kinds, each asked for once."""
+    cases = CASES[::3]
+    return [ask(one.task, parse_formula(one.task, one.formula), None, "auto", Budget(timeout=3)) for one in cases]
+
+
 @trips
 def test_results_and_traces_survive(trip: Callable[[Any], Any]) -> None:
     seen = set()
-    for case in CASES[::3]:
-        result = ask(case.task, parse_formula(case.task, case.formula), None, "auto", Budget(timeout=20))
+    for result in results():
         back = trip(result)
         assert isinstance(back, Result)
         assert back == result

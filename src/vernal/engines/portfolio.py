@@ -129,8 +129,8 @@ def endless(system: System, options: DepthOptions) -> list[Turn]:
     Those that are no help for a claim say so at once, and those that come to their end are not asked again.
     """
     early, late = graphs(system)
-    safety = (Induction(), Invariants())
-    methods = (Deepening(options), *safety, Lasso(options), Liveness(safety))
+    safety = (Invariants(), Induction())  # an invariant is evidence that can be checked again
+    methods = (*safety, Deepening(options), Lasso(options), Liveness(safety))
     turns = [Turn(Falsify(generations=0), 0.1, BRIEF)]
     for number, seconds in enumerate(ROUND_SECONDS):
         share = 1 / (len(methods) * (len(ROUND_SECONDS) - number))
