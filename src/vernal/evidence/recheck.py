@@ -47,9 +47,7 @@ class Recheck:
     reason: str
 
     def __bool__(self) -> bool:
-        raise TypeError(
-            "a recheck has no truth value; compare its judgement: vn.replay(file).judgement == 'accepted'"
-        )
+        raise TypeError("a recheck has no truth value; compare its judgement: vn.replay(file).judgement == 'accepted'")
 
 
 class CheckingMethod(Protocol):
