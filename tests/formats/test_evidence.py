@@ -19,7 +19,7 @@ def halving() -> vn.System:
 
 
 def invariant(system: vn.System) -> Result:
-    return vn.check(system, "G (x <= 1)", engine="invariants")
+    return vn.check(system, "G (x <= 1)")
 
 
 def test_an_invariant_of_a_python_system_is_checked_again_on_it(tmp_path: Path) -> None:
