@@ -50,6 +50,7 @@ PUBLIC = [
     "read_network",
     "real",
     "relu",
+    "replay",
     "rnn",
     "sigmoid",
     "sign",
@@ -59,6 +60,7 @@ PUBLIC = [
     "tanh",
     "when",
     "worlds",
+    "write_evidence",
     "write_network",
 ]
 

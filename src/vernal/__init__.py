@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from vernal.errors import InputError, MissingExtra, VernalError
     from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result, Verdict
     from vernal.formats.convert import write_network
+    from vernal.formats.evidence import replay, write_evidence
     from vernal.formats.networks import read_network
     from vernal.formats.recurrent import rnn
     from vernal.formats.task.blueprint import load
@@ -59,6 +60,7 @@ _HOMES = {
     "vernal.errors": ["InputError", "MissingExtra", "VernalError"],
     "vernal.evidence.result": ["HOLDS", "UNKNOWN", "VIOLATED", "Assurance", "Result", "Verdict"],
     "vernal.formats.convert": ["write_network"],
+    "vernal.formats.evidence": ["replay", "write_evidence"],
     "vernal.formats.networks": ["read_network"],
     "vernal.formats.recurrent": ["rnn"],
     "vernal.formats.task.blueprint": ["load"],
@@ -136,6 +138,7 @@ __all__ = [
     "read_network",
     "real",
     "relu",
+    "replay",
     "rnn",
     "sigmoid",
     "sign",
@@ -145,6 +148,7 @@ __all__ = [
     "tanh",
     "when",
     "worlds",
+    "write_evidence",
     "write_network",
 ]
 

@@ -211,6 +211,16 @@ def test_words_and_picture(tmp_path: Path) -> None:
     assert not is_drawable(Invariant(("x",), (box((0, 1)),)))
 
 
+def test_the_picture_shows_where_paths_begin_and_some_runs(tmp_path: Path) -> None:
+    system = task_of(TURN, tmp_path).system
+    axes = plot_invariant(replace(invariant(), system=system)).axes[0]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [
+        "hull of the initial states",
+        "30 simulated runs",
+    ]
+    assert plot_invariant(replace(invariant(), system=None)).axes[0].get_legend() is None
+
+
 def test_labels_in_words(tmp_path: Path) -> None:
     task = task_of(FLIP, tmp_path)
     assert list(component_names(task.system)) == ["x", "mode"]

@@ -79,6 +79,16 @@ def test_short_long_and_looping_traces_are_drawn(length: int) -> None:
     assert trace_svg(replace(samples.trace(length), loop=0)).startswith("<svg")
 
 
+def test_a_lasso_is_drawn_until_it_is_back() -> None:
+    trace = replace(samples.trace(5), loop=1)
+    figure = plot_trace(trace)
+    temperature = figure.axes[0]
+    assert temperature.texts[0].get_text() == "from step 5 on as from step 1, for ever"
+    values = [float(value) for value in temperature.lines[1].get_ydata()]
+    assert len(values) == 6
+    assert values[5] == values[1]
+
+
 def test_gaps_stay_gaps() -> None:
     steps = list(samples.trace(5).steps)
     steps[2] = replace(steps[2], choices={})

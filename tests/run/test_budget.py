@@ -30,6 +30,16 @@ def test_time_ends_at_the_limit() -> None:
         budget.check()
 
 
+def test_a_part_says_how_long_it_had_and_not_when_it_ended() -> None:
+    clock = Hours()
+    clock.now = 7.0
+    part = Budget(10.0, started=0.0, clock=clock).part(0.5)
+    clock.now = 8.5
+    for one in (part, part.inside()):
+        with pytest.raises(Stopped, match=r"timeout after its share of 1\.5 s"):
+            one.check()
+
+
 def test_memory_is_looked_at_first_and_then_at_a_pace(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[float] = []
     clock = Hours()

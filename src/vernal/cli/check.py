@@ -43,6 +43,7 @@ Examples:
   vernal check vcas.toml --property safe --set v0=-22.5 --timeout 60
   vernal check vcas.toml --spec "AX[3] (h > 100 | h < -100)" --trace bad.trace.json
   vernal check vcas.toml --json - > results.json
+  vernal check room.toml --spec "G (T <= 22)" --trace safe.invariant.json          for all time, without a bound
 
 \b
 Exit code: 2 on bad input, else 10 if any property is violated, else 5 if any is unknown, else 0.
@@ -199,7 +200,7 @@ def write_traces(task: Task, results: Sequence[Result], file: Path, mention: Cal
 
     found = [result for result in results if result.evidence is not None]
     if not found:
-        mention(f"no trace to write to {file}")
+        mention(f"nothing is written to {file}: no result has a trace or an invariant")
     names = file_names([result.property or str(number) for number, result in enumerate(found, start=1)])
     for name, result in zip(names, found, strict=True):
         target = file if len(found) == 1 else beside(file, name)

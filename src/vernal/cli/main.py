@@ -25,6 +25,7 @@ Examples:
   vernal check vcas.toml                                  every property of the task
   vernal check vcas.toml --spec "AX[3] (h > 100 | h < -100)" --trace bad.trace.json
   vernal replay bad.trace.json                            recompute what was found
+  vernal check room.toml --spec "G (T <= 22)"             for all time, without a bound
   vernal sweep vcas.toml --over v0=-19.5,-22.5 --over k=1..6
   vernal explain vcas.toml                                the system and its properties in words
 

@@ -83,7 +83,11 @@ Deepen = Annotated[
 ]
 SearchDepth = Annotated[
     int | None,
-    typer.Option("--depth", metavar="N", help="Of engines for formulas without a bound: how many steps are looked at."),
+    typer.Option(
+        "--depth",
+        metavar="N",
+        help="Where a formula has no bound: how many steps are followed (100; of induction, the largest k: 8).",
+    ),
 ]
 Timeout = Annotated[
     float | None,

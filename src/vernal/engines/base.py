@@ -9,7 +9,9 @@ from vernal.errors import Stopped
 from vernal.logic.question import Question
 from vernal.run.budget import Budget
 
-UNBOUNDED = "the formula has no bound and this engine decides bounded formulas only; bound it, as in G[0,20] p"
+UNBOUNDED = (
+    "the formula has no bound and this engine decides bounded formulas only; bound it, as in G[0,20] p, or ask auto"
+)
 
 
 class Engine(Protocol):

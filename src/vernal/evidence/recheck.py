@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from typing import Protocol
 
 from vernal.errors import TooLong
@@ -28,12 +28,15 @@ from vernal.model.system import System
 from vernal.model.tick import Tick, idle
 
 
-class Judgement(Enum):
-    """What came of checking an invariant."""
+class Judgement(StrEnum):
+    """What came of checking evidence again; equal to its word, and without a truth value, as a verdict is."""
 
     ACCEPTED = "accepted"
     REJECTED = "rejected"
     UNDECIDED = "could not be checked"
+
+    def __bool__(self) -> bool:
+        raise TypeError("a judgement has no truth value; compare it: vn.replay(file).judgement == 'accepted'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,9 @@ class Recheck:
 
     judgement: Judgement
     reason: str
+
+    def __bool__(self) -> bool:
+        raise TypeError("a recheck has no truth value; compare its judgement: vn.replay(file).judgement == 'accepted'")
 
 
 class CheckingMethod(Protocol):

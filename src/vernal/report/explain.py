@@ -166,21 +166,20 @@ def shortened(expression: Expr, longest: int = MAX_CHARACTERS) -> str:
 
 
 EXPLICIT = "explicit decides it where finitely many states are reached"
+BOUNDED_ONLY = "bounds, paths, milp and smt do not take it, since it has no last step"
 
 
 def who_decides(formula: Formula) -> str:
     """Which engines may answer, and with what."""
     reach = horizon(formula)
     if reach is None:
-        bounds = "bounds cannot decide it (it has no last step), but may say up to which step it holds"
-        others = "paths, milp and smt cannot decide it either"
-        return "; ".join([bounds, _falsify(formula), others, _endless(formula), EXPLICIT])
+        return "; ".join([EXPLICIT, *_endless(formula), _falsify(formula), BOUNDED_ONLY])
     within = f"within {reach} step{'' if reach == 1 else 's'}"
     decides = [f"bounds may prove or refute it {within}", _falsify(formula), _paths(formula), _milp(formula), EXPLICIT]
     return "; ".join(decides)
 
 
-def _endless(formula: Formula) -> str:
+def _endless(formula: Formula) -> list[str]:
     """Who decides formulas without a bound, each in its own way."""
     found, claims = ["deepening may decide it where finitely many steps do"], quantifiers(formula)
     path = strip_quantifiers(formula)
@@ -192,7 +191,9 @@ def _endless(formula: Formula) -> str:
         found.append("induction may prove it")
     if safety_claim(Claim(formula), total=True) is not None:
         found.append("invariants may prove it")
-    return "; ".join(found)
+    if Claim(formula).linear is not None:
+        found.append("liveness may prove it")
+    return found
 
 
 def _falsify(formula: Formula) -> str:

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from vernal.errors import InputError
 from vernal.evidence.invariant import Invariant, StateSet
+from vernal.evidence.invariant_file import component_names
+from vernal.model.expr import Component, Expr
 from vernal.model.sorts import REAL, Sort
-from vernal.report.plots import INK, WIDTH, plot_style, save_figure
+from vernal.model.system import System
+from vernal.report.plots import INK, LIMIT, WIDTH, plot_style, save_figure
 from vernal.report.values import number, scalar
 
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
 MAX_SHOWN = 2  # sets in the text below a verdict
 MAX_LIMITS = 8  # ends of a set in that text
+RUNS, STEPS = 30, 60  # simulated, to be drawn beside the sets
 DIRECTIONS = 32  # in which the shadow of a set is measured, where it has more than two components
 
 Corner = tuple[float, float]
@@ -125,11 +129,47 @@ def _draw(invariant: Invariant, of: tuple[str, str] | None) -> Figure:
     FigureCanvasAgg(figure)
     axes = figure.subplots()
     _fill(axes, invariant, [invariant.components.index(name) for name in names])
+    if isinstance(invariant.system, System):
+        _show_runs(axes, invariant.system, names)
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False, fontsize=7, markerscale=3)
     axes.set_xlabel(names[0])
-    axes.set_ylabel(names[1])
+    axes.set_ylabel(names[1], rotation=0, ha="right", va="center")
     axes.margins(0.06)
     axes.autoscale_view()
     return figure
+
+
+def _show_runs(axes: Axes, system: System, names: Sequence[str]) -> None:
+    """The hull of the initial states, and where some simulated runs are: what the invariant is around."""
+    from matplotlib.patches import Rectangle
+
+    from vernal.simulate.starts import NoInitialState
+
+    known = component_names(system)
+    places = [known[name] for name in names]
+    (left, right), (bottom, top) = (map(float, system.initial.hull.ends[var][i]) for var, i in places)
+    look: Any = {"edgecolor": LIMIT, "linewidth": 1, "linestyle": (0, (5, 3)), "zorder": 4}
+    hull = Rectangle((left, bottom), right - left, top - bottom, fill=False, label="hull of the initial states", **look)
+    axes.add_patch(hull)
+    try:
+        xs, ys = _positions(system, places)
+    except NoInitialState:
+        return
+    look = {"color": "black", "markersize": 2, "alpha": 0.5, "rasterized": True}  # thousands of dots are a large SVG
+    axes.plot(xs, ys, ".", label=f"{RUNS} simulated runs", **look)
+
+
+def _positions(system: System, places: Sequence[Component]) -> list[Any]:
+    """The values of components along simulated runs, all positions of all runs in a row."""
+    import numpy as np
+
+    from vernal.simulate.runs import simulate
+
+    with np.errstate(all="ignore"):
+        made = simulate(system, RUNS, STEPS, np.random.default_rng(0), corners=True)
+    values: dict[Expr, Any] = {var: made.state[var.name] for var in system.step.state}
+    values.update(made.memory.items())
+    return [values[var].reshape(RUNS * (STEPS + 1), -1)[:, i] for var, i in places]
 
 
 def _fill(axes: Axes, invariant: Invariant, places: Sequence[int]) -> None:

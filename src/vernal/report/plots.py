@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from io import StringIO
 from itertools import groupby
 from pathlib import Path
@@ -106,19 +107,38 @@ def save_figure(figure: Figure, file: str | Path) -> None:
 
 
 def _draw(trace: Trace) -> Figure:
-    shown = [item for item in series(trace) if any(value is not None for value in item.values)][:MAX_PANELS]
+    items = [_closed(item, trace.loop) for item in series(trace)]
+    shown = [item for item in items if any(value is not None for value in item.values)][:MAX_PANELS]
     curves = [item for item in shown if not item.is_text]
     bands = [item for item in shown if item.is_text]
     figure, panels = _figure([CURVE if item.group in CURVES else DRAW for item in curves] + [BAND] * len(bands))
     for panel, item in zip(panels, [*curves, *bands], strict=True):
         (_band if item.is_text else _curve)(panel, item)
+    last = len(trace) - 1 if trace.loop is None else len(trace)
     if trace.loop is not None:
-        for panel in panels:
-            panel.axvspan(trace.loop, len(trace) - 1, color="#eef2f5", zorder=0, linewidth=0)
-    span = max(1, len(trace) - 1)
-    panels[-1].set_xlim(-0.02 * span, (len(trace) - 1 or 1) + 0.02 * span)
+        _mark_loop(panels, curves, trace.loop, last)
+    span = max(1, last)
+    panels[-1].set_xlim(-0.02 * span, (last or 1) + 0.02 * span)
     figure.align_ylabels(panels)
     return figure
+
+
+def _closed(item: Series, loop: int | None) -> Series:
+    """A quantity along a lasso with one position more: the one to which the loop returns."""
+    return item if loop is None else replace(item, values=(*item.values, item.values[loop]))
+
+
+def _mark_loop(panels: Sequence[Axes], curves: Sequence[Series], loop: int, last: int) -> None:
+    """The loop shaded and named; where it returns, an open circle at its own beginning and end."""
+    for panel in panels:
+        panel.axvspan(loop, last, color="#eef2f5", zorder=0, linewidth=0)
+    for panel, item in zip(panels, curves, strict=False):
+        value = item.values[loop]
+        if value is not None:
+            panel.plot([loop, last], [as_float(value)] * 2, "o", color=INK, markerfacecolor="white", markersize=4.5)
+    where = panels[0].get_xaxis_transform()
+    said = f"from step {last} on as from step {loop}, for ever"
+    panels[0].text(last, 1.02, said, transform=where, ha="right", va="bottom", size=7, color=SOFT)
 
 
 def _curves(figure: Figure) -> dict[str, Axes]:

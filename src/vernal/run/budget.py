@@ -36,6 +36,7 @@ class Budget:
     seed: int = 0
     workers: int = 1
     journal: Entries | None = field(default=None, metadata=STAYS)  # of the question, where one is kept
+    share: float | None = None  # of a part of another budget: its seconds, which its end is called by
     _weighed: float = field(default=float("-inf"), init=False, repr=False, compare=False)  # when memory was looked at
 
     @property
@@ -50,17 +51,21 @@ class Budget:
     def part(self, share: float, most: float = float("inf")) -> Budget:
         """A budget that ends when this share of the time left, or so many seconds, is used; all else is the same."""
         seconds = min(share * self.left, most)
-        return self if seconds == float("inf") else replace(self, timeout=self.elapsed + seconds)
+        return self if seconds == float("inf") else replace(self, timeout=self.elapsed + seconds, share=seconds)
 
     def inside(self) -> Budget:
         """What a worker may use: the same, by the clock of the system, which is the same in every process."""
-        return Budget(self.timeout, self.memory, time.monotonic() - self.elapsed, seed=self.seed)
+        return Budget(self.timeout, self.memory, time.monotonic() - self.elapsed, seed=self.seed, share=self.share)
+
+    @property
+    def _given(self) -> str:
+        return f"{self.timeout:.3g} s" if self.share is None else f"its share of {max(self.share, 0):.2g} s"
 
     def check(self) -> None:
         """Raise Stopped if a limit is reached."""
         now = self.clock()
         if self.timeout is not None and now - self.started >= self.timeout:
-            raise Stopped(f"timeout after {self.timeout:.3g} s")
+            raise Stopped(f"timeout after {self._given}")
         if self.memory is not None and now - self._weighed >= PACE:
             if resident_gib() > self.memory:  # and looked at again by the next check: the next engine may not pass
                 raise Stopped(f"memory beyond {self.memory:g} GiB")

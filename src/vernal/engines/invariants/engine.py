@@ -44,8 +44,8 @@ SHARE, MOST_SECONDS = 0.25, 30.0  # of the time left, and at most, for one metho
 GRID_NUMBERS = 4  # components of a grid
 RESOLUTIONS = (8, 16, 32, 64, 128, 256)  # boxes across what runs reach
 NOT_SAFETY = (
-    "an invariant proves claims that something is kept: G p, p W q, p R q with p and q about single positions, AG p, "
-    "bounded or not; this claim is of another kind"
+    "not supported by this engine: an invariant proves that something is kept (G p, AG p, p W q, p R q, with p and q "
+    "about single positions)"
 )
 BROKEN = "a simulated run breaks the claim, so there is no invariant to look for; falsify will show a path"
 SHARES = ((2, 0.01), (4, 1e-4), (8, 1e-8))  # digits kept of a width, and the share of it that is added
@@ -107,11 +107,11 @@ class InvariantSearch:
                         return found
         except Stopped as stop:
             reason = stop.reason
-        tried = ", ".join(dict.fromkeys(self.tried)) or "any method"
-        said = f"no invariant found with {tried}"
+        tried = ", ".join(dict.fromkeys(self.tried))
+        said = f"no invariant found with {tried}" if tried else "no set was proposed"
         return Open(
             engine=Invariants.name,
-            reason=said if reason is None else f"{reason}; {said}",
+            reason=said if reason is None else f"{said}; {reason}",
             proven_steps=self.proven,
             statistics={"methods": len(set(self.tried))},
         )

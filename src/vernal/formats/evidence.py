@@ -1,0 +1,164 @@
+"""Evidence files at the door: written for a result, read and checked again against the task they are about.
+
+`vn.write_evidence` writes what `--trace` writes, and `vn.replay` is the command `replay`: a path is recomputed step by
+step, an invariant is checked by other code than found it, and nothing a file says is believed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from vernal.engines.check import named_formula, parse_formula
+from vernal.errors import FileMissing, FormatError, InputError
+from vernal.evidence import trace_file
+from vernal.evidence.confirm import assurance, truth
+from vernal.evidence.invariant_file import invariant_of
+from vernal.evidence.recheck import Judgement, Recheck, recheck
+from vernal.evidence.replay import verify
+from vernal.evidence.result import VIOLATED, Assurance, Result
+from vernal.evidence.trace import Trace
+from vernal.evidence.trace_file import TraceFile
+from vernal.formats.task.blueprint import load
+from vernal.logic.claim import Claim
+from vernal.logic.formula import Formula, Quantifier
+from vernal.logic.printing import text
+from vernal.logic.task import Task
+from vernal.model.system import System
+
+MAX_BYTES = 256 * 2**20
+CHANGED = "the file does not have the hash it was written with: it was changed"
+
+
+class Rejected(Exception):
+    """The evidence does not hold, and why."""
+
+
+def write_evidence(subject: Task | System, result: Result, file: str | Path) -> None:
+    """Write the evidence of a result, a trace or an invariant, to a file that `replay` checks again."""
+    if result.evidence is None:
+        raise InputError(f"the result of {result.formula} has no evidence to write: it is {result.verdict.value}")
+    Path(file).write_text(trace_file.dump(_task(subject), result), encoding="utf-8")
+
+
+def replay(file: str | Path, subject: Task | System | None = None) -> Recheck:
+    """Check an evidence file again: what came of it, and why.
+
+    The task and the networks it names are looked up beside it, then in the current folder. A file that was made of a
+    system in Python names none, so the system has to be given; then its evidence is checked on that system.
+    """
+    path = Path(file)
+    return check_again(trace_file.load(read_text(path)), path, subject)
+
+
+def check_again(file: TraceFile, path: Path, subject: Task | System | None = None) -> Recheck:
+    """What came of checking evidence that was read from a path."""
+    try:
+        return _judged(file, task_of(file, path) if subject is None else _task(subject))
+    except Rejected as why:
+        return Recheck(Judgement.REJECTED, str(why))
+
+
+def _task(subject: Task | System) -> Task:
+    return subject if isinstance(subject, Task) else Task(subject)
+
+
+def read_text(file: Path) -> str:
+    """The text of a trace file; a missing, enormous or binary file is refused."""
+    if not file.is_file():
+        raise FileMissing(f"there is no trace file {str(file)!r}")
+    if file.stat().st_size > MAX_BYTES:
+        raise FormatError(f"{file}: larger than {MAX_BYTES // 2**20} MiB, which is more than a trace file may have")
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise FormatError(f"{file}: not a trace file: not UTF-8 text") from None
+
+
+def _judged(file: TraceFile, task: Task) -> Recheck:
+    """What was confirmed; Rejected where something does not agree."""
+    if file.evidence == "invariant":
+        return _proves(file, task)
+    replayed = verify(task.system, trace_file.from_json(file.trace, task.system))
+    if replayed.problem is not None or replayed.trace is None:
+        raise Rejected(replayed.problem)
+    formula = formula_of(file, task)
+    if not file.is_intact():
+        raise Rejected(CHANGED)
+    return Recheck(Judgement.ACCEPTED, shows(file, formula, replayed.trace))
+
+
+def _proves(file: TraceFile, task: Task) -> Recheck:
+    """Whether the invariant, checked again, proves the formula."""
+    invariant = invariant_of(file.invariant, task.system)
+    checked = recheck(task.system, Claim(formula_of(file, task)), invariant)
+    if checked.judgement is not Judgement.REJECTED and not file.is_intact():
+        raise Rejected(CHANGED)
+    accepted = checked.judgement is Judgement.ACCEPTED
+    return Recheck(checked.judgement, f"an invariant of {checked.reason}") if accepted else checked
+
+
+def task_of(file: TraceFile, path: Path) -> Task:
+    """The task that the evidence names, with the same networks."""
+    task = load(find_task(file, path), trace_file.parameters(file))
+    compare_networks(file, task)
+    return task
+
+
+def find_task(file: TraceFile, path: Path) -> Path:
+    """The task file named by the evidence, with the hash recorded there."""
+    name, recorded = file.task["file"], file.task["sha256"]
+    if not isinstance(name, str):
+        raise FormatError(
+            "the trace file names no task file: it was made of a system in Python; vn.replay(file, system) checks it"
+        )
+    found = [option for option in (path.parent / name, Path(name), path.parent / Path(name).name) if option.is_file()]
+    if not found:
+        raise FileMissing(f"the task file {name!r} is neither beside {path} nor in the current folder")
+    for option in found:
+        if hashlib.sha256(option.read_bytes()).hexdigest() == recorded:
+            return option
+    raise Rejected(f"the task file {found[0]} has changed since: its hash is not the one recorded")
+
+
+def compare_networks(file: TraceFile, task: Task) -> None:
+    """The networks the task reads now have to be the ones the trace was made with, byte for byte."""
+    recorded = [(entry.get("file"), entry.get("sha256")) for entry in file.task["networks"] if isinstance(entry, dict)]
+    if len(recorded) != len(task.networks):
+        raise Rejected(f"the task reads {len(task.networks)} networks, the trace names {len(recorded)}")
+    for (name, sha256), network in zip(recorded, task.networks, strict=True):
+        if sha256 != network.sha256:
+            what = name if str(name).startswith("world:") else f"the network {name}"
+            raise Rejected(f"{what} has changed since: its hash is not the one recorded")
+
+
+def formula_of(file: TraceFile, task: Task) -> Formula:
+    """The formula the trace is about: the property of that name if it still reads the same, else as written."""
+    if file.property is not None:
+        formula = named_formula(task, file.property)
+        if text(formula) != file.formula:
+            raise Rejected(f"the property {file.property!r} of the task reads {text(formula)}")
+        return formula
+    return parse_formula(task, file.formula)
+
+
+def shows(file: TraceFile, formula: Formula, trace: Trace) -> str:
+    """Whether the evidence, recomputed, decides the formula as it was said to.
+
+    A path refutes a claim of all paths and proves a claim of some path. A tree shows the state at which a claim of
+    states fails (`AX p | AX q`, failed `E` claims, alternations); what excludes the paths from there no path can show.
+    """
+    claim, violated = Claim(formula), file.verdict is VIOLATED
+    how = "exactly" if assurance(trace, formula) is Assurance.EXACT else "in enclosures"
+    path = f"a path of {len(trace)} positions, recomputed {how}"
+    if file.evidence == "tree":
+        if not violated or (claim.linear is not None and not claim.mentions_some):
+            raise Rejected("a tree is evidence for the failure of a claim of states only")
+        return f"{path}; the verdict ({file.verdict.value}) also rests on what no trace can show: {file.excluded_by}"
+    if truth(trace, claim.path) is not (not violated):
+        said = "is violated" if violated else "holds"
+        raise Rejected(f"the path is one of the system, but it does not show that the formula {said}")
+    shown = f"{path}; on it the formula is {'violated' if violated else 'true'}"
+    others = Quantifier.SOME if violated else Quantifier.ALL
+    rest = f"; the verdict ({file.verdict.value}) also rests on other paths, which no trace can show"
+    return shown + (rest if others in claim.quantifiers else "")
