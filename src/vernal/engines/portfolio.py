@@ -17,7 +17,7 @@ from vernal.engines.induction.engine import Induction
 from vernal.engines.invariants.engine import Invariants
 from vernal.engines.knowledge import Known, Open
 from vernal.engines.lasso.engine import Lasso
-from vernal.engines.liveness.engine import Liveness, quick_methods
+from vernal.engines.liveness.engine import Liveness, patient_methods, quick_methods
 from vernal.engines.options import BoundsOptions, DepthOptions
 from vernal.engines.paths.engine import Paths
 from vernal.logic.claim import always
@@ -151,14 +151,13 @@ def glances(question: Question, options: DepthOptions) -> list[Turn]:
     path = question.claim.linear
     if path is None:
         return []
-    engines: list[Engine] = [Invariants()] if _is_kept(question) else []
-    engines.append(FewSets(options.depth))
+    first = [Turn(Invariants(), SHARE_OF_GLANCE, GLANCE / 2)] if _is_kept(question) else []
+    engines: list[Engine] = [FewSets(options.depth)]
     if always(path) is not None:
         engines.append(Induction())
     if waits(path):
-        sets, delay, boxes = (Liveness([method]) for method in quick_methods())
-        engines += [sets, delay, Lasso(options), boxes]
-    return [Turn(engine, SHARE_OF_GLANCE, GLANCE) for engine in engines]
+        engines += [*(Liveness([method]) for method in quick_methods()), Lasso(options)]
+    return [*first, *(Turn(engine, SHARE_OF_GLANCE, GLANCE) for engine in engines)]
 
 
 def fitting(question: Question, options: DepthOptions) -> list[Engine]:
@@ -169,7 +168,7 @@ def fitting(question: Question, options: DepthOptions) -> list[Engine]:
         methods.append(Induction())
     methods.append(Deepening(options))
     if path is None or waits(path):
-        methods += [Lasso(options), Liveness()]
+        methods += [Lasso(options), Liveness(patient_methods())]
     return methods
 
 

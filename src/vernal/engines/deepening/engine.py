@@ -1,8 +1,9 @@
 """The engine `deepening`: claims without a bound, decided by finitely many steps where these suffice (003, 4.1).
 
 A bad prefix refutes `G p`, and `F p` is proven once every path has come to p. Claims of all paths are walked once, with
-what they still ask carried along, by a few exact sets (glance) and by batches (walk). What the walk leaves open, and claims about states, are asked with bounds that
-grow: a proof of `F[0,k] p` proves `F p`, what refutes `G[0,k] p` refutes `G p` (logic.shorten).
+what they still ask carried along, by a few exact sets (glance) and then in batches (walk). What the walk leaves open,
+and claims about states, are asked with bounds that grow: a proof of `F[0,k] p` proves `F p`, what refutes `G[0,k] p`
+refutes `G p` (logic.shorten).
 """
 
 from __future__ import annotations

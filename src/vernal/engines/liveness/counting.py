@@ -6,8 +6,8 @@ Of a claim with a horizon it is asked up to that horizon only, which engines for
 
 The number k is a guess: simulated paths show how many marked edges are taken, then larger numbers are tried; a wrong
 guess costs time only. Such a number need not exist where the claim is true (x' = x/2 comes below every bound, from all
-of [0, oo) no number of steps is enough), and where it exists no engine needs to find a proof. Nothing is refuted here: a
-path with more than k marked edges breaks no claim.
+of [0, oo) no number of steps is enough), and where it exists no engine needs to find a proof. Nothing is refuted here:
+a path with more than k marked edges breaks no claim.
 
 References: K. Claessen and N. Sorensson, A liveness checking algorithm that counts, FMCAD 2012; A. Biere, C. Artho and
 V. Schuppan, Liveness checking as safety checking, FMICS 2002.

@@ -1,6 +1,6 @@
 """Liveness by boxes: no cycle among the boxes that can be reached takes a marked edge of the automaton.
 
-The product of the system with the automaton of the negated claim is covered by boxes of a grid, one set of them for each
+The product of the system with the automaton of the negated claim is covered by boxes of a grid, a set of them for each
 combination of labels, and where a step may lead from each box is bounded from outside. Every path of the product runs
 through these boxes, so one with infinitely many marked edges would meet, in the finite graph of boxes, a strongly
 connected component with a marked edge inside. Where there is none the claim holds on all infinite paths. Grids become
@@ -41,16 +41,18 @@ from vernal.run.budget import Budget
 METHOD = "boxes without fair cycles"
 COARSE, FINE = (4, 16), (32, 64, 128, 256)  # boxes across what runs reach
 MAX_NUMBERS = 4  # components of a grid
-MAX_BOXES = 20_000
+FEW_BOXES, MAX_BOXES = 500, 20_000
 BATCH = 1024  # boxes moved at once
 
 
 class FairCycles:
     """Boxes around all that can be reached, with the steps between them."""
 
-    def __init__(self, engines: Sequence[Engine], resolutions: Sequence[int] = (*COARSE, *FINE)) -> None:
-        """The engines that are asked whether finite paths keep the claim, in their order; boxes across a grid."""
-        self.engines, self.resolutions = tuple(engines), tuple(resolutions)
+    def __init__(
+        self, engines: Sequence[Engine], resolutions: Sequence[int] = (*COARSE, *FINE), most: int = MAX_BOXES
+    ) -> None:
+        """Boxes across each grid, and the most of all; engines that are asked whether finite paths keep the claim."""
+        self.engines, self.resolutions, self.most = tuple(engines), tuple(resolutions), most
 
     def prove(self, question: Question, path: Formula, budget: Budget) -> Proof | Open:
         if question.claim.horizon is not None:
@@ -87,7 +89,7 @@ class FairCycles:
         tried = 0
         for grid, limit in _grids(loop, self.resolutions, budget.seed):
             budget.progress(f"liveness: boxes of {', '.join(f'{step:g}' for step in grid.step)}", None)
-            graph = BoxGraph(images, loop, grid, flag, limit).reached(start)
+            graph = BoxGraph(images, loop, grid, flag, min(limit, self.most)).reached(start)
             if graph is not None and not graph.has_fair_cycle():
                 return len(graph.marked)
             tried = max(tried, 0 if graph is None else len(graph.marked))

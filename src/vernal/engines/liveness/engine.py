@@ -24,7 +24,7 @@ from vernal.engines.invariants.engine import Invariants
 from vernal.engines.knowledge import Known, Open, Proof
 from vernal.engines.liveness.asking import NAME, Method, in_turn, open_for
 from vernal.engines.liveness.counting import Counting
-from vernal.engines.liveness.cycles import COARSE, FINE, FairCycles
+from vernal.engines.liveness.cycles import COARSE, FEW_BOXES, FINE, FairCycles
 from vernal.engines.liveness.promptness import Promptness
 from vernal.engines.paths.engine import Paths
 from vernal.errors import Stopped
@@ -40,7 +40,7 @@ class Liveness:
     name = NAME
 
     def __init__(self, methods: Sequence[Method] | None = None) -> None:
-        self.methods = all_methods() if methods is None else tuple(methods)
+        self.methods = (*quick_methods(), *patient_methods()) if methods is None else tuple(methods)
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof of a claim of all paths, or that none was found."""
@@ -63,12 +63,13 @@ class Liveness:
 
 def quick_methods() -> tuple[Method, ...]:
     """Those that end soon, each alone in a glance of `auto`."""
-    return Promptness((FewSets(),)), Promptness((Induction(),)), FairCycles(_engines(), COARSE)
+    few = FairCycles(_engines(), COARSE, FEW_BOXES)
+    return Promptness((FewSets(),)), few, Promptness((Bounds(), Paths(), Induction()))
 
 
-def all_methods() -> tuple[Method, ...]:
-    patient = Promptness((Induction(), Invariants())), FairCycles(_engines(), FINE), Counting(_engines())
-    return *quick_methods(), *patient
+def patient_methods() -> tuple[Method, ...]:
+    """Those that take what time they are given."""
+    return Promptness((Induction(), Invariants())), FairCycles(_engines(), FINE), Counting(_engines())
 
 
 def _engines() -> tuple[Engine, ...]:

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from vernal.engines.base import Engine
 from vernal.engines.knowledge import Open, Proof
-from vernal.engines.liveness.asking import first_proof, in_turn, open_for, proof
+from vernal.engines.liveness.asking import first_proof, open_for, proof
 from vernal.engines.liveness.delays import MOST_STEPS, least_delay
 from vernal.logic.formula import Formula
 from vernal.logic.progress import waits
@@ -22,6 +22,7 @@ from vernal.logic.shorten import prompt
 from vernal.run.budget import Budget
 
 METHOD = "a bounded delay"
+FIRST = 0.75  # of the time for the least delay; the slowest paths may not be among those simulated
 
 
 class Promptness:
@@ -38,11 +39,10 @@ class Promptness:
         if least is None:
             return open_for(f"on simulated paths {MOST_STEPS} steps are not enough for what has to come at last")
         reason = ""
-        delays = least, least + 2 + least // 2  # the slowest paths may not be among those simulated
-        for delay, part in in_turn(delays, budget):
+        for delay, share in ((least, FIRST), (least + 2 + least // 2, 1.0)):
             budget.progress(f"liveness: within {delay} steps", None)
             stronger = prompt(path, delay, total=question.is_total)
-            known = first_proof(self.engines, replace(question, formula=stronger, name=None), part)
+            known = first_proof(self.engines, replace(question, formula=stronger, name=None), budget.part(share))
             if isinstance(known, Proof):
                 return proof(known, {"method": METHOD, "delay": delay, "proven by": known.engine})
             reason = f"that what has to come at last comes within {delay} steps is not proven: {known.reason}"
