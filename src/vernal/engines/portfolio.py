@@ -9,6 +9,7 @@ from vernal.engines.answers import believed
 from vernal.engines.base import Engine, within
 from vernal.engines.bounds.engine import SMOOTH, Bounds, Effort, effort
 from vernal.engines.deepening.engine import Deepening
+from vernal.engines.deepening.glance import FewSets
 from vernal.engines.explicit.engine import Explicit
 from vernal.engines.explicit.size import declared_states, is_discrete, is_enumerable
 from vernal.engines.falsify.engine import Falsify
@@ -16,10 +17,13 @@ from vernal.engines.induction.engine import Induction
 from vernal.engines.invariants.engine import Invariants
 from vernal.engines.knowledge import Known, Open
 from vernal.engines.lasso.engine import Lasso
-from vernal.engines.liveness.engine import Liveness
+from vernal.engines.liveness.engine import Liveness, patient_methods, quick_methods
 from vernal.engines.options import BoundsOptions, DepthOptions
 from vernal.engines.paths.engine import Paths
+from vernal.logic.claim import always
+from vernal.logic.progress import waits
 from vernal.logic.question import Question
+from vernal.logic.safety import safety_claim
 from vernal.model.system import System
 from vernal.run.budget import Budget
 
@@ -29,6 +33,7 @@ BOXES_BEFORE_PATHS = 128  # boxes of a nonlinear loop, before all paths are trie
 FEW_STATES = 20_000  # of a discrete system: so many are looked at one by one before anything else is tried
 MANY_STATES = 5_000_000  # where its ranges allow no more, all are looked at before all paths are
 ROUND_SECONDS = (1.0, 6.0, 40.0)  # for each engine in each round, of a claim without a bound
+SHARE_OF_GLANCE, GLANCE = 0.1, 0.8  # the share of the time that is left, and the most seconds, for a glance
 MUCH_SPARE = 0.8  # of its time left: an engine for claims without a bound that has come to its end
 FURTHER = 50  # times the depth, for simulations of claims without a bound
 INTERVALS = Bounds(BoundsOptions(tighten=False), patience=1, most=1)  # one look at the whole
@@ -77,7 +82,7 @@ class Portfolio:
     def _turns(self, question: Question) -> list[Turn]:
         first = first_states(question.system)
         if question.claim.horizon is None:
-            return [*first, *endless(question.system, self.options)]
+            return [*first, *endless(question, self.options)]
         return [*first, *stages(question.system)]
 
 
@@ -123,20 +128,53 @@ def graphs(system: System) -> tuple[list[Turn], list[Turn]]:
     return [], [Turn(Explicit(), 0.5, BRIEF)] if is_enumerable(system) else []
 
 
-def endless(system: System, options: DepthOptions) -> list[Turn]:
+def endless(question: Question, options: DepthOptions) -> list[Turn]:
     """Engines for claims without a bound, round by round with more time: which of them decides is not known before.
 
-    Those that are no help for a claim say so at once, and those that come to their end are not asked again.
+    Those that come to their end are not asked again.
     """
-    early, late = graphs(system)
-    safety = (Invariants(), Induction())  # an invariant is evidence that can be checked again
-    methods = (*safety, Deepening(options), Lasso(options), Liveness(safety))
-    turns = [Turn(Falsify(generations=0), 0.1, BRIEF)]
+    early, late = graphs(question.system)
+    methods = fitting(question, options)
+    turns = [Turn(Falsify(generations=0), 0.1, BRIEF), *glances(question, options)]
     for number, seconds in enumerate(ROUND_SECONDS):
         share = 1 / (len(methods) * (len(ROUND_SECONDS) - number))
         turns += [Turn(engine, share, seconds, MUCH_SPARE) for engine in methods]
         turns += (early, [Turn(far_ahead(options), 0.3, seconds)], late)[number]
     return turns
+
+
+def glances(question: Question, options: DepthOptions) -> list[Turn]:
+    """What takes little work and decides most small systems: tried before anything is tried with patience.
+
+    An invariant comes first where it can decide: it is evidence that can be checked again.
+    """
+    path = question.claim.linear
+    if path is None:
+        return []
+    first = [Turn(Invariants(), SHARE_OF_GLANCE, GLANCE / 2)] if _is_kept(question) else []
+    engines: list[Engine] = [FewSets(options.depth)]
+    if always(path) is not None:
+        engines.append(Induction())
+    if waits(path):
+        engines += [*(Liveness([method]) for method in quick_methods()), Lasso(options)]
+    return [*first, *(Turn(engine, SHARE_OF_GLANCE, GLANCE) for engine in engines)]
+
+
+def fitting(question: Question, options: DepthOptions) -> list[Engine]:
+    """The engines for claims without a bound that can be of help: what is kept, and what has to come at last."""
+    path = question.claim.linear
+    methods: list[Engine] = [Invariants()] if _is_kept(question) else []
+    if always(path) is not None:
+        methods.append(Induction())
+    methods.append(Deepening(options))
+    if path is None or waits(path):
+        methods += [Lasso(options), Liveness(patient_methods())]
+    return methods
+
+
+def _is_kept(question: Question) -> bool:
+    """Whether an invariant can prove the claim."""
+    return safety_claim(question.claim, total=question.is_total) is not None
 
 
 def far_ahead(options: DepthOptions) -> Engine:

@@ -3,6 +3,10 @@
 In positive positions (negation normal form) `F[0,k] p` implies `F p`, and `G p` implies `G[0,k] p`. So a proof of the
 *stronger* formula proves the one that was asked, and what refutes the *weaker* one refutes it. Where nothing bounded
 implies an operator but that the path ends (`G p`), the stronger formula says so: p up to a position without successor.
+
+A *prompt* formula bounds only what has to come at last: `G F[0,k] p` implies `G F p`, and `G[k,] p` implies `F G p`.
+What is left to be claimed for all time can only fail by a bad prefix. (O. Kupferman, N. Piterman and M. Vardi, From
+liveness to promptness, CAV 2007.)
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from vernal.logic.formula import (
     Until,
     Weak,
 )
-from vernal.logic.normal import FALSITY, TRUTH, fold, nnf, rebuild, steps, weak_next
+from vernal.logic.normal import FALSITY, TRUTH, fold, horizon, nnf, rebuild, steps, weak_next
 
 Endless = Eventually | Always | Until | Release | Weak
 
@@ -117,3 +121,28 @@ def _both(left: Formula, right: Formula) -> Formula:
 
 def _either(left: Formula, right: Formula) -> Formula:
     return left if right == FALSITY else right if left == FALSITY else Or((left, right))
+
+
+# Promptness -----------------------------------------------------------------------------------------------------------
+
+
+def prompt(formula: Formula, delay: int, *, total: bool) -> Formula:
+    """A formula that implies this one: what has to come at last comes within a delay. `total`: no path ends."""
+    return fold(nnf(formula, total=total), lambda node, args: _prompt(rebuild(node, args), delay, total))
+
+
+def _prompt(node: Formula, delay: int, total: bool) -> Formula:
+    if not isinstance(node, Eventually | Until) or node.bound.upper is not None:
+        return node
+    if isinstance(node, Eventually) and total and horizon(node.arg) is None:  # it is simplest at a fixed position
+        return _at(node.arg, steps(node.bound)[0] + delay)
+    return replace(node, bound=shortened(node.bound, delay))
+
+
+def _at(formula: Formula, count: int) -> Formula:
+    """The formula so many positions later, where there is such a position."""
+    match formula:
+        case Always(bound=bound) if formula.quantifier is None:
+            upper = None if bound.upper is None else bound.upper + count
+            return replace(formula, bound=Bound(bound.lower + count, upper))
+    return Next(formula, count) if count else formula

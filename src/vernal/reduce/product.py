@@ -1,10 +1,11 @@
 """The product of a system with a Buchi automaton that reads its positions, as an ordinary system.
 
-Two labels join the state: the automaton's state, and how many marked edges were taken. (Not integers: sets of states
-are kept apart by labels, and may be joined over numbers.) At every position one of the edges is taken whose literals
-are true there. That is a guarded choice: where the automaton cannot read the position, the path ends. Literals may ask
-about actions. They are read in the step in which the agents act, so an action that a tie or noise leaves open is the
-same one for the system and for the automaton. Draws and memories stay as they are.
+Two labels join the state: the automaton's state, and how many marked edges were taken, or whether the last one was
+marked. (Not integers: sets of states are kept apart by labels, and may be joined over numbers.) At every position one
+of the edges is taken whose literals are true there. That is a guarded choice: where the automaton cannot read the
+position, the path ends. Literals may ask about actions. They are read in the step in which the agents act, so an action
+that a tie or noise leaves open is the same one for the system and for the automaton. Draws and memories stay as they
+are.
 
 Hence the paths of the product are the paths of the system, as far as a run of the automaton reads them, each with that
 run (EXACT). Two claims about it are enough to show that the automaton accepts no path of the system:
@@ -32,7 +33,7 @@ from vernal.logic.formula import Always, And, Atom, Formula, Not, Or
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.build import FALSE, TRUE
-from vernal.model.expr import Expr, Role
+from vernal.model.expr import Expr, Role, Var
 from vernal.model.graph import order
 from vernal.model.sorts import BOOL, enum
 from vernal.model.system import OneOf, System, Variable
@@ -47,6 +48,7 @@ class Product:
     """A system with an automaton beside it, and the claims that show that the automaton accepts none of its paths."""
 
     system: System
+    marked: Var  # what is remembered of marked edges: a label
     is_kept: Always
     ends_well: Always
 
@@ -63,25 +65,59 @@ class Move(NamedTuple):
 
 def product(system: System, automaton: Automaton, limit: int, *, tick: Tick = idle) -> Product:
     """The system beside an automaton with one mark; marked edges are counted up to the limit."""
-    state = Labelled(_unused(system, "automaton"), automaton.states)
     count = Labelled(_unused(system, "marked"), limit + 2)
     kept = build.compare("!=", count.var, count.label(limit + 1))
     one_more = count.among([count.label(min(n + 1, limit + 1)) for n in range(limit + 2)], count.var)
-    moves = _moves(automaton, tick)
+    made = _beside(system, automaton, Marks(count, one_more, count.var, kept), tick)
+    state = _state(system, automaton)
+    return Product(made, count.var, Always(Atom(kept)), Always(_ends_well(system, automaton, state)))
+
+
+def marking_product(system: System, automaton: Automaton, *, tick: Tick = idle) -> Product:
+    """The system beside an automaton with one mark; a label says whether the last edge was marked.
+
+    Its paths go on after marked edges; `is_kept` says that none was taken just now.
+    """
+    last = Labelled(_unused(system, "marked"), 2)
+    made = _beside(system, automaton, Marks(last, last.label(1), last.label(0), TRUE), tick)
+    state = _state(system, automaton)
+    return Product(made, last.var, Always(Atom(last.equals(0))), Always(_ends_well(system, automaton, state)))
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What a product remembers of marked edges: a label, and what it becomes when an edge is taken."""
+
+    label: Labelled
+    after_marked: Expr
+    after_other: Expr
+    goes_on: Expr  # while this is true
+
+
+def _state(system: System, automaton: Automaton) -> Labelled:
+    return Labelled(_unused(system, "automaton"), automaton.states)
+
+
+def _beside(system: System, automaton: Automaton, marks: Marks, tick: Tick) -> System:
+    """The system with an automaton beside it that reads its positions."""
+    state, marked, moves = _state(system, automaton), marks.label, _moves(automaton, tick)
     edge = Labelled(_unused(system, "edge"), max(map(len, moves)), Role.LET)
     targets = [edge.among([state.label(move.target) for move in own], state.var) for own in moves]
-    counts = [edge.among([one_more if move.marked else count.var for move in own], count.var) for own in moves]
+    after = [
+        edge.among([marks.after_marked if move.marked else marks.after_other for move in own], marked.var)
+        for own in moves
+    ]
     lets = {} if edge.count < 2 else {edge.name: edge.drawn(_guards(state, moves, edge.count))}
-    made = System(
+    starts = {**system.init.starts, state.name: _only(automaton.initial), marked.name: _only(0)}
+    return System(
         system.name,
-        (*system.state, state.variable, count.variable),
-        replace(system.init, starts={**system.init.starts, state.name: _only(automaton.initial), count.name: _only(0)}),
-        {**system.next, state.name: state.among(targets, state.var), count.name: state.among(counts, count.var)},
+        (*system.state, state.variable, marked.variable),
+        replace(system.init, starts=starts),
+        {**system.next, state.name: state.among(targets, state.var), marked.name: state.among(after, marked.var)},
         system.agents,
         {**system.lets, **lets},
-        build.conj(system.enabled, kept, _readable(state, moves)),
+        build.conj(system.enabled, marks.goes_on, _readable(state, moves)),
     )
-    return Product(made, Always(Atom(kept)), Always(_ends_well(system, automaton, state)))
 
 
 class Labelled:

@@ -49,7 +49,7 @@ def test_the_depth_bounds_the_search() -> None:
     deep = asked(RAMP, "F (x > 5)", depth=11)
     assert deep.verdict is HOLDS
     assert str(deep.reach) == "for all time"
-    assert deep.statistics["method"] == "one walk over all paths"
+    assert deep.statistics["method"] == "a few exact sets"
 
 
 def test_a_walk_does_each_step_once() -> None:

@@ -21,6 +21,7 @@ from tests.engines.liveness.naive import (
 from vernal.engines.base import Engine
 from vernal.engines.check import find_engine, parse_formula
 from vernal.engines.knowledge import Known, Open, Proof
+from vernal.engines.liveness.counting import Counting
 from vernal.engines.liveness.engine import Liveness
 from vernal.evidence.result import HOLDS, UNKNOWN
 from vernal.logic.formula import (
@@ -40,7 +41,7 @@ from vernal.run.budget import Budget
 
 def known(system: System, text: str, inner: Engine, timeout: float | None = None) -> Known:
     formula = parse_formula(Task(system), text)
-    return Liveness([inner]).attempt(Question(system, formula), Budget(timeout))
+    return Liveness([Counting([inner])]).attempt(Question(system, formula), Budget(timeout))
 
 
 # Finite systems -------------------------------------------------------------------------------------------------------
@@ -226,7 +227,7 @@ def test_nothing_false_is_proven_of_a_finite_system(seed: int) -> None:
     system = finite_loop(rng)
     formula = endless_formula(rng, system, 3)
     try:
-        found = Liveness([AllStates()]).attempt(Question(system, formula), Budget(20))
+        found = Liveness([Counting([AllStates()])]).attempt(Question(system, formula), Budget(20))
         wrong = short_counterexample(system, formula)
     except (TooLarge, ValueUndefined):
         return

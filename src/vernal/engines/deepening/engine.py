@@ -1,8 +1,9 @@
 """The engine `deepening`: claims without a bound, decided by finitely many steps where these suffice (003, 4.1).
 
 A bad prefix refutes `G p`, and `F p` is proven once every path has come to p. Claims of all paths are walked once, with
-what they still ask carried along (walk). What the walk leaves open, and claims about states, are asked with bounds that
-grow: a proof of `F[0,k] p` proves `F p`, what refutes `G[0,k] p` refutes `G p` (logic.shorten).
+what they still ask carried along, by a few exact sets (glance) and then in batches (walk). What the walk leaves open,
+and claims about states, are asked with bounds that grow: a proof of `F[0,k] p` proves `F p`, what refutes `G[0,k] p`
+refutes `G p` (logic.shorten).
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from vernal.engines.base import Engine
+from vernal.engines.base import Engine, within
 from vernal.engines.bounds.engine import FURTHEST, Bounds
 from vernal.engines.candidates import failing_state, witnessed
+from vernal.engines.deepening.glance import FewSets
 from vernal.engines.deepening.walk import FOLLOWED_STEPS, PathWalk
 from vernal.engines.falsify.engine import Falsify
 from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof
@@ -31,7 +33,8 @@ from vernal.logic.shorten import stronger, weaker
 from vernal.model.expr import Between
 from vernal.run.budget import Budget
 
-FIRST = 0.5  # the share of the time for the first of two ways
+GLANCE, MOST_GLANCED = 0.2, 1.0  # the share of the time, and the most seconds, for a few exact sets
+FIRST = 0.5  # the share of the time that is left for the first of two ways
 ATTEMPT = 0.5  # the share of what is left for one engine at one depth
 WITNESS = "a witness proves a claim of some path for one initial state only, and here are several"
 ALL_FOLLOWED = "every path from every initial state was followed to where it decides the claim"
@@ -59,6 +62,9 @@ class Deepening:
         first, second = self._walked, self._deepened
         if is_scattering(question):
             first, second = second, first
+        glanced = within(FewSets(self.depth), question, budget.part(GLANCE, MOST_GLANCED))
+        if not isinstance(glanced, Open):
+            return glanced
         known = self._tried(first, question, budget.part(FIRST), NOTHING_KNOWN)
         return known if not isinstance(known, Open) else self._tried(second, question, budget, known)
 

@@ -61,14 +61,14 @@ def reached(images: Images, dynamics: WatchedLoop, start: CellBatch, grid: BoxGr
         if len(known) > MAX_CELLS:
             return None
         for at in range(0, len(new), BATCH):
-            cells = _cells(new[at : at + BATCH], grid, template, start.labels.shape[1])
+            cells = grid_cells(new[at : at + BATCH], grid, template, start.labels.shape[1])
             if not images.keeps(cells, dynamics.keep).all():
                 return None
             waiting.append(_met(images.after(cells)[1], grid))
-    return _cells(np.concatenate(found), grid, template, start.labels.shape[1])
+    return grid_cells(np.concatenate(found), grid, template, start.labels.shape[1])
 
 
-def _cells(places: GridPlaces, grid: BoxGrid, template: Directions, labels: int) -> CellBatch:
+def grid_cells(places: GridPlaces, grid: BoxGrid, template: Directions, labels: int) -> CellBatch:
     """Boxes from their labels and places."""
     return CellBatch(template, *grid.boxes(places[:, labels:]), places[:, :labels])
 
@@ -82,6 +82,12 @@ def _new(places: GridPlaces, known: set[bytes]) -> GridPlaces:
 
 def _met(cells: CellBatch, grid: BoxGrid) -> GridPlaces | None:
     """Labels and places of all boxes of the grid that cells meet, each once; None where there are too many."""
+    found = boxes_met(cells, grid)
+    return None if found is None else np.unique(found[1], axis=0)
+
+
+def boxes_met(cells: CellBatch, grid: BoxGrid) -> tuple[NDArray[np.intp], GridPlaces] | None:
+    """The boxes of the grid that cells meet, by labels and places, and which cell it is; None where too many."""
     low, high = cells.box
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
         return None
@@ -100,7 +106,7 @@ def _met(cells: CellBatch, grid: BoxGrid) -> GridPlaces | None:
         size = counts[member, column]
         places[:, column] = first[member, column] + number % size
         number = number // size
-    return np.unique(np.hstack([cells.labels[member], places]), axis=0)
+    return member, np.hstack([cells.labels[member], places])
 
 
 def merged(cells: CellBatch) -> CellBatch:

@@ -1,0 +1,49 @@
+"""Within how many steps what has to come at last does so on simulated paths: a guess at what is to be proven."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vernal.engines.falsify.search import Target
+from vernal.logic.formula import Formula
+from vernal.logic.question import Question
+from vernal.logic.shorten import prompt, weaker
+from vernal.run.budget import Budget
+from vernal.simulate.runs import Runs, Simulator, random_plan
+from vernal.simulate.starts import NoInitialState
+
+RUNS = 64
+MOST_STEPS = 64  # of a delay
+WATCHED_STEPS = 64  # in which a claim for all time is looked at
+
+
+def least_delay(question: Question, path: Formula, budget: Budget) -> int | None:
+    """The least delay with which no simulated path breaks the prompt formula; None where none is long enough."""
+    try:
+        with np.errstate(all="ignore"):  # floats are for a guess only
+            runs = _simulated(question, budget)
+            return _least(question, path, runs, budget)
+    except NoInitialState:
+        return 0
+
+
+def _simulated(question: Question, budget: Budget) -> Runs:
+    steps = WATCHED_STEPS + MOST_STEPS
+    plan = random_plan(question.system, RUNS, steps, np.random.default_rng(budget.seed), corners=True)
+    return Simulator(question.system, steps).run(plan, budget.check)
+
+
+def _least(question: Question, path: Formula, runs: Runs, budget: Budget) -> int | None:
+    def is_enough(delay: int) -> bool:
+        budget.check()
+        formula = prompt(path, delay, total=question.is_total)
+        window = weaker(formula, WATCHED_STEPS)
+        return bool((Target(question.system, formula, window).margins(runs) >= 0).all())
+
+    if not is_enough(MOST_STEPS):
+        return None
+    low, high = -1, MOST_STEPS  # high is enough, low is not
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high

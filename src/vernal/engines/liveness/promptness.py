@@ -1,0 +1,49 @@
+"""Liveness by promptness: what has to come at last comes within a fixed number of steps.
+
+`G F p` follows from `G F[0,k] p`, and `F G p` from `G[k,] p` (`logic.shorten.prompt`). What is left only a bad prefix
+can break, so exact sets of states that come back prove it, and so do induction and invariants. How many steps are
+enough simulated paths tell; a wrong number costs time only. Nothing is refuted here: a path that takes longer breaks no
+claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from vernal.engines.base import Engine
+from vernal.engines.knowledge import Open, Proof
+from vernal.engines.liveness.asking import first_proof, open_for, proof
+from vernal.engines.liveness.delays import MOST_STEPS, least_delay
+from vernal.logic.formula import Formula
+from vernal.logic.progress import waits
+from vernal.logic.question import Question
+from vernal.logic.shorten import prompt
+from vernal.run.budget import Budget
+
+METHOD = "a bounded delay"
+FIRST = 0.75  # of the time for the least delay; the slowest paths may not be among those simulated
+
+
+class Promptness:
+    """A claim without delays that have no end, proven by other engines."""
+
+    def __init__(self, engines: Sequence[Engine]) -> None:
+        """The engines that are asked to prove that the delay is bounded, in their order."""
+        self.engines = tuple(engines)
+
+    def prove(self, question: Question, path: Formula, budget: Budget) -> Proof | Open:
+        if question.claim.horizon is not None or not waits(path):
+            return open_for("nothing is waited for without a limit")
+        least = least_delay(question, path, budget)
+        if least is None:
+            return open_for(f"on simulated paths {MOST_STEPS} steps are not enough for what has to come at last")
+        reason = ""
+        for delay, share in ((least, FIRST), (least + 2 + least // 2, 1.0)):
+            budget.progress(f"liveness: within {delay} steps", None)
+            stronger = prompt(path, delay, total=question.is_total)
+            known = first_proof(self.engines, replace(question, formula=stronger, name=None), budget.part(share))
+            if isinstance(known, Proof):
+                return proof(known, {"method": METHOD, "delay": delay, "proven by": known.engine})
+            reason = f"that what has to come at last comes within {delay} steps is not proven: {known.reason}"
+        return open_for(reason)
