@@ -54,6 +54,7 @@ SETUPS: dict[str, tuple[str, dict[str, object]]] = {
     "auto": ("auto", {}),
 }
 MORE: dict[str, tuple[str, dict[str, object]]] = {  # on request
+    **{name: (name, {}) for name in ("deepening", "lasso", "induction", "liveness")},
     "smt": ("smt", {}),
     "input on start": ("milp", {"unroll": "ios"}),
     "input on demand": ("milp", {"unroll": "iod"}),

@@ -20,7 +20,8 @@ from vernal.logic.formula import (
     Weak,
 )
 from vernal.logic.normal import FALSITY, TRUTH, fold, horizon, rebuild
-from vernal.logic.shorten import is_endless, stronger, weaker
+from vernal.logic.progress import waits
+from vernal.logic.shorten import is_endless, prompt, stronger, weaker
 
 P, Q, _ = LITERALS
 WIDTHS = st.integers(0, 4)
@@ -36,6 +37,28 @@ def test_of_paths(formula: Formula, path: Path, width: int) -> None:
 @given(formula=LTL, path=paths(lasso=True), width=WIDTHS)
 def test_of_paths_that_never_end(formula: Formula, path: Path, width: int) -> None:
     assert naive(formula, path) or not naive(stronger(formula, width, total=True), path)
+
+
+@given(formula=LTL, path=paths(lasso=True) | paths(lasso=False), delay=WIDTHS)
+def test_what_is_prompt_implies_the_formula(formula: Formula, path: Path, delay: int) -> None:
+    made = prompt(formula, delay, total=False)
+    assert not waits(made)
+    assert naive(formula, path) or not naive(made, path)
+
+
+@given(formula=LTL, path=paths(lasso=True), delay=WIDTHS)
+def test_what_is_prompt_on_paths_that_never_end(formula: Formula, path: Path, delay: int) -> None:
+    made = prompt(formula, delay, total=True)
+    assert not waits(made)
+    assert naive(formula, path) or not naive(made, path)
+
+
+def test_a_prompt_formula_bounds_what_has_to_come_at_last() -> None:
+    later = Always(P, Bound(Fraction(3), None))
+    assert prompt(Eventually(Always(P)), 3, total=True) == later
+    assert prompt(Always(Eventually(P)), 3, total=True) == Always(Eventually(P, Bound(Fraction(0), Fraction(3))))
+    assert prompt(Until(P, Q), 3, total=True) == Until(P, Q, Bound(Fraction(0), Fraction(3)))
+    assert prompt(Weak(P, Q), 3, total=True) == Weak(P, Q)
 
 
 @given(formula=CTL, graph=graphs(), width=WIDTHS)

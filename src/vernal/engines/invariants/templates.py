@@ -68,7 +68,8 @@ class Samples:
     @property
     def points(self) -> Floats:
         """All states that were met, (points, numbers)."""
-        flat = self.states.reshape(-1, self.states.shape[2])
+        runs, positions, numbers = self.states.shape
+        flat = self.states.reshape(runs * positions, numbers)  # there may be no numbers at all
         return flat[np.isfinite(flat).all(axis=1) & (np.abs(flat) < 1e12).all(axis=1)]
 
     def spread(self) -> Floats:
@@ -81,8 +82,9 @@ class Samples:
 
     def linear_part(self) -> Floats | None:
         """The matrix that fits the steps best."""
-        before = self.states[:, :-1].reshape(-1, self.states.shape[2])
-        after = self.states[:, 1:].reshape(-1, self.states.shape[2])
+        runs, positions, numbers = self.states.shape
+        before = self.states[:, :-1].reshape(runs * (positions - 1), numbers)
+        after = self.states[:, 1:].reshape(runs * (positions - 1), numbers)
         good = np.isfinite(before).all(axis=1) & np.isfinite(after).all(axis=1) & (np.abs(after) < 1e12).all(axis=1)
         before, after = before[good], after[good]
         if len(before) <= before.shape[1] + 1:

@@ -19,7 +19,7 @@ NAME = "liveness"
 T = TypeVar("T")
 
 
-class Method(Protocol):
+class ProofMethod(Protocol):
     """A way to prove a claim of all paths."""
 
     def prove(self, question: Question, path: Formula, budget: Budget) -> Proof | Open:

@@ -110,7 +110,7 @@ def _grids(loop: WatchedLoop, resolutions: Sequence[int], seed: int) -> Iterator
 
 
 @dataclass(frozen=True)
-class Graph:
+class MarkedGraph:
     """Numbered nodes, edges between them, and which nodes are met after a marked edge."""
 
     edges: tuple[NDArray[np.int64], NDArray[np.int64]]  # from, to
@@ -138,7 +138,7 @@ class BoxGraph:
         self.targets: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
         self.marked: list[bool] = []  # by number
 
-    def reached(self, start: CellBatch) -> Graph | None:
+    def reached(self, start: CellBatch) -> MarkedGraph | None:
         """The graph from these cells on; None where there are too many boxes."""
         met = boxes_met(start, self.grid)
         if met is None:
@@ -151,7 +151,7 @@ class BoxGraph:
                 if len(self.numbers) > self.limit or not self._step(places[at : at + BATCH], start):
                     return None
         edges = np.concatenate(self.sources), np.concatenate(self.targets)
-        return Graph(edges, np.array(self.marked, bool))
+        return MarkedGraph(edges, np.array(self.marked, bool))
 
     def _step(self, places: GridPlaces, start: CellBatch) -> bool:
         """The steps from some boxes; whether they lead to few enough."""

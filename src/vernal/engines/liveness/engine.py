@@ -22,7 +22,7 @@ from vernal.engines.deepening.glance import FewSets
 from vernal.engines.induction.engine import Induction
 from vernal.engines.invariants.engine import Invariants
 from vernal.engines.knowledge import Known, Open, Proof
-from vernal.engines.liveness.asking import NAME, Method, in_turn, open_for
+from vernal.engines.liveness.asking import NAME, ProofMethod, in_turn, open_for
 from vernal.engines.liveness.counting import Counting
 from vernal.engines.liveness.cycles import COARSE, FEW_BOXES, FINE, FairCycles
 from vernal.engines.liveness.promptness import Promptness
@@ -39,7 +39,7 @@ class Liveness:
 
     name = NAME
 
-    def __init__(self, methods: Sequence[Method] | None = None) -> None:
+    def __init__(self, methods: Sequence[ProofMethod] | None = None) -> None:
         self.methods = (*quick_methods(), *patient_methods()) if methods is None else tuple(methods)
 
     def attempt(self, question: Question, budget: Budget) -> Known:
@@ -61,13 +61,13 @@ class Liveness:
         return _combined(left_open)
 
 
-def quick_methods() -> tuple[Method, ...]:
+def quick_methods() -> tuple[ProofMethod, ...]:
     """Those that end soon, each alone in a glance of `auto`."""
     few = FairCycles(_engines(), COARSE, FEW_BOXES)
     return Promptness((FewSets(),)), few, Promptness((Bounds(), Paths(), Induction()))
 
 
-def patient_methods() -> tuple[Method, ...]:
+def patient_methods() -> tuple[ProofMethod, ...]:
     """Those that take what time they are given."""
     return Promptness((Induction(), Invariants())), FairCycles(_engines(), FINE), Counting(_engines())
 
