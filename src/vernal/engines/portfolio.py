@@ -151,13 +151,19 @@ def glances(question: Question, options: DepthOptions) -> list[Turn]:
     path = question.claim.linear
     if path is None:
         return []
-    first = [Turn(Invariants(), SHARE_OF_GLANCE, GLANCE / 2)] if _is_kept(question) else []
-    engines: list[Engine] = [FewSets(options.depth)]
+    kept = [brief(Invariants(), 0.5)] if _is_kept(question) else []
+    turns = [*kept, brief(FewSets(options.depth))]
     if always(path) is not None:
-        engines.append(Induction())
+        turns.append(brief(Induction()))
     if waits(path):
-        engines += [*(Liveness([method]) for method in quick_methods()), Lasso(options)]
-    return [*first, *(Turn(engine, SHARE_OF_GLANCE, GLANCE) for engine in engines)]
+        sets, boxes, delay = (Liveness([method]) for method in quick_methods())
+        turns += [brief(sets), brief(boxes, 0.5), brief(delay), brief(Lasso(options))]
+    return turns
+
+
+def brief(engine: Engine, part: float = 1.0) -> Turn:
+    """A glance, or a part of one."""
+    return Turn(engine, SHARE_OF_GLANCE, part * GLANCE)
 
 
 def fitting(question: Question, options: DepthOptions) -> list[Engine]:

@@ -64,7 +64,7 @@ class Liveness:
 def quick_methods() -> tuple[ProofMethod, ...]:
     """Those that end soon, each alone in a glance of `auto`."""
     few = FairCycles(_engines(), COARSE, FEW_BOXES)
-    return Promptness((FewSets(),)), few, Promptness((Bounds(), Paths(), Induction()))
+    return Promptness((FewSets(),), (0.5,)), few, Promptness((Bounds(), Paths(), Induction()))
 
 
 def patient_methods() -> tuple[ProofMethod, ...]:

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from vernal.engines.base import Engine
 from vernal.engines.knowledge import Open, Proof
-from vernal.engines.liveness.asking import first_proof, open_for, proof
+from vernal.engines.liveness.asking import first_proof, in_turn, open_for, proof
 from vernal.engines.liveness.delays import MOST_STEPS, least_delay
 from vernal.logic.formula import Formula
 from vernal.logic.progress import waits
@@ -22,15 +22,17 @@ from vernal.logic.shorten import prompt
 from vernal.run.budget import Budget
 
 METHOD = "a bounded delay"
-FIRST = 0.75  # of the time for the least delay; the slowest paths may not be among those simulated
 
 
 class Promptness:
     """A claim without delays that have no end, proven by other engines."""
 
-    def __init__(self, engines: Sequence[Engine]) -> None:
-        """The engines that are asked to prove that the delay is bounded, in their order."""
-        self.engines = tuple(engines)
+    def __init__(self, engines: Sequence[Engine], stretches: Sequence[float] = (0.0, 0.5)) -> None:
+        """The engines that are asked to prove that the delay is bounded, in their order.
+
+        `stretches`: by how much the delay may be longer than on simulated paths, of which the slowest may be missing.
+        """
+        self.engines, self.stretches = tuple(engines), tuple(stretches)
 
     def prove(self, question: Question, path: Formula, budget: Budget) -> Proof | Open:
         if question.claim.horizon is not None or not waits(path):
@@ -39,10 +41,11 @@ class Promptness:
         if least is None:
             return open_for(f"on simulated paths {MOST_STEPS} steps are not enough for what has to come at last")
         reason = ""
-        for delay, share in ((least, FIRST), (least + 2 + least // 2, 1.0)):
+        for stretch, part in in_turn(self.stretches, budget):
+            delay = least if not stretch else least + 2 + int(stretch * least)
             budget.progress(f"liveness: within {delay} steps", None)
             stronger = prompt(path, delay, total=question.is_total)
-            known = first_proof(self.engines, replace(question, formula=stronger, name=None), budget.part(share))
+            known = first_proof(self.engines, replace(question, formula=stronger, name=None), part)
             if isinstance(known, Proof):
                 return proof(known, {"method": METHOD, "delay": delay, "proven by": known.engine})
             reason = f"that what has to come at last comes within {delay} steps is not proven: {known.reason}"
