@@ -98,6 +98,14 @@ class Simulated:
         return np.stack(columns, axis=1).astype(bool)
 
 
+NEVER_SHOWN = {  # kept for ever by states that never come back: no finite run shows it
+    ("doubling", "positive"),
+    ("doubling", "stays_far"),
+    ("drifting", "positive"),
+    ("drifting", "stays_far"),
+}
+
+
 @pytest.fixture(scope="module")
 def simulated() -> Callable[[str], list[Simulated]]:
     made: dict[str, list[Simulated]] = {}
@@ -119,8 +127,7 @@ def test_simulation_agrees(name: str, asked: str, simulated: Callable[[str], lis
     truths = [one.truth(formula, row) for one in simulated(name) for row in range(one.runs.plan.runs)]
     if right[asked].verdict is HOLDS:
         assert False not in truths, right[asked].why
-        never_closes = name in ("doubling", "drifting") and isinstance(formula, Always | Eventually)
-        assert True in truths or never_closes
+        assert (True in truths) == ((name, asked) not in NEVER_SHOWN)
     else:
         assert False in truths, right[asked].why
 

@@ -19,7 +19,7 @@ from vernal.evidence.invariant import StateSet
 from vernal.evidence.recheck_exact import MAX_PIECES, MAX_POINTS, minus, rows_of
 from vernal.evidence.recheck_parts import CannotCheck, Watched
 from vernal.interpret import interval
-from vernal.interpret.abstract import Finite, Range, Truth, Value
+from vernal.interpret.abstract import Range, Truth, Value, between
 from vernal.interpret.geometry.affine_form import ONE, ZERO, AffineForm
 from vernal.interpret.geometry.polyhedra import Polyhedron, from_box
 from vernal.interpret.numbers.rounding import Floats, float_above, float_below
@@ -214,7 +214,7 @@ class BoxValues:
     def __init__(self, check: IntervalCheck, boxes: Floats) -> None:
         self.check, self.boxes = check, boxes
         self.inputs: dict[Expr, Value] = {
-            var: _value(var, boxes[:, 0, places], boxes[:, 1, places])
+            var: between(var, boxes[:, 0, places], boxes[:, 1, places])
             for var, places in check.watched.variables.items()
         }
 
@@ -264,19 +264,6 @@ class BoxValues:
 
 
 Judge = Callable[[BoxValues], Flags]
-
-
-def _value(var: Expr, lower: Floats, upper: Floats) -> Value:
-    if not var.shape:
-        lower, upper = lower[:, 0], upper[:, 0]
-    match var.sort.kind:
-        case Kind.BOOL:
-            return Truth(lower > 0, upper > 0)
-        case Kind.ENUM:
-            labels = np.arange(len(var.sort.labels))
-            mask = (labels >= lower[..., None]) & (labels <= upper[..., None])
-            return Finite(mask, tuple(Fraction(int(label)) for label in labels))
-    return Range(lower, upper)
 
 
 def _ends(value: Value) -> tuple[Floats, Floats]:

@@ -17,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from vernal.errors import TypeClash
-from vernal.interpret.numbers.rounding import Array, Backend, float_above, float_below
+from vernal.interpret.numbers.rounding import Array, Backend, Floats, float_above, float_below
 from vernal.model.expr import Expr
 from vernal.model.sorts import Kind
 
@@ -140,3 +140,17 @@ def whole(backend: Backend, x: Range, undefined: Array) -> Range:
 def integral(backend: Backend, x: Range) -> Range:
     """The integers of a range."""
     return Range(backend.xp.ceil(x.lower), backend.xp.floor(x.upper))
+
+
+def between(var: Expr, lower: Floats, upper: Floats) -> Value:
+    """What is known of a variable whose components lie between these ends, (boxes, components)."""
+    if not var.shape:
+        lower, upper = lower[:, 0], upper[:, 0]
+    match var.sort.kind:
+        case Kind.BOOL:
+            return Truth(lower > 0, upper > 0)
+        case Kind.ENUM:
+            labels = np.arange(len(var.sort.labels))
+            mask = (labels >= lower[..., None]) & (labels <= upper[..., None])
+            return Finite(mask, tuple(Fraction(int(label)) for label in labels))
+    return Range(lower, upper)

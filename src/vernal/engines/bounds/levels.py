@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from vernal.engines.halving import ComponentWeights
 from vernal.engines.influence import open_shares
 from vernal.errors import Stopped
-from vernal.interpret.abstract import Finite, Range, Truth, Value
+from vernal.interpret.abstract import Value, between
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.numbers.rounding import float_above, float_below
 from vernal.interpret.symbolic.affine import Forms
@@ -25,7 +25,6 @@ from vernal.logic.semantics import evaluate_levels, margins
 from vernal.model import build
 from vernal.model.expr import Compare, Const, Expr
 from vernal.model.initial import Box
-from vernal.model.sorts import Kind
 from vernal.model.system import System, Variable
 from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
@@ -42,16 +41,7 @@ def abstract_box(boxes: Sequence[Box]) -> dict[Expr, Value]:
 def _abstract(var: Expr, ends: Sequence[Sequence[tuple[Fraction, Fraction]]]) -> Value:
     lower = np.array([[float_below(low) for low, _ in entry] for entry in ends])
     upper = np.array([[float_above(high) for _, high in entry] for entry in ends])
-    if not var.shape:
-        lower, upper = lower[:, 0], upper[:, 0]
-    match var.sort.kind:
-        case Kind.BOOL:
-            return Truth(lower > 0, upper > 0)
-        case Kind.ENUM:
-            labels = np.arange(len(var.sort.labels))
-            mask = (labels >= lower[..., None]) & (labels <= upper[..., None])
-            return Finite(mask, tuple(Fraction(int(label)) for label in labels))
-    return Range(lower, upper)
+    return between(var, lower, upper)
 
 
 @dataclass(frozen=True, slots=True)
