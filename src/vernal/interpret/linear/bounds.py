@@ -165,6 +165,12 @@ class Linear:
             A = self._join([self._input_rows(rows) for rows, _ in done])
         return 0.5 * (A[:, : node.size] - A[:, node.size :])
 
+    def rows(self, seeds: Seeds, constants: Array) -> tuple[Array, Array]:
+        """Sums of rows times nodes that are known, for every box: slopes of a lower bound, and the least value."""
+        with np.errstate(all="ignore"):
+            done = self.substitute(seeds, constants, None)
+        return self._join([self._input_rows(rows) for rows, _ in done]), self._join([low for _, low in done])
+
     def _usable(self, A: Array, c: Array) -> tuple[Array, Array]:
         """Rows without nan: where a bound is infinite its coefficients are 0."""
         good = self.backend.xp.isfinite(c) & self.backend.xp.isfinite(A).all(-1)
