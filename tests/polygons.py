@@ -70,7 +70,9 @@ def _through(polygon: Polygon, forms: list[Form], activation: str) -> list[tuple
         return [(polygon, forms)]
     pieces: list[tuple[Polygon, list[Form]]] = [(polygon, [])]
     zero = (Fraction(0),) * 3
-    pairs = [(form, zero) for form in forms] if activation == "relu" else list(zip(forms[::2], forms[1::2], strict=True))
+    pairs = (
+        [(form, zero) for form in forms] if activation == "relu" else list(zip(forms[::2], forms[1::2], strict=True))
+    )
     for first, second in pairs:
         line = (first[0] - second[0], first[1] - second[1], first[2] - second[2])
         opposite = (-line[0], -line[1], -line[2])

@@ -84,7 +84,7 @@ ENGINES = (
     ),
     EngineEntry(
         "split",
-        "vernal.engines.split.engine:Split",
+        "vernal.engines.split.engine:BranchAndBound",
         "branch and bound over boxes of the initial set; claims about initial states, as of a network alone",
     ),
     EngineEntry(

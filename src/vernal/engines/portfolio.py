@@ -20,7 +20,7 @@ from vernal.engines.lasso.engine import Lasso
 from vernal.engines.liveness.engine import Liveness, patient_methods, quick_methods
 from vernal.engines.options import BoundsOptions, DepthOptions
 from vernal.engines.paths.engine import Paths
-from vernal.engines.split.engine import Split
+from vernal.engines.split.engine import BranchAndBound
 from vernal.logic.claim import always
 from vernal.logic.progress import waits
 from vernal.logic.question import Question
@@ -119,7 +119,7 @@ def with_split(question: Question, turns: list[Turn]) -> list[Turn]:
     if question.claim.horizon or question.claim.mentions_some:
         return turns
     last_glance = next(number for number, turn in enumerate(turns) if isinstance(turn.engine, Falsify))
-    return [*turns[: last_glance + 1], Turn(Split(), 0.8), *turns[last_glance + 1 :]]
+    return [*turns[: last_glance + 1], Turn(BranchAndBound(), 0.8), *turns[last_glance + 1 :]]
 
 
 def first_states(system: System) -> list[Turn]:

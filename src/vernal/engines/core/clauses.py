@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 
-from vernal.engines.core.requirement import Combined, Difference, Fixed, Requirement
+from vernal.engines.core.requirement import Combined, Difference, Fixed, Requirement, requirement
 from vernal.interpret import concrete
 from vernal.interpret.abstract import Truth
-from vernal.interpret.linear.bounds import Linear
+from vernal.interpret.linear.bounds import SQUASHED, Linear
 from vernal.interpret.numbers.rounding import Array, Floats, Mask, float_below
 from vernal.interpret.program import ArrayInputs, Program
 from vernal.model.expr import Expr
+from vernal.model.graph import order, variables
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,25 +33,25 @@ class Readings:
 class Clauses:
     """The leaves of a requirement in a fixed order, and its junctions, parts before wholes."""
 
-    def __init__(self, root: Requirement) -> None:
-        self.differences: list[Difference] = []
-        self.fixed: list[Fixed] = []
+    def __init__(self, asked: Requirement, where: tuple[Requirement, ...] = ()) -> None:
+        """`where` has to be satisfied besides: a box without such states is *outside*."""
+        root = Combined(True, (asked, *where))
         self.junctions: list[tuple[bool, list[int]]] = []
         self._places: dict[Requirement, int] = {}
         parts = _parts_first(root)
-        for kind, kept in ((Difference, self.differences), (Fixed, self.fixed)):
-            kept += [part for part in parts if isinstance(part, kind)]
-        for number, leaf in enumerate([*self.differences, *self.fixed]):
-            self._places[leaf] = number
+        self.differences = [part for part in parts if isinstance(part, Difference)]
+        self.fixed = [part for part in parts if isinstance(part, Fixed)]
+        leaves: list[Requirement] = [*self.differences, *self.fixed]
+        self._places.update((leaf, number) for number, leaf in enumerate(leaves))
         for part in parts:
             if isinstance(part, Combined):
                 self._places[part] = self.leaves + len(self.junctions)
                 self.junctions.append((part.every, [self._places[own] for own in part.parts]))
-        self.root = self._places[root]
+        self.root, self.asked = self._places[root], self._places[asked]
+        self.outside = [self._places[part] for part in where]
         self.strict = np.array([leaf.strict for leaf in self.differences], dtype=bool)
         self.constants = np.array([float_below(leaf.constant) for leaf in self.differences])
         self.matrices = self._matrices()
-        self._program: Program | None = None
 
     @property
     def leaves(self) -> int:
@@ -60,9 +62,26 @@ class Clauses:
         """The expressions that are asked about: first those that rows begin at, then conditions."""
         return [*self.matrices, *(leaf.node for leaf in self.fixed)]
 
-    def place(self, part: Requirement) -> int:
-        """The number of a part among leaves and junctions."""
-        return self._places[part]
+    @cached_property
+    def program(self) -> Program:
+        """The nodes in floating point."""
+        return concrete.compile(self.nodes)
+
+    @cached_property
+    def measured(self) -> bool:
+        """Whether the value of what is asked is the margin of the claim: only comparisons of numbers have one."""
+        return not self.fixed and not any(leaf.of_winner for leaf in self.differences)
+
+    @cached_property
+    def variables(self) -> frozenset[Expr]:
+        """The variables that the nodes depend on."""
+        return frozenset(variables(self.nodes))
+
+    @cached_property
+    def inner(self) -> tuple[Expr, ...]:
+        """The arguments of activations: their ranges are what bounds cost most to find."""
+        found = (node.args[0] for node in order(self.nodes) if isinstance(node, SQUASHED))
+        return tuple(dict.fromkeys(node for node in found if node.args))
 
     def _matrices(self) -> dict[Expr, Floats]:
         """For each node the factors of its components, one row for each difference."""
@@ -95,9 +114,7 @@ class Clauses:
 
     def at(self, inputs: ArrayInputs, points: int) -> Readings:
         """Readings at points, in floating point."""
-        if self._program is None:
-            self._program = concrete.compile(self.nodes)
-        values = self._program(inputs, points)
+        values = self.program(inputs, points)
         low = np.zeros((points, len(self.differences))) + self.constants
         with np.errstate(all="ignore"):
             for matrix, value in zip(self.matrices.values(), values, strict=False):
@@ -142,6 +159,12 @@ class Clauses:
             for part in self.junctions[number][1]:
                 asked[:, part] |= here & ~impossible[:, part]
         return asked[:, : self.leaves]
+
+
+@lru_cache(maxsize=64)
+def compiled(condition: Expr, where: tuple[Expr, ...]) -> Clauses:
+    """The clauses of a condition under constraints; made once for all boxes that are asked the same."""
+    return Clauses(requirement(condition), tuple(map(requirement, where)))
 
 
 def _parts_first(root: Requirement) -> list[Requirement]:

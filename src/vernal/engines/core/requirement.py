@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
 
+from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Component, Expr
 from vernal.model.graph import order
@@ -30,6 +31,7 @@ class Difference:
     terms: Mapping[Component, float]
     constant: Fraction
     strict: bool
+    of_winner: bool = False  # of a comparison of scores that stands for the value of an argmax
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,20 +51,20 @@ class Combined:
 
 
 Requirement = Difference | Fixed | Combined
-Pair = tuple[Requirement, Requirement]  # of a condition, and of its negation
+WithNegation = tuple[Requirement, Requirement]  # of a condition, and of its negation
 ALWAYS, NEVER = Combined(True, ()), Combined(False, ())
 
 
 def requirement(condition: Expr) -> Requirement:
     """The requirement that a condition be true."""
-    made: dict[Expr, Pair] = {}
+    made: dict[Expr, WithNegation] = {}
     for node in order([condition]):
         if node.sort == BOOL and not node.shape:
             made[node] = _pair(node, made)
     return made[condition][0]
 
 
-def _pair(node: Expr, made: Mapping[Expr, Pair]) -> Pair:
+def _pair(node: Expr, made: Mapping[Expr, WithNegation]) -> WithNegation:
     match node:
         case e.Const():
             return (ALWAYS, NEVER) if node.value else (NEVER, ALWAYS)
@@ -79,11 +81,11 @@ def _pair(node: Expr, made: Mapping[Expr, Pair]) -> Pair:
     return Fixed(node, True), Fixed(node, False)
 
 
-def _junction(every: bool, parts: Sequence[Pair]) -> Pair:
+def _junction(every: bool, parts: Sequence[WithNegation]) -> WithNegation:
     return Combined(every, tuple(yes for yes, _ in parts)), Combined(not every, tuple(no for _, no in parts))
 
 
-def _choice(condition: Pair, then: Pair, otherwise: Pair) -> Pair:
+def _choice(condition: WithNegation, then: WithNegation, otherwise: WithNegation) -> WithNegation:
     """if(c, p, q) is c & p | !c & q, and its negation c & !p | !c & !q."""
 
     def either(p: Requirement, q: Requirement) -> Requirement:
@@ -95,7 +97,7 @@ def _choice(condition: Pair, then: Pair, otherwise: Pair) -> Pair:
 # Comparisons ----------------------------------------------------------------------------------------------------------
 
 
-def _comparison(node: e.Compare) -> Pair:
+def _comparison(node: e.Compare) -> WithNegation:
     won = _winner(node)
     if won is not None:
         return won
@@ -115,6 +117,9 @@ def _below(a: Expr, b: Expr, *, strict: bool) -> Requirement:
     factors, constant = _linear([(a, Fraction(1)), (b, Fraction(-1))])
     if not all(map(is_float, factors.values())):
         factors, constant = {(a, 0): Fraction(1), (b, 0): Fraction(-1)}, Fraction(0)
+    if any(not factor and not isinstance(node, e.Var) for (node, _), factor in factors.items()):
+        return Fixed(build.compare("<" if strict else "<=", a, b), True)  # what cancels may be undefined all the same
+    factors = {part: factor for part, factor in factors.items() if factor}
     if not factors:
         return ALWAYS if constant < 0 or (constant == 0 and not strict) else NEVER
     return Difference({part: float(factor) for part, factor in factors.items()}, constant, strict)
@@ -146,7 +151,7 @@ def _linear(parts: Sequence[tuple[Expr, Fraction]]) -> tuple[dict[Component, Fra
                     waiting.append((x, index if x.shape else 0, scaled))
                     continue
         factors[node, index] = factors.get((node, index), Fraction(0)) + factor
-    return {component: factor for component, factor in factors.items() if factor}, constant
+    return factors, constant
 
 
 def is_float(value: Fraction) -> bool:
@@ -165,7 +170,7 @@ TESTS: dict[str, Callable[[Fraction, Fraction], bool]] = {
 }
 
 
-def _winner(node: e.Compare) -> Pair | None:
+def _winner(node: e.Compare) -> WithNegation | None:
     """A comparison of an argmax with a constant: one of the indices for which it is true, or false, may win."""
     test = TESTS[node.op]
     match node.args:
@@ -193,4 +198,4 @@ def _largest(scores: Expr, k: int) -> Requirement:
 
 def _ahead(scores: Expr, j: int, k: int) -> Difference:
     """Component j is at most component k."""
-    return Difference({(scores, j): 1.0, (scores, k): -1.0}, Fraction(0), strict=False)
+    return Difference({(scores, j): 1.0, (scores, k): -1.0}, Fraction(0), strict=False, of_winner=True)

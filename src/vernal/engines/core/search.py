@@ -9,36 +9,44 @@ size follows the clock, so that limits are looked at often and memory stays smal
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from vernal.engines.core.clauses import Clauses
-from vernal.engines.core.domains import Domains, Frame, joined
+from vernal.engines.core.domains import DomainFrame, Domains, joined
 from vernal.engines.core.witness import Replays
 from vernal.engines.knowledge import Statistics
 from vernal.evidence.trace import Trace
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.numbers.rounding import Floats
+from vernal.interpret.numbers.rounding import Floats, Mask, any_along
 from vernal.run.budget import Budget
 
 FIRST_BATCH, MAX_BATCH = 64, 4096  # boxes
 PACE = (0.08, 0.25)  # seconds: batches that take less grow, those that take more shrink
 FEW = 16  # boxes that cost hardly more to bound than one, so that they are cut at once
 NARROWEST = 2.0**-40  # relative to the magnitude of its ends: a side that is not cut any more
+MAX_CUTS_AT_ZERO = 10
 AT_ZERO = 1e-9  # relative: a bound this close below zero is left to exact arithmetic
 
 
 @dataclass
-class Tally:
+class BoxCount:
     """What has become of the boxes so far."""
 
     bounded: int = 0
     closed: int = 0
     batches: int = 0
-    margin: float = np.inf  # the least bound of a closed box
+    margin: float = np.inf  # the least bound of a closed box that may have initial states
     trace: Trace | None = None
     left: list[Domains] = field(default_factory=list)  # for exact arithmetic
+
+    def add(self, closed: Mask, outside: Mask, value: Floats) -> None:
+        """Another batch: which boxes are closed, which have no initial state, and bounds of what is asked."""
+        self.batches += 1
+        self.bounded += len(closed)
+        self.closed += int(closed.sum())
+        self.margin = min(self.margin, float(value[closed & ~outside].min(initial=np.inf)))
 
     @property
     def statistics(self) -> Statistics:
@@ -48,9 +56,9 @@ class Tally:
 class BoxSearch:
     """One search, which may be stopped at any time and then knows the best bound so far."""
 
-    def __init__(self, clauses: Clauses, frame: Frame, replays: Replays, budget: Budget) -> None:
+    def __init__(self, clauses: Clauses, frame: DomainFrame, replays: Replays, budget: Budget) -> None:
         self.clauses, self.frame, self.replays, self.budget = clauses, frame, replays, budget
-        self.tally = Tally()
+        self.tally = BoxCount()
         self.stack: list[Domains] = [frame.enter()]
         self.size = FIRST_BATCH
         self._discrete = frame.discrete
@@ -64,22 +72,26 @@ class BoxSearch:
         """A lower bound of the least value over everything that is not closed."""
         return min((float(part.bound.min()) for part in [*self.stack, *self.tally.left] if len(part)), default=np.inf)
 
-    def run(self) -> Tally:
+    def run(self) -> BoxCount:
         """Work until every box is closed, left to exact arithmetic, or a point refutes the claim."""
         while self.stack and self.tally.trace is None:
             self.budget.check()
-            batch = self._take()
-            self.budget.progress(f"split: {self.waiting:,} boxes, {self.tally.closed:,} closed", None)
-            began = time.monotonic()
-            try:
-                children = self._work(batch)
-            except BaseException:
-                self.stack.append(batch)  # not lost: its bound counts
-                raise
-            self._pace(time.monotonic() - began, len(batch))
-            if len(children):
-                self.stack.append(children)
+            self.step()
         return self.tally
+
+    def step(self) -> None:
+        """One batch."""
+        batch = self._take()
+        self.budget.progress(f"split: {self.waiting:,} boxes, {self.tally.closed:,} closed", None)
+        began = time.monotonic()
+        try:
+            children = self._work(batch)
+        except BaseException:
+            self.stack.append(batch)  # not lost: its bound counts
+            raise
+        self._pace(time.monotonic() - began, len(batch))
+        if len(children):
+            self.stack.append(children)
 
     def _take(self) -> Domains:
         """The next batch: from the end of the stack, where the boxes with the lowest bounds are."""
@@ -101,25 +113,35 @@ class BoxSearch:
 
     def _work(self, batch: Domains) -> Domains:
         """Bound a batch; what of it is still open, cut."""
-        linear = Linear(self.frame.abstract(batch), tick=self.budget.check, batch=len(batch))
+        known_ranges = self.frame.ranges(batch)
+        linear = Linear(self.frame.abstract(batch), tick=self.budget.check, batch=len(batch), known=known_ranges)
         known, slopes = self.clauses.bounded(linear)
         impossible = self.clauses.impossible(known)
-        value = self.clauses.values(known)[:, self.clauses.root]
-        closed = impossible[:, self.clauses.root]
-        self.tally.batches += 1
-        self.tally.bounded += len(batch)
-        self.tally.closed += int(closed.sum())
-        self.tally.margin = min(self.tally.margin, float(value[closed].min(initial=np.inf)))
+        values = self.clauses.values(known)
+        value, closed = values[:, self.clauses.root], impossible[:, self.clauses.root]
+        self.tally.add(closed, any_along(impossible[:, self.clauses.outside]), values[:, self.clauses.asked])
         rows = np.flatnonzero(~closed)
         if not len(rows):
             return batch.rows(rows)
-        rest = batch.with_bound(value).rows(rows)
-        steep = self._steepness(linear, slopes[rows], self.clauses.open_leaves(impossible[rows]))
+        rest = self.frame.learn(batch, linear).with_bound(value).rows(rows)
+        asked = self.clauses.open_leaves(impossible[rows])
+        steep = self._steepness(linear, slopes[rows], asked)
         self.tally.trace = self.replays.first(self._points(rest, steep))
-        size = np.where(np.isfinite(known.low[rows]), np.abs(known.low[rows]), 0.0).max(axis=1, initial=0.0)
-        return self._cut(rest, np.abs(steep) * rest.width, value[rows] >= -AT_ZERO * (1.0 + size))
+        return self._cut(*self._near_zero(rest, known.low[rows], asked), np.abs(steep) * rest.width)
 
-    def _steepness(self, linear: Linear, slopes: Floats, asked: Floats) -> Floats:
+    def _near_zero(self, rest: Domains, low: Floats, asked: Mask) -> tuple[Domains, Mask]:
+        """The boxes that cutting will not close, since only a margin of zero keeps them open.
+
+        That is so where every open leaf is at zero. Where others are not, one of them may exclude the box once it is
+        smaller; but not for ever.
+        """
+        least = -AT_ZERO * (1.0 + np.where(np.isfinite(low), np.abs(low), 0.0).max(axis=1, initial=0.0))
+        touching = rest.bound >= least
+        rest = replace(rest, cuts_at_zero=rest.cuts_at_zero + touching)
+        hopeless = ((low >= least[:, None]) | ~asked).all(axis=1) | (rest.cuts_at_zero > MAX_CUTS_AT_ZERO)
+        return rest, touching & hopeless
+
+    def _steepness(self, linear: Linear, slopes: Floats, asked: Mask) -> Floats:
         """(boxes, columns): sums over the open rows, with their sign, and with the absolute value as size."""
         places = {place: column for column, place in enumerate(linear.inputs.names)}
         columns = self.frame.columns
@@ -139,7 +161,7 @@ class BoxSearch:
         centre = np.where(self._discrete, np.floor(centre), centre)
         return np.concatenate([np.where(steep > 0, rest.lower, rest.upper), centre])
 
-    def _cut(self, rest: Domains, scores: Floats, at_zero: Floats) -> Domains:
+    def _cut(self, rest: Domains, at_zero: Mask, scores: Floats) -> Domains:
         """Halves of the boxes, and of their halves as long as they are few; what cannot be cut is left aside."""
         rest, scores = self._cuttable(rest, scores, at_zero)
         order = np.argsort(-rest.bound, kind="stable")
@@ -154,7 +176,7 @@ class BoxSearch:
             rest, scores = self._cuttable(rest, scores, np.zeros(len(rest), dtype=bool))
         return rest
 
-    def _cuttable(self, rest: Domains, scores: Floats, at_zero: Floats) -> tuple[Domains, Floats]:
+    def _cuttable(self, rest: Domains, scores: Floats, at_zero: Mask) -> tuple[Domains, Floats]:
         """Boxes with a side to cut, and scores that are above zero only for such sides."""
         width = rest.width
         least = np.where(self._discrete, 0.5, NARROWEST * np.maximum(np.abs(rest.lower), np.abs(rest.upper)))

@@ -6,7 +6,7 @@ import numpy as np
 
 from vernal.engines.candidates import refuting_path
 from vernal.engines.core.clauses import Clauses
-from vernal.engines.core.domains import Frame
+from vernal.engines.core.domains import DomainFrame
 from vernal.engines.knowledge import Candidate
 from vernal.evidence.trace import Trace
 from vernal.interpret.numbers.rounding import Floats
@@ -21,7 +21,7 @@ MAX_REPLAYS_AT_ZERO = 24  # in all: of points so close to zero that floating poi
 class Replays:
     """Turns points into counterexamples, or rejects them."""
 
-    def __init__(self, question: Question, clauses: Clauses, frame: Frame, tick: Tick) -> None:
+    def __init__(self, question: Question, clauses: Clauses, frame: DomainFrame, tick: Tick) -> None:
         self.question, self.clauses, self.frame, self.tick = question, clauses, frame, tick
         self.count = 0
         self._at_zero = 0

@@ -11,10 +11,10 @@ import numpy as np
 
 from vernal.engines.base import UNBOUNDED
 from vernal.engines.bounds.engine import FURTHEST
-from vernal.engines.core.clauses import Clauses
-from vernal.engines.core.domains import Frame, joined
-from vernal.engines.core.requirement import Combined, requirement
-from vernal.engines.core.search import BoxSearch, Tally
+from vernal.engines.bounds.levels import MAX_SHARED_STEPS
+from vernal.engines.core.clauses import compiled
+from vernal.engines.core.domains import DomainFrame, joined
+from vernal.engines.core.search import BoxCount, BoxSearch
 from vernal.engines.core.witness import Replays
 from vernal.engines.knowledge import NO_STATISTICS, Counterexample, Known, Open, Proof, Statistics
 from vernal.engines.paths import exact_search
@@ -22,15 +22,29 @@ from vernal.engines.programs.conditions import refuting_condition
 from vernal.errors import Stopped
 from vernal.evidence.result import Assurance
 from vernal.logic.question import Question
-from vernal.model.graph import draws, variables
+from vernal.model.graph import draws
 from vernal.reduce.base import Direction
 from vernal.reduce.initial import initial_boxes
+from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
 
 MAX_LEAVES = 64  # small boxes that are asked of exact arithmetic, one by one
 
 
-class Split:
+def branch_and_bound(question: Question, budget: Budget) -> BoxSearch | None:
+    """The search for a state that refutes a claim of all paths; None where a draw is to be decided."""
+    system = question.system
+    unrolling = system.step.once(Unrolling) if (question.claim.horizon or 0) <= MAX_SHARED_STEPS else None
+    bad = refuting_condition(system, question.claim.path, budget.check, unrolling)
+    clauses = compiled(bad, system.init.where)
+    if draws(clauses.nodes):
+        return None
+    columns = tuple(var for var in system.initial.starts if var in clauses.variables)
+    frame = DomainFrame(columns, initial_boxes(system).boxes, clauses.inner)
+    return BoxSearch(clauses, frame, Replays(question, clauses, frame, budget.check), budget)
+
+
+class BranchAndBound:
     """The engine `split`."""
 
     name = "split"
@@ -44,7 +58,7 @@ class Split:
             return self._open(f"a horizon of {reach:,} steps is too long; at most {FURTHEST:,} are")
         if question.claim.mentions_some:
             return self._open("not supported by this engine: a claim of some path")
-        search = self._search(question, budget)
+        search = branch_and_bound(question, budget)
         if search is None:
             return self._open("not supported by this engine: what is asked depends on a draw")
         try:
@@ -53,19 +67,6 @@ class Split:
         except Stopped as stop:
             return self._open(f"{stop.reason}{self._so_far(search)}", search.tally.statistics)
 
-    def _search(self, question: Question, budget: Budget) -> BoxSearch | None:
-        system = question.system
-        bad = refuting_condition(system, question.claim.path, budget.check)
-        where = system.init.where
-        if draws([bad, *where]):
-            return None
-        clauses = Clauses(Combined(True, tuple(map(requirement, (bad, *where)))))
-        used = set(variables([bad, *where]))
-        frame = Frame(
-            tuple(var for var in system.initial.starts if var in used), initial_boxes(system).boxes
-        )
-        return BoxSearch(clauses, frame, Replays(question, clauses, frame, budget.check), budget)
-
     def _open(self, reason: str, statistics: Statistics = NO_STATISTICS) -> Open:
         return Open(engine=self.name, reason=reason, statistics=statistics)
 
@@ -73,7 +74,7 @@ class Split:
         best = search.best_bound
         return f"; the margin is at least {best:.6g}" if np.isfinite(best) else ""
 
-    def _known(self, question: Question, search: BoxSearch, tally: Tally, budget: Budget) -> Known:
+    def _known(self, question: Question, search: BoxSearch, tally: BoxCount, budget: Budget) -> Known:
         if tally.trace is not None:
             return Counterexample(engine=self.name, trace=tally.trace, statistics=tally.statistics)
         settled = self._settle(question, search, tally, budget) if tally.left else None
@@ -83,11 +84,12 @@ class Split:
             engine=self.name,
             direction=Direction.OVER,
             assurance=Assurance.RIGOROUS,
-            margin=None,
+            margin=None if tally.left or not search.clauses.measured else tally.margin,
+            empty=not tally.left and tally.margin == np.inf and bool(search.clauses.outside),
             statistics=tally.statistics,
         )
 
-    def _settle(self, question: Question, search: BoxSearch, tally: Tally, budget: Budget) -> Known | None:
+    def _settle(self, question: Question, search: BoxSearch, tally: BoxCount, budget: Budget) -> Known | None:
         """What exact arithmetic finds in boxes left at margin zero; None if the claim holds in all of them."""
         left = joined(tally.left)
         if len(left) > MAX_LEAVES:
