@@ -80,11 +80,12 @@ class BranchAndBound:
         settled = self._settle(question, search, tally, budget) if tally.left else None
         if settled is not None:
             return settled
+        margin = min(tally.margin, 0.0) if tally.left else tally.margin  # exact arithmetic says "true", not by how much
         return Proof(
             engine=self.name,
             direction=Direction.OVER,
             assurance=Assurance.RIGOROUS,
-            margin=None if tally.left or not search.clauses.measured else tally.margin,
+            margin=margin if search.clauses.measured else None,
             empty=not tally.left and tally.margin == np.inf and bool(search.clauses.outside),
             statistics=tally.statistics,
         )
