@@ -83,6 +83,11 @@ ENGINES = (
         BoundsOptions,
     ),
     EngineEntry(
+        "split",
+        "vernal.engines.split.engine:BranchAndBound",
+        "branch and bound over boxes of the initial set; claims about initial states, as of a network alone",
+    ),
+    EngineEntry(
         "paths",
         "vernal.engines.paths.engine:Paths",
         "all paths by sets of states; exact, complete where piecewise linear",

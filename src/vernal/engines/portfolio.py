@@ -20,6 +20,7 @@ from vernal.engines.lasso.engine import Lasso
 from vernal.engines.liveness.engine import Liveness, patient_methods, quick_methods
 from vernal.engines.options import BoundsOptions, DepthOptions
 from vernal.engines.paths.engine import Paths
+from vernal.engines.split.engine import BranchAndBound
 from vernal.logic.claim import always
 from vernal.logic.progress import waits
 from vernal.logic.question import Question
@@ -83,7 +84,7 @@ class Portfolio:
         first = first_states(question.system)
         if question.claim.horizon is None:
             return [*first, *endless(question, self.options)]
-        return [*first, *stages(question.system)]
+        return [*first, *with_split(question, stages(question.system))]
 
 
 def stages(system: System) -> list[Turn]:
@@ -111,6 +112,14 @@ def stages(system: System) -> list[Turn]:
         *late,
         last,
     ]
+
+
+def with_split(question: Question, turns: list[Turn]) -> list[Turn]:
+    """Branch and bound after a glance at single runs, where only initial states are asked about."""
+    if question.claim.horizon or question.claim.mentions_some:
+        return turns
+    last_glance = next(number for number, turn in enumerate(turns) if isinstance(turn.engine, Falsify))
+    return [*turns[: last_glance + 1], Turn(BranchAndBound(), 0.8), *turns[last_glance + 1 :]]
 
 
 def first_states(system: System) -> list[Turn]:

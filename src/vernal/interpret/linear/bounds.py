@@ -45,6 +45,7 @@ from vernal.model.traits import OPERATORS
 
 InputBox = Mapping[Expr, Value | tuple[Array, Array]]
 
+NOTHING_KNOWN: Mapping[Expr, Range] = {}
 CHUNK = 1 << 16  # numbers in a block of rows on the host: they stay in the cache
 DEVICE_CHUNK = 1 << 26
 DENSE = 0.5  # from this share of open components on, all rows are bounded at once
@@ -74,13 +75,21 @@ class LinearBounds:
 class Linear:
     """Bounds of the nodes of a graph over a batch of boxes, computed when asked for and kept."""
 
-    def __init__(self, box: InputBox, *, mode: Mode = "backward", tick: Tick = idle, batch: int = 1) -> None:
+    def __init__(
+        self,
+        box: InputBox,
+        *,
+        mode: Mode = "backward",
+        tick: Tick = idle,
+        batch: int = 1,
+        known: Mapping[Expr, Range] = NOTHING_KNOWN,
+    ) -> None:
         """`tick` is called for every node that is bounded or that rows pass, and may stop the work by raising.
 
         `batch` is how many boxes there are, where the box itself does not say it: it may be the same for all of them,
-        or without any input.
+        or without any input. `known` has ranges (batch, components) that nodes are known to stay in.
         """
-        self.mode, self.tick = mode, tick
+        self.mode, self.tick, self.known = mode, tick, known
         self.backend = Backend(next((first_array(value) for value in box.values()), None))
         self.values: dict[Expr, Value] = {}
         self.forms: dict[Expr, Form] = {}
@@ -165,6 +174,12 @@ class Linear:
             A = self._join([self._input_rows(rows) for rows, _ in done])
         return 0.5 * (A[:, : node.size] - A[:, node.size :])
 
+    def rows(self, seeds: Seeds, constants: Array) -> tuple[Array, Array]:
+        """Sums of rows times nodes that are known, for every box: slopes of a lower bound, and the least value."""
+        with np.errstate(all="ignore"):
+            done = self.substitute(seeds, constants, None)
+        return self._join([self._input_rows(rows) for rows, _ in done]), self._join([low for _, low in done])
+
     def _usable(self, A: Array, c: Array) -> tuple[Array, Array]:
         """Rows without nan: where a bound is infinite its coefficients are 0."""
         good = self.backend.xp.isfinite(c) & self.backend.xp.isfinite(A).all(-1)
@@ -241,6 +256,8 @@ class Linear:
         elif form is not None and isinstance(value, Range) and form.coefficients is not None:
             value = meet(self.backend, value, concretise(self.backend, self.inputs, form))
             value = integral(self.backend, value) if node.sort == INT else value
+        if node in self.known and isinstance(value, Range):
+            value = meet(self.backend, value, self.known[node])
         self._store(node, value, form)
 
     def _form(self, node: Expr, own: Range) -> Form | None:

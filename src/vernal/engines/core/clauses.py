@@ -1,0 +1,181 @@
+"""A requirement compiled for batches: rows over nodes, and what follows from their bounds for each box or point."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from vernal.engines.core.requirement import Combined, Difference, Fixed, Requirement, requirement
+from vernal.interpret import concrete
+from vernal.interpret.abstract import Truth
+from vernal.interpret.linear.bounds import SQUASHED, Linear
+from vernal.interpret.numbers.rounding import Array, Floats, Mask, float_below
+from vernal.interpret.program import ArrayInputs, Program
+from vernal.model.expr import Expr
+from vernal.model.graph import order, variables
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Readings:
+    """What is known of every leaf of a requirement, box by box (or point by point).
+
+    A leaf is a number that has to be at most zero: `low` has a lower bound of each, (boxes, leaves), and `impossible`
+    says where it is above zero for certain.
+    """
+
+    low: Floats
+    impossible: Mask
+
+
+class Clauses:
+    """The leaves of a requirement in a fixed order, and its junctions, parts before wholes."""
+
+    def __init__(self, asked: Requirement, where: tuple[Requirement, ...] = ()) -> None:
+        """`where` has to be satisfied besides: a box without such states is *outside*."""
+        root = Combined(True, (asked, *where))
+        self.junctions: list[tuple[bool, list[int]]] = []
+        self._places: dict[Requirement, int] = {}
+        parts = _parts_first(root)
+        self.differences = [part for part in parts if isinstance(part, Difference)]
+        self.fixed = [part for part in parts if isinstance(part, Fixed)]
+        leaves: list[Requirement] = [*self.differences, *self.fixed]
+        self._places.update((leaf, number) for number, leaf in enumerate(leaves))
+        for part in parts:
+            if isinstance(part, Combined):
+                self._places[part] = self.leaves + len(self.junctions)
+                self.junctions.append((part.every, [self._places[own] for own in part.parts]))
+        self.root, self.asked = self._places[root], self._places[asked]
+        self.outside = [self._places[part] for part in where]
+        self.strict = np.array([leaf.strict for leaf in self.differences], dtype=bool)
+        self.constants = np.array([float_below(leaf.constant) for leaf in self.differences])
+        self.matrices = self._matrices()
+
+    @property
+    def leaves(self) -> int:
+        return len(self.differences) + len(self.fixed)
+
+    @property
+    def nodes(self) -> list[Expr]:
+        """The expressions that are asked about: first those that rows begin at, then conditions."""
+        return [*self.matrices, *(leaf.node for leaf in self.fixed)]
+
+    @cached_property
+    def program(self) -> Program:
+        """The nodes in floating point."""
+        return concrete.compile(self.nodes)
+
+    @cached_property
+    def measured(self) -> bool:
+        """Whether the value of what is asked is the margin of the claim: only comparisons of numbers have one."""
+        return not self.fixed and not any(leaf.of_winner for leaf in self.differences)
+
+    @cached_property
+    def variables(self) -> frozenset[Expr]:
+        """The variables that the nodes depend on."""
+        return frozenset(variables(self.nodes))
+
+    @cached_property
+    def inner(self) -> tuple[Expr, ...]:
+        """The arguments of activations: their ranges are what bounds cost most to find."""
+        found = (node.args[0] for node in order(self.nodes) if isinstance(node, SQUASHED))
+        return tuple(dict.fromkeys(node for node in found if node.args))
+
+    def _matrices(self) -> dict[Expr, Floats]:
+        """For each node the factors of its components, one row for each difference."""
+        made: dict[Expr, Floats] = {}
+        for row, leaf in enumerate(self.differences):
+            for (node, index), factor in leaf.terms.items():
+                matrix = made.setdefault(node, np.zeros((len(self.differences), node.size)))
+                matrix[row, index] = factor
+        return made
+
+    # Leaves -----------------------------------------------------------------------------------------------------------
+
+    def bounded(self, linear: Linear) -> tuple[Readings, Floats]:
+        """Readings for every box, and the slopes of the rows' lower bounds, (boxes, differences, inputs)."""
+        for node in self.nodes:
+            linear.need(node)
+        batch, rows = linear.batch, len(self.differences)
+        slopes = np.zeros((batch, rows, linear.inputs.count))
+        low = np.zeros((batch, rows))
+        if rows:
+            seeds = {n: np.broadcast_to(m, (batch, *m.shape)) for n, m in self.matrices.items()}
+            slopes, low = linear.rows(seeds, np.broadcast_to(self.constants, (batch, rows)))
+        may = [self._may(leaf, linear) for leaf in self.fixed]
+        return self._readings(low, may), slopes
+
+    def _may(self, leaf: Fixed, linear: Linear) -> Mask:
+        truth = linear.truth(leaf.node)
+        assert isinstance(truth, Truth)
+        return np.asarray(truth.may if leaf.wanted else ~truth.must)
+
+    def at(self, inputs: ArrayInputs, points: int) -> Readings:
+        """Readings at points, in floating point."""
+        values = self.program(inputs, points)
+        low = np.zeros((points, len(self.differences))) + self.constants
+        with np.errstate(all="ignore"):
+            for matrix, value in zip(self.matrices.values(), values, strict=False):
+                low += value.reshape(points, -1) @ matrix.T
+        may = [value == leaf.wanted for leaf, value in zip(self.fixed, values[len(self.matrices) :], strict=True)]
+        return self._readings(np.where(np.isnan(low), np.inf, low), may)
+
+    def _readings(self, low: Array, may: Sequence[Mask]) -> Readings:
+        """Conditions have -1 where they may be as wanted, else 1."""
+        sure = np.where(self.strict, low >= 0, low > 0)
+        if not may:
+            return Readings(low, sure)
+        flags = np.stack([np.broadcast_to(flag, low.shape[:1]) for flag in may], axis=1)
+        return Readings(np.concatenate([low, np.where(flags, -1.0, 1.0)], 1), np.concatenate([sure, ~flags], 1))
+
+    # Wholes -----------------------------------------------------------------------------------------------------------
+
+    def impossible(self, known: Readings) -> Mask:
+        """(boxes, leaves and junctions): what certainly no state of the box satisfies."""
+        columns = list(known.impossible.T)
+        for every, parts in self.junctions:
+            own = [columns[part] for part in parts]
+            empty = np.full(len(known.low), not every)
+            columns.append(empty if not own else np.logical_or.reduce(own) if every else np.logical_and.reduce(own))
+        return np.stack(columns, axis=1)
+
+    def values(self, known: Readings) -> Floats:
+        """(boxes, leaves and junctions): a lower bound of what has to be at most zero; the value itself at a point."""
+        columns = list(known.low.T)
+        for every, parts in self.junctions:
+            own = [columns[part] for part in parts]
+            empty = np.full(len(known.low), -np.inf if every else np.inf)
+            columns.append(empty if not own else np.maximum.reduce(own) if every else np.minimum.reduce(own))
+        return np.stack(columns, axis=1)
+
+    def open_leaves(self, impossible: Mask) -> Mask:
+        """(boxes, leaves): those on which it depends whether the whole is impossible."""
+        asked = np.zeros_like(impossible)
+        asked[:, self.root] = ~impossible[:, self.root]
+        for number in range(len(self.junctions) - 1, -1, -1):
+            here = asked[:, self.leaves + number]
+            for part in self.junctions[number][1]:
+                asked[:, part] |= here & ~impossible[:, part]
+        return asked[:, : self.leaves]
+
+
+@lru_cache(maxsize=64)
+def compiled(condition: Expr, where: tuple[Expr, ...]) -> Clauses:
+    """The clauses of a condition under constraints; made once for all boxes that are asked the same."""
+    return Clauses(requirement(condition), tuple(map(requirement, where)))
+
+
+def _parts_first(root: Requirement) -> list[Requirement]:
+    """Every part once, each after its own parts."""
+    done: dict[Requirement, None] = {}
+    waiting = [root]
+    while waiting:
+        part = waiting[-1]
+        missing = [own for own in part.parts if own not in done] if isinstance(part, Combined) else []
+        if missing:
+            waiting += missing
+        else:
+            done[waiting.pop()] = None
+    return list(done)

@@ -1,0 +1,151 @@
+"""Domains: parts of the initial set as arrays, a row for each box, cut in batches.
+
+Ends are floats that enclose the exact ones, once; a cut is at a float that both halves share, so nothing is lost
+between them. Integers, truth values and labels are cut between two of their values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+
+import numpy as np
+
+from vernal.engines.paths.batches import Indices
+from vernal.interpret.abstract import Range, Value, between
+from vernal.interpret.linear.bounds import Linear
+from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
+from vernal.interpret.program import ArrayInputs
+from vernal.model.expr import Component, Expr
+from vernal.model.initial import Box, InitialSet, Valuation
+from vernal.model.sorts import BOOL, REAL
+
+
+@dataclass(frozen=True)
+class DomainFrame:
+    """Which columns of a domain belong to which variable, and the exact ends of the whole."""
+
+    variables: tuple[Expr, ...]
+    whole: tuple[Box, ...]
+    inner: tuple[Expr, ...] = ()  # nodes whose ranges a part takes over from the box it was cut from
+
+    @property
+    def columns(self) -> list[Component]:
+        return [(var, index) for var in self.variables for index in range(var.size)]
+
+    @property
+    def discrete(self) -> Mask:
+        """(columns,): which take finitely many values in an interval."""
+        return np.array([var.sort != REAL for var, _ in self.columns], dtype=bool)
+
+    def enter(self) -> Domains:
+        """The boxes of the whole, not cut yet."""
+        ends = [[box.ends[var][index] for var, index in self.columns] for box in self.whole]
+        shape = (len(ends), len(self.columns))
+        lower = np.array([[float_below(low) for low, _ in row] for row in ends]).reshape(shape)
+        upper = np.array([[float_above(high) for _, high in row] for row in ends]).reshape(shape)
+        unknown = np.full((len(ends), sum(node.size for node in self.inner)), np.inf)
+        return Domains(
+            lower,
+            upper,
+            np.full(len(ends), -np.inf),
+            np.arange(len(ends)),
+            -unknown,
+            unknown,
+            np.zeros(len(ends), np.intp),
+        )
+
+    def abstract(self, domains: Domains) -> dict[Expr, Value]:
+        """The boxes as a batch of abstract values."""
+        lower, upper = domains.lower, domains.upper
+        return {var: between(var, lower[:, at], upper[:, at]) for var, at in slices(self.variables)}
+
+    def ranges(self, domains: Domains) -> dict[Expr, Range]:
+        """What is known of inner nodes."""
+        return {node: Range(domains.least[:, at], domains.most[:, at]) for node, at in slices(self.inner)}
+
+    def learn(self, domains: Domains, linear: Linear) -> Domains:
+        """The boxes with the ranges that were found for inner nodes."""
+        least, most = domains.least.copy(), domains.most.copy()
+        for node, at in slices(self.inner):
+            x = linear.values.get(node)
+            if isinstance(x, Range):
+                least[:, at], most[:, at] = x.lower, x.upper
+        return replace(domains, least=least, most=most)
+
+    def inputs(self, points: Floats) -> ArrayInputs:
+        """Points, a row each, as a batch of values."""
+        made: dict[Expr, Floats] = {}
+        for var, at in slices(self.variables):
+            own = points[:, at] if var.shape else points[:, at.start]
+            made[var] = own == 1 if var.sort == BOOL else own
+        return made
+
+    def valuation(self, initial: InitialSet, point: Floats) -> Valuation:
+        """The initial values nearest to a point."""
+        return initial.nearest({var: point[at].tolist() for var, at in slices(self.variables)})
+
+    def box(self, domains: Domains, row: int) -> Box:
+        """One domain as an exact box, inside the whole it comes from."""
+        whole = self.whole[int(domains.origin[row])]
+        made = dict(whole.ends)
+        for var, at in slices(self.variables):
+            pairs = zip(whole.ends[var], domains.lower[row, at], domains.upper[row, at], strict=True)
+            made[var] = tuple((max(low, Fraction(a)), min(high, Fraction(b))) for (low, high), a, b in pairs)
+        return Box(made)
+
+
+@dataclass(frozen=True)
+class Domains:
+    """A batch of boxes, a row for each: ends, a bound known already, the whole box each is part of, inner ranges."""
+
+    lower: Floats  # (boxes, columns)
+    upper: Floats
+    bound: Floats  # (boxes,)
+    origin: Indices
+    least: Floats  # (boxes, components of inner nodes)
+    most: Floats
+    cuts_at_zero: Indices  # (boxes,): how often a box with a bound of zero was cut all the same
+
+    def __len__(self) -> int:
+        return len(self.lower)
+
+    @property
+    def width(self) -> Floats:
+        return self.upper - self.lower
+
+    def rows(self, index: Indices | slice | Mask) -> Domains:
+        """Some of the boxes."""
+        return Domains(*(getattr(self, field.name)[index] for field in fields(self)))
+
+    def with_bound(self, bound: Floats) -> Domains:
+        """The same boxes with bounds; one that was better stays, since it was true of the whole."""
+        return replace(self, bound=np.maximum(self.bound, bound))
+
+    def halves(self, column: Indices, discrete: Mask) -> Domains:
+        """Both halves of every box, cut in one column each: all the lower ones, then all the upper ones."""
+        row = np.arange(len(self))
+        low, high = self.lower[row, column], self.upper[row, column]
+        middle = 0.5 * low + 0.5 * high
+        below = np.where(discrete[column], np.floor(middle), middle)
+        above = np.where(discrete[column], below + 1, middle)
+        lower, upper = self.lower.copy(), self.upper.copy()
+        upper[row, column], lower[row, column] = below, above
+        return joined([replace(self, upper=upper), replace(self, lower=lower)])
+
+
+def joined(parts: Sequence[Domains]) -> Domains:
+    """Several batches as one."""
+    if len(parts) == 1:
+        return parts[0]
+    return Domains(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Domains)))
+
+
+def slices(nodes: Sequence[Expr]) -> list[tuple[Expr, slice]]:
+    """Each node with its columns, one after the other."""
+    found, start = [], 0
+    for node in nodes:
+        found.append((node, slice(start, start + node.size)))
+        start += node.size
+    return found

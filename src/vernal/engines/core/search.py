@@ -1,0 +1,189 @@
+"""Branch and bound over boxes: bounds in batches, points that refute, and cuts where they are worth most.
+
+A box is closed when its bounds exclude what is required of a counterexample. An open one is cut across the input that
+counts most in the rows that keep it open: the sum over them of |slope| times width. (The nearest row alone is a poor
+guide: it asks for cuts that leave the other rows as they are.) The stack is worked off from its end, in batches whose
+size follows the clock, so that limits are looked at often and memory stays small whatever the depth.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from vernal.engines.core.clauses import Clauses
+from vernal.engines.core.domains import DomainFrame, Domains, joined
+from vernal.engines.core.witness import Replays
+from vernal.engines.knowledge import Statistics
+from vernal.evidence.trace import Trace
+from vernal.interpret.linear.bounds import Linear
+from vernal.interpret.numbers.rounding import Floats, Mask, any_along
+from vernal.run.budget import Budget
+
+FIRST_BATCH, MAX_BATCH = 64, 4096  # boxes
+PACE = (0.08, 0.25)  # seconds: batches that take less grow, those that take more shrink
+FEW = 16  # boxes that cost hardly more to bound than one, so that they are cut at once
+NARROWEST = 2.0**-40  # relative to the magnitude of its ends: a side that is not cut any more
+MAX_CUTS_AT_ZERO = 10
+AT_ZERO = 1e-9  # relative: a bound this close below zero is left to exact arithmetic
+
+
+@dataclass
+class BoxCount:
+    """What has become of the boxes so far."""
+
+    bounded: int = 0
+    closed: int = 0
+    batches: int = 0
+    margin: float = np.inf  # the least bound of a closed box that may have initial states
+    trace: Trace | None = None
+    left: list[Domains] = field(default_factory=list)  # for exact arithmetic
+
+    def add(self, closed: Mask, outside: Mask, value: Floats) -> None:
+        """Another batch: which boxes are closed, which have no initial state, and bounds of what is asked."""
+        self.batches += 1
+        self.bounded += len(closed)
+        self.closed += int(closed.sum())
+        self.margin = min(self.margin, float(value[closed & ~outside].min(initial=np.inf)))
+
+    @property
+    def statistics(self) -> Statistics:
+        return {"boxes": self.bounded, "batches": self.batches}
+
+
+class BoxSearch:
+    """One search, which may be stopped at any time and then knows the best bound so far."""
+
+    def __init__(self, clauses: Clauses, frame: DomainFrame, replays: Replays, budget: Budget) -> None:
+        self.clauses, self.frame, self.replays, self.budget = clauses, frame, replays, budget
+        self.tally = BoxCount()
+        self.stack: list[Domains] = [frame.enter()]
+        self.size = FIRST_BATCH
+        self._discrete = frame.discrete
+
+    @property
+    def waiting(self) -> int:
+        return sum(map(len, self.stack))
+
+    @property
+    def best_bound(self) -> float:
+        """A lower bound of the least value over everything that is not closed."""
+        return min((float(part.bound.min()) for part in [*self.stack, *self.tally.left] if len(part)), default=np.inf)
+
+    def run(self) -> BoxCount:
+        """Work until every box is closed, left to exact arithmetic, or a point refutes the claim."""
+        while self.stack and self.tally.trace is None:
+            self.budget.check()
+            self.step()
+        return self.tally
+
+    def step(self) -> None:
+        """One batch."""
+        batch = self._take()
+        self.budget.progress(f"split: {self.waiting:,} boxes, {self.tally.closed:,} closed", None)
+        began = time.monotonic()
+        try:
+            children = self._work(batch)
+        except BaseException:
+            self.stack.append(batch)  # not lost: its bound counts
+            raise
+        self._pace(time.monotonic() - began, len(batch))
+        if len(children):
+            self.stack.append(children)
+
+    def _take(self) -> Domains:
+        """The next batch: from the end of the stack, where the boxes with the lowest bounds are."""
+        parts, wanted = [], self.size
+        while self.stack and wanted > 0:
+            last = self.stack.pop()
+            if len(last) > wanted:
+                self.stack.append(last.rows(slice(0, len(last) - wanted)))
+                last = last.rows(slice(len(last) - wanted, None))
+            parts.append(last)
+            wanted -= len(last)
+        return joined(parts[::-1])
+
+    def _pace(self, seconds: float, boxes: int) -> None:
+        if seconds > PACE[1]:
+            self.size = max(1, self.size // 2)
+        elif seconds < PACE[0] and boxes == self.size:
+            self.size = min(2 * self.size, MAX_BATCH)
+
+    def _work(self, batch: Domains) -> Domains:
+        """Bound a batch; what of it is still open, cut."""
+        known_ranges = self.frame.ranges(batch)
+        linear = Linear(self.frame.abstract(batch), tick=self.budget.check, batch=len(batch), known=known_ranges)
+        known, slopes = self.clauses.bounded(linear)
+        impossible = self.clauses.impossible(known)
+        values = self.clauses.values(known)
+        value, closed = values[:, self.clauses.root], impossible[:, self.clauses.root]
+        self.tally.add(closed, any_along(impossible[:, self.clauses.outside]), values[:, self.clauses.asked])
+        rows = np.flatnonzero(~closed)
+        if not len(rows):
+            return batch.rows(rows)
+        rest = self.frame.learn(batch, linear).with_bound(value).rows(rows)
+        asked = self.clauses.open_leaves(impossible[rows])
+        steep = self._steepness(linear, slopes[rows], asked)
+        self.tally.trace = self.replays.first(self._points(rest, steep))
+        return self._cut(*self._near_zero(rest, known.low[rows], asked), np.abs(steep) * rest.width)
+
+    def _near_zero(self, rest: Domains, low: Floats, asked: Mask) -> tuple[Domains, Mask]:
+        """The boxes that cutting will not close, since only a margin of zero keeps them open.
+
+        That is so where every open leaf is at zero. Where others are not, one of them may exclude the box once it is
+        smaller; but not for ever.
+        """
+        least = -AT_ZERO * (1.0 + np.where(np.isfinite(low), np.abs(low), 0.0).max(axis=1, initial=0.0))
+        touching = rest.bound >= least
+        rest = replace(rest, cuts_at_zero=rest.cuts_at_zero + touching)
+        hopeless = ((low >= least[:, None]) | ~asked).all(axis=1) | (rest.cuts_at_zero > MAX_CUTS_AT_ZERO)
+        return rest, touching & hopeless
+
+    def _steepness(self, linear: Linear, slopes: Floats, asked: Mask) -> Floats:
+        """(boxes, columns): sums over the open rows, with their sign, and with the absolute value as size."""
+        places = {place: column for column, place in enumerate(linear.inputs.names)}
+        columns = self.frame.columns
+        found = np.zeros((len(slopes), len(columns)))
+        open_rows = asked[:, : slopes.shape[1], None]
+        with np.errstate(all="ignore"):
+            usable = np.nan_to_num(np.where(open_rows, slopes, 0.0), posinf=0.0, neginf=0.0)
+            total = np.copysign(np.abs(usable).sum(axis=1), usable.sum(axis=1))
+        for column, place in enumerate(columns):
+            if place in places:
+                found[:, column] = total[:, places[place]]
+        return found
+
+    def _points(self, rest: Domains, steep: Floats) -> Floats:
+        """Of each box the centre, and the corner at which the open rows are lowest together."""
+        centre = 0.5 * rest.lower + 0.5 * rest.upper
+        centre = np.where(self._discrete, np.floor(centre), centre)
+        return np.concatenate([np.where(steep > 0, rest.lower, rest.upper), centre])
+
+    def _cut(self, rest: Domains, at_zero: Mask, scores: Floats) -> Domains:
+        """Halves of the boxes, and of their halves as long as they are few; what cannot be cut is left aside."""
+        rest, scores = self._cuttable(rest, scores, at_zero)
+        order = np.argsort(-rest.bound, kind="stable")
+        rest, scores = rest.rows(order), scores[order]
+        while len(rest):
+            column = scores.argmax(axis=1)
+            rest = rest.halves(column, self._discrete)
+            scores[np.arange(len(scores)), column] *= 0.5
+            scores = np.concatenate([scores, scores])
+            if 2 * len(rest) > FEW:
+                break
+            rest, scores = self._cuttable(rest, scores, np.zeros(len(rest), dtype=bool))
+        return rest
+
+    def _cuttable(self, rest: Domains, scores: Floats, at_zero: Mask) -> tuple[Domains, Floats]:
+        """Boxes with a side to cut, and scores that are above zero only for such sides."""
+        width = rest.width
+        least = np.where(self._discrete, 0.5, NARROWEST * np.maximum(np.abs(rest.lower), np.abs(rest.upper)))
+        allowed = (width > least) & np.isfinite(width)
+        share = width / np.maximum(width.max(axis=1, keepdims=True, initial=0.0), 1e-300)
+        scores = np.where(allowed, scores + 1e-300 + 1e-6 * share * scores.max(axis=1, keepdims=True, initial=0.0), 0.0)
+        stuck = at_zero | ~allowed.any(axis=1)
+        if stuck.any():
+            self.tally.left.append(rest.rows(stuck))
+        return rest.rows(~stuck), scores[~stuck]

@@ -1,0 +1,1 @@
+"""The engine `split`: branch and bound over the initial set."""
