@@ -28,7 +28,7 @@ T = TypeVar("T")
 VARIABLES: tuple[e.Var, ...] = (*REALS, COUNT, FLAG, COLOUR, PAIR)
 
 SLOPES = (Fraction(0), Fraction(1, 10), Fraction(1, 2))
-EXPONENTS = (2, 3, -1, Fraction(1, 2), Fraction(2, 3), Fraction(-1, 2))
+EXPONENTS: tuple[int | Fraction, ...] = (2, 3, -1, Fraction(1, 2), Fraction(2, 3), Fraction(-1, 2))
 
 # Strategies are made once and kept: making and validating one takes longer than drawing from it.
 integers = cache(st.integers)
