@@ -30,8 +30,10 @@ setup: $(DEV)  ## the environment for development, in .venv
 verify: $(CORE)  ## check the built-in example, show its verdicts and trace, replay the trace
 	@VERNAL=$(BIN)/vernal scripts/verify.sh
 
+# Bytecode is kept whatever the surroundings say: dozens of tests start Python anew, and would compile the package each time.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: lint  ## lint, types and all tests
-	$(BIN)/python -m pytest -n 2 -q -rs $(ARGS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q -rs $(ARGS)
 
 lint: $(DEV)  ## style and types
 	$(BIN)/ruff check .

@@ -44,7 +44,7 @@ class FiniteOracle:
     """Every state of a finite system, and what is true of it."""
 
     def __init__(self, system: System, formula: Formula, limit: float = 30_000) -> None:
-        self.brute = Brute(_listed(system), formula, limit)
+        self.brute = Brute(listed(system), formula, limit)
         self.formula = formula
         self.starts = self.brute.starts()
         self.after: dict[State, tuple[State, ...]] = {}
@@ -149,7 +149,7 @@ class FiniteOracle:
             found = again
 
 
-def _listed(system: System) -> System:
+def listed(system: System) -> System:
     """The system with intervals of integers written out, as brute force wants them."""
     starts = {name: _values(start) for name, start in system.init.starts.items()}
     agents = [replace(agent, slots=tuple(map(_restarted, agent.slots))) for agent in system.agents]

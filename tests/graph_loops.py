@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -10,6 +12,7 @@ import numpy as np
 from tests.loops import MODE, condition, legal, value
 from vernal.formats.recurrent import rnn
 from vernal.logic.formula import (
+    ALL_TIME,
     Always,
     And,
     Atom,
@@ -39,32 +42,45 @@ KINDS = ((None,), (None,), (Quantifier.ALL,), (Quantifier.SOME,), tuple(Quantifi
 # Systems --------------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Size:
+    """What a system is drawn from: how many variables and agents it has, and how far an integer goes from 0."""
+
+    variables: tuple[int, ...]
+    agents: tuple[int, ...]
+    highs: tuple[int, ...]
+
+
+LARGE = Size(variables=(1, 2, 2, 3, 3), agents=(0, 1, 1, 2), highs=(1, 2, 3, 4, 6, 9, 20))
+SMALL = Size(variables=(1, 2), agents=(0, 0, 1), highs=(1, 2))  # a few dozen states: for products, and slow engines
+
+
 @legal
-def graph_loop(rng: random.Random) -> System:
-    """One to three discrete variables (now and then a real one that takes few values), up to two agents."""
+def graph_loop(rng: random.Random, size: Size = LARGE) -> System:
+    """A few discrete variables (now and then a real one that takes few values), perhaps agents."""
     sorts = [INT, INT, INT, MODE, BOOL, *([REAL] if rng.random() < 0.2 else [])]
-    state = tuple(Variable(name, rng.choice(sorts)) for name in "xyz"[: rng.choice([1, 2, 2, 3, 3])])
+    state = tuple(Variable(name, rng.choice(sorts)) for name in "xyz"[: rng.choice(size.variables)])
     variables: list[Expr] = [variable.var for variable in state]
     numbers = [var for var in variables if var.sort.is_number]
-    agents = tuple(_agent(rng, f"agent{i}", numbers) for i in range(rng.choice([0, 1, 1, 2]) if numbers else 0))
+    agents = tuple(_agent(rng, f"agent{i}", numbers) for i in range(rng.choice(size.agents) if numbers else 0))
     seen = [*variables, *(agent.var for agent in agents if not agent.var.shape)]
     lets = {"shared": b.choose(*(value(rng, INT, seen, 0) for _ in range(2)))} if rng.random() < 0.3 else {}
     drawn = [*seen, *(b.var(name, body.sort, body.shape, Role.LET) for name, body in lets.items())]
-    following = {variable.name: _following(rng, variable, drawn) for variable in state}
+    following = {variable.name: _following(rng, variable, drawn, size.highs) for variable in state}
     starts = {variable.name: _start(rng, variable) for variable in state}
     where = (condition(rng, variables, 1),) if rng.random() < 0.2 else ()
     enabled = condition(rng, seen, 1) if rng.random() < 0.35 else b.TRUE
     return System("graph", state, Init(starts, where), following, agents, lets, enabled)
 
 
-def _following(rng: random.Random, variable: Variable, seen: list[Expr]) -> Expr:
+def _following(rng: random.Random, variable: Variable, seen: list[Expr], highs: tuple[int, ...]) -> Expr:
     """Something of the variable's sort that stays within a few values."""
     x = variable.var
     if variable.sort == REAL:
         return rng.choice([b.choose(x, 1 - x), b.if_(condition(rng, seen, 0), b.const(Fraction(1, 3)), x), -x])
     if variable.sort != INT:
         return value(rng, variable.sort, seen, 2)
-    high = rng.choice([1, 2, 3, 4, 6, 9, 20])
+    high = rng.choice(highs)
     match rng.randrange(4):
         case 0:
             return b.if_(x < high, x + 1, b.const(-high))  # a clock
@@ -116,35 +132,61 @@ def _network(rng: random.Random, inputs: int, outputs: int) -> Network:
 
 def graph_formula(rng: random.Random, system: System, depth: int = 4) -> Formula:
     """Depth up to four, bounded or not; LTL, or CTL with any alternation. Atoms are about states, actions at times."""
-    atoms: list[Expr] = [variable.var for _ in range(3) for variable in system.state]
-    atoms += [agent.var for agent in system.agents if not agent.var.shape]
-    return _formula(rng, atoms, rng.choice(KINDS), rng.randint(1, depth))
+    return _Formulas(rng, _atoms(system), rng.choice(KINDS), _bound, compared=1).formula(rng.randint(1, depth))
 
 
-def _formula(rng: random.Random, seen: list[Expr], kinds: tuple[Quantifier | None, ...], depth: int) -> Formula:
-    if depth == 0 or rng.random() < 0.1:
-        return Atom(condition(rng, [rng.choice(seen)], 0))
-    quantifier = rng.choice(kinds)
+def endless_formula(
+    rng: random.Random, system: System, kinds: tuple[Quantifier | None, ...] | None = None, depth: int = 3
+) -> Formula:
+    """The same without bounds, with these quantifiers; half of them begin with F or G."""
+    kinds = rng.choice(KINDS) if kinds is None else kinds
+    drawn = _Formulas(rng, _atoms(system), kinds, lambda _: ALL_TIME, compared=2)
+    if rng.random() < 0.5:
+        return rng.choice([Eventually, Always])(drawn.formula(depth - 1), quantifier=rng.choice(kinds))
+    return drawn.formula(depth)
 
-    def inner() -> Formula:
-        return _formula(rng, seen, kinds, depth - 1)
 
-    match rng.randrange(13):
-        case 0 | 1:
-            return Not(inner())
-        case 2:
-            return And((inner(), inner()))
-        case 3:
-            return Or((inner(), inner()))
-        case 4:
-            return rng.choice([Implies, Iff])(inner(), inner())
-        case 5 | 6:
-            return Next(inner(), rng.randint(0, 2), quantifier)
-        case 7 | 8:
-            return Eventually(inner(), _bound(rng), quantifier)
-        case 9 | 10:
-            return Always(inner(), _bound(rng), quantifier)
-    return rng.choice([Until, Release, Weak])(inner(), inner(), _bound(rng), quantifier)
+def _atoms(system: System) -> list[Expr]:
+    """What atoms are about: variables three times as often as actions."""
+    states: list[Expr] = [variable.var for _ in range(3) for variable in system.state]
+    return [*states, *(agent.var for agent in system.agents if not agent.var.shape)]
+
+
+@dataclass(frozen=True)
+class _Formulas:
+    """What formulas are drawn from."""
+
+    rng: random.Random
+    atoms: list[Expr]
+    quantifiers: tuple[Quantifier | None, ...]
+    bound: Callable[[random.Random], Bound]
+    compared: int  # how many variables and actions an atom may be about
+
+    def formula(self, depth: int) -> Formula:
+        rng = self.rng
+        if depth == 0 or rng.random() < 0.1:
+            return Atom(condition(rng, [rng.choice(self.atoms) for _ in range(self.compared)], 0))
+        quantifier = rng.choice(self.quantifiers)
+
+        def inner() -> Formula:
+            return self.formula(depth - 1)
+
+        match rng.randrange(13):
+            case 0 | 1:
+                return Not(inner())
+            case 2:
+                return And((inner(), inner()))
+            case 3:
+                return Or((inner(), inner()))
+            case 4:
+                return rng.choice([Implies, Iff])(inner(), inner())
+            case 5 | 6:
+                return Next(inner(), rng.randint(0, 2), quantifier)
+            case 7 | 8:
+                return Eventually(inner(), self.bound(rng), quantifier)
+            case 9 | 10:
+                return Always(inner(), self.bound(rng), quantifier)
+        return rng.choice([Until, Release, Weak])(inner(), inner(), self.bound(rng), quantifier)
 
 
 def _bound(rng: random.Random) -> Bound:

@@ -8,20 +8,11 @@ from collections.abc import Iterable, Mapping
 from tests.brute import TooLarge, ValueUndefined
 from tests.engines.test_truth import check_evidence
 from tests.explicit_oracle import FiniteOracle
-from tests.finite import endless_formula, finite_loop
+from tests.graph_loops import SMALL, endless_formula, graph_loop
 from vernal.engines.check import NO_OPTIONS, asked_of, find_engine
 from vernal.evidence.result import HOLDS, UNKNOWN
-from vernal.logic.formula import Quantifier
 from vernal.logic.question import Question
 from vernal.run.budget import Budget
-
-KINDS: list[tuple[Quantifier | None, ...]] = [
-    (None,),
-    (None,),
-    (Quantifier.ALL,),
-    (Quantifier.SOME,),
-    (Quantifier.ALL, Quantifier.SOME),
-]
 
 
 def agreement(engine: str, seeds: Iterable[int], options: Mapping[str, object] = NO_OPTIONS, timeout: float = 3) -> int:
@@ -29,8 +20,8 @@ def agreement(engine: str, seeds: Iterable[int], options: Mapping[str, object] =
     decided = 0
     for seed in seeds:
         rng = random.Random(seed)
-        system = finite_loop(rng)
-        asked = endless_formula(rng, system, rng.choice(KINDS))
+        system = graph_loop(rng, SMALL)
+        asked = endless_formula(rng, system)
         result = asked_of(find_engine(engine, options), Question(system, asked), Budget(timeout=timeout))
         if result.verdict is UNKNOWN:
             continue

@@ -113,7 +113,7 @@ def test_hardly_any_time_is_unknown_or_right(engine: str, options: dict[str, str
 
 @pytest.mark.parametrize(("engine", "options"), [*SETUPS, ("smt", {})], ids=[*IDS, "smt"])
 def test_heavy_tasks_end_at_their_limits(engine: str, options: dict[str, str]) -> None:
-    """Squares of squares, high powers, hundreds of `if`s, a hundred steps: each at half a second and at one.
+    """Squares of squares, high powers, hundreds of `if`s, a hundred steps: each at two limits below a second.
 
     They run in a process of their own with little memory, since a library that runs out of it may end the process. The
     time allowed is many times what is needed: it is there for runs that would take minutes.

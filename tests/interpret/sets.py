@@ -11,7 +11,7 @@ import numpy as np
 from flint import arb
 from hypothesis import strategies as st
 
-from tests.strategies import VARIABLES, numbers
+from tests.strategies import VARIABLES, integers, numbers, one_of
 from vernal.interpret import exact
 from vernal.interpret.abstract import Finite, Range, Truth, Value
 from vernal.interpret.numbers import reals
@@ -21,21 +21,22 @@ from vernal.model import graph
 from vernal.model.expr import Expr
 from vernal.model.sorts import BOOL, INT
 
+WIDTHS = (Fraction(0), Fraction(1, 10), Fraction(1), Fraction(3))
+POSITIONS = (Fraction(-100), Fraction(0), Fraction(1, 3), Fraction(100))  # of disturbances: two beyond their ends
 Ends = dict[Expr, list[tuple[Fraction, Fraction]]]
 
 
 @st.composite
 def boxes(draw: st.DrawFn, variables: Sequence[e.Var] = VARIABLES) -> Ends:
     """For each variable the ends of its components; some are points."""
-    widths = st.sampled_from([Fraction(0), Fraction(1, 10), Fraction(1), Fraction(3)])
     ends: Ends = {}
     for var in variables:
         if var.sort.kind.value == "real":
             lows = [draw(numbers(4)) for _ in range(var.size)]
-            ends[var] = [(low, low + draw(widths)) for low in lows]
+            ends[var] = [(low, low + one_of(draw, WIDTHS)) for low in lows]
         else:
             top = 4 if var.sort == INT else 1 if var.sort == BOOL else len(var.sort.labels) - 1
-            first, last = sorted((draw(st.integers(0, top)), draw(st.integers(0, top))))
+            first, last = sorted((draw(integers(0, top)), draw(integers(0, top))))
             ends[var] = [(Fraction(first), Fraction(last))]
     return ends
 
@@ -68,9 +69,9 @@ def samples(draw: st.DrawFn, ends: Ends, roots: Sequence[Expr]) -> tuple[list[ex
     taken: dict[Expr, Any] = {}
     for node in graph.draws(roots):
         if isinstance(node, e.Choose):
-            taken[node] = Fraction(draw(st.integers(0, len(node.options) - 1)))
+            taken[node] = Fraction(draw(integers(0, len(node.options) - 1)))
         else:
-            value = draw(st.sampled_from([Fraction(-100), Fraction(0), Fraction(1, 3), Fraction(100)]))
+            value = one_of(draw, POSITIONS)
             taken[node] = (value,) * node.size if node.shape else value
     outcome = exact.run(roots, point, taken, lenient=True)
     reached: dict[Expr, Any] = dict(outcome.reached.items())
@@ -79,8 +80,8 @@ def samples(draw: st.DrawFn, ends: Ends, roots: Sequence[Expr]) -> tuple[list[ex
 
 def _between(draw: st.DrawFn, low: Fraction, high: Fraction, *, whole: bool) -> Fraction:
     if whole:
-        return Fraction(draw(st.integers(int(low), int(high))))
-    return low + Fraction(draw(st.integers(0, 4)), 4) * (high - low)
+        return Fraction(draw(integers(int(low), int(high))))
+    return low + Fraction(draw(integers(0, 4)), 4) * (high - low)
 
 
 def items(result: exact.ExactValue) -> tuple[Any, ...]:

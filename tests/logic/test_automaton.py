@@ -108,7 +108,7 @@ def holds(formula: Formula, path: Path) -> bool:
 # The same paths -------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(LTL, st.lists(paths(lasso=True) | paths(lasso=False), min_size=10, max_size=10))
 def test_an_automaton_accepts_the_paths_on_which_its_formula_is_true(formula: Formula, some: list[Path]) -> None:
     made = automaton(formula)

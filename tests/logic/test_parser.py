@@ -300,17 +300,18 @@ def test_numbers_are_the_decimals_written() -> None:
     assert parse("1e-400") == Numeral(Fraction(1, 10**400))
 
 
+MANY = 3_000  # three times as deep as Python recurses
 LONG = {
-    "sum": " + ".join(f"x{i}" for i in range(10_000)),
-    "product": "*".join(["x"] * 10_000),
-    "conjunction": " & ".join(["x > 0"] * 10_000),
-    "disjunction": " or ".join(["p"] * 10_000),
-    "equivalence": " <-> ".join(["p"] * 10_000),
-    "comparison": " < ".join(["x"] * 10_000),
-    "call": f"max({', '.join(['x'] * 10_000)})",
-    "minus signs": "-" * 10_000 + "x",
-    "minus signs of an exponent": "2^" + "- " * 10_000 + "x",
-    "negations": "!" * 10_000 + "p",
+    "sum": " + ".join(f"x{i}" for i in range(MANY)),
+    "product": "*".join(["x"] * MANY),
+    "conjunction": " & ".join(["x > 0"] * MANY),
+    "disjunction": " or ".join(["p"] * MANY),
+    "equivalence": " <-> ".join(["p"] * MANY),
+    "comparison": " < ".join(["x"] * MANY),
+    "call": f"max({', '.join(['x'] * MANY)})",
+    "minus signs": "-" * MANY + "x",
+    "minus signs of an exponent": "2^" + "- " * MANY + "x",
+    "negations": "!" * MANY + "p",
     "brackets": "(" * MAX_DEPTH + "x" + ")" * MAX_DEPTH,
     "implications": " -> ".join(["p"] * MAX_DEPTH),
     "operators": "X " * (MAX_DEPTH - 1) + "p",

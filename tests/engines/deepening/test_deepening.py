@@ -87,13 +87,13 @@ def test_a_depth_is_a_number_of_steps(depth: object) -> None:
 
 
 def test_random_finite_systems_agree_with_a_naive_checker() -> None:
-    assert agreement("deepening", range(100), {"depth": 20}, timeout=1) > 35
+    assert agreement("deepening", range(50), {"depth": 20}, timeout=1) > 15
 
 
 def test_random_affine_loops_agree_with_their_closed_form() -> None:
     """x' = a x + c: monotone, so F and G of a threshold are known from the start, the limit and the sign of a - 1."""
     decided = 0
-    for seed in range(60):
+    for seed in range(30):
         rng = random.Random(seed)
         a, c, start = rng.choice([0.5, 1, 1.5]), rng.randint(-2, 2), rng.randint(-3, 3)
         level = rng.randint(-8, 8) + 0.3
@@ -106,4 +106,4 @@ def test_random_affine_loops_agree_with_their_closed_form() -> None:
             if verdict is not UNKNOWN:
                 decided += 1
                 assert (verdict is HOLDS) == truth, (model, text)
-    assert decided > 60
+    assert decided > 30

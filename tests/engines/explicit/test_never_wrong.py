@@ -18,8 +18,8 @@ from vernal.logic.task import Task
 from vernal.run.budget import Budget
 
 NAMES = [entry.name for entry in ENGINES if is_here(entry.name)]
-GRAPHS = 25
-FEW = 10  # questions that the other engines are asked
+GRAPHS = 12
+FEW = 6  # questions that the other engines are asked
 
 
 @pytest.mark.parametrize("part", range(3))
@@ -39,13 +39,13 @@ def test_explicit_decides_finite_systems_and_is_right(part: int) -> None:
 def test_no_other_engine_disagrees(engine: str) -> None:
     for seed in range(1000, 1000 + FEW):
         question = instance(seed, "graphs")
-        result = ask(Task(question.system), question.formula, None, engine, Budget(timeout=3))
+        result = ask(Task(question.system), question.formula, None, engine, Budget(timeout=1))
         assert not list(Judge(question).problems({engine: result})), question
 
 
 def test_the_oracle_agrees_with_brute_force_on_what_is_bounded() -> None:
     agreed = 0
-    for seed in range(40):
+    for seed in range(20):
         rng = random.Random(seed)
         system = graph_loop(rng)
         asked = formula(rng, system)
@@ -55,7 +55,7 @@ def test_the_oracle_agrees_with_brute_force_on_what_is_bounded() -> None:
             agreed += 1
         except (TooLarge, ValueUndefined):
             continue
-    assert agreed > 20
+    assert agreed > 10
 
 
 def test_formulas_and_systems_are_of_every_kind() -> None:

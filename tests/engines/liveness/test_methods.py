@@ -9,7 +9,7 @@ import pytest
 import vernal as vn
 from tests.brute import TooLarge, ValueUndefined
 from tests.explicit_oracle import FiniteOracle
-from tests.finite import endless_formula, finite_loop
+from tests.graph_loops import SMALL, endless_formula, graph_loop
 from vernal.engines.base import within
 from vernal.engines.check import parse_formula
 from vernal.engines.deepening.glance import FewSets
@@ -195,7 +195,7 @@ def test_a_system_without_numbers_is_asked_too() -> None:
 def test_nothing_false_is_proven_of_a_finite_system(method: str, first: int) -> None:
     for seed in range(first, first + 25):
         rng = random.Random(seed)
-        system = finite_loop(rng)
+        system = graph_loop(rng, SMALL)
         formula = endless_formula(rng, system, (None,))
         found = within(Liveness([METHODS[method]]), Question(system, formula), Budget(1))
         if not isinstance(found, Proof):
