@@ -53,21 +53,21 @@ def locate(reference: str, base: Path) -> Path:
     return Path(folder) / inside
 
 
-def read_bytes(file: Path) -> bytes:
-    """The content of a plain file of bearable size."""
+def read_bytes(file: Path, most: int = MAX_BYTES) -> bytes:
+    """The content of a plain file of at most so many bytes."""
     try:
         if not file.exists():
             raise FileMissing(f"there is no file {str(file)!r}{_neighbours(file)}")
         if not file.is_file():
             raise FormatError(f"{file}: not a plain file")
         with file.open("rb") as stream:
-            content = stream.read(MAX_BYTES + 1) if file.stat().st_size <= MAX_BYTES else None
+            content = stream.read(most + 1) if file.stat().st_size <= most else None
     except (OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
         raise FormatError(f"{file}: cannot be opened ({error})") from None
-    if content is None or len(content) > MAX_BYTES:
-        raise FormatError(f"{file}: larger than {MAX_BYTES // 2**20} MiB, which is more than Vernal reads")
+    if content is None or len(content) > most:
+        raise FormatError(f"{file}: larger than {most // 2**20} MiB, which is more than Vernal reads")
     return content
 
 
