@@ -15,13 +15,12 @@ from math import isfinite, prod
 import numpy as np
 
 from vernal.errors import FormatError, UnsupportedOperator
+from vernal.formats.limits import DEFAULT
 from vernal.formats.layers import check_width, constant, pick
 from vernal.formats.recurrent import Slots
 from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 from vernal.model.expr import Expr
-
-MAX_ENTRIES = 2**25  # of all tensors a file makes us compute, so that a small file cannot ask for a large memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +38,15 @@ OnnxValue = Tensor | Array
 class Allowance:
     """What is left of the entries one file may make us compute."""
 
-    left: int = MAX_ENTRIES
+    most: int = DEFAULT.entries
+    taken: int = 0
 
     def take(self, entries: int) -> None:
-        self.left -= entries
-        if self.left < 0:
-            raise FormatError(f"its tensors have more than {MAX_ENTRIES} entries together, more than Vernal reads")
+        self.taken += entries
+        if self.taken > self.most:
+            raise FormatError(
+                f"its tensors have more than {self.most} entries together, more than Vernal reads; --memory allows more"
+            )
 
 
 @dataclass(frozen=True, slots=True)
