@@ -8,7 +8,7 @@ import pytest
 
 from tests.formats.samples import relu_stack, save
 from vernal.errors import FileMissing, FormatError, InputError
-from vernal.formats import networks
+from vernal.formats.limits import DEFAULT
 from vernal.formats.networks import locate, read_network
 
 

@@ -17,6 +17,7 @@ from vernal.errors import FormatError, UnsupportedOperator
 from vernal.formats.layers import check_finite, check_width
 from vernal.formats.limits import DEFAULT, ReadLimits
 from vernal.formats.onnx.call import Allowance, NodeCall, OnnxValue, Tensor
+from vernal.formats.onnx.folding import folded
 from vernal.formats.onnx.ops import OPERATORS, REFUSED
 from vernal.formats.onnx.recurrent import RECURRENT
 from vernal.formats.onnx.states import (
@@ -285,4 +286,4 @@ def _apply(call: NodeCall) -> Sequence[OnnxValue]:
     if unknown:
         raise call.unsupported(f"has the attribute {unknown[0]!r}, which Vernal does not understand")
     made = operator.read(call)
-    return made if isinstance(made, tuple) else [made]
+    return made if isinstance(made, tuple) else [folded(call, made)]
