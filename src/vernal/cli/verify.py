@@ -100,7 +100,7 @@ def _remark(answer: Answer, quiet: bool, about: str = "") -> None:
 
 
 def _many(path: Path, limits: Limits, quiet: bool) -> None:
-    """One line for each question, as soon as it is answered; what cannot be read is an `error`, and the rest goes on."""
+    """One line for each question, as soon as it is answered; one that cannot be read is an `error`."""
     from vernal.queries.files import read_list
 
     wrong = False

@@ -181,12 +181,11 @@ def _is_single(array: Array) -> bool:
 
 def pick(x: Expr, indices: Array) -> Expr:
     """The components of a vector at these indices; nothing at all where that is the vector itself."""
-    chosen = [int(index) for index in indices.ravel()]
-    if chosen == list(range(x.size)):
+    if indices.size == x.size and x.shape and bool((indices.ravel() == np.arange(x.size)).all()):
         return x
     if isinstance(x, Gather) and x.shape:
-        return pick(x.args[0], np.array([x.indices[index] for index in chosen]))
-    return build.gather(x, chosen)
+        return pick(x.args[0], np.array(x.indices, dtype=np.int64)[indices.ravel()])
+    return build.gather(x, indices.ravel().tolist())
 
 
 def normalise(x: Expr, gain: Array, offset: Array, mean: Array, variance: Array, epsilon: float) -> Expr:

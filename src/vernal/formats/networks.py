@@ -141,8 +141,11 @@ def _limited(parse: Callable[[bytes, str], Network], limits: ReadLimits) -> Call
     """The reader with limits of its own; those of other formats need none but the size of the file."""
     from vernal.formats.onnx.reader import parse_onnx
 
-    is_onnx = parse is parse_onnx or (isinstance(parse, partial) and parse.func is parse_onnx)
-    return partial(parse, limits=limits) if is_onnx and limits != DEFAULT else parse
+    if limits == DEFAULT:
+        return parse
+    if isinstance(parse, partial) and parse.func is parse_onnx:
+        return partial(parse_onnx, **parse.keywords, limits=limits)
+    return partial(parse_onnx, limits=limits) if parse is parse_onnx else parse
 
 
 def _guarded(parse: Callable[[bytes, str], Network], content: bytes, file: Path, name: str) -> Network:

@@ -143,8 +143,8 @@ def question(query: Query, case: Conjunction, network: Network, slack: Fraction 
     """Is no input of this case a solution? With `slack`, inequalities have to be met with that much to spare."""
     names = query.input.elements()
     variables = tuple(Variable(name, REAL) for name in names)
-    output = network(*(variable.var for variable in variables))
-    elements: list[Expr] = [*(variable.var for variable in variables)]
+    elements: list[Expr] = [variable.var for variable in variables]
+    output = network(*elements)
     result = output_var(query)
     elements += [build.component(result, index) for index in range(query.output.size)]
     starts = {name: start_between(*ends) for name, ends in zip(names, case.box, strict=True)}

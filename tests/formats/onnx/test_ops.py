@@ -15,8 +15,8 @@ from onnx import helper
 from tests.formats.samples import Array, compute, model, points, reference, save
 from vernal.errors import FormatError, TypeClash, UnsupportedOperator
 from vernal.formats.networks import read_network
-from vernal.formats.onnx.ops import OPERATORS
 from vernal.formats.onnx.convolutions import CONVOLUTIONS
+from vernal.formats.onnx.ops import OPERATORS
 from vernal.formats.onnx.windows import WINDOW_OPERATORS
 from vernal.model.agent import make_agent, output_var
 from vernal.model.expr import Add, Affine, Const, Gather, LeakyRelu, Mul
@@ -161,6 +161,7 @@ BREADTH = {
     *("LessOrEqual", "Log", "Mean", "Not", "Or", "Pad", "Pow", "Reciprocal", "Resize", "Round", "Selu", "Sign", "Sin"),
     *("Softsign", "SpaceToDepth", "Sqrt", "Sum", "Tan", "ThresholdedRelu", "Tile", "Upsample", "Where"),
 }
+
 
 def one(tmp_path: Path, op: str, *more: str, opset: int = 13, tensors: Mapping[str, Array] | None = None,
         shape: Sequence[int | str] = ("N", 3), **attributes: Any) -> Path:  # fmt: skip

@@ -17,8 +17,8 @@ from onnx.reference import ReferenceEvaluator
 
 from tests.formats.samples import Array, graph, save, sequence, session, walk
 from vernal.errors import FormatError, UnsupportedOperator
-from vernal.formats.networks import read_network
 from vernal.formats.limits import ReadLimits
+from vernal.formats.networks import read_network
 from vernal.interpret import exact
 
 RANDOM = np.random.default_rng(11)

@@ -38,7 +38,9 @@ CASES = [
         for pad in ("SAME_UPPER", "SAME_LOWER", "VALID")
     ),
     *(
-        Case("ConvTranspose", 11, IMAGE, tensors={"W": f32(2, 3, 3, 2), "b": f32(3)}, more=more, attributes=given, rank=4)
+        Case(
+            "ConvTranspose", 11, IMAGE, tensors={"W": f32(2, 3, 3, 2), "b": f32(3)}, more=more, attributes=given, rank=4
+        )
         for more, given in (
             (("W", "b"), {}),
             (("W",), {"strides": [2, 3], "pads": [1, 0, 2, 1]}),

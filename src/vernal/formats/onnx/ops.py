@@ -27,7 +27,7 @@ from vernal.formats.onnx.shapes import SHAPE_OPERATORS
 from vernal.formats.onnx.windows import WINDOW_OPERATORS
 from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
-from vernal.model.expr import Expr, Function
+from vernal.model.expr import Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +87,7 @@ def _div(call: NodeCall) -> OnnxValue:
     divisor = call.value(1)
     if not isinstance(divisor, Tensor) and not divisor.all():
         raise call.wrong("divides by the constant 0")
-    return _binary(
-        call, build.div, layers.divide, lambda c, x: build.div(layers.constant(c), x), operator.truediv
-    )
+    return _binary(call, build.div, layers.divide, lambda c, x: build.div(layers.constant(c), x), operator.truediv)
 
 
 def _neg(call: NodeCall) -> OnnxValue:
@@ -164,9 +162,9 @@ def _sequence(call: NodeCall) -> OnnxValue:
 BROADCAST = ("axis", "broadcast", "consumed_inputs")  # what arithmetic had before opset 7
 OLD = ("consumed_inputs",)
 NORMAL = ("epsilon", "momentum", "is_test", "spatial", "training_mode")
-Reader = Callable[[NodeCall], OnnxValue | tuple[OnnxValue, ...]]
+NodeReader = Callable[[NodeCall], OnnxValue | tuple[OnnxValue, ...]]
 
-ARITHMETIC: dict[str, tuple[Reader, tuple[str, ...]]] = {
+ARITHMETIC: dict[str, tuple[NodeReader, tuple[str, ...]]] = {
     "Add": (_add, BROADCAST),
     "BatchNormalization": (_batch_normalization, NORMAL),
     "Div": (_div, BROADCAST),
@@ -180,7 +178,7 @@ ARITHMETIC: dict[str, tuple[Reader, tuple[str, ...]]] = {
     "Sub": (_sub, BROADCAST),
     "Sum": (_sum, OLD),
 }
-TABLES: tuple[Mapping[str, tuple[Reader, tuple[str, ...]]], ...] = (
+TABLES: tuple[Mapping[str, tuple[NodeReader, tuple[str, ...]]], ...] = (
     ARITHMETIC,
     CONVOLUTIONS,
     ELEMENTWISE,

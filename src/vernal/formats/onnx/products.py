@@ -172,7 +172,6 @@ def _plus(call: NodeCall, product: Expr, addend: OnnxValue, shape: tuple[int, ..
     return layers.shift(product, scaled.ravel())
 
 
-
 PRODUCTS: dict[str, tuple[Callable[[NodeCall], OnnxValue], tuple[str, ...]]] = {
     "Einsum": (_einsum, ("equation",)),
     "Gemm": (_gemm, ("alpha", "beta", "broadcast", "transA", "transB")),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vernal.errors import FormatError, UnsupportedOperator
+from vernal.errors import FormatError, TypeClash, UnsupportedOperator
 from vernal.formats.layers import check_finite, check_width
 from vernal.formats.limits import DEFAULT, ReadLimits
 from vernal.formats.onnx.call import Allowance, NodeCall, OnnxValue, Tensor
@@ -45,9 +45,7 @@ BYTES = {**FLOATS, 6: 4, 7: 8, 9: 1}  # int32, int64, bool
 FIELDS = {1: "float_data", 11: "double_data", 7: "int64_data"}  # the others are in int32_data
 
 
-def parse_onnx(
-    data: bytes, name: str, carry: Mapping[str, str] | None = None, limits: ReadLimits = DEFAULT
-) -> Network:
+def parse_onnx(data: bytes, name: str, carry: Mapping[str, str] | None = None, limits: ReadLimits = DEFAULT) -> Network:
     """The network of a file's bytes; inputs and outputs of any rank are flattened row by row.
 
     A graph of several inputs takes its memory as inputs and gives the next one as outputs; `carry` says which belong
@@ -144,7 +142,7 @@ def _decode(data: bytes) -> ModelProto:
 def _opset(model: ModelProto) -> int:
     from onnx.defs import onnx_opset_version
 
-    versions = sorted({entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")})
+    versions: list[int] = sorted({entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")})
     if len(versions) != 1 or not OLDEST_OPSET <= versions[0] <= onnx_opset_version():
         known = f"{OLDEST_OPSET} to {onnx_opset_version()}"
         raise FormatError(f"it uses operator set {', '.join(map(str, versions)) or 'unknown'}; read are {known}")
@@ -213,7 +211,7 @@ def _run(
 ) -> dict[str, str]:
     """Every node in turn; the operators left out at the end of outputs, by the names of these."""
     read = {name for node in graph.node for name in node.input}
-    allowance = Allowance(limits.entries)
+    allowance = Allowance(limits.entries, limits.tick)
     dropped: dict[str, str] = {}
     for position, node in enumerate(graph.node):
         limits.tick()
@@ -285,5 +283,8 @@ def _apply(call: NodeCall) -> Sequence[OnnxValue]:
     unknown = sorted(map(str, set(call.attributes) - operator.attributes))  # a damaged name may be bytes
     if unknown:
         raise call.unsupported(f"has the attribute {unknown[0]!r}, which Vernal does not understand")
-    made = operator.read(call)
+    try:
+        made = operator.read(call)
+    except TypeClash as clash:
+        raise call.unsupported(f"mixes what does not go together: {clash}") from None
     return made if isinstance(made, tuple) else [folded(call, made)]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 from math import prod
 
 import numpy as np
 
-from vernal.formats.layers import check_width, pick
+from vernal.formats.layers import check_width
 from vernal.formats.onnx.call import NodeCall, OnnxValue, Tensor, value_size
 from vernal.formats.onnx.elementwise import as_number, as_truth
 from vernal.interpret.numbers.rounding import Array
@@ -44,7 +43,7 @@ def _cast(call: NodeCall) -> OnnxValue:
 
 def _cast_constant(call: NodeCall, value: Array, target: int) -> Array:
     if target == TRUTH:
-        return value != 0
+        return np.asarray(value != 0)
     if target in INTEGERS and value.dtype != object:
         return np.trunc(value).astype(np.int64)
     if target in FLOATS:
@@ -229,63 +228,6 @@ def _expand(call: NodeCall) -> OnnxValue:
     return call.rearrange(value, lambda array: np.broadcast_to(array, common), check_width(common))
 
 
-def _tile(call: NodeCall) -> OnnxValue:
-    value, repeats = call.value(), call.whole(1)
-    if len(repeats) != len(value.shape) or any(count < 1 for count in repeats):
-        raise call.wrong(f"repeats shape {value.shape} {repeats} times")
-    size = check_width([extent * count for extent, count in zip(value.shape, repeats, strict=True)])
-    return call.rearrange(value, lambda array: np.tile(array, repeats), size)
-
-
-def _pad(call: NodeCall) -> OnnxValue:
-    """A constant around the data, or its own edge or reflection."""
-    x, pads = call.data(), call.integers("pads", 1, since=11)
-    mode = PADDING.get(call.attributes.get("mode", b"constant"))
-    rank = len(x.shape)
-    if pads is None or len(pads) != 2 * rank or min(pads) < 0 or mode is None or call.input(3) is not None:
-        raise call.unsupported("is read with pads of at least 0 for every axis, by a constant, an edge or a reflection")
-    widths = list(zip(pads[:rank], pads[rank:], strict=True))
-    size = check_width([extent + sum(added) for extent, added in zip(x.shape, widths, strict=True)])
-    call.allowance.take(size)
-    fill = {"constant_values": -1} if mode == "constant" else {}
-    index = np.pad(np.arange(prod(x.shape)).reshape(x.shape), widths, mode=mode, **fill)  # type: ignore[call-overload]
-    around = build.concat(x.expr, build.const(_padding_value(call)))
-    return Tensor(pick(around if (index < 0).any() else x.expr, np.where(index < 0, x.expr.size, index)), index.shape)
-
-
-def _padding_value(call: NodeCall) -> Fraction:
-    if call.opset < 11:
-        return call.rational("value", 0.0)
-    given = None if call.input(2) is None else call.constant(2)
-    if given is not None and given.size != 1:
-        raise call.wrong("wants one number to pad with")
-    return Fraction(0) if given is None else Fraction(given.ravel().tolist()[0])
-
-
-def _blocks_to_space(call: NodeCall) -> OnnxValue:
-    value, block = call.value(), call.integer("blocksize", 0)
-    if len(value.shape) != 4 or block < 1 or value.shape[1] % (block * block):
-        raise call.wrong(f"cannot spread shape {value.shape} by blocks of {block}")
-    batch, channels, height, width = value.shape
-    own = channels // block**2
-    first = call.attributes.get("mode", b"DCR") == b"DCR"
-    split = (batch, block, block, own, height, width) if first else (batch, own, block, block, height, width)
-    order = (0, 3, 4, 1, 5, 2) if first else (0, 1, 4, 2, 5, 3)
-    shape = (batch, own, height * block, width * block)
-    return call.rearrange(value, lambda array: array.reshape(split).transpose(order).reshape(shape))
-
-
-def _space_to_blocks(call: NodeCall) -> OnnxValue:
-    value, block = call.value(), call.integer("blocksize", 0)
-    if len(value.shape) != 4 or block < 1 or value.shape[2] % block or value.shape[3] % block:
-        raise call.wrong(f"cannot fold shape {value.shape} by blocks of {block}")
-    batch, channels, height, width = value.shape
-    split = (batch, channels, height // block, block, width // block, block)
-    shape = (batch, channels * block**2, height // block, width // block)
-    return call.rearrange(value, lambda array: array.reshape(split).transpose(0, 3, 5, 1, 2, 4).reshape(shape))
-
-
-PADDING = {b"constant": "constant", b"edge": "edge", b"reflect": "reflect"}
 SHAPE_OPERATORS: dict[str, tuple[Callable[[NodeCall], OnnxValue | tuple[OnnxValue, ...]], tuple[str, ...]]] = {
     "Cast": (_cast, ("to", "saturate", "round_mode")),
     "Concat": (_concat, ("axis",)),
@@ -294,20 +236,16 @@ SHAPE_OPERATORS: dict[str, tuple[Callable[[NodeCall], OnnxValue | tuple[OnnxValu
         ("value", "value_float", "value_floats", "value_int", "value_ints"),
     ),
     "ConstantOfShape": (_constant_of_shape, ("value",)),
-    "DepthToSpace": (_blocks_to_space, ("blocksize", "mode")),
     "Dropout": (_dropout, ("ratio", "is_test", "seed", "consumed_inputs")),
     "Expand": (_expand, ()),
     "Flatten": (_flatten, ("axis",)),
     "Gather": (_gather, ("axis",)),
     "Identity": (_identity, ()),
-    "Pad": (_pad, ("mode", "pads", "value")),
     "Reshape": (_reshape, ("allowzero",)),
     "Shape": (_shape, ("start", "end")),
     "Slice": (_slice, ("starts", "ends", "axes")),
-    "SpaceToDepth": (_space_to_blocks, ("blocksize",)),
     "Split": (_split, ("axis", "num_outputs", "split")),
     "Squeeze": (_squeeze, ("axes",)),
-    "Tile": (_tile, ()),
     "Transpose": (_transpose, ("perm",)),
     "Unsqueeze": (_unsqueeze, ("axes",)),
 }

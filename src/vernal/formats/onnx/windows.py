@@ -111,7 +111,7 @@ def _average_pool(call: NodeCall) -> OnnxValue:
 
 def _total(call: NodeCall, x: Expr, parts: Array) -> Expr:
     """Sums of components, one for each column; a matrix of ones, or where that is large a sum of vectors."""
-    count, size = parts.shape
+    size = parts.shape[1]
     if size * (x.size + 1) > DENSE:
         call.allowance.take(parts.size)
         around = build.concat(x, build.const(0)) if (parts < 0).any() else x

@@ -13,7 +13,17 @@ from fractions import Fraction
 
 from vernal.errors import ParseError
 from vernal.formats.vnnlib.declare import Declared
-from vernal.formats.vnnlib.polynomial import MINUS_ONE, NO_TERMS, NONE, ONE, Polynomial, difference, multiplied, total
+from vernal.formats.vnnlib.polynomial import (
+    MINUS_ONE,
+    NO_TERMS,
+    NONE,
+    ONE,
+    ZERO,
+    Polynomial,
+    difference,
+    multiplied,
+    total,
+)
 from vernal.formats.vnnlib.query import Constraint, ConstraintJunction, PolynomialComparison
 from vernal.formats.vnnlib.sexpr import BLANK, MAX_DEPTH, WORD, QueryText, shown, wrong_indices
 from vernal.model.tick import Tick
@@ -28,6 +38,7 @@ PIECE = re.compile(
 COMPARED, OPEN, ONLY_WORD, INDEXED, CLOSE, OTHER = 5, 7, 8, 9, 10, 11  # the last group of each kind of piece
 INDICES = re.compile(r"\[\s*\d{1,9}\s*(?:,\s*\d{1,9}\s*)*\]", re.ASCII)
 NUMBER = re.compile(r"([+-]?)(\d+(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d{1,4}))?", re.ASCII)
+NUMERIC = "0123456789+-."  # how numbers begin, and names do not
 MAX_DIGITS = 1000
 MAX_EXPONENT = 400
 MAX_BITS = 13_000  # of a coefficient computed from others
@@ -121,19 +132,23 @@ class AssertionReader:
 
     def _leaf(self, word: str, at: int) -> Polynomial:
         """An element or a number."""
-        known = self._elements.get(word)
-        if known is not None:
-            return known
-        element = self.declared.elements.get(word)
-        if element is not None:
-            self._elements[word] = made = Polynomial({element: ONE})
-            return made
+        if word[0] not in NUMERIC:
+            known = self._elements.get(word)
+            return self._element(word, at) if known is None else known
         found = NUMBER.fullmatch(word)
         if found is None:
             raise self._unknown(word, at)
         if len(word) > MAX_DIGITS or abs(int(found[5] or 0)) > MAX_EXPONENT:
             raise self.text.wrong("this number is too long or too large", at)
         return Polynomial(NO_TERMS, _rational(found), NONE)
+
+    def _element(self, word: str, at: int) -> Polynomial:
+        """An element that is met for the first time."""
+        number = self.declared.elements.get(word)
+        if number is None:
+            raise self._unknown(word, at)
+        self._elements[word] = made = Polynomial({number: ONE}, ZERO, NONE)
+        return made
 
     def _unknown(self, word: str, at: int) -> ParseError:
         bracket = self.text.skip(at + len(word))

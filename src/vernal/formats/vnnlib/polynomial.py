@@ -101,8 +101,6 @@ def _monomials(term: Polynomial) -> list[tuple[tuple[int, ...], Fraction]]:
     return [*linear, *term.products.items(), *([((), term.constant)] if term.constant else [])]
 
 
-def _collected(
-    terms: dict[int, Fraction], constant: Fraction, products: dict[tuple[int, ...], Fraction]
-) -> Polynomial:
+def _collected(terms: dict[int, Fraction], constant: Fraction, products: dict[tuple[int, ...], Fraction]) -> Polynomial:
     kept = {key: factor for key, factor in products.items() if factor}
     return Polynomial({index: factor for index, factor in terms.items() if factor}, constant, kept or NONE)

@@ -17,6 +17,7 @@ from math import prod
 from vernal.formats.vnnlib.polynomial import ZERO, Polynomial
 from vernal.model.build import COMPARISONS
 
+
 @dataclass(frozen=True, slots=True)
 class PolynomialComparison:
     """`term op 0`, with op one of `<`, `<=`, `==` and `!=`."""
