@@ -93,12 +93,15 @@ def _case(query: Query, conjuncts: Sequence[Constraint], tick: Tick) -> Conjunct
     claims: list[Constraint] = []
     for node in conjuncts:
         tick()
-        if isinstance(node, PolynomialComparison) and node.term.is_constant:
+        if not isinstance(node, PolynomialComparison):
+            claims.append(node)
+        elif _narrow(node, query.input.size, lower, upper):
+            continue
+        elif node.term.is_constant:
             if not node.holds(()):
                 return None
-        elif isinstance(node, PolynomialComparison) and _is_input_only(query, node):
-            if not _narrow(node, lower, upper):
-                where.append(node)
+        elif _is_input_only(query, node):
+            where.append(node)
         else:
             claims.append(node)
     _refuse_unbounded(query, lower, upper)
@@ -108,11 +111,13 @@ def _case(query: Query, conjuncts: Sequence[Constraint], tick: Tick) -> Conjunct
     return Conjunction(box, tuple(where), tuple(claims))
 
 
-def _narrow(node: PolynomialComparison, lower: dict[int, Fraction], upper: dict[int, Fraction]) -> bool:
+def _narrow(node: PolynomialComparison, inputs: int, lower: dict[int, Fraction], upper: dict[int, Fraction]) -> bool:
     """Tighten the box by a bound on one input; true if nothing of the constraint is left to say."""
     if len(node.term.terms) != 1 or node.term.products or node.op == "!=":
         return False
     ((index, factor),) = node.term.terms.items()
+    if index >= inputs:
+        return False
     end = -node.term.constant if factor == 1 else node.term.constant if factor == -1 else -node.term.constant / factor
     if node.op == "==" or factor > 0:
         upper[index] = min(end, upper[index]) if index in upper else end

@@ -46,6 +46,7 @@ MAX_DEGREE = 16
 MAX_MONOMIALS = 10_000  # of one product
 PACE = 512  # pieces between two looks at the clock
 COMPARE = {"<": "<", "<=": "<=", ">": "<", ">=": "<=", "=": "==", "==": "==", "!=": "!="}
+TURNED = (">", ">=")  # read as `<` and `<=` of the right and the left side
 UNSUPPORTED = {
     "not": "turn the comparison round instead",
     "=>": "write (or ...) instead",
@@ -135,12 +136,15 @@ class AssertionReader:
         if word[0] not in NUMERIC:
             known = self._elements.get(word)
             return self._element(word, at) if known is None else known
+        return Polynomial(NO_TERMS, self._number(word, at), NONE)
+
+    def _number(self, word: str, at: int) -> Fraction:
         found = NUMBER.fullmatch(word)
         if found is None:
             raise self._unknown(word, at)
-        if len(word) > MAX_DIGITS or abs(int(found[5] or 0)) > MAX_EXPONENT:
+        if len(word) > MAX_DIGITS or (found[5] and abs(int(found[5])) > MAX_EXPONENT):
             raise self.text.wrong("this number is too long or too large", at)
-        return Polynomial(NO_TERMS, _rational(found), NONE)
+        return _rational(found)
 
     def _element(self, word: str, at: int) -> Polynomial:
         """An element that is met for the first time."""
@@ -170,12 +174,14 @@ class AssertionReader:
     # Operators --------------------------------------------------------------------------------------------------------
 
     def compare(self, piece: re.Match[str]) -> PolynomialComparison:
-        """A comparison of two words, which is what large queries consist of: found by one expression."""
-        op = piece[1]
-        first = self._leaf(piece[2], piece.start(2)) if piece[3] is None else self._indexed(piece, 2)
-        second = self._leaf(piece[4], piece.start(4)) if piece[5] is None else self._indexed(piece, 4)
-        left, right = (second, first) if op in (">", ">=") else (first, second)
-        return PolynomialComparison(COMPARE[op], difference(left, right))
+        """A comparison of two words, found by one expression: large queries consist of an element against a number."""
+        op, first, indices, second, more = piece.group(1, 2, 3, 4, 5)
+        element = self.declared.elements.get(first if indices is None else first + indices)
+        if element is not None and more is None and second[0] in NUMERIC:
+            return _bound(op, element, self._number(second, piece.start(4)))
+        left = self._leaf(first, piece.start(2)) if indices is None else self._indexed(piece, 2)
+        right = self._leaf(second, piece.start(4)) if more is None else self._indexed(piece, 4)
+        return PolynomialComparison(COMPARE[op], difference(*((right, left) if op in TURNED else (left, right))))
 
     def _apply(self, node: OpenBracket) -> TermOrConstraint:
         op, args = node.op, node.args
@@ -201,7 +207,7 @@ class AssertionReader:
         terms = self._terms(node)
         if len(terms) != 2:
             raise self.text.wrong(f"{node.op} compares two terms, not {len(terms)}", node.at)
-        left, right = reversed(terms) if node.op in (">", ">=") else terms
+        left, right = reversed(terms) if node.op in TURNED else terms
         return PolynomialComparison(COMPARE[node.op], difference(left, right))
 
     def add(self, node: OpenBracket, terms: list[Polynomial]) -> Polynomial:
@@ -233,6 +239,13 @@ class AssertionReader:
         if term.bits > MAX_BITS:
             raise self.text.wrong("the numbers of this term grow beyond all bounds", node.at)
         return term
+
+
+def _bound(op: str, element: int, number: Fraction) -> PolynomialComparison:
+    """An element against a number."""
+    if op in TURNED:
+        return PolynomialComparison(COMPARE[op], Polynomial({element: MINUS_ONE}, number, NONE))
+    return PolynomialComparison(COMPARE[op], Polynomial({element: ONE}, -number, NONE))
 
 
 def _rational(found: re.Match[str]) -> Fraction:
