@@ -153,7 +153,8 @@ def test_many_queries_in_one_process(tmp_path: Path, capsys: pytest.CaptureFixtu
     (tmp_path / "slow.vnnlib").write_text(f"{DECLARED}{BOX}(assert (> Y_0 9))", encoding="utf-8")
     (tmp_path / "bad.vnnlib").write_text("(hello)", encoding="utf-8")
     listed = ["n.onnx,sat.vnnlib,60", "", "n.onnx,bad.vnnlib", f"{NETWORK},{QUERIES / 'freezing.vnnlib'},60"]
-    (tmp_path / "list.csv").write_text("\n".join([*listed, "n.onnx,slow.vnnlib,1e-9"]), encoding="utf-8")
+    named = """"[('f', 'n.onnx')]",slow.vnnlib,1e-9"""  # as newer lists have it
+    (tmp_path / "list.csv").write_text("\n".join([*listed, named]), encoding="utf-8")
     assert main(["verify", "--list", str(tmp_path / "list.csv"), "--timeout", "100"]) == 2
     shown = capsys.readouterr()
     packed, query = str(tmp_path / "n.onnx.gz"), str(tmp_path / "sat.vnnlib")

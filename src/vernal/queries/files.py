@@ -7,6 +7,7 @@ relative to the list, and a file that is only there compressed (`.gz`) will do.
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from vernal.queries.verify import Answer, stopped, verify
 from vernal.run.budget import Budget
 
 MAX_LINES = 100_000
+NAMED = re.compile(r"""\[\(\s*['"]\w+['"]\s*,\s*['"]([^'"]+)['"]\s*\)\]""")  # [('f', 'net.onnx')]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,16 @@ def _instances(path: Path, text: str) -> Iterator[QueryInstance]:
         if len(fields) not in (2, 3) or not all(fields[:2]):
             raise FormatError(f"{path}:{number}: a line is network,query,seconds (the last may be left out)")
         limit = _seconds(path, number, fields[2]) if len(fields) == 3 and fields[2] else None
-        yield QueryInstance(_present(path.parent / fields[0]), _present(path.parent / fields[1]), limit)
+        yield QueryInstance(_present(path.parent / _file(fields[0])), _present(path.parent / fields[1]), limit)
+
+
+def _file(field: str) -> str:
+    """The file of a network; `[('f', 'net.onnx')]`, which newer lists say, names the network as well.
+
+    A field of several networks stays as it is: the query behind it is refused, with its place.
+    """
+    found = NAMED.fullmatch(field)
+    return field if found is None else found[1]
 
 
 def _seconds(path: Path, number: int, text: str) -> float:
