@@ -46,10 +46,10 @@ def register(app: typer.Typer) -> None:
 
 def verify(
     query: Annotated[
-        Path | None, typer.Argument(metavar="[QUERY]", help="The query (VNN-LIB 1 or 2.0).", show_default=False)
+        Path | None, typer.Argument(metavar="QUERY", help="The query (VNN-LIB 1 or 2.0).", show_default=False)
     ] = None,
     network_path: Annotated[
-        str | None, typer.Argument(metavar="[NETWORK]", help="The file of its network.", show_default=False)
+        str | None, typer.Argument(metavar="NETWORK", help="The file of its network.", show_default=False)
     ] = None,
     network: Annotated[
         list[str] | None,

@@ -31,6 +31,7 @@ from vernal.interpret.abstract import Range
 from vernal.model.expr import Affine, Const, Gather, Matrix
 from vernal.model.graph import order
 from vernal.model.network import Network
+from vernal.report.explain import network_text
 
 PICTURE = ("N", 4, 2, 3)
 
@@ -352,6 +353,7 @@ def test_a_convolution_whose_matrix_nobody_could_hold(tmp_path: Path) -> None:
     layers = [made for made in order([network.output]) if isinstance(made, Affine)]
     matrices: set[Matrix] = {layer.weight for layer in layers}
     assert sum(matrix.array.size for matrix in matrices) < 2**23
+    assert network_text(network).startswith(f"{path}: 36864-({len(layers)} layers)-16, ")
     (bounds,) = interval.evaluate([network.output], {network.inputs: Range(xs[:1], xs[:1] + 0.01)})
     assert isinstance(bounds, Range)
     assert (bounds.lower <= compute(network, xs[:1])).all()
