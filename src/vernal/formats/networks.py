@@ -44,7 +44,7 @@ def read_network(
     if carry:
         parse = _carrying(parse, file, carry)
     content, sha256 = read_whole(file, limits.bytes)
-    network = _guarded(_limited(parse, limits), content, file, name or unpacked_name(file).stem)
+    network = _guarded(parse, limits, content, file, name or unpacked_name(file).stem)
     return replace(network, file=str(path), sha256=sha256)
 
 
@@ -137,20 +137,24 @@ def _carrying(
     return partial(parse_onnx, carry=carry)
 
 
+def _guarded(
+    parse: Callable[[bytes, str], Network], limits: ReadLimits, content: bytes, file: Path, name: str
+) -> Network:
+    """The network of a content; a small one, within the usual limits, is parsed once and remembered."""
+    limits.tick()
+    with _naming(file):
+        if len(content) <= MAX_REMEMBERED and limits.entries == DEFAULT.entries:
+            return _remembered(parse, content, name)
+        return _limited(parse, limits)(content, name)
+
+
 def _limited(parse: Callable[[bytes, str], Network], limits: ReadLimits) -> Callable[[bytes, str], Network]:
     """The reader with limits of its own; those of other formats need none but the size of the file."""
     from vernal.formats.onnx.reader import parse_onnx
 
-    if limits == DEFAULT:
-        return parse
     if isinstance(parse, partial) and parse.func is parse_onnx:
         return partial(parse_onnx, **parse.keywords, limits=limits)
     return partial(parse_onnx, limits=limits) if parse is parse_onnx else parse
-
-
-def _guarded(parse: Callable[[bytes, str], Network], content: bytes, file: Path, name: str) -> Network:
-    with _naming(file):
-        return parse(content, name) if len(content) > MAX_REMEMBERED else _remembered(parse, content, name)
 
 
 @contextmanager

@@ -395,11 +395,20 @@ def test_memory_says_how_large_a_network_may_be(tmp_path: Path) -> None:
 
 
 def test_reading_looks_at_the_clock(tmp_path: Path) -> None:
-    def late() -> None:
-        raise Stopped("timeout")
+    """Before a network is parsed, and at each of its nodes; only small ones are parsed in one go, and remembered."""
+    looks = itertools.count()
 
+    def late() -> None:
+        if next(looks) > 2:
+            raise Stopped("timeout")
+
+    path = save(relu_stack(), tmp_path)
     with pytest.raises(Stopped):
-        read_network(save(relu_stack(), tmp_path), limits=ReadLimits(tick=late))
+        read_network(path, limits=ReadLimits(entries=DEFAULT.entries + 1, tick=late))
+    with pytest.raises(Stopped):
+        read_network(path, limits=ReadLimits(tick=late))
+    looks = itertools.count()
+    assert read_network(path, limits=ReadLimits(tick=late)) == read_network(path)
 
 
 def test_moves_are_still_moves(tmp_path: Path) -> None:
