@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
+import time
 from pathlib import Path
 
 import onnx
@@ -85,7 +88,10 @@ def test_timed_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ("options", "words"),
     [
         ([], "one network, not 0; say --network thermostat=FILE.onnx"),
-        (["--network", "a.onnx"], "wants a name and a file"),
+        (["--network", "a.onnx"], "there is no file 'a.onnx'"),
+        (["--network", "=a.onnx"], "wants a name and a file"),
+        ([str(NETWORK), "--network", f"thermostat={NETWORK}"], "one network, not 2"),
+        ([str(NETWORK), "--list", "instances.csv"], "say which query"),
         (["--network", f"other={NETWORK}"], "declares no network 'other'; its network is 'thermostat'"),
         (["--network", f"thermostat={NETWORK}", "--network", f"b={NETWORK}"], "one network, not 2"),
         (["--network", "thermostat=missing.onnx"], "there is no file 'missing.onnx'"),
@@ -100,12 +106,81 @@ def test_options_that_make_no_sense(options: list[str], words: str, capsys: pyte
 
 
 def test_what_is_not_supported_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert ask(f"{DECLARED}(assert (<= (* X_0 X_1) 1))", tmp_path) == 2
+    assert ask(f"{DECLARED}(assert (<= (/ X_0 X_1) 1))", tmp_path) == 2
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert "q.vnnlib:5:13: a product of two variables is not linear" in shown.err
+    assert "q.vnnlib:5:13: / divides by numbers other than 0" in shown.err
     assert ask(f"{DECLARED}(assert (>= X_0 0))", tmp_path) == 2
     assert "X_0 has no upper bound, X_1 has no lower bound" in capsys.readouterr().err
+
+
+def test_a_network_needs_no_name(capsys: pytest.CaptureFixture[str]) -> None:
+    for given in ([str(NETWORK)], ["--network", str(NETWORK)]):
+        assert main(["verify", str(QUERIES / "switching.vnnlib"), *given]) == 0
+        assert capsys.readouterr().out.startswith("sat\n")
+
+
+def test_reading_a_query_is_inside_the_limits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Ten seconds of reading, and one to do it in."""
+    inputs = 60_000
+    lines = [f"(declare-const X_{i} Real)" for i in range(inputs)] + ["(declare-const Y_0 Real)"]
+    lines += [f"(assert (<= (* 3 (+ X_{i} (* 2 X_{i} 0.{i}))) {j}))" for i in range(inputs) for j in range(5)]
+    start = time.monotonic()
+    assert ask("\n".join(lines), tmp_path, "--timeout", "1") == 0
+    assert capsys.readouterr().out == "timed-out\n"
+    assert time.monotonic() - start < 5
+
+
+def test_products_of_variables_are_answered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    box = "(assert (and (>= X_0 -0.5) (<= X_0 0.5) (>= X_1 0) (<= X_1 1)))\n"
+    assert ask(f"{DECLARED}{box}(assert (> (* X_0 X_1) 0.51))", tmp_path) == 0
+    assert capsys.readouterr().out == "unsat\n"
+    assert ask(f"{DECLARED}{box}(assert (>= (/ (* X_0 X_0 Y_0) 2) (- (* Y_0 Y_0))))", tmp_path) == 0
+    assert capsys.readouterr().out.startswith("sat\n")
+
+
+# Many queries ---------------------------------------------------------------------------------------------------------
+
+
+def rows(text: str) -> list[list[str]]:
+    return [[row[0], *row[2:]] for row in csv.reader(text.splitlines())]
+
+
+def test_many_queries_in_one_process(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Paths are relative to the list; what is only there compressed is unpacked; one bad line spoils no other."""
+    (tmp_path / "n.onnx.gz").write_bytes(gzip.compress(NETWORK.read_bytes()))
+    (tmp_path / "sat.vnnlib").write_text(f"{DECLARED}{BOX}(assert (>= Y_0 Y_1))", encoding="utf-8")
+    (tmp_path / "slow.vnnlib").write_text(f"{DECLARED}{BOX}(assert (> Y_0 9))", encoding="utf-8")
+    (tmp_path / "bad.vnnlib").write_text("(hello)", encoding="utf-8")
+    listed = ["n.onnx,sat.vnnlib,60", "", "n.onnx,bad.vnnlib", f"{NETWORK},{QUERIES / 'freezing.vnnlib'},60"]
+    named = """"[('f', 'n.onnx')]",slow.vnnlib,1e-9"""  # as newer lists have it
+    (tmp_path / "list.csv").write_text("\n".join([*listed, named]), encoding="utf-8")
+    assert main(["verify", "--list", str(tmp_path / "list.csv"), "--timeout", "100"]) == 2
+    shown = capsys.readouterr()
+    packed, query = str(tmp_path / "n.onnx.gz"), str(tmp_path / "sat.vnnlib")
+    assert rows(shown.out) == [
+        ["sat", packed, query],
+        ["error", packed, str(tmp_path / "bad.vnnlib")],
+        ["unsat", str(NETWORK), str(QUERIES / "freezing.vnnlib")],
+        ["timed-out", packed, str(tmp_path / "slow.vnnlib")],
+    ]
+    assert "'hello' is not supported" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "has no line"),
+        ("a.onnx", "1: a line is network,query,seconds"),
+        ("a.onnx,b.vnnlib,soon", "1: 'soon' is no number of seconds"),
+        ("a.onnx,b.vnnlib,0", "no number of seconds above 0"),
+        ("a.onnx,b.vnnlib,1,2", "a line is"),
+    ],
+)
+def test_lists_that_make_no_sense(text: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "list.csv").write_text(text, encoding="utf-8")
+    assert main(["verify", "--list", str(tmp_path / "list.csv")]) == 2
+    assert words in capsys.readouterr().err
 
 
 # Capabilities ---------------------------------------------------------------------------------------------------------

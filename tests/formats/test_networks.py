@@ -8,7 +8,7 @@ import pytest
 
 from tests.formats.samples import relu_stack, save
 from vernal.errors import FileMissing, FormatError, InputError
-from vernal.formats import networks
+from vernal.formats.limits import DEFAULT
 from vernal.formats.networks import locate, read_network
 
 
@@ -44,7 +44,7 @@ def test_names_no_system_accepts() -> None:
 def test_large_files_are_not_opened(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"large.{suffix}"
     with path.open("wb") as stream:
-        stream.truncate(networks.MAX_BYTES + 1)  # sparse: takes no space
+        stream.truncate(DEFAULT.bytes + 1)  # sparse: takes no space
     with pytest.raises(FormatError, match="64 MiB"):
         read_network(path)
 

@@ -33,6 +33,8 @@ Examples:
 Exit codes: 0 holds, 10 violated, 5 unknown, 2 bad input (`vernal COMMAND --help` where they differ).
 """
 
+NAME = "Vernal"
+
 app = typer.Typer(
     help="Does a system of neural agents in an uncertain environment keep its promises over time?",
     epilog=EXAMPLES,
@@ -47,7 +49,13 @@ def _version(wanted: bool) -> None:
     if wanted:
         from vernal.report.document import version
 
-        typer.echo(f"vernal {version()}")
+        typer.echo(version())
+        raise typer.Exit
+
+
+def _name(wanted: bool) -> None:
+    if wanted:
+        typer.echo(NAME)
         raise typer.Exit
 
 
@@ -56,8 +64,11 @@ def _root(
     version: Annotated[
         bool, typer.Option("--version", help="Show the version and exit.", callback=_version, is_eager=True)
     ] = False,
+    name: Annotated[
+        bool, typer.Option("--name", help="Show the name of the program and exit.", callback=_name, is_eager=True)
+    ] = False,
 ) -> None:
-    """Options of the program itself."""
+    """Options of the program itself, as the VNN-LIB standard has them."""
 
 
 for _module in (check, sweep, replay, simulate, explain, convert, verify, supports, solvers, schema):

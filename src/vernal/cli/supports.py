@@ -76,7 +76,7 @@ def capabilities() -> dict[str, list[str]]:
         "multiple-input-output-theories": ["SIO"],
         "multiple-network-theories": ["SNET"],
         "multiple-node-comparison-theories": ["SNC", "MNC"],
-        "arithmetic-complexity-theories": ["BND", "OUTC", "LIN"],
+        "arithmetic-complexity-theories": ["BND", "OUTC", "LIN", "POLY"],
         "optimised-disjunctive-reasoning": ["true"],
         "serialise-assignments": ["false"],
         "unsat-proofs": ["false"],

@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
+import csv
+import sys
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vernal.cli import exits
 from vernal.cli.clock import started
 from vernal.cli.options import EngineName, Limits, MemoryLimit, Quiet, Seed, Timeout, Workers
 from vernal.cli.progress import Live
 from vernal.cli.stream import say
-from vernal.errors import InputError
+from vernal.errors import InputError, VernalError
 
 if TYPE_CHECKING:
     from vernal.formats.vnnlib.query import Query
+    from vernal.queries.files import QueryInstance
     from vernal.queries.verify import Answer
 
 EXAMPLES = """\b
 Examples:
-  vernal verify prop_3.vnnlib --network N=acasxu.onnx --timeout 60
+  vernal verify prop_3.vnnlib acasxu.onnx --timeout 60
   vernal verify safe.vnnlib --network controller=controller.onnx --engine bounds
+  vernal verify --list instances.csv                      many, one line each: answer,seconds,network,query
 
 \b
 The first line on stdout is sat, unsat, unknown or timed-out; after sat comes the assignment. Reasons go to stderr.
 Exit code: 0 with any of these answers, 2 for a query or network that is wrong or not supported.
 """
+
+
+ERROR = "error"  # the answer to a question of a list that cannot be read
 
 
 def register(app: typer.Typer) -> None:
@@ -35,10 +45,19 @@ def register(app: typer.Typer) -> None:
 
 
 def verify(
-    query: Annotated[Path, typer.Argument(metavar="QUERY", help="The query (VNN-LIB 1 or 2.0).", show_default=False)],
+    query: Annotated[
+        Path | None, typer.Argument(metavar="QUERY", help="The query (VNN-LIB 1 or 2.0).", show_default=False)
+    ] = None,
+    network_path: Annotated[
+        str | None, typer.Argument(metavar="NETWORK", help="The file of its network.", show_default=False)
+    ] = None,
     network: Annotated[
         list[str] | None,
         typer.Option("--network", metavar="N=F.onnx", help="The file of the network the query calls N."),
+    ] = None,
+    instances: Annotated[
+        Path | None,
+        typer.Option("--list", metavar="FILE", help="Answer many queries: a file of lines network,query,seconds."),
     ] = None,
     timeout: Timeout = None,
     engine: EngineName = "auto",
@@ -51,29 +70,81 @@ def verify(
 
     Reasoning is over the reals. A sat is checked in exact arithmetic, and by onnxruntime where that is installed.
     """
-    from vernal.formats.vnnlib.reader import read_query
-    from vernal.queries.model import load_model
-    from vernal.queries.verify import verify as answer_query
-
     limits = Limits(engine, timeout=timeout, memory=memory, workers=workers, seed=seed)
     limits.check()
-    read = read_query(query)
-    model = load_model(read, network_file(read, network or ()))
+    if (query is None) == (instances is None):
+        raise InputError("say which query: vernal verify QUERY NETWORK, or many of them with --list FILE")
+    if query is not None:
+        _one(query, [*([network_path] if network_path else ()), *(network or ())], limits, quiet)
+    elif instances is not None:
+        if network:
+            raise InputError("--network belongs to one query; the lines of --list name their networks")
+        _many(instances, limits, quiet)
+
+
+def _one(query: Path, networks: Sequence[str], limits: Limits, quiet: bool) -> None:
+    from vernal.queries.files import answer_files
+
     with Live("verify", quiet=quiet) as live:
-        answer = answer_query(read, model, limits.budget(started(), live), engine)
-    typer.echo("\n".join([answer.status.value, *assignment(read, answer)]))
+        budget = limits.budget(started(), live)
+        found = answer_files(query, lambda read: network_file(read, networks), budget, limits.engine)
+    values = [] if found.query is None else assignment(found.query, found.answer)
+    typer.echo("\n".join([found.answer.status.value, *values]))
+    _remark(found.answer, quiet)
+
+
+def _remark(answer: Answer, quiet: bool, about: str = "") -> None:
     for remark in (answer.reason, *answer.notes):
         if remark and not quiet:
-            say(remark)
+            say(f"{about}{remark}")
+
+
+def _many(path: Path, limits: Limits, quiet: bool) -> None:
+    """One line for each question, as soon as it is answered; one that cannot be read is an `error`."""
+    from vernal.queries.files import read_list
+
+    wrong = False
+    for instance in read_list(path):
+        start = time.monotonic()
+        status = _answered(instance, limits, quiet)
+        wrong = wrong or status == ERROR
+        _line(status, f"{time.monotonic() - start:.3f}", str(instance.network), str(instance.query))
+    if wrong:
+        raise typer.Exit(exits.BAD_INPUT)
+
+
+def _answered(instance: QueryInstance, limits: Limits, quiet: bool) -> str:
+    """The answer to one question of a list, or `error` with a message."""
+    from vernal.queries.files import answer_files
+
+    given = [seconds for seconds in (instance.limit, limits.timeout) if seconds is not None]
+    own = replace(limits, timeout=min(given, default=None))
+    try:
+        with Live("verify", quiet=quiet) as live:
+            budget = own.budget(time.monotonic(), live)
+            answer = answer_files(instance.query, lambda _: instance.network, budget, own.engine).answer
+    except VernalError as error:
+        say(f"error: {error}")
+        return ERROR
+    _remark(answer, quiet, f"{instance.query}: ")
+    return answer.status.value
+
+
+def _line(*fields: str) -> None:
+    """A row of a table with commas, flushed: whoever reads along sees it now."""
+    csv.writer(sys.stdout, lineterminator="\n").writerow(fields)
+    sys.stdout.flush()
 
 
 def network_file(query: Query, given: Sequence[str]) -> str:
-    """The one file for the one network; VNN-LIB 1 does not name it, so any name will do there."""
+    """The one file for the one network, with or without the name the query has for it; VNN-LIB 1 has none."""
     wanted = query.network or "N"
     if len(given) != 1:
         raise InputError(f"a query is about one network, not {len(given)}; say --network {wanted}=FILE.onnx once")
     name, equals, file = given[0].partition("=")
-    if not equals or not name or not file:
+    if not equals or Path(given[0]).exists():
+        return given[0]
+    if not name or not file:
         raise InputError(f"--network wants a name and a file, as in --network {wanted}=FILE.onnx, not {given[0]!r}")
     if query.network is not None and name != query.network:
         raise InputError(f"the query declares no network {name!r}; its network is {query.network!r}")

@@ -7,6 +7,7 @@ are merged only where the merged constants are exactly representable; otherwise 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 
@@ -19,7 +20,8 @@ from vernal.model import build
 from vernal.model.expr import Affine, Expr, Function, Gather, Matrix
 
 MAX_WEIGHTS = 2**25  # entries of all matrices of one network: 256 MiB as doubles
-MAX_WIDTH = 2**18  # components of any one vector
+MAX_PARTS = 8  # doubles that one computed weight is the sum of
+MAX_WIDTH = 2**20  # components of any one vector
 
 
 def single(value: float) -> Fraction:
@@ -60,17 +62,63 @@ def constant(array: Array) -> Expr:
     return build.const(values[0]) if len(values) == 1 else build.vector(values)
 
 
+def array_of(values: Sequence[Fraction], shape: Sequence[int]) -> Array:
+    """Rational numbers as an array: of doubles where these hold all of them exactly, else of fractions."""
+    result = np.empty(len(values), dtype=object)
+    result[:] = list(values)
+    rounded = result.astype(np.float64)
+    same = all(Fraction(double) == value for double, value in zip(rounded.tolist(), values, strict=True))
+    return (rounded if same else result).reshape(tuple(shape))
+
+
 def dense(x: Expr, weight: Array, bias: Array | None = None) -> Expr:
     """W x + b with W of shape (outputs, inputs)."""
-    check_weights(*weight.shape)
-    offset = np.zeros(weight.shape[0]) if bias is None else bias
-    return build.affine(x, Matrix(_doubles(weight)), Matrix(_doubles(offset)))
+    first, *rest = _double_parts(weight)
+    offset = np.zeros(weight.shape[0]) if bias is None or bias.dtype == object else bias
+    made = build.affine(x, Matrix(first), Matrix(offset.astype(np.float64)))
+    for part in rest:
+        made = build.add(made, build.affine(x, Matrix(part), Matrix(np.zeros(weight.shape[0]))))
+    return build.add(made, constant(bias)) if bias is not None and bias.dtype == object else made
 
 
-def _doubles(array: Array) -> NDArray[np.float64]:
-    if array.dtype == object:
-        raise FormatError("weights computed from constants do not fit into doubles; fold them before exporting")
-    return array.astype(np.float64)
+def _double_parts(weight: Array) -> list[NDArray[np.float64]]:
+    """Matrices of doubles whose sum is the weight: one for doubles, a few for products of doubles."""
+    if weight.dtype != object:
+        return [weight.astype(np.float64)]
+    parts: list[NDArray[np.float64]] = []
+    while weight.any():
+        if len(parts) == MAX_PARTS:
+            raise FormatError("weights computed from constants do not fit into doubles; fold them before exporting")
+        parts.append(weight.astype(np.float64))
+        weight = weight - _fractions(parts[-1])
+    return parts or [np.zeros(weight.shape)]
+
+
+def _fractions(array: Array) -> Array:
+    """The entries as exact rational numbers."""
+    exact = np.empty(array.size, dtype=object)
+    exact[:] = rationals(array)
+    return exact.reshape(array.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Part of a sparse linear map: these outputs are a matrix times those inputs."""
+
+    outputs: NDArray[np.int64]
+    inputs: NDArray[np.int64]
+    weight: Matrix
+
+
+def blockwise(x: Expr, blocks: Sequence[Block], bias: Array | None = None) -> Expr:
+    """A sparse linear map, block by block; every output is in exactly one of them."""
+    parts = [build.affine(pick(x, b.inputs), b.weight, Matrix(_offsets(b, bias))) for b in blocks]
+    place = np.argsort(np.concatenate([block.outputs for block in blocks]), kind="stable")
+    return pick(build.concat(*parts), place)
+
+
+def _offsets(block: Block, bias: Array | None) -> NDArray[np.float64]:
+    return np.zeros(block.outputs.size) if bias is None else bias[block.outputs].astype(np.float64)
 
 
 def shift(x: Expr, offset: Array) -> Expr:
@@ -133,12 +181,11 @@ def _is_single(array: Array) -> bool:
 
 def pick(x: Expr, indices: Array) -> Expr:
     """The components of a vector at these indices; nothing at all where that is the vector itself."""
-    chosen = [int(index) for index in indices.ravel()]
-    if chosen == list(range(x.size)):
+    if indices.size == x.size and x.shape and bool((indices.ravel() == np.arange(x.size)).all()):
         return x
     if isinstance(x, Gather) and x.shape:
-        return pick(x.args[0], np.array([x.indices[index] for index in chosen]))
-    return build.gather(x, chosen)
+        return pick(x.args[0], np.array(x.indices, dtype=np.int64)[indices.ravel()])
+    return build.gather(x, indices.ravel().tolist())
 
 
 def normalise(x: Expr, gain: Array, offset: Array, mean: Array, variance: Array, epsilon: float) -> Expr:

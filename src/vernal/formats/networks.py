@@ -1,6 +1,6 @@
 """Reading networks, whatever their format.
 
-    read_network("controller.onnx")     .onnx, .nnet, .h5 and HDF5 files called .keras
+    read_network("controller.onnx")     .onnx, .nnet, .h5 and HDF5 files called .keras, each also compressed (.gz)
 
 Whatever is wrong with a file, one `FormatError` that names it comes out: broken, too large, with NaN weights or with an
 operator Vernal does not read.
@@ -16,17 +16,25 @@ from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 
-from vernal.errors import DataUnset, FileMissing, FormatError, InputError, nearest
+from vernal.errors import DataUnset, FileMissing, FormatError, InputError, Stopped, nearest
+from vernal.formats.limits import DEFAULT, ReadLimits
 from vernal.formats.onnx.external import MARK, with_data
+from vernal.formats.packed import unpacked
 from vernal.model.network import Network
 
-MAX_BYTES = 64 * 2**20  # sixteen million float32 weights; far more than can be verified
 MAX_REMEMBERED = 2**20  # bytes
 MAX_MESSAGE = 2000  # characters
+PACKED = ".gz"
 DATA = "data:"
 
 
-def read_network(path: str | Path, *, name: str | None = None, carry: Mapping[str, str] | None = None) -> Network:
+def read_network(
+    path: str | Path,
+    *,
+    name: str | None = None,
+    carry: Mapping[str, str] | None = None,
+    limits: ReadLimits = DEFAULT,
+) -> Network:
     """The network in a file, by its suffix; `name` is the file's name without suffix unless given.
 
     `carry` says which output of an ONNX graph is the next value of which input, where their names do not.
@@ -35,9 +43,14 @@ def read_network(path: str | Path, *, name: str | None = None, carry: Mapping[st
     parse = _parser(file)
     if carry:
         parse = _carrying(parse, file, carry)
-    content, sha256 = read_whole(file)
-    network = _guarded(parse, content, file, name or file.stem)
+    content, sha256 = read_whole(file, limits.bytes)
+    network = _guarded(parse, limits, content, file, name or unpacked_name(file).stem)
     return replace(network, file=str(path), sha256=sha256)
+
+
+def unpacked_name(file: Path) -> Path:
+    """The name of a file without the suffix that says it is compressed."""
+    return file.with_suffix("") if file.suffix.lower() == PACKED else file
 
 
 def locate(reference: str, base: Path) -> Path:
@@ -53,34 +66,35 @@ def locate(reference: str, base: Path) -> Path:
     return Path(folder) / inside
 
 
-def read_bytes(file: Path) -> bytes:
-    """The content of a plain file of bearable size."""
+def read_bytes(file: Path, most: int = DEFAULT.bytes) -> bytes:
+    """The content of a plain file of at most so many bytes."""
     try:
         if not file.exists():
             raise FileMissing(f"there is no file {str(file)!r}{_neighbours(file)}")
         if not file.is_file():
             raise FormatError(f"{file}: not a plain file")
         with file.open("rb") as stream:
-            content = stream.read(MAX_BYTES + 1) if file.stat().st_size <= MAX_BYTES else None
+            content = stream.read(most + 1) if file.stat().st_size <= most else None
     except (OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
         raise FormatError(f"{file}: cannot be opened ({error})") from None
-    if content is None or len(content) > MAX_BYTES:
-        raise FormatError(f"{file}: larger than {MAX_BYTES // 2**20} MiB, which is more than Vernal reads")
+    if content is None or len(content) > most:
+        raise FormatError(f"{file}: larger than {most // 2**20} MiB, which is more than Vernal reads")
     return content
 
 
-def read_whole(file: Path) -> tuple[bytes, str]:
+def read_whole(file: Path, most: int = DEFAULT.bytes) -> tuple[bytes, str]:
     """The content of a network file, weights that lie beside it brought in, and the sha256 of all that was read.
 
     With `policy.onnx.data` beside `policy.onnx` that is the sha256 of the one followed by the other.
     """
-    content = read_bytes(file)
-    digest = hashlib.sha256(content)
-    if file.suffix.lower() == ".onnx" and MARK in content:
+    packed = read_bytes(file, most)
+    digest = hashlib.sha256(packed)
+    content = unpacked(packed, file, most) if file.suffix.lower() == PACKED else packed
+    if unpacked_name(file).suffix.lower() == ".onnx" and MARK in content:
         with _naming(file):
-            content, others = with_data(content, lambda location: read_bytes(file.parent / location), MAX_BYTES)
+            content, others = with_data(content, lambda location: read_bytes(file.parent / location, most), most)
         for other in others:
             digest.update(other)
     return content, digest.hexdigest()
@@ -96,7 +110,7 @@ def _neighbours(file: Path) -> str:
 
 def _parser(file: Path) -> Callable[[bytes, str], Network]:
     """The reader for a suffix; each is imported only when it is needed."""
-    suffix = file.suffix.lower()
+    suffix = unpacked_name(file).suffix.lower()
     if suffix == ".onnx":
         from vernal.formats.onnx.reader import parse_onnx
 
@@ -123,9 +137,24 @@ def _carrying(
     return partial(parse_onnx, carry=carry)
 
 
-def _guarded(parse: Callable[[bytes, str], Network], content: bytes, file: Path, name: str) -> Network:
+def _guarded(
+    parse: Callable[[bytes, str], Network], limits: ReadLimits, content: bytes, file: Path, name: str
+) -> Network:
+    """The network of a content; a small one, within the usual limits, is parsed once and remembered."""
+    limits.tick()
     with _naming(file):
-        return parse(content, name) if len(content) > MAX_REMEMBERED else _remembered(parse, content, name)
+        if len(content) <= MAX_REMEMBERED and limits.entries == DEFAULT.entries:
+            return _remembered(parse, content, name)
+        return _limited(parse, limits)(content, name)
+
+
+def _limited(parse: Callable[[bytes, str], Network], limits: ReadLimits) -> Callable[[bytes, str], Network]:
+    """The reader with limits of its own; those of other formats need none but the size of the file."""
+    from vernal.formats.onnx.reader import parse_onnx
+
+    if isinstance(parse, partial) and parse.func is parse_onnx:
+        return partial(parse_onnx, **parse.keywords, limits=limits)
+    return partial(parse_onnx, limits=limits) if parse is parse_onnx else parse
 
 
 @contextmanager
@@ -135,6 +164,8 @@ def _naming(file: Path) -> Iterator[None]:
         yield
     except FormatError as error:
         raise type(error)(f"{file}: {_printable(error.message)}") from None
+    except Stopped:
+        raise
     except Exception as error:
         what = _printable(f"{type(error).__name__}: {error}")
         raise FormatError(f"{file}: damaged or not what its suffix says ({what})") from error

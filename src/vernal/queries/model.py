@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,15 +13,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vernal.errors import InputError
-from vernal.formats.networks import read_network, read_whole
+from vernal.formats.limits import DEFAULT, ReadLimits
+from vernal.formats.networks import read_network, read_whole, unpacked_name
 from vernal.formats.vnnlib.query import DeclaredTensor, Query
 from vernal.model.network import Network
 from vernal.model.numbers import nearest
 
 if TYPE_CHECKING:
-    from onnx import ModelProto, ValueInfoProto
+    from onnx import ValueInfoProto
+    from onnxruntime import InferenceSession
 
 DOUBLE = 11  # ONNX's number for float64
+ELEMENT_TYPES: dict[str, type[np.floating[Any]]] = {"tensor(double)": np.float64, "tensor(float16)": np.float16}
 
 DeclaredShape = tuple[int | None, ...]
 Runtime = Callable[[Sequence[Fraction]], list[Fraction] | None]  # the outputs; None where one is not finite
@@ -36,9 +40,9 @@ class NetworkModel:
     why_none: str = ""
 
 
-def load_model(query: Query, path: str | Path) -> NetworkModel:
+def load_model(query: Query, path: str | Path, limits: ReadLimits = DEFAULT) -> NetworkModel:
     """The network of a file, checked against what the query declares."""
-    network = read_network(path)
+    network = read_network(path, limits=limits)
     if network.memory:
         raise InputError(f"{path}: the network has memory; a query is about a network without")
     if network.dropped is not None:
@@ -49,15 +53,15 @@ def load_model(query: Query, path: str | Path) -> NetworkModel:
     ):
         if tensor.size != size:
             raise InputError(f"{path}: the network has {size} {what}, but the query declares {tensor.size}")
-    if Path(path).suffix.lower() != ".onnx":
+    if unpacked_name(Path(path)).suffix.lower() != ".onnx":
         return NetworkModel(network, np.float64, None, "onnxruntime does not read this format")
-    return _onnx_model(query, network, Path(path))
+    return _onnx_model(query, network, Path(path), limits)
 
 
-def _onnx_model(query: Query, network: Network, path: Path) -> NetworkModel:
+def _onnx_model(query: Query, network: Network, path: Path, limits: ReadLimits) -> NetworkModel:
     import onnx
 
-    data, _ = read_whole(path)
+    data, _ = read_whole(path, limits.bytes)
     model = onnx.ModelProto.FromString(data)
     weights = {tensor.name for tensor in model.graph.initializer}
     entry = next(item for item in model.graph.input if item.name not in weights)
@@ -67,7 +71,7 @@ def _onnx_model(query: Query, network: Network, path: Path) -> NetworkModel:
     if find_spec("onnxruntime") is None:
         return NetworkModel(network, kind, None, "onnxruntime is not installed (the extra 'onnxruntime')")
     shape = [size or 1 for size in _shape(entry)]
-    return NetworkModel(network, kind, _runtime(model, entry.name, shape), "")
+    return NetworkModel(network, kind, _runtime(data, entry.name, shape), "")
 
 
 def _shape(entry: ValueInfoProto) -> DeclaredShape:
@@ -88,20 +92,26 @@ def _check(tensor: DeclaredTensor, entry: ValueInfoProto, path: Path) -> None:
         raise InputError(f"{path}: {tensor.name} has the shape {list(tensor.shape)}, but the network's is {shown}")
 
 
-def _runtime(model: ModelProto, name: str, shape: Sequence[int]) -> Runtime:
-    """The file run by onnxruntime, one thread, one input at a time; inputs are rounded to floats, outputs printed."""
-    import onnxruntime
+def _runtime(data: bytes, name: str, shape: Sequence[int]) -> Runtime:
+    """The file run by onnxruntime, one thread, one input at a time; inputs are rounded to floats, outputs printed.
 
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    kind = {"tensor(double)": np.float64, "tensor(float16)": np.float16}.get(session.get_inputs()[0].type, np.float32)
+    It is loaded with the first input: most queries that have no solution never need it.
+    """
+
+    @cache
+    def session() -> InferenceSession:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4
+        options.intra_op_num_threads = 1
+        return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
 
     def run(inputs: Sequence[Fraction]) -> list[Fraction] | None:
+        kind = ELEMENT_TYPES.get(session().get_inputs()[0].type, np.float32)
         with np.errstate(over="ignore"):
             given = np.array([nearest(value) for value in inputs]).astype(kind).reshape(shape)
-        (output,) = session.run(None, {name: given})
+        (output,) = session().run(None, {name: given})
         values = np.asarray(output, dtype=np.float64).ravel()
         return [Fraction(repr(float(value))) for value in values] if np.isfinite(values).all() else None
 

@@ -7,12 +7,14 @@ inputs (`or` over boxes) become several questions; what is said of the outputs s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from vernal.errors import InputError
-from vernal.formats.vnnlib.query import Constraint, LinearComparison, LinearTerm, Query, comparisons
+from vernal.formats.vnnlib.polynomial import ONE, ZERO, Polynomial
+from vernal.formats.vnnlib.query import Constraint, PolynomialComparison, Query, comparisons
 from vernal.logic.formula import And, Atom, Formula, Not, Or
 from vernal.logic.question import Question
 from vernal.model import build
@@ -21,6 +23,7 @@ from vernal.model.initial import Ends, Init, start_between
 from vernal.model.network import Network
 from vernal.model.sorts import REAL
 from vernal.model.system import System, Variable
+from vernal.model.tick import Tick, idle
 
 MAX_CASES = 100_000  # alternatives among the inputs
 MAX_COPIES = 10_000_000  # constraints written down for all of them together
@@ -32,17 +35,17 @@ class Conjunction:
     """One alternative: a box of inputs, what else is said of them, and what is said of the outputs."""
 
     box: tuple[Ends, ...]
-    where: tuple[LinearComparison, ...]
+    where: tuple[PolynomialComparison, ...]
     claims: tuple[Constraint, ...]
 
 
-def cases(query: Query) -> list[Conjunction]:
+def cases(query: Query, tick: Tick = idle) -> list[Conjunction]:
     """The alternatives among the inputs; those whose box is empty are left out."""
-    found = [_case(query, conjuncts) for conjuncts in _alternatives(query)]
+    found = [_case(query, conjuncts, tick) for conjuncts in _alternatives(query, tick)]
     return [case for case in found if case is not None]
 
 
-def _alternatives(query: Query) -> list[list[Constraint]]:
+def _alternatives(query: Query, tick: Tick) -> list[list[Constraint]]:
     """Conjunctions that together say what the query says, without `or` over inputs."""
     finished: list[list[Constraint]] = []
     waiting: list[tuple[list[Constraint], list[Constraint]]] = [([], list(reversed(query.assertions)))]
@@ -51,7 +54,8 @@ def _alternatives(query: Query) -> list[list[Constraint]]:
         done, pending = waiting.pop()
         while pending:
             node = pending.pop()
-            if isinstance(node, LinearComparison) or (node.op == "or" and not _about_inputs(query, node)):
+            tick()
+            if isinstance(node, PolynomialComparison) or (node.op == "or" and not _about_inputs(query, node)):
                 done.append(node)
             elif node.op == "and":
                 pending.extend(reversed(node.args))
@@ -74,23 +78,30 @@ def _about_inputs(query: Query, node: Constraint) -> bool:
     return any(_is_input_only(query, comparison) for comparison in comparisons(node))
 
 
-def _is_input_only(query: Query, comparison: LinearComparison) -> bool:
-    return bool(comparison.term.terms) and all(query.is_input(element) for element in comparison.term.terms)
+def _is_input_only(query: Query, comparison: PolynomialComparison) -> bool:
+    term, size = comparison.term, query.input.size
+    if not term.products:
+        return bool(term.terms) and all(element < size for element in term.terms)
+    return all(element < size for element in term.elements)
 
 
-def _case(query: Query, conjuncts: Sequence[Constraint]) -> Conjunction | None:
+def _case(query: Query, conjuncts: Sequence[Constraint], tick: Tick) -> Conjunction | None:
     """A conjunction sorted into box, constraints on inputs and claims; None where the box is empty."""
     lower: dict[int, Fraction] = {}
     upper: dict[int, Fraction] = {}
-    where: list[LinearComparison] = []
+    where: list[PolynomialComparison] = []
     claims: list[Constraint] = []
     for node in conjuncts:
-        if isinstance(node, LinearComparison) and not node.term.terms:
+        tick()
+        if not isinstance(node, PolynomialComparison):
+            claims.append(node)
+        elif _narrow(node, query.input.size, lower, upper):
+            continue
+        elif node.term.is_constant:
             if not node.holds(()):
                 return None
-        elif isinstance(node, LinearComparison) and _is_input_only(query, node):
-            if not _narrow(node, lower, upper):
-                where.append(node)
+        elif _is_input_only(query, node):
+            where.append(node)
         else:
             claims.append(node)
     _refuse_unbounded(query, lower, upper)
@@ -100,16 +111,18 @@ def _case(query: Query, conjuncts: Sequence[Constraint]) -> Conjunction | None:
     return Conjunction(box, tuple(where), tuple(claims))
 
 
-def _narrow(node: LinearComparison, lower: dict[int, Fraction], upper: dict[int, Fraction]) -> bool:
+def _narrow(node: PolynomialComparison, inputs: int, lower: dict[int, Fraction], upper: dict[int, Fraction]) -> bool:
     """Tighten the box by a bound on one input; true if nothing of the constraint is left to say."""
-    if len(node.term.terms) > 1 or node.op == "!=":
+    if len(node.term.terms) != 1 or node.term.products or node.op == "!=":
         return False
     ((index, factor),) = node.term.terms.items()
-    end = -node.term.constant / factor
+    if index >= inputs:
+        return False
+    end = -node.term.constant if factor == 1 else node.term.constant if factor == -1 else -node.term.constant / factor
     if node.op == "==" or factor > 0:
-        upper[index] = min(end, upper.get(index, end))
+        upper[index] = min(end, upper[index]) if index in upper else end
     if node.op == "==" or factor < 0:
-        lower[index] = max(end, lower.get(index, end))
+        lower[index] = max(end, lower[index]) if index in lower else end
     return node.op != "<"
 
 
@@ -135,8 +148,8 @@ def question(query: Query, case: Conjunction, network: Network, slack: Fraction 
     """Is no input of this case a solution? With `slack`, inequalities have to be met with that much to spare."""
     names = query.input.elements()
     variables = tuple(Variable(name, REAL) for name in names)
-    output = network(*(variable.var for variable in variables))
-    elements: list[Expr] = [*(variable.var for variable in variables)]
+    elements: list[Expr] = [variable.var for variable in variables]
+    output = network(*elements)
     result = output_var(query)
     elements += [build.component(result, index) for index in range(query.output.size)]
     starts = {name: start_between(*ends) for name, ends in zip(names, case.box, strict=True)}
@@ -157,7 +170,7 @@ def _formula(root: Constraint, elements: Sequence[Expr], slack: Fraction) -> For
     waiting: list[tuple[Constraint, bool]] = [(root, False)]
     while waiting:
         node, ready = waiting.pop()
-        if isinstance(node, LinearComparison):
+        if isinstance(node, PolynomialComparison):
             made.append(Atom(_expression(node, elements, slack)))
         elif not ready:
             waiting.append((node, True))
@@ -169,17 +182,32 @@ def _formula(root: Constraint, elements: Sequence[Expr], slack: Fraction) -> For
     return made[0]
 
 
-def _expression(comparison: LinearComparison, elements: Sequence[Expr], slack: Fraction = Fraction(0)) -> Expr:
+def _expression(comparison: PolynomialComparison, elements: Sequence[Expr], slack: Fraction = Fraction(0)) -> Expr:
     """What is positive on the left, what is negative on the right."""
     term, op = comparison.term, comparison.op
     constant = term.constant + (slack if op in ("<", "<=") else 0)
-    left = _sum(LinearTerm({i: a for i, a in term.terms.items() if a > 0}, max(constant, Fraction(0))), elements)
-    right = _sum(LinearTerm({i: -a for i, a in term.terms.items() if a < 0}, max(-constant, Fraction(0))), elements)
+    left, right = (_sum(_positive(term.scaled(sign)), max(sign * constant, ZERO), elements) for sign in (ONE, -ONE))
     return build.compare(op, left, right)
 
 
-def _sum(term: LinearTerm, elements: Sequence[Expr]) -> Expr:
-    parts = [elements[i] if a == 1 else build.mul(build.const(a), elements[i]) for i, a in sorted(term.terms.items())]
-    if term.constant or not parts:
-        parts.append(build.const(term.constant))
+def _positive(term: Polynomial) -> dict[tuple[int, ...], Fraction]:
+    """The monomials with positive coefficients."""
+    found = {(index,): factor for index, factor in sorted(term.terms.items()) if factor > 0}
+    return found | {key: factor for key, factor in sorted(term.products.items()) if factor > 0}
+
+
+def _sum(monomials: Mapping[tuple[int, ...], Fraction], constant: Fraction, elements: Sequence[Expr]) -> Expr:
+    parts = [_monomial(key, factor, elements) for key, factor in monomials.items()]
+    if constant or not parts:
+        parts.append(build.const(constant))
     return build.add(*parts)
+
+
+def _monomial(key: tuple[int, ...], factor: Fraction, elements: Sequence[Expr]) -> Expr:
+    """A product of powers of elements, with its coefficient."""
+    made: Expr | None = None if factor == 1 else build.const(factor)
+    for index, count in Counter(key).items():
+        power = build.power(elements[index], count)
+        made = power if made is None else build.mul(made, power)
+    assert made is not None
+    return made

@@ -61,7 +61,10 @@ class Answer:
 
 def verify(query: Query, model: NetworkModel, budget: Budget, engine: str = "auto") -> Answer:
     """Is there an input for which everything the query asserts is true?"""
-    alternatives = cases(query)
+    try:
+        alternatives = cases(query, budget.check)
+    except Stopped as stop:
+        return stopped(budget, stop)
     if not alternatives:
         return Answer(QueryStatus.UNSAT, notes=("vacuous: no input is within the stated bounds",))
     undecided: list[str] = []
@@ -84,6 +87,12 @@ def verify(query: Query, model: NetworkModel, budget: Budget, engine: str = "aut
         return Answer(QueryStatus.TIMED_OUT, reason=undecided[-1])
     several = f" ({len(undecided)} of {len(alternatives)} alternatives are open)" if len(alternatives) > 1 else ""
     return Answer(QueryStatus.UNKNOWN, reason=undecided[0] + several)
+
+
+def stopped(budget: Budget, stop: Stopped) -> Answer:
+    """The answer where a limit was reached before any question was asked."""
+    status = QueryStatus.TIMED_OUT if budget.left <= 0 else QueryStatus.UNKNOWN
+    return Answer(status, reason=stop.reason)
 
 
 def _ask(asked: Question, engine: str, budget: Budget) -> Result:

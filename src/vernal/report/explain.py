@@ -22,6 +22,7 @@ from vernal.report.tables import Column, aligned
 
 MOST_VALUES = 8  # of an initial set, before it is only counted
 MAX_CHARACTERS = 160  # of an expression shown in full
+MAX_LAYERS = 40  # of a network whose sizes are listed
 
 
 def explain_system(task: Task) -> str:
@@ -120,7 +121,10 @@ def _kind(agent: Agent) -> str:
 def network_text(network: Network) -> str:
     """`policy.onnx: 3-20-20-9, 689 parameters`"""
     layers = [node.size for node in order([network.output]) if isinstance(node, Affine)]
-    sizes = "-".join(str(size) for size in [network.input_size, *layers])
+    if len(layers) > MAX_LAYERS:  # a large convolution consists of many small layers
+        sizes = f"{network.input_size}-({len(layers)} layers)-{network.output_size}"
+    else:
+        sizes = "-".join(str(size) for size in [network.input_size, *layers])
     return f"{network.file or network.name}: {sizes}, {network.parameters} parameters"
 
 

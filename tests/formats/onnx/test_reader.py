@@ -93,7 +93,7 @@ def test_own_operators_and_functions_are_refused(tmp_path: Path) -> None:
 
 
 def test_messages_are_safe_to_print(tmp_path: Path) -> None:
-    node = helper.make_node("Sin", ["x"], ["y"], name="\x1b[2Jgone\n")
+    node = helper.make_node("Hardmax", ["x"], ["y"], name="\x1b[2Jgone\n")
     with pytest.raises(UnsupportedOperator) as caught:
         read_network(save(model([node]), tmp_path))
     assert str(caught.value).isprintable()

@@ -17,8 +17,8 @@ from onnx.reference import ReferenceEvaluator
 
 from tests.formats.samples import Array, graph, save, sequence, session, walk
 from vernal.errors import FormatError, UnsupportedOperator
+from vernal.formats.limits import ReadLimits
 from vernal.formats.networks import read_network
-from vernal.formats.onnx import call as onnx_call
 from vernal.interpret import exact
 
 RANDOM = np.random.default_rng(11)
@@ -255,16 +255,14 @@ def test_tensors_that_do_not_fit_are_refused(
         read_network(save(made, tmp_path))
 
 
-def test_many_layers_that_share_large_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_layers_that_share_large_weights_are_refused(tmp_path: Path) -> None:
     """A small file must not make us copy its weights again and again."""
-    monkeypatch.setattr(onnx_call, "MAX_ENTRIES", 100)
-    monkeypatch.setattr(onnx_call.Allowance.__init__, "__defaults__", (100,))
     tensors = {"W": f32(1, 3, 3), "R": f32(1, 3, 3)}
     names = [f"y{i}" for i in range(12)]
     nodes = [helper.make_node("RNN", [x, "W", "R"], ["", y], hidden_size=3) for x, y in pairwise(["x", *names])]
     made = graph(nodes, tensors, {"x": ["T", 1, 3]}, {"y11": [1, 1, 3]})
     with pytest.raises(FormatError, match="more than Vernal reads"):
-        read_network(save(made, tmp_path))
+        read_network(save(made, tmp_path), limits=ReadLimits(entries=100))
 
 
 def test_a_start_computed_from_data_is_refused(tmp_path: Path) -> None:

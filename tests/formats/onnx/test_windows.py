@@ -13,6 +13,7 @@ from tests.formats.onnx.test_ops import Case, f32, i64
 from tests.formats.samples import compute, model, points, reference, save
 from vernal.errors import FormatError, UnsupportedOperator
 from vernal.formats.networks import read_network
+from vernal.formats.onnx.convolutions import CONVOLUTIONS
 from vernal.formats.onnx.windows import WINDOW_OPERATORS
 from vernal.interpret import exact
 
@@ -36,6 +37,17 @@ CASES = [
         Case("Conv", 11, IMAGE, tensors=KERNEL, more=("W",), attributes={"auto_pad": pad, "strides": [2, 1]}, rank=4)
         for pad in ("SAME_UPPER", "SAME_LOWER", "VALID")
     ),
+    *(
+        Case(
+            "ConvTranspose", 11, IMAGE, tensors={"W": f32(2, 3, 3, 2), "b": f32(3)}, more=more, attributes=given, rank=4
+        )
+        for more, given in (
+            (("W", "b"), {}),
+            (("W",), {"strides": [2, 3], "pads": [1, 0, 2, 1]}),
+            (("W", "b"), {"strides": [3, 2], "output_padding": [2, 1], "dilations": [2, 1]}),
+        )
+    ),
+    Case("ConvTranspose", 22, LINE, tensors={"W": f32(4, 2, 3)}, more=("W",), attributes={"group": 2}, rank=3),
     pool("MaxPool", 8),
     pool("MaxPool", 12, strides=[2, 2], pads=[1, 1, 2, 0]),
     pool("MaxPool", 12, dilations=[1, 3], pads=[0, 1, 0, 1]),
@@ -51,6 +63,10 @@ CASES = [
     Case("ReduceMean", 18, IMAGE, tensors={"a": i64(2, 3)}, more=("a",), rank=4),
     Case("ReduceMean", 20, tensors={"a": i64(-1)}, more=("a",)),
     Case("ReduceMean", 13),
+    Case("GlobalMaxPool", 13, IMAGE, rank=4),
+    Case("ReduceMax", 13, IMAGE, attributes={"axes": [1, 3], "keepdims": 0}),
+    Case("ReduceMax", 18, IMAGE, tensors={"a": i64(2)}, more=("a",), rank=4),
+    Case("ReduceMin", 18, LINE, tensors={"a": i64(-1, 1)}, more=("a",), attributes={"keepdims": 0}, rank=1),
     Case("ReduceSum", 11, LINE, attributes={"axes": [1]}, rank=3),
     Case("ReduceSum", 13, LINE, tensors={"a": i64(2)}, more=("a",), attributes={"keepdims": 0}),
 ]
@@ -72,7 +88,7 @@ def test_windows_agree_with_onnxruntime(case: Case, tmp_path: Path) -> None:
 
 
 def test_every_operator_has_a_case() -> None:
-    assert {case.op for case in CASES} == set(WINDOW_OPERATORS)
+    assert {case.op for case in CASES} == set(WINDOW_OPERATORS) | set(CONVOLUTIONS)
 
 
 def test_a_mean_of_three_is_a_third(tmp_path: Path) -> None:
@@ -113,7 +129,7 @@ WRONG = [
         "too large",
     ),
     (
-        Case("Conv", 11, (1, 4, 250, 250), tensors={"W": f32(8, 4, 3, 3)}, more=("W",)),
+        Case("Conv", 11, (1, 4, 450, 450), tensors={"W": f32(8, 4, 3, 3)}, more=("W",)),
         FormatError,
         "too large",
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import random
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -17,7 +18,7 @@ from onnx import helper
 
 from tests.formats import samples
 from vernal.engines.check import ask
-from vernal.errors import FormatError, InputError, ParseError
+from vernal.errors import FormatError, InputError, ParseError, Stopped
 from vernal.evidence.result import Result
 from vernal.formats.vnnlib.query import Query
 from vernal.formats.vnnlib.reader import parse_query, read_query
@@ -96,14 +97,26 @@ def test_decimals_are_exact_and_order_of_declaration_does_not_matter() -> None:
     ("text", "place", "words"),
     [
         ("", None, "empty"),
-        ("(assert", "1:1", "never closed"),
-        ("(assert ))", "1:10", "command in brackets"),
+        ("(assert", "1:1", "no input before it asserts"),
+        (f"{ONE}(assert", "3:1", "never closed"),
+        (f"{ONE}(assert (<= X_0", "3:9", "never closed"),
+        (f"{ONE}(assert (<= X_0 1)))", "3:20", "command in brackets"),
+        (f"{ONE}(assert )", "3:1", "takes one constraint"),
+        (f"{ONE}(assert (<= X_0 1) (<= X_0 2))", "3:1", "takes one constraint"),
+        (f"{ONE}(assert ((<= X_0 1)))", "3:9", "operator is expected"),
+        (f"{ONE}(assert (<= X_0 1]))", "3:18", "without '['"),
+        (f'{ONE}(assert (<= X_0 "1"))', "3:17", "no place"),
         ("hello", "1:1", "command in brackets"),
-        ('(assert "x', "1:9", "no end"),
+        (f'{ONE}(assert "x', "3:9", "no end"),
         (ONE, "1:1", "asserts nothing"),
         (f"{ONE}(assert (<= X_1 0))", "3:13", "did you mean"),
         (f"{ONE}(assert (<= X_0 1e9999))", "3:17", "too large"),
-        (f"{ONE}(assert (<= (* X_0 Y_0) 1))", "3:13", "not linear"),
+        (f"{ONE}(assert (<= (* {'X_0 ' * 17}) 1))", "3:13", "too high a degree"),
+        (f"{ONE}(assert (<= (* {'1e400 ' * 20}) X_0))", "3:13", "beyond all bounds"),
+        (f"{ONE}(assert (<= (/ 1 X_0) 1))", "3:13", "divides by numbers"),
+        (f"{ONE}(assert (<= (/ X_0 0) 1))", "3:13", "other than 0"),
+        (f"{ONE}(assert (<= X_0 1))(declare-const X_1 Real)", "3:20", "before the first assertion"),
+        (f"{ONE}(assert (<= X_0 1))(check-sat)(assert (<= X_0 1))", "3:31", "nothing may follow"),
         (f"{ONE}(assert (not (<= X_0 1)))", "3:9", "turn the comparison round"),
         (f"{ONE}(assert (<= X_0 1 2))", "3:9", "two terms, not 3"),
         (f"{ONE}(assert (<= X_0 (<= 1 2)))", "3:9", "takes numbers"),
@@ -124,6 +137,8 @@ def test_decimals_are_exact_and_order_of_declaration_does_not_matter() -> None:
         (f"{TWO}(assert (<= X[0,2] 1))", "4:13", "no element of X"),
         (f"{TWO}(assert (<= X[0,a] 1))", "4:17", "whole numbers"),
         (f"{TWO}(assert (<= [0] 1))", "4:13", "follow the name"),
+        (f"{TWO}(assert (<= X[0,,1] 1))", "4:17", "whole numbers"),
+        (f"{TWO}(assert (<= X[0,1 1))", "4:19", "whole numbers"),
         (f"{TWO}{TWO.split('>)')[1]}", "5:1", "second network"),
         ("(vnnlib-version <3.0>)", "1:17", "'<3.0>' is not supported"),
         ("(declare-network N (declare-input X float32 [1]))", "1:37", "'float32' is not supported"),
@@ -141,6 +156,68 @@ def test_what_is_wrong_is_said_at_its_place(text: str, place: str | None, words:
         parse_query(text, "q.vnnlib")
     assert words in str(error.value)
     assert place is None or str(error.value).startswith(f"q.vnnlib:{place}: ")
+
+
+def test_products_and_quotients_are_polynomials() -> None:
+    query = parse_query(f"{ONE}(assert (= (* (+ X_0 1) (- X_0 1) Y_0) (/ (* 3 X_0 X_0) 2 -1)))")
+    point = (Fraction(2), Fraction(-2))  # 3 * y against -6
+    assert query.satisfied(point)
+    assert not query.satisfied((Fraction(2), Fraction(2)))
+    assert parse_query(f"{ONE}(assert (< (- (* X_0 Y_0) (* Y_0 X_0)) 1))").assertions == (
+        parse_query(f"{ONE}(assert (< 0 1))").assertions
+    )
+
+
+@pytest.mark.parametrize("text", ["0.1", "-.5", "+3.", "1e-3", "-2.50E+2", "7e3", "0", "-0.0", "00.10"])
+def test_numbers_are_the_rationals_they_write(text: str) -> None:
+    query = parse_query(f"{ONE}(assert (= X_0 {text})) (assert (= (+ X_0) {text}))")
+    assert query.satisfied((Fraction(text), Fraction(0)))
+    assert query.assertions[0] == query.assertions[1]
+
+
+def test_short_and_long_ways_of_reading_agree() -> None:
+    """A comparison of two words is found by one expression; brackets and comments around make it a general one."""
+    short = parse_query(f"{ONE}(assert (>= X_0 0.5))(assert (or (< Y_0 1) (!= X_0 Y_0)))")
+    long = parse_query(
+        f"{ONE}(assert ; why\n ( ; not\n >= (+ X_0 0) (* 1 0.5)))(assert (or (< (+ Y_0) 1)(!= X_0 (- Y_0 0))))"
+    )
+    assert short.assertions == long.assertions
+    spaced = parse_query(f"{TWO}(assert (<= X [0, 1] 3)) (assert (<= X[00,1] 3))")
+    assert spaced.assertions[0] == spaced.assertions[1] == parse_query(f"{TWO}(assert (<= X[0,1] 3))").assertions[0]
+
+
+def test_reading_looks_at_the_clock() -> None:
+    looks = itertools.count()
+
+    def late() -> None:
+        if next(looks) > 20:
+            raise Stopped("timeout")
+
+    bounds = "(assert (<= X_0 1))" * 30
+    with pytest.raises(Stopped):
+        parse_query(f"{ONE}{bounds}", tick=late)
+    looks = itertools.count()
+    with pytest.raises(Stopped):  # one assertion of thousands of pieces
+        parse_query(f"{ONE}(assert (or {'(<= X_0 (+ 1 2))' * 3000}))", tick=late)
+    query = parse_query(f"{ONE}{bounds}")
+    looks = itertools.count()
+    with pytest.raises(Stopped):
+        cases(query, late)
+
+
+def test_time_grows_with_the_length_of_the_text() -> None:
+    """A query and one twice as long; quadratic work anywhere would take four times as long."""
+
+    def seconds(inputs: int) -> float:
+        lines = [f"(declare-const X_{i} Real)" for i in range(inputs)]
+        lines += [f"(assert (<= X_{i} 0.{i}1))\n(assert (>= X_{i} -0.{i}))" for i in range(inputs)]
+        text = "\n".join(["(declare-const Y_0 Real)", *lines, "(assert (<= Y_0 0))"])
+        start = time.process_time()
+        cases(parse_query(text))
+        return time.process_time() - start
+
+    once, twice = (min(seconds(size) for _ in range(3)) for size in (3_000, 6_000))
+    assert twice < 3.2 * once
 
 
 def test_files_may_be_compressed_but_not_damaged(tmp_path: Path) -> None:
@@ -231,10 +308,12 @@ def random_network(draw: random.Random, folder: Path, sizes: Sequence[int]) -> t
     ), compute
 
 
-def random_query(draw: random.Random, inputs: int, outputs: int) -> Query:
+def random_query(draw: random.Random, inputs: int, outputs: int, products: bool = False) -> Query:
     names = [f"X_{i}" for i in range(inputs)] + [f"Y_{i}" for i in range(outputs)]
 
     def term() -> str:
+        if products and draw.random() < 0.6:
+            return f"(/ (* {draw.choice(names)} {draw.randint(-2, 2)} {draw.choice(names)}) {draw.choice((2, -4))})"
         return f"({draw.choice('+-')} (* {draw.randint(-2, 2)} {draw.choice(names)}) {draw.choice(names)})"
 
     def constraint(depth: int) -> str:
@@ -248,7 +327,8 @@ def random_query(draw: random.Random, inputs: int, outputs: int) -> Query:
     return parse_query("\n".join([*lines, f"(assert {constraint(2)})"]))
 
 
-def test_no_answer_is_wrong_on_random_queries(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("products", "least"), [(False, 35), (True, 25)])
+def test_no_answer_is_wrong_on_random_queries(products: bool, least: int, tmp_path: Path) -> None:
     """`sat` satisfies the query as written, `unsat` has no solution on a grid; most queries are decided."""
     draw = random.Random(5)
     grid = [Fraction(i, 4) for i in range(-8, 13)]
@@ -256,8 +336,8 @@ def test_no_answer_is_wrong_on_random_queries(tmp_path: Path) -> None:
     for _ in range(40):
         inputs, outputs = draw.randint(1, 2), draw.randint(1, 2)
         file, compute = random_network(draw, tmp_path, (inputs, 3, outputs))
-        query = random_query(draw, inputs, outputs)
-        found = verify(query, load_model(query, file), Budget(10))
+        query = random_query(draw, inputs, outputs, products)
+        found = verify(query, load_model(query, file), Budget(4 if products else 10))
         if found.values is not None:
             point = found.values[:inputs]
             assert query.satisfied(found.values)
@@ -265,7 +345,7 @@ def test_no_answer_is_wrong_on_random_queries(tmp_path: Path) -> None:
         if found.status is QueryStatus.UNSAT:
             assert not any(query.satisfied((*p, *compute(p))) for p in itertools.product(grid, repeat=inputs))
         decided += found.status in (QueryStatus.SAT, QueryStatus.UNSAT)
-    assert decided >= 35
+    assert decided >= least
 
 
 def test_the_network_has_to_fit(tent: Path) -> None:

@@ -12,8 +12,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from vernal.engines.explicit.columns import NotFinite
 from vernal.engines.explicit.ctl import atom
@@ -138,6 +136,9 @@ class GraphProduct:
 
     def _infinite(self, made: Sequence[tuple[Numbers, Numbers, Numbers]]) -> GraphPath | None:
         """A lasso that takes edges of every mark in its loop."""
+        from scipy.sparse import csr_array  # late: few questions come this far
+        from scipy.sparse.csgraph import connected_components
+
         if not self.graph.complete:  # only bounded formulas are asked then, and no prefix satisfies this one
             return None
         pairs = np.flatnonzero(self.seen)

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from vernal.engines.base import Engine
 from vernal.engines.invariants.cells import CellBatch, Directions
@@ -118,6 +116,9 @@ class MarkedGraph:
 
     def has_fair_cycle(self) -> bool:
         """Whether some cycle meets a marked node."""
+        from scipy.sparse import csr_array  # late: few questions come this far
+        from scipy.sparse.csgraph import connected_components
+
         source, target = self.edges
         count = len(self.marked)
         table = csr_array((np.ones(len(source), bool), (source, target)), shape=(count, count))

@@ -16,12 +16,14 @@ import numpy as np
 
 from vernal.errors import FormatError, UnsupportedOperator
 from vernal.formats.layers import check_width, constant, pick
+from vernal.formats.limits import DEFAULT
 from vernal.formats.recurrent import Slots
 from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 from vernal.model.expr import Expr
+from vernal.model.tick import Tick, idle
 
-MAX_ENTRIES = 2**25  # of all tensors a file makes us compute, so that a small file cannot ask for a large memory
+DENSE = 2**22  # entries of a matrix that is written out with its zeros; larger ones are cut into blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +39,19 @@ OnnxValue = Tensor | Array
 
 @dataclass(slots=True)
 class Allowance:
-    """What is left of the entries one file may make us compute."""
+    """What is left of the entries one file may make us compute; the clock is looked at whenever some are taken."""
 
-    left: int = MAX_ENTRIES
+    most: int = DEFAULT.entries
+    tick: Tick = idle
+    taken: int = 0
 
     def take(self, entries: int) -> None:
-        self.left -= entries
-        if self.left < 0:
-            raise FormatError(f"its tensors have more than {MAX_ENTRIES} entries together, more than Vernal reads")
+        self.tick()
+        self.taken += entries
+        if self.taken > self.most:
+            raise FormatError(
+                f"its tensors have more than {self.most} entries together, more than Vernal reads; --memory allows more"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +123,22 @@ class NodeCall:
 
     def data(self, position: int = 0) -> Tensor:
         """An input as data; a constant becomes a constant vector."""
-        value = self.value(position)
+        return self.as_data(self.value(position))
+
+    def as_data(self, value: OnnxValue) -> Tensor:
+        """A value as data; a constant becomes a constant vector."""
         if isinstance(value, Tensor):
             return value
         if check_width(value.shape) == 0:
-            raise self.wrong(f"has an empty input {position}")
+            raise self.wrong("has an empty input")
+        if value.dtype == bool:
+            return Tensor(build.compare("!=", build.concat(constant(value)), 0), value.shape)
         return Tensor(build.concat(constant(value)), value.shape)
+
+    def operand(self, value: OnnxValue) -> Expr:
+        """A value as a node; a constant of one entry as a scalar, which goes with data of any size."""
+        is_number = not isinstance(value, Tensor) and value.size == 1 and value.dtype != bool
+        return constant(value) if is_number and not isinstance(value, Tensor) else self.as_data(value).expr
 
     def constant(self, position: int) -> Array:
         """An input that has to be constant."""
@@ -135,6 +152,12 @@ class NodeCall:
         value = self.constant(position)
         if value.dtype.kind != "f" or value.size == 0:
             raise self.wrong(f"has weights at input {position} that doubles cannot hold exactly")
+        return value
+
+    def matrix(self, value: Array) -> Array:
+        """A constant of real numbers, which need not be doubles."""
+        if value.dtype.kind not in "fO" or value.size == 0:
+            raise self.wrong("multiplies by a constant that is empty or not of real numbers")
         return value
 
     def whole(self, position: int) -> list[int]:

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vernal.errors import FormatError, UnsupportedOperator
+from vernal.errors import FormatError, TypeClash, UnsupportedOperator
 from vernal.formats.layers import check_finite, check_width
+from vernal.formats.limits import DEFAULT, ReadLimits
 from vernal.formats.onnx.call import Allowance, NodeCall, OnnxValue, Tensor
+from vernal.formats.onnx.folding import folded
 from vernal.formats.onnx.ops import OPERATORS, REFUSED
 from vernal.formats.onnx.recurrent import RECURRENT
 from vernal.formats.onnx.states import (
@@ -43,7 +45,7 @@ BYTES = {**FLOATS, 6: 4, 7: 8, 9: 1}  # int32, int64, bool
 FIELDS = {1: "float_data", 11: "double_data", 7: "int64_data"}  # the others are in int32_data
 
 
-def parse_onnx(data: bytes, name: str, carry: Mapping[str, str] | None = None) -> Network:
+def parse_onnx(data: bytes, name: str, carry: Mapping[str, str] | None = None, limits: ReadLimits = DEFAULT) -> Network:
     """The network of a file's bytes; inputs and outputs of any rank are flattened row by row.
 
     A graph of several inputs takes its memory as inputs and gives the next one as outputs; `carry` says which belong
@@ -56,13 +58,13 @@ def parse_onnx(data: bytes, name: str, carry: Mapping[str, str] | None = None) -
     entries = [item for item in graph.input if item.name not in values]
     results = [item.name for item in graph.output]
     if not carry and (len(entries) == 1 or len(results) == 1):
-        return _plain(graph, opset, values, _single(entries, "input"), name)
+        return _plain(graph, opset, values, _single(entries, "input"), name, limits)
     if len(entries) > MAX_STATES or len(results) > MAX_STATES:
         raise FormatError(f"it has {len(entries)} inputs and {len(results)} outputs; at most {MAX_STATES} are read")
     given = {entry.name: _given(entry) for entry in entries}
     values.update(given)
     check_read(graph.node, given, results)
-    dropped = _run(graph, opset, values, results, None)
+    dropped = _run(graph, opset, values, results, None, limits)
     made = {result: _output(values, result) for result in results}
     return join_states(name, given, made, carry or {}, dropped, through_operators(graph.node, given, made))
 
@@ -73,7 +75,14 @@ def _acting(graph: GraphProto) -> list[ValueInfoProto]:
     return [item for item in graph.output if item.name not in remembered] or list(graph.output)
 
 
-def _plain(graph: GraphProto, opset: int, values: dict[str, OnnxValue], entry: ValueInfoProto, name: str) -> Network:
+def _plain(
+    graph: GraphProto,
+    opset: int,
+    values: dict[str, OnnxValue],
+    entry: ValueInfoProto,
+    name: str,
+    limits: ReadLimits,
+) -> Network:
     """One input, one output; what is remembered, recurrent operators remember by themselves."""
     shape = _input_shape(entry, open_axes=any(node.op_type in RECURRENT for node in graph.node))
     check_batch(entry.name, shape)
@@ -84,7 +93,7 @@ def _plain(graph: GraphProto, opset: int, values: dict[str, OnnxValue], entry: V
     def read(seen: tuple[int, ...], slots: Slots) -> Network:
         inputs = network_input(prod(seen))
         own = {**values, entry.name: Tensor(inputs, seen)}
-        dropped = _run(graph, opset, own, [result], slots)
+        dropped = _run(graph, opset, own, [result], slots, limits)
         return slots.network(name, inputs, _output(own, result).expr, dropped.get(result))
 
     made = read(shape, Slots())
@@ -133,7 +142,7 @@ def _decode(data: bytes) -> ModelProto:
 def _opset(model: ModelProto) -> int:
     from onnx.defs import onnx_opset_version
 
-    versions: list[int] = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
+    versions: list[int] = sorted({entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")})
     if len(versions) != 1 or not OLDEST_OPSET <= versions[0] <= onnx_opset_version():
         known = f"{OLDEST_OPSET} to {onnx_opset_version()}"
         raise FormatError(f"it uses operator set {', '.join(map(str, versions)) or 'unknown'}; read are {known}")
@@ -193,13 +202,19 @@ def _listed(tensor: TensorProto) -> list[float]:
 
 
 def _run(
-    graph: GraphProto, opset: int, values: dict[str, OnnxValue], results: Sequence[str], slots: Slots | None
+    graph: GraphProto,
+    opset: int,
+    values: dict[str, OnnxValue],
+    results: Sequence[str],
+    slots: Slots | None,
+    limits: ReadLimits,
 ) -> dict[str, str]:
     """Every node in turn; the operators left out at the end of outputs, by the names of these."""
     read = {name for node in graph.node for name in node.input}
-    allowance = Allowance()
+    allowance = Allowance(limits.entries, limits.tick)
     dropped: dict[str, str] = {}
     for position, node in enumerate(graph.node):
+        limits.tick()
         last = node.output[:1] and node.output[0] in results and node.output[0] not in read
         call = _call(node, position, opset, values, bool(last), allowance, slots)
         for output, value in zip(node.output, _apply(call), strict=False):
@@ -268,5 +283,8 @@ def _apply(call: NodeCall) -> Sequence[OnnxValue]:
     unknown = sorted(map(str, set(call.attributes) - operator.attributes))  # a damaged name may be bytes
     if unknown:
         raise call.unsupported(f"has the attribute {unknown[0]!r}, which Vernal does not understand")
-    made = operator.read(call)
-    return made if isinstance(made, tuple) else [made]
+    try:
+        made = operator.read(call)
+    except TypeClash as clash:
+        raise call.unsupported(f"mixes what does not go together: {clash}") from None
+    return made if isinstance(made, tuple) else [folded(call, made)]

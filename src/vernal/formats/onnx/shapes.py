@@ -9,10 +9,13 @@ import numpy as np
 
 from vernal.formats.layers import check_width
 from vernal.formats.onnx.call import NodeCall, OnnxValue, Tensor, value_size
+from vernal.formats.onnx.elementwise import as_number, as_truth
 from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
+from vernal.model.sorts import BOOL
 
 FLOATS = (1, 10, 11, 16)  # element types float32, float16, float64, bfloat16
+INTEGERS, TRUTH = (6, 7), 9
 
 
 def _identity(call: NodeCall) -> OnnxValue:
@@ -27,16 +30,25 @@ def _dropout(call: NodeCall) -> OnnxValue:
 
 
 def _cast(call: NodeCall) -> OnnxValue:
-    """Between float types: nothing happens to a real number."""
+    """Between float types: nothing happens to a real number. Truth values are 1 and 0."""
     value, target = call.value(), call.integer("to", 0)
-    floating = isinstance(value, Tensor) or value.dtype.kind == "f" or value.dtype == object
-    if target in FLOATS and floating:
-        return value
-    if not isinstance(value, Tensor) and value.dtype == np.int64 and target in (6, 7):
-        return value
-    if not isinstance(value, Tensor) and value.dtype == np.int64 and target in FLOATS:
-        return _exact_floats(call, value)
-    raise call.unsupported(f"converts to element type {target}; only conversions between float types are read")
+    if isinstance(value, Tensor):
+        if target == TRUTH:
+            return Tensor(as_truth(value.expr), value.shape)
+        if target in FLOATS or value.expr.sort == BOOL:
+            return Tensor(as_number(value.expr), value.shape)
+        raise call.unsupported(f"converts data to element type {target}; only to floats and truth values is read")
+    return _cast_constant(call, value, target)
+
+
+def _cast_constant(call: NodeCall, value: Array, target: int) -> Array:
+    if target == TRUTH:
+        return np.asarray(value != 0)
+    if target in INTEGERS and value.dtype != object:
+        return np.trunc(value).astype(np.int64)
+    if target in FLOATS:
+        return value if value.dtype.kind in "fO" else _exact_floats(call, value)
+    raise call.unsupported(f"converts to element type {target}, which is not read")
 
 
 def _exact_floats(call: NodeCall, value: Array) -> Array:

@@ -1,7 +1,6 @@
-"""ONNX operators that look at windows or along axes: convolutions, pooling, sums and means.
+"""ONNX operators that look at windows or along axes: pooling, sums, means and extremes.
 
-All but the maximum are linear. A convolution becomes the matrix it is, each weight copied to its places, so nothing is
-rounded; a mean is a sum of components divided by their number, since 1/9 is no double.
+A mean is a sum of components divided by their number, since 1/9 is no double.
 """
 
 from __future__ import annotations
@@ -12,14 +11,15 @@ from math import prod
 import numpy as np
 
 from vernal.formats import layers
-from vernal.formats.onnx.call import NodeCall, OnnxValue, Tensor
+from vernal.formats.onnx.call import DENSE, NodeCall, OnnxValue, Tensor
 from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
+from vernal.model.expr import Expr
 
 MAX_KERNEL = 4096  # entries of a window
 
 
-def _listed(call: NodeCall, name: str, default: list[int]) -> list[int]:
+def listed(call: NodeCall, name: str, default: list[int]) -> list[int]:
     """As many integers as there are by default."""
     values = call.attributes.get(name, default)
     if not isinstance(values, list) or len(values) != len(default) or not all(isinstance(v, int) for v in values):
@@ -27,13 +27,13 @@ def _listed(call: NodeCall, name: str, default: list[int]) -> list[int]:
     return values
 
 
-def _places(call: NodeCall, shape: tuple[int, ...], kernel: list[int]) -> Array:
+def places_of(call: NodeCall, shape: tuple[int, ...], kernel: list[int]) -> Array:
     """Which components of its data, of shape (channels, ...), each window covers: [kernel entry, channel, window].
 
     The axes of the windows are kept; -1 stands for padding.
     """
     rank = len(kernel)
-    strides, dilations = (_listed(call, name, [1] * rank) for name in ("strides", "dilations"))
+    strides, dilations = (listed(call, name, [1] * rank) for name in ("strides", "dilations"))
     if rank != len(shape) - 1 or min([*kernel, *strides, *dilations]) < 1 or prod(kernel) > MAX_KERNEL:
         raise call.wrong(f"has a window of {kernel} that does not fit data of shape {shape}")
     spans = [(size - 1) * step + 1 for size, step in zip(kernel, dilations, strict=True)]
@@ -65,51 +65,14 @@ def _padding(call: NodeCall, sizes: list[int], spans: list[int], strides: list[i
     if kind in (b"SAME_UPPER", b"SAME_LOWER"):
         triples = zip(sizes, spans, strides, strict=True)
         total = [(-(-size // step) - 1) * step + span - size for size, span, step in triples]
-        if min(total) < 0 or any(step != 1 for step in _listed(call, "dilations", [1] * rank)):  # runtimes differ there
+        if min(total) < 0 or any(step != 1 for step in listed(call, "dilations", [1] * rank)):  # runtimes differ there
             raise call.unsupported("leaves its padding open (auto_pad) beside wide strides; export with pads")
         small, large = [n // 2 for n in total], [n - n // 2 for n in total]
         return (small, large) if kind == b"SAME_UPPER" else (large, small)
-    pads = _listed(call, "pads", [0] * 2 * rank) if kind == b"NOTSET" else [0] * 2 * rank
+    pads = listed(call, "pads", [0] * 2 * rank) if kind == b"NOTSET" else [0] * 2 * rank
     if kind not in (b"NOTSET", b"VALID") or min(pads) < 0:
         raise call.wrong("has a padding that is not read")
     return pads[:rank], pads[rank:]
-
-
-def _conv(call: NodeCall) -> OnnxValue:
-    x, weight = call.data(0), call.weights(1)
-    group = call.integer("group", 1)
-    outputs, channels = weight.shape[0], x.shape[1] if len(x.shape) > 1 else 0
-    fits = group > 0 and outputs % group == 0 and weight.ndim == len(x.shape) > 2
-    if not fits or x.shape[0] != 1 or channels != weight.shape[1] * group:
-        raise call.wrong(f"has a kernel of shape {weight.shape} that does not fit data of shape {x.shape}")
-    kernel = _listed(call, "kernel_shape", list(weight.shape[2:]))
-    if kernel != list(weight.shape[2:]):
-        raise call.wrong("says another kernel_shape than its weights have")
-    places = _places(call, x.shape[1:], kernel)
-    windows = prod(places.shape[2:])
-    layers.check_weights(outputs * windows, x.expr.size)
-    call.allowance.take(outputs * windows * (x.expr.size + 1))
-    matrix = _spread(weight.reshape(group, outputs // group, weight.shape[1], -1), places, x.expr.size)
-    bias = None if call.input(2) is None else np.repeat(_bias(call, outputs), windows)
-    return Tensor(layers.dense(x.expr, matrix, bias), (1, outputs, *places.shape[2:]))
-
-
-def _bias(call: NodeCall, outputs: int) -> Array:
-    bias = call.weights(2)
-    if bias.shape != (outputs,):
-        raise call.wrong(f"has biases of shape {bias.shape}, not {(outputs,)}")
-    return bias
-
-
-def _spread(weight: Array, places: Array, size: int) -> Array:
-    """The matrix of a convolution; weights are [group, output, channel, kernel entry]."""
-    group, outputs, channels, entries = weight.shape
-    cover = places.reshape(entries, group, channels, -1)
-    windows = cover.shape[-1]
-    matrix = np.zeros((group, outputs, windows, size + 1))  # padding is written to the last column, which is dropped
-    for own, (block, kernels) in enumerate(zip(matrix, weight, strict=True)):
-        block[:, np.arange(windows), cover[:, own]] = np.swapaxes(kernels, 1, 2)[..., None]
-    return matrix.reshape(-1, size + 1)[:, :-1]
 
 
 # Pooling --------------------------------------------------------------------------------------------------------------
@@ -123,7 +86,7 @@ def _pooled(call: NodeCall) -> tuple[Tensor, Array]:
         raise call.wrong(f"pools data of shape {x.shape}, or tells where maxima are; wants a batch of 1")
     if not isinstance(kernel, list) or not kernel or not all(isinstance(size, int) for size in kernel):
         raise call.wrong("does not say its kernel_shape")
-    places = _places(call, x.shape[1:], kernel)
+    places = places_of(call, x.shape[1:], kernel)
     if (places.max(axis=0) < 0).any():
         raise call.wrong("has windows that cover nothing but padding")
     return x, places
@@ -140,34 +103,59 @@ def _max_pool(call: NodeCall) -> OnnxValue:
 def _average_pool(call: NodeCall) -> OnnxValue:
     x, places = _pooled(call)
     flat = places.reshape(len(places), -1)
-    windows = flat.shape[1]
-    matrix = _ones(call, windows, np.arange(windows), flat, x.expr.size + 1)  # the last column takes the padding
-    sums = layers.dense(x.expr, matrix[:, :-1])
+    sums = _total(call, x.expr, flat)
     padded = bool(call.integer("count_include_pad", 0))
-    counts = np.full(windows, float(len(flat))) if padded else (flat >= 0).sum(axis=0).astype(np.float64)
+    counts = np.full(flat.shape[1], float(len(flat))) if padded else (flat >= 0).sum(axis=0).astype(np.float64)
     return Tensor(layers.divide(sums, counts), (1, *places.shape[1:]))
+
+
+def _total(call: NodeCall, x: Expr, parts: Array) -> Expr:
+    """Sums of components, one for each column; a matrix of ones, or where that is large a sum of vectors."""
+    size = parts.shape[1]
+    if size * (x.size + 1) > DENSE:
+        call.allowance.take(parts.size)
+        around = build.concat(x, build.const(0)) if (parts < 0).any() else x
+        return build.concat(build.add(*(layers.pick(around, np.where(part < 0, x.size, part)) for part in parts)))
+    call.allowance.take(size * (x.size + 1))
+    matrix = np.zeros((size, x.size + 1))  # the last column takes the padding
+    matrix[np.arange(size), parts] = 1
+    return layers.dense(x, matrix[:, :-1])
 
 
 # Along axes -----------------------------------------------------------------------------------------------------------
 
 
-def _sum(call: NodeCall, axes: tuple[int, ...], keep: bool) -> tuple[Tensor, int]:
-    """The sums over axes, and of how many components each is."""
+def _lines(call: NodeCall, axes: tuple[int, ...], keep: bool) -> tuple[Tensor, Array, tuple[int, ...]]:
+    """The data, which components lie along the axes for each result (in columns), and the shape of the results."""
     x = call.data()
     kept = tuple(1 if axis in axes else size for axis, size in enumerate(x.shape))
     shape = kept if keep else tuple(size for axis, size in enumerate(x.shape) if axis not in axes)
-    goes = np.broadcast_to(np.arange(prod(kept)).reshape(kept), x.shape).ravel()
-    matrix = _ones(call, prod(kept), goes, np.arange(goes.size), goes.size)
-    return Tensor(layers.dense(x.expr, matrix), shape), goes.size // prod(kept)
+    others = [axis for axis in range(len(x.shape)) if axis not in axes]
+    index = np.transpose(np.arange(prod(x.shape)).reshape(x.shape), (*axes, *others))
+    return x, index.reshape(-1, prod(kept)), shape
 
 
-def _ones(call: NodeCall, rows: int, row: Array, column: Array, columns: int) -> Array:
-    """A matrix that sums: ones at these places, zeros elsewhere."""
-    layers.check_weights(rows, columns)
-    call.allowance.take(rows * columns)
-    matrix = np.zeros((rows, columns))
-    matrix[row, column] = 1
-    return matrix
+def _sum(call: NodeCall, axes: tuple[int, ...], keep: bool) -> tuple[Tensor, int]:
+    """The sums over axes, and of how many components each is."""
+    x, lines, shape = _lines(call, axes, keep)
+    return Tensor(_total(call, x.expr, lines), shape), len(lines)
+
+
+def _extreme(pick: Callable[..., Expr]) -> Callable[[NodeCall], OnnxValue]:
+    def read(call: NodeCall) -> OnnxValue:
+        x, lines, shape = _lines(call, _axes(call, since=18), bool(call.integer("keepdims", 1)))
+        call.allowance.take(lines.size)
+        return Tensor(build.concat(pick(*(layers.pick(x.expr, part) for part in lines))), shape)
+
+    return read
+
+
+def _global_max(call: NodeCall) -> OnnxValue:
+    rank = len(call.value().shape)
+    if rank < 3:
+        raise call.wrong("wants data with axes behind its channels")
+    x, lines, shape = _lines(call, tuple(range(2, rank)), keep=True)
+    return Tensor(build.concat(build.maximum(*(layers.pick(x.expr, part) for part in lines))), shape)
 
 
 def _axes(call: NodeCall, since: int) -> tuple[int, ...]:
@@ -204,9 +192,11 @@ WINDOW = ("auto_pad", "dilations", "kernel_shape", "pads", "strides")
 AXES = ("axes", "keepdims", "noop_with_empty_axes")
 WINDOW_OPERATORS: dict[str, tuple[Callable[[NodeCall], OnnxValue], tuple[str, ...]]] = {
     "AveragePool": (_average_pool, (*WINDOW, "ceil_mode", "count_include_pad")),
-    "Conv": (_conv, (*WINDOW, "group")),
     "GlobalAveragePool": (_global_average, ()),
+    "GlobalMaxPool": (_global_max, ()),
     "MaxPool": (_max_pool, (*WINDOW, "ceil_mode", "storage_order")),
+    "ReduceMax": (_extreme(build.maximum), AXES),
     "ReduceMean": (_reduce_mean, AXES),
+    "ReduceMin": (_extreme(build.minimum), AXES),
     "ReduceSum": (_reduce_sum, AXES),
 }

@@ -56,6 +56,13 @@ class Declared:
         source, result = self._from_singles()
         return source, result
 
+    def add(self, text: QueryText, letter: str, index: int, at: int) -> None:
+        """One more element of VNN-LIB 1."""
+        known = self.singles[letter]
+        if index in known:
+            raise text.wrong(f"{letter}_{index} is declared twice", at)
+        known.add(index)
+
     def unknown(self, name: str) -> str:
         """What is wrong with a name that is no element."""
         for one in (*self.inputs, *self.outputs):
@@ -84,10 +91,7 @@ def declare_element(text: QueryText, command: List, declared: Declared) -> None:
         raise text.wrong(f"{shown(name.text)} cannot be declared: inputs are X_0, X_1, ..., outputs Y_0, ...", name.at)
     if sort.text != "Real":
         raise text.wrong(f"the sort {shown(sort.text)} is not supported; variables are Real", sort.at)
-    known = declared.singles[found[1]]
-    if int(found[2]) in known:
-        raise text.wrong(f"{name.text} is declared twice", name.at)
-    known.add(int(found[2]))
+    declared.add(text, found[1], int(found[2]), name.at)
 
 
 # Version 2 ------------------------------------------------------------------------------------------------------------

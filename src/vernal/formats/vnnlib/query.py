@@ -1,4 +1,4 @@
-"""A network query as data: tensors, and linear constraints on their elements.
+"""A network query as data: tensors, and polynomial constraints on their elements.
 
 The elements of input and output are numbered in the order of their declaration, row by row; a constraint knows them by
 number. `satisfied` reads the query as written, at one point, in rationals: whatever was done to find a point, this is
@@ -7,51 +7,26 @@ what it has to pass.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from math import prod
 
+from vernal.formats.vnnlib.polynomial import ZERO, Polynomial
 from vernal.model.build import COMPARISONS
 
 
 @dataclass(frozen=True, slots=True)
-class LinearTerm:
-    """A linear term: coefficients by element, and a constant."""
-
-    terms: Mapping[int, Fraction] = field(default_factory=dict)
-    constant: Fraction = Fraction(0)
-
-    def scaled(self, factor: Fraction) -> LinearTerm:
-        if factor == 0:
-            return LinearTerm()
-        return LinearTerm({index: factor * value for index, value in self.terms.items()}, factor * self.constant)
-
-    def value(self, point: Sequence[Fraction]) -> Fraction:
-        return sum((factor * point[index] for index, factor in self.terms.items()), self.constant)
-
-
-def total(parts: Sequence[LinearTerm]) -> LinearTerm:
-    """The sum; what cancels is gone."""
-    terms: dict[int, Fraction] = {}
-    for part in parts:
-        for index, factor in part.terms.items():
-            terms[index] = terms.get(index, Fraction(0)) + factor
-    kept = {index: factor for index, factor in terms.items() if factor}
-    return LinearTerm(kept, sum((part.constant for part in parts), Fraction(0)))
-
-
-@dataclass(frozen=True, slots=True)
-class LinearComparison:
+class PolynomialComparison:
     """`term op 0`, with op one of `<`, `<=`, `==` and `!=`."""
 
     op: str
-    term: LinearTerm
+    term: Polynomial
 
     def holds(self, point: Sequence[Fraction]) -> bool:
-        return COMPARISONS[self.op](self.term.value(point), Fraction(0))
+        return COMPARISONS[self.op](self.term.value(point), ZERO)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +37,7 @@ class ConstraintJunction:
     args: tuple[Constraint, ...]
 
 
-Constraint = LinearComparison | ConstraintJunction
+Constraint = PolynomialComparison | ConstraintJunction
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +93,7 @@ def _holds(root: Constraint, point: Sequence[Fraction]) -> bool:
     waiting: list[tuple[Constraint, bool]] = [(root, False)]
     while waiting:
         node, judged = waiting.pop()
-        if isinstance(node, LinearComparison):
+        if isinstance(node, PolynomialComparison):
             truths.append(node.holds(point))
         elif not judged:
             waiting.append((node, True))
@@ -131,13 +106,13 @@ def _holds(root: Constraint, point: Sequence[Fraction]) -> bool:
     return truths[0]
 
 
-def comparisons(root: Constraint) -> list[LinearComparison]:
+def comparisons(root: Constraint) -> list[PolynomialComparison]:
     """All comparisons of a constraint."""
-    found: list[LinearComparison] = []
+    found: list[PolynomialComparison] = []
     waiting: list[Constraint] = [root]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, LinearComparison):
+        if isinstance(node, PolynomialComparison):
             found.append(node)
         else:
             waiting.extend(node.args)

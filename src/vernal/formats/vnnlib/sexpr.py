@@ -12,7 +12,10 @@ from dataclasses import dataclass, field
 from vernal.errors import ParseError, Place
 
 MAX_DEPTH = 500  # nested brackets; queries that people or programs write stay below ten
-TOKEN = re.compile(r'(?:\s+|;[^\n]*)|("[^"]*"|[()\[\],]|[^\s()\[\],;"]+)')
+BLANK = r"(?:\s++|;[^\n]*+)*+"  # blanks and comments
+WORD = r'[^\s()\[\],;"]++'
+SKIPPED = re.compile(BLANK)
+TOKEN = re.compile(rf'(?:\s+|;[^\n]*)|("[^"]*"|[()\[\],]|{WORD})')
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +70,37 @@ class QueryText:
     def wrong(self, message: str, at: int) -> ParseError:
         return ParseError(message, place=self.place(at))
 
+    def skip(self, at: int) -> int:
+        """The next offset at which something stands that is no blank and no comment."""
+        found = SKIPPED.match(self.content, at)
+        return at if found is None else found.end()
 
-def read(text: QueryText) -> list[List]:
-    """The commands of a text: its lists at the outermost level."""
+
+def wrong_indices(text: QueryText, at: int) -> ParseError:
+    """What is wrong with indices, the bracket of which is at this offset."""
+    reader = _ListReader(text, open=[List([], at)])
+    try:
+        for token, start in _tokens(text, at):
+            reader.take(token, start)
+            if reader.bracket is None:
+                return text.wrong("indices follow the name of a tensor, as in X[0,1]", at)
+    except ParseError as error:
+        return error
+    return reader.never_closed()
+
+
+def read_command(text: QueryText, at: int) -> tuple[List, int]:
+    """The list that begins at an offset, and where it ends."""
     reader = _ListReader(text)
-    for token, at in _tokens(text):
-        reader.take(token, at)
-    return reader.finish()
+    for token, start in _tokens(text, at):
+        reader.take(token, start)
+        if reader.done is not None:
+            return reader.done, start + 1
+    raise reader.never_closed()
 
 
-def _tokens(text: QueryText) -> Iterator[tuple[str, int]]:
-    at, content = 0, text.content
+def _tokens(text: QueryText, at: int) -> Iterator[tuple[str, int]]:
+    content = text.content
     while at < len(content):
         found = TOKEN.match(content, at)
         if found is None:  # everything but an unmatched quote is a token
@@ -92,7 +115,7 @@ class _ListReader:
     """Lists that are open at the moment, outermost first."""
 
     text: QueryText
-    done: list[List] = field(default_factory=list)
+    done: List | None = None
     open: list[List] = field(default_factory=list)
     bracket: int | None = None  # where the `[` we are in began
     numbers: list[int] = field(default_factory=list)
@@ -109,7 +132,10 @@ class _ListReader:
             raise self.text.wrong(f"a command in brackets is expected here, not {shown(token)}", at)
         elif token == ")":
             closed = self.open.pop()
-            (self.open[-1].items if self.open else self.done).append(closed)
+            if self.open:
+                self.open[-1].items.append(closed)
+            else:
+                self.done = closed
         elif token == "[":
             self.bracket, self.numbers, self.after_comma = at, [], True
         elif token in ("]", ","):
@@ -131,12 +157,10 @@ class _ListReader:
         else:
             raise self.text.wrong(f"indices are whole numbers with commas between, as in [0,1], not {shown(token)}", at)
 
-    def finish(self) -> list[List]:
+    def never_closed(self) -> ParseError:
         if self.bracket is not None:
-            raise self.text.wrong("this '[' is never closed", self.bracket)
-        if self.open:
-            raise self.text.wrong("this bracket is never closed", self.open[-1].at)
-        return self.done
+            return self.text.wrong("this '[' is never closed", self.bracket)
+        return self.text.wrong("this bracket is never closed", self.open[-1].at)
 
 
 def shown(text: str) -> str:
