@@ -7,12 +7,13 @@ step, an invariant is checked by other code than found it, and nothing a file sa
 from __future__ import annotations
 
 import hashlib
+from fractions import Fraction
 from pathlib import Path
 
 from vernal.engines.check import named_formula, parse_formula
 from vernal.errors import FileMissing, FormatError, InputError
 from vernal.evidence import trace_file
-from vernal.evidence.confirm import assurance, truth
+from vernal.evidence.confirm import Facts, assurance, truth
 from vernal.evidence.invariant_file import invariant_of
 from vernal.evidence.recheck import Judgement, Recheck, recheck
 from vernal.evidence.replay import verify
@@ -20,10 +21,12 @@ from vernal.evidence.result import VIOLATED, Assurance, Result
 from vernal.evidence.trace import Trace
 from vernal.evidence.trace_file import TraceFile
 from vernal.formats.task.blueprint import load
+from vernal.interpret.exact import Given
 from vernal.logic.claim import Claim
 from vernal.logic.formula import Formula, Quantifier
 from vernal.logic.printing import text
 from vernal.logic.task import Task
+from vernal.model.initial import Box
 from vernal.model.system import System
 
 MAX_BYTES = 256 * 2**20
@@ -85,7 +88,32 @@ def _judged(file: TraceFile, task: Task) -> Recheck:
     formula = formula_of(file, task)
     if not file.is_intact():
         raise Rejected(CHANGED)
+    if file.invariant is not None:
+        return _excludes(file, task.system, formula, replayed.trace)
     return Recheck(Judgement.ACCEPTED, shows(file, formula, replayed.trace))
+
+
+def _excludes(file: TraceFile, system: System, formula: Formula, trace: Trace) -> Recheck:
+    """Whether every path from the state of a tree stays in its invariant, in which the claim of some path fails."""
+    opposite = Claim(formula).opposite
+    if file.verdict is not VIOLATED or opposite is None or len(trace) != 1:
+        raise Rejected("an invariant beside a state excludes a claim of some path at that state only")
+    inputs = Facts(trace, system).inputs(0)
+    start = system.cut(Box({var: tuple((x, x) for x in _numbers(inputs[var])) for var in system.step.inputs}))
+    if start is None:
+        raise Rejected("the state is not an initial one")
+    checked = recheck(start, Claim(opposite), invariant_of(file.invariant, system))
+    if checked.judgement is not Judgement.ACCEPTED:
+        return checked
+    return Recheck(
+        checked.judgement, f"from this state every path keeps {text(opposite)}, by an invariant of {checked.reason}"
+    )
+
+
+def _numbers(value: Given) -> tuple[Fraction, ...]:
+    """The numbers of a variable at a position that was recomputed exactly."""
+    items = value if isinstance(value, tuple) else (value,)
+    return tuple(item for item in items if isinstance(item, Fraction))
 
 
 def _proves(file: TraceFile, task: Task) -> Recheck:
