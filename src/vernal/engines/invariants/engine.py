@@ -94,7 +94,7 @@ class InvariantSearch:
         self.certifier = Certifier(dynamics, self.images)
         self.samples = Samples(dynamics, budget.seed)
         self.nonlinear = nonlinear_node([dynamics.guard, *dynamics.next_numbers]) is not None
-        self.starts: dict[bytes, CellBatch] = {}
+        self.starts: dict[tuple[bytes, int], CellBatch] = {}  # by directions, and by how finely images are bounded
         self.limits = claim_limits(dynamics)
         self.tried: list[str] = []
         self.proven: int | None = None
@@ -225,7 +225,7 @@ class InvariantSearch:
 
     def _start(self, template: Directions) -> CellBatch:
         """Cells around where paths are when the claim begins."""
-        key = template.rows.tobytes()
+        key = template.rows.tobytes(), self.images.halvings
         if key not in self.starts:
             self.starts[key] = self._moved_start(template)
         return self.starts[key]
