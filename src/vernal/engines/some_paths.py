@@ -44,10 +44,10 @@ def proven_by_all_paths(engine: str, question: Question, budget: Budget, prove: 
     return _in_turn((_kept_by_all, _kept_by_restriction), engine, question, budget, prove)
 
 
-Way = Callable[[Question, Budget, Prove], Known]
+SomePathWay = Callable[[Question, Budget, Prove], Known]
 
 
-def _in_turn(ways: Sequence[Way], engine: str, question: Question, budget: Budget, prove: Prove) -> Known:
+def _in_turn(ways: Sequence[SomePathWay], engine: str, question: Question, budget: Budget, prove: Prove) -> Known:
     """The first way that decides the claim; else why none does."""
     own = replace(budget, journal=None)  # a journal knows parts of this question, and of no other
     reasons: list[str] = []
