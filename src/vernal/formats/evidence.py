@@ -15,6 +15,7 @@ from vernal.errors import FileMissing, FormatError, InputError
 from vernal.evidence import trace_file
 from vernal.evidence.confirm import Facts, assurance, truth
 from vernal.evidence.invariant_file import invariant_of
+from vernal.evidence.periodic import is_enclosed
 from vernal.evidence.recheck import Judgement, Recheck, recheck
 from vernal.evidence.replay import verify
 from vernal.evidence.result import VIOLATED, Assurance, Result
@@ -170,6 +171,13 @@ def formula_of(file: TraceFile, task: Task) -> Formula:
     return parse_formula(task, file.formula)
 
 
+def _recomputed(trace: Trace, formula: Formula) -> str:
+    """How the path was found again."""
+    if is_enclosed(trace):
+        return "proven in enclosures to be the only one that closes in its box"
+    return "recomputed exactly" if assurance(trace, formula) is Assurance.EXACT else "recomputed in enclosures"
+
+
 def shows(file: TraceFile, formula: Formula, trace: Trace) -> str:
     """Whether the evidence, recomputed, decides the formula as it was said to.
 
@@ -177,8 +185,7 @@ def shows(file: TraceFile, formula: Formula, trace: Trace) -> str:
     states fails (`AX p | AX q`, failed `E` claims, alternations); what excludes the paths from there no path can show.
     """
     claim, violated = Claim(formula), file.verdict is VIOLATED
-    how = "exactly" if assurance(trace, formula) is Assurance.EXACT else "in enclosures"
-    path = f"a path of {len(trace)} positions, recomputed {how}"
+    path = f"a path of {len(trace)} positions, {_recomputed(trace, formula)}"
     if file.evidence == "tree":
         if not violated or (claim.linear is not None and not claim.mentions_some):
             raise Rejected("a tree is evidence for the failure of a claim of states only")
