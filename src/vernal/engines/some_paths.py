@@ -91,7 +91,7 @@ def _kept_by_all(question: Question, budget: Budget, prove: Prove) -> Known:
 def _kept_by_restriction(question: Question, budget: Budget, prove: Prove) -> Known:
     """A proof where all paths keep it that decide every draw alike."""
     formula = question.claim.sufficient
-    if formula is None or question.claim.quantifiers != {Quantifier.SOME} or not _may_restrict(question):
+    if formula is None or question.claim.quantifiers != {Quantifier.SOME} or not may_restrict(question):
         return _open()
     for restriction in restrictions(question.system, MAX_RESTRICTIONS):
         budget.check()
@@ -107,7 +107,7 @@ def _kept_by_restriction(question: Question, budget: Budget, prove: Prove) -> Kn
     return _open()
 
 
-def _may_restrict(question: Question) -> bool:
+def may_restrict(question: Question) -> bool:
     """Whether no action is asked about that a draw leaves open: there the claim is one for every action."""
     step = question.system.step
     return not decisions([*question.atoms.values(), step.enabled])
