@@ -24,6 +24,7 @@ DOUBLING = loop("[0, 2]", "2*x - 0.7")  # 0.7 stays where it is, and all others 
 DRIFT = loop("[0, 1]", "x + between(0.25, 0.5)")
 WALK = loop("0", "x + choose(-1, 1)")
 PUSHED = loop("[0.5, 1]", "0.9*x + between(-0.2, 0.2)")
+COSINE = loop("[0, 1]", "cos(x)")
 SQUASH = loop("[-1, 1]", "tanh(x)")
 CLIPPED = loop("[-1, 1]", "clip(1.5*x, -2, 2)")
 
@@ -156,6 +157,8 @@ ENDLESS = [
     # A loop shows that something never comes.
     Case(SETTLING, "F (x > 1.5)", VIOLATED, "5/7 stays where it is", LASSO),
     Case(SETTLING, "(x <= 3) U (x > 1.5)", VIOLATED, "5/7 stays where it is", LASSO),
+    Case(COSINE, "F (x > 0.8)", VIOLATED, "0.739... stays where it is, and is not rational", LASSO),
+    Case(COSINE, "F (x < 0.74)", HOLDS, "every path comes near 0.739..."),
     Case(MIRROR, "F (x > 1)", VIOLATED, "back and forth", LASSO),
     Case(MIRROR, "F G (x > 0)", VIOLATED, "back and forth", LASSO),
     Case(MIRROR, "G F (x > 0)", VIOLATED, "0 stays 0", LASSO),
@@ -182,6 +185,8 @@ ENDLESS = [
     # A step from any state in which it holds keeps it.
     Case(HALVING, "G (x <= 1)", HOLDS, "half of at most 1", INDUCTION),
     Case(HALVING, "AG (abs(x) <= 1)", HOLDS, "half of at most 1", INDUCTION),
+    Case(HALVING, "EG (abs(x) <= 1)", HOLDS, "every path does", INDUCTION),
+    Case(HALVING, "EF (x > 1)", VIOLATED, "no path does", INDUCTION),
     Case(HALVING, "G (x < 1)", VIOLATED, "1 is a start", INDUCTION),
     Case(HALVING, "(x > 0.9) R (x <= 1)", HOLDS, "it is always at most 1", INDUCTION),
     Case(HALVING, "(x <= 1) W (x > 0.9)", HOLDS, "it is always at most 1", INDUCTION),

@@ -156,6 +156,6 @@ def _fails(question: Question, known: FailingState, budget: Budget) -> Result:
         assurance=known.assurance,
         notes=(note, *known.notes, *range_notes(question, known.trace, budget)),
         statistics=known.statistics,
-        evidence=Tree(known.trace, known.excluded_by),
+        evidence=Tree(known.trace, known.excluded_by, known.invariant),
         step=0,
     )

@@ -11,6 +11,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
+from vernal.evidence.invariant import Invariant
 from vernal.evidence.kinds import Evidence
 from vernal.evidence.result import Assurance
 from vernal.evidence.trace import Trace
@@ -74,6 +75,7 @@ class FailingState(Knowledge):
     direction: Direction
     assurance: Assurance
     excluded_by: str  # what excludes the paths that would keep the claim
+    invariant: Invariant | None = None  # that shows it, where one does
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -99,7 +99,7 @@ def _read(data: Record, system: System) -> Known:
 
 
 def _value(name: str, value: Any, system: System) -> Any:
-    if name == "evidence" and isinstance(value, dict) and "invariant" in value:
+    if isinstance(value, dict) and "invariant" in value and name in ("evidence", "invariant"):
         return invariant_of(value["invariant"], system)
     if name == "trace" or (name == "evidence" and value is not None):
         return replayed(value, system)

@@ -21,7 +21,8 @@ from vernal.engines.liveness.engine import Liveness, patient_methods, quick_meth
 from vernal.engines.options import BoundsOptions, DepthOptions
 from vernal.engines.paths.engine import Paths
 from vernal.engines.split.engine import BranchAndBound
-from vernal.logic.claim import always
+from vernal.logic.claim import Claim, always
+from vernal.logic.formula import Formula
 from vernal.logic.progress import waits
 from vernal.logic.question import Question
 from vernal.logic.safety import safety_claim
@@ -157,14 +158,14 @@ def glances(question: Question, options: DepthOptions) -> list[Turn]:
 
     An invariant comes first where it can decide: it is evidence that can be checked again.
     """
-    path = question.claim.linear
-    if path is None:
+    paths = deciding(question)
+    if not paths:
         return []
     kept = [brief(Invariants(), 0.5)] if _is_kept(question) else []
     turns = [*kept, brief(FewSets(options.depth))]
-    if always(path) is not None:
+    if any(always(path) is not None for path in paths):
         turns.append(brief(Induction()))
-    if waits(path):
+    if any(map(waits, paths)):
         sets, boxes, delay = (Liveness([method]) for method in quick_methods())
         turns += [brief(sets), brief(boxes, 0.5), brief(delay), brief(Lasso(options))]
     return turns
@@ -177,19 +178,25 @@ def brief(engine: Engine, part: float = 1.0) -> Turn:
 
 def fitting(question: Question, options: DepthOptions) -> list[Engine]:
     """The engines for claims without a bound that can be of help: what is kept, and what has to come at last."""
-    path = question.claim.linear
+    paths = deciding(question)
     methods: list[Engine] = [Invariants()] if _is_kept(question) else []
-    if always(path) is not None:
+    if any(always(path) is not None for path in paths):
         methods.append(Induction())
     methods.append(Deepening(options))
-    if path is None or waits(path):
+    if not paths or any(map(waits, paths)):
         methods += [Lasso(options), Liveness(patient_methods())]
     return methods
 
 
+def deciding(question: Question) -> list[Formula]:
+    """The formulas of all paths that decide the claim: itself, or one that proves and one that refutes it."""
+    claim = question.claim
+    return [path for path in (claim.sufficient, claim.opposite if claim.mentions_some else None) if path is not None]
+
+
 def _is_kept(question: Question) -> bool:
-    """Whether an invariant can prove the claim."""
-    return safety_claim(question.claim, total=question.is_total) is not None
+    """Whether an invariant can prove the claim, or refute it."""
+    return any(safety_claim(Claim(path), total=question.is_total) is not None for path in deciding(question))
 
 
 def far_ahead(options: DepthOptions) -> Engine:

@@ -72,6 +72,11 @@ class Invariant(Portable):
         return None
 
     @property
+    def invariant(self) -> Invariant:
+        """The invariant the evidence shows: this one."""
+        return self
+
+    @property
     def entry(self) -> tuple[StateSet, ...]:
         """The sets that hold the initial states."""
         return self.prefix[0] if self.prefix else self.sets

@@ -13,10 +13,14 @@ EvidenceKind = Literal["trace", "lasso", "tree", "invariant"]
 
 @dataclass(frozen=True)
 class Tree:
-    """A state at which the claim fails although no single path shows it, and what excludes the paths from there."""
+    """A state at which the claim fails although no single path shows it, and what excludes the paths from there.
+
+    Where that is an invariant, in which every path from the state stays, it can be checked again.
+    """
 
     path: Trace  # from an initial state to the state at which the claim fails
     excluded_by: str  # "bounds on all paths from this state exclude the claim", ...
+    invariant: Invariant | None = None
 
     @property
     def kind(self) -> EvidenceKind:

@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from vernal.errors import TooLong
+from vernal.evidence.defined import is_defined
 from vernal.evidence.invariant import Invariant, StateSet
 from vernal.evidence.invariant_file import component_names
 from vernal.evidence.recheck_exact import ExactCheck
@@ -70,6 +71,10 @@ def recheck(system: System, claim: Claim, invariant: Invariant, tick: Tick = idl
     if len(invariant.prefix) != safety.first:
         why = f"the claim begins at position {safety.first}, the invariant after {len(invariant.prefix)} steps"
         return Recheck(Judgement.REJECTED, why)
+    if claim.mentions_some and not is_defined(system, invariant):
+        return Recheck(
+            Judgement.UNDECIDED, "all paths keep it, but a value may be undefined, and then there is no path"
+        )
     known = component_names(system)
     watched = Watched.of(system, safety, [known[name] for name in invariant.components], tick)
     reasons: list[str] = []

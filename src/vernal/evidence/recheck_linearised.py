@@ -22,6 +22,7 @@ from vernal.evidence.recheck_exact import ExactCheck
 from vernal.evidence.recheck_parts import CannotCheck, NotInvariant, Watched
 from vernal.interpret import interval
 from vernal.interpret.abstract import Finite, Range, Truth, Value
+from vernal.interpret.derivative import SLOPES
 from vernal.interpret.numbers import reals
 from vernal.interpret.numbers.rounding import PI, float_above, float_below
 from vernal.model import build
@@ -41,17 +42,6 @@ FINE = 2**60  # denominators of rests
 
 BallFunction = Callable[[arb], arb]
 EndsOfAll = tuple[Ends, ...]  # a box: ends of every component
-
-DERIVATIVES: dict[Function, BallFunction] = {
-    Function.SIN: lambda x: x.cos(),
-    Function.COS: lambda x: -x.sin(),
-    Function.TAN: lambda x: 1 + x.tan() ** 2,
-    Function.ATAN: lambda x: 1 / (1 + x**2),
-    Function.TANH: lambda x: 1 - x.tanh() ** 2,
-    Function.EXP: lambda x: x.exp(),
-    Function.LOG: lambda x: 1 / x,
-    Function.SIGMOID: lambda x: (-x).exp() / (1 + (-x).exp()) ** 2,
-}
 
 
 class LinearisedCheck:
@@ -198,7 +188,7 @@ class Linearised:
     def _function(self, function: Function, x: Expr) -> Expr | None:
         if function is Function.SQRT:
             return self._power(x, Fraction(1, 2))
-        return self._curve(x, reals.FUNCTIONS[function], DERIVATIVES[function], positive=function is Function.LOG)
+        return self._curve(x, reals.FUNCTIONS[function], SLOPES[function], positive=function is Function.LOG)
 
     def _power(self, x: Expr, exponent: Fraction) -> Expr | None:
         if exponent.denominator == 1 and exponent >= 0:

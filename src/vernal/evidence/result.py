@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
+from vernal.evidence.invariant import Invariant
 from vernal.evidence.kinds import Evidence
 from vernal.evidence.reach import Reach
 from vernal.evidence.trace import Trace
@@ -69,6 +70,11 @@ class Result(Portable):
     def trace(self) -> Trace | None:
         """The path that the evidence shows, if it shows one."""
         return None if self.evidence is None else self.evidence.path
+
+    @builtins.property
+    def invariant(self) -> Invariant | None:
+        """The invariant that proves the claim, or that no path keeps it, if there is one."""
+        return None if self.evidence is None or isinstance(self.evidence, Trace) else self.evidence.invariant
 
     def __bool__(self) -> bool:
         raise TypeError("a result has no truth value; compare its verdict: result.verdict is vn.HOLDS")

@@ -10,7 +10,6 @@ from typing import Any
 
 from vernal.errors import FormatError
 from vernal.evidence import confirm
-from vernal.evidence.invariant import Invariant
 from vernal.evidence.invariant_file import invariant_json, invariant_of
 from vernal.evidence.kinds import Evidence, Tree
 from vernal.evidence.reach import ForAllTime, Reach, UpToStep
@@ -38,7 +37,7 @@ def result_data(result: Result, system: System) -> dict[str, Any]:
         "statistics": dict(result.statistics),
         "excluded_by": result.evidence.excluded_by if isinstance(result.evidence, Tree) else None,
         "trace": None if result.trace is None else to_json(result.trace, system),
-        "invariant": invariant_json(result.evidence) if isinstance(result.evidence, Invariant) else None,
+        "invariant": None if result.invariant is None else invariant_json(result.invariant),
         "step": result.step,
     }
 
@@ -71,14 +70,13 @@ def _reach(steps: int | None) -> Reach:
 
 
 def _evidence(data: Any, question: Question, verdict: Verdict) -> Evidence | None:
-    if data.get("invariant") is not None:
-        return invariant_of(data["invariant"], question.system)
+    invariant = None if data["invariant"] is None else invariant_of(data["invariant"], question.system)
     if data["trace"] is None:
-        return None
+        return invariant
     trace = replayed(data["trace"], question.system)
     truth = confirm.truth(trace, question.claim.path)
     if data["excluded_by"] is not None:
-        return Tree(trace, str(data["excluded_by"]))
+        return Tree(trace, str(data["excluded_by"]), invariant)
     if verdict is VIOLATED and truth is not False:
         raise FormatError("its trace does not refute the claim")
     if verdict is HOLDS and truth is False:

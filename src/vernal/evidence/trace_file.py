@@ -141,7 +141,8 @@ def _named(document: Any, known: Any, where: str) -> dict[str, Any]:
 class TraceFile:
     """An evidence file, read but not yet believed.
 
-    `trace` and `invariant` are still JSON, and one of them is None: the system they belong to comes from the task.
+    `trace` and `invariant` are still JSON, and one of them is None unless the evidence is a tree: the system they
+    belong to comes from the task.
     """
 
     task: Mapping[str, Any]
@@ -195,7 +196,10 @@ def _shown(evidence: Evidence, system: System) -> dict[str, Any]:
     if isinstance(evidence, Invariant):
         return {"evidence": evidence.kind, "invariant": invariant_json(evidence)}
     excluded_by = evidence.excluded_by if isinstance(evidence, Tree) else None
-    return {"evidence": evidence.kind, "excluded_by": excluded_by, "trace": to_json(evidence.path, system)}
+    shown = {"evidence": evidence.kind, "excluded_by": excluded_by, "trace": to_json(evidence.path, system)}
+    if isinstance(evidence, Tree) and evidence.invariant is not None:
+        shown["invariant"] = invariant_json(evidence.invariant)
+    return shown
 
 
 def _parameter(value: Fraction) -> int | float | str:
@@ -220,7 +224,7 @@ def load(text: str) -> TraceFile:
     """Read an evidence file; broken ones are refused with the reason, edited ones are for replay to find."""
     content = _parse(text)
     is_invariant = isinstance(content, dict) and content.get("evidence") == "invariant"
-    fields = _object(content, INVARIANT_KEYS if is_invariant else FILE_KEYS, "trace file")
+    fields = _object(content, INVARIANT_KEYS if is_invariant else _path_keys(content), "trace file")
     if fields["schema_version"] != SCHEMA_VERSION:
         raise FormatError(f"trace file: schema_version is {fields['schema_version']!r}, not {SCHEMA_VERSION}")
     task = _object(fields["task"], ("name", "file", "sha256", "parameters", "networks"), "trace file, task")
@@ -250,6 +254,12 @@ def load(text: str) -> TraceFile:
         fields["sha256"],
         fields,
     )
+
+
+def _path_keys(content: Any) -> tuple[str, ...]:
+    """The keys of a file that shows a path; a tree may have an invariant beside it."""
+    has_invariant = isinstance(content, dict) and content.get("evidence") == "tree" and "invariant" in content
+    return (*FILE_KEYS, "invariant") if has_invariant else FILE_KEYS
 
 
 def _is_tree(fields: Mapping[str, Any]) -> bool:

@@ -2,11 +2,13 @@
 
 A float in a document stands for the decimal it prints as, so 0.1 is one tenth. A rational whose "p/q" would be longer
 than a line, and a real known by an enclosure, are written as the nearest float; they are compared after the same
-rounding. What a replay starts from (the first state, the disturbances) is written in full, however long.
+rounding. What a replay starts from (the first state, the disturbances) is written in full, however long, and as two
+ends where it is a box; so is an enclosure that holds more than one float, rounded outward.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -62,7 +64,18 @@ def write_value(value: TraceValue, sort: Sort, *, full: bool = False) -> Any:
         return bool(value)
     if isinstance(value, Fraction) and sort.kind is Kind.ENUM:
         return sort.labels[int(value)]
+    if isinstance(value, Enclosure) and (full or not settled(value)):
+        ends = value if full else _rounded_outward(value)
+        return {"lower": write_number(ends.lower, full=True), "upper": write_number(ends.upper, full=True)}
     return write_number(value, sort, full=full)
+
+
+def _rounded_outward(value: Enclosure) -> Enclosure:
+    """An enclosure about twice as wide whose ends are short decimals."""
+    slack = (value.upper - value.lower) / 2
+    scale = 10 ** len(str(slack.denominator // slack.numerator)) if slack else 1
+    ends = math.floor((value.lower - slack) * scale), math.ceil((value.upper + slack) * scale)
+    return Enclosure(*(Fraction(end, scale) for end in ends))
 
 
 def read_number(item: Any, where: str) -> Fraction:
@@ -76,8 +89,10 @@ def read_number(item: Any, where: str) -> Fraction:
     return Fraction(repr(item)) if isinstance(item, float) else Fraction(item)
 
 
-def read_scalar(item: Any, sort: Sort, where: str) -> Fraction:
-    """A value of this sort."""
+def read_scalar(item: Any, sort: Sort, where: str) -> TraceNumber:
+    """A value of this sort, or a box around a real one."""
+    if isinstance(item, dict) and sort == REAL:
+        return _read_box(item, where)
     match sort.kind:
         case Kind.BOOL:
             if not isinstance(item, bool):
@@ -88,6 +103,15 @@ def read_scalar(item: Any, sort: Sort, where: str) -> Fraction:
                 raise FormatError(f"{where}: expected one of {', '.join(sort.labels)}, not {_short(item)}")
             return Fraction(sort.labels.index(item))
     return read_number(item, where)
+
+
+def _read_box(item: dict[str, Any], where: str) -> Enclosure:
+    if set(item) != {"lower", "upper"}:
+        raise FormatError(f"{where}: expected a number, or an object with lower and upper, not {_short(item)}")
+    lower, upper = (read_number(item[end], f"{where}, {end}") for end in ("lower", "upper"))
+    if lower > upper:
+        raise FormatError(f"{where}: the lower end is above the upper end")
+    return Enclosure(lower, upper)
 
 
 def read_value(item: Any, sort: Sort, size: int | None, where: str) -> TraceValue:

@@ -7,23 +7,27 @@ step, an invariant is checked by other code than found it, and nothing a file sa
 from __future__ import annotations
 
 import hashlib
+from fractions import Fraction
 from pathlib import Path
 
 from vernal.engines.check import named_formula, parse_formula
 from vernal.errors import FileMissing, FormatError, InputError
 from vernal.evidence import trace_file
-from vernal.evidence.confirm import assurance, truth
+from vernal.evidence.confirm import Facts, assurance, truth
 from vernal.evidence.invariant_file import invariant_of
+from vernal.evidence.periodic import is_enclosed
 from vernal.evidence.recheck import Judgement, Recheck, recheck
 from vernal.evidence.replay import verify
 from vernal.evidence.result import VIOLATED, Assurance, Result
 from vernal.evidence.trace import Trace
 from vernal.evidence.trace_file import TraceFile
 from vernal.formats.task.blueprint import load
+from vernal.interpret.exact import Given
 from vernal.logic.claim import Claim
 from vernal.logic.formula import Formula, Quantifier
 from vernal.logic.printing import text
 from vernal.logic.task import Task
+from vernal.model.initial import Box
 from vernal.model.system import System
 
 MAX_BYTES = 256 * 2**20
@@ -85,7 +89,32 @@ def _judged(file: TraceFile, task: Task) -> Recheck:
     formula = formula_of(file, task)
     if not file.is_intact():
         raise Rejected(CHANGED)
+    if file.invariant is not None:
+        return _excludes(file, task.system, formula, replayed.trace)
     return Recheck(Judgement.ACCEPTED, shows(file, formula, replayed.trace))
+
+
+def _excludes(file: TraceFile, system: System, formula: Formula, trace: Trace) -> Recheck:
+    """Whether every path from the state of a tree stays in its invariant, in which the claim of some path fails."""
+    opposite = Claim(formula).opposite
+    if file.verdict is not VIOLATED or opposite is None or len(trace) != 1:
+        raise Rejected("an invariant beside a state excludes a claim of some path at that state only")
+    inputs = Facts(trace, system).inputs(0)
+    start = system.cut(Box({var: tuple((x, x) for x in _numbers(inputs[var])) for var in system.step.inputs}))
+    if start is None:
+        raise Rejected("the state is not an initial one")
+    checked = recheck(start, Claim(opposite), invariant_of(file.invariant, system))
+    if checked.judgement is not Judgement.ACCEPTED:
+        return checked
+    return Recheck(
+        checked.judgement, f"from this state every path keeps {text(opposite)}, by an invariant of {checked.reason}"
+    )
+
+
+def _numbers(value: Given) -> tuple[Fraction, ...]:
+    """The numbers of a variable at a position that was recomputed exactly."""
+    items = value if isinstance(value, tuple) else (value,)
+    return tuple(item for item in items if isinstance(item, Fraction))
 
 
 def _proves(file: TraceFile, task: Task) -> Recheck:
@@ -142,6 +171,13 @@ def formula_of(file: TraceFile, task: Task) -> Formula:
     return parse_formula(task, file.formula)
 
 
+def _recomputed(trace: Trace, formula: Formula) -> str:
+    """How the path was found again."""
+    if is_enclosed(trace):
+        return "proven in enclosures to be the only one that closes in its box"
+    return "recomputed exactly" if assurance(trace, formula) is Assurance.EXACT else "recomputed in enclosures"
+
+
 def shows(file: TraceFile, formula: Formula, trace: Trace) -> str:
     """Whether the evidence, recomputed, decides the formula as it was said to.
 
@@ -149,8 +185,7 @@ def shows(file: TraceFile, formula: Formula, trace: Trace) -> str:
     states fails (`AX p | AX q`, failed `E` claims, alternations); what excludes the paths from there no path can show.
     """
     claim, violated = Claim(formula), file.verdict is VIOLATED
-    how = "exactly" if assurance(trace, formula) is Assurance.EXACT else "in enclosures"
-    path = f"a path of {len(trace)} positions, recomputed {how}"
+    path = f"a path of {len(trace)} positions, {_recomputed(trace, formula)}"
     if file.evidence == "tree":
         if not violated or (claim.linear is not None and not claim.mentions_some):
             raise Rejected("a tree is evidence for the failure of a claim of states only")

@@ -87,9 +87,14 @@ def run(
         walk = Walk(inputs, decisions, lenient, tick)
         for root in roots:
             walk.visit(root)
-        reached = {n: _publish(v) for n, v in walk.values.items() if isinstance(n, Choose | Between | Argmax)}
-        options = {node: existing(node, walk) for node in reached if isinstance(node, Choose)}
-        return Evaluation([_publish(walk.values[root]) for root in roots], reached, options)
+        return evaluation(walk, roots)
+
+
+def evaluation(walk: Walk, roots: Sequence[Expr]) -> Evaluation:
+    """What a walk that has visited the roots found."""
+    reached = {n: _publish(v) for n, v in walk.values.items() if isinstance(n, Choose | Between | Argmax)}
+    options = {node: existing(node, walk) for node in reached if isinstance(node, Choose)}
+    return Evaluation([_publish(walk.values[root]) for root in roots], reached, options)
 
 
 def _publish(value: WalkValue) -> ExactValue:

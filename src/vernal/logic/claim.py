@@ -7,7 +7,7 @@ from functools import cached_property
 
 from vernal.logic.formula import Always, And, Atom, Formula, Implies, Next, Not, Or, Quantifier, Release, Weak
 from vernal.logic.margin import atom_margin
-from vernal.logic.normal import Logic, atoms, classify, fold, horizon, quantifiers, strip_quantifiers
+from vernal.logic.normal import Logic, atoms, classify, fold, horizon, nnf, quantifiers, strip_quantifiers, universal
 from vernal.logic.progress import on_paths
 from vernal.model import build
 from vernal.model.expr import Expr
@@ -66,6 +66,19 @@ class Claim:
     def opposite(self) -> Formula | None:
         """The LTL formula of all paths that says the claim is false; None where no such formula does."""
         return on_paths(Not(self.formula))
+
+    @cached_property
+    def sufficient(self) -> Formula | None:
+        """An LTL formula that proves the claim if all paths keep it, whatever the claim says of some path.
+
+        Where the claim is one of all paths, it says the same; where it says of some path alone what that path keeps, it
+        is that. None where no such formula is found.
+        """
+        if not self.mentions_some:
+            return self.linear
+        if self.opposite is not None and Quantifier.ALL not in self.quantifiers:
+            return nnf(Not(self.opposite))
+        return on_paths(universal(self.formula))
 
     @cached_property
     def atoms(self) -> tuple[Expr, ...]:

@@ -171,6 +171,24 @@ def _strip(node: Formula, args: tuple[Formula, ...]) -> Formula:
     return replace(made, quantifier=None) if isinstance(made, Temporal) else made
 
 
+def universal(formula: Formula) -> Formula:
+    """The formula with "all paths" for every "some path", in negation normal form: it implies the formula.
+
+    Every state has a maximal path, so what is true of all is true of some. `AX p` is true where there is no next
+    position and `EX p` is not, so `EX[k] p` becomes `AF[k,k] p`, which says that there is one.
+    """
+    return fold(nnf(formula), _universal)
+
+
+def _universal(node: Formula, args: tuple[Formula, ...]) -> Formula:
+    made = rebuild(node, args)
+    if not isinstance(made, Temporal) or made.quantifier is not Quantifier.SOME:
+        return made
+    if isinstance(made, Next):
+        return Eventually(args[0], Bound(Fraction(made.count), Fraction(made.count)), Quantifier.ALL)
+    return replace(made, quantifier=Quantifier.ALL)
+
+
 # How far it looks -----------------------------------------------------------------------------------------------------
 
 

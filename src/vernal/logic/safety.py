@@ -34,10 +34,11 @@ class SafetyClaim:
 
 
 def safety_claim(claim: Claim, *, total: bool) -> SafetyClaim | None:
-    """The claim as one that a set of states can prove; None where it is not of that kind. `total`: no path ends."""
-    if claim.linear is None or claim.mentions_some:
-        return None
-    return _of(nnf(claim.linear, total=total), total)
+    """The claim as one that a set of states can prove; None where it is not of that kind. `total`: no path ends.
+
+    Of a claim of some path that is the one of all paths: `AG p` proves `EG p`.
+    """
+    return None if claim.sufficient is None else _of(nnf(claim.sufficient, total=total), total)
 
 
 def _of(formula: Formula, total: bool) -> SafetyClaim | None:

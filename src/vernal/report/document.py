@@ -10,7 +10,6 @@ from fractions import Fraction
 from importlib import metadata, resources
 from typing import Any
 
-from vernal.evidence.invariant import Invariant
 from vernal.evidence.invariant_file import invariant_json
 from vernal.evidence.result import Result
 from vernal.evidence.trace_file import to_json
@@ -75,7 +74,7 @@ def result_object(task: Task, result: Result) -> dict[str, Any]:
         "statistics": _statistics(result.statistics),
         "evidence": None if result.evidence is None else result.evidence.kind,
         "trace": None if result.trace is None else to_json(result.trace, task.system),
-        "invariant": invariant_json(result.evidence) if isinstance(result.evidence, Invariant) else None,
+        "invariant": None if result.invariant is None else invariant_json(result.invariant),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from vernal.logic.claim import Claim, always
 from vernal.logic.formula import Formula, Not, Quantifier
@@ -191,13 +191,24 @@ def _endless(formula: Formula) -> list[str]:
         found.append("lasso may refute it by a loop")
     if claims == {Quantifier.SOME} and waits(Not(path)):
         found.append("lasso may prove it by loops from finitely many initial states")
-    if always(on_paths(formula)) is not None:
-        found.append("induction may prove it")
-    if safety_claim(Claim(formula), total=True) is not None:
-        found.append("invariants may prove it")
-    if Claim(formula).linear is not None:
-        found.append("liveness may prove it")
-    return found
+    return found + [f"{engine} {effect}" for engine, takes in PROVERS.items() if (effect := _effect(formula, takes))]
+
+
+PROVERS: Mapping[str, Callable[[Formula], bool]] = {
+    "induction": lambda path: always(path) is not None,
+    "invariants": lambda path: safety_claim(Claim(path), total=True) is not None,
+    "liveness": lambda path: True,
+}  # engines that prove claims of all paths, and which they take
+
+
+def _effect(formula: Formula, takes: Callable[[Formula], bool]) -> str:
+    """What a proof of a claim of all paths is good for: that, or its opposite, may decide a claim of some path."""
+    claim = Claim(formula)
+    proves = claim.sufficient is not None and takes(claim.sufficient)
+    refutes = claim.mentions_some and claim.opposite is not None and takes(claim.opposite)
+    return {(True, True): "may prove or refute it", (True, False): "may prove it", (False, True): "may refute it"}.get(
+        (proves, refutes), ""
+    )
 
 
 def _falsify(formula: Formula) -> str:

@@ -97,8 +97,8 @@ def _section(result: Result, words: FormulaWords, picture: Picture) -> str:
         rows = [[escape(cell) for cell in row] for row in zip(*(c.cells for c in columns), strict=True)]
         parts.append(f"<figure>{picture(result)}</figure>")
         parts.append(_table([c.title for c in columns], rows, [not c.left for c in columns]))
-    if isinstance(result.evidence, Invariant):
-        parts += _invariant(result, result.evidence, picture)
+    if result.invariant is not None:
+        parts += _invariant(result, result.invariant, picture)
     return "\n".join(parts)
 
 
@@ -107,7 +107,8 @@ def _invariant(result: Result, invariant: Invariant, picture: Picture) -> list[s
     shown = [[escape(set_words(invariant, one))] for one in invariant.sets[:MAX_SETS]]
     title = f"invariant: no step leaves it; {len(invariant.sets):,} sets"
     more = [f'<p class="note">... and {len(invariant.sets) - MAX_SETS:,} more</p>'] * (len(invariant.sets) > MAX_SETS)
-    figure = [f"<figure>{picture(result)}</figure>"] if is_drawable(invariant) else []
+    drawn = isinstance(result.evidence, Invariant) and is_drawable(invariant)  # beside a trace that is drawn it is not
+    figure = [f"<figure>{picture(result)}</figure>"] if drawn else []
     return [*figure, _table([title], shown), *more]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from textwrap import fill
 
-from vernal.evidence.invariant import Invariant
 from vernal.evidence.result import HOLDS, VIOLATED, Result, Verdict
 from vernal.report.invariants import invariant_words
 from vernal.report.tables import WIDTH, reach, seconds, trace_table
@@ -42,8 +41,8 @@ def details(result: Result, *, wrap: int | None = None) -> list[str]:
         lines.append(f"proven: holds up to step {result.proven_steps}")
     if result.vacuous and not any(note.startswith("vacuous") for note in result.notes):
         lines.append(f"vacuous: {VACUOUS}")
-    if isinstance(result.evidence, Invariant):
-        lines.append(f"invariant: {invariant_words(result.evidence)}")
+    if result.invariant is not None:
+        lines.append(f"invariant: {invariant_words(result.invariant)}")
     lines += [f"note: {note}" for note in result.notes]
     return [_indented(line, wrap) for line in lines]
 

@@ -23,6 +23,7 @@ from vernal.engines.invariants.cells import CellBatch, Directions, hulls
 from vernal.engines.invariants.certify import Certifier
 from vernal.engines.invariants.coverage import Coverage
 from vernal.engines.invariants.dynamics import WatchedLoop
+from vernal.engines.invariants.engine import InvariantSearch
 from vernal.engines.invariants.exact_cells import as_they_are
 from vernal.engines.invariants.forward import levels, maximal
 from vernal.engines.invariants.images import Images
@@ -239,3 +240,20 @@ def test_affine_loops_against_their_analytic_answer(capsys: pytest.CaptureFixtur
     assert "WRONG" not in capsys.readouterr().out
     assert not any(column.wrong for column in run.columns.values())
     assert run.columns["invariants"].verdicts["holds"] >= 4
+
+
+def test_where_a_claim_begins_is_bounded_as_finely_as_images_are(tmp_path: Path) -> None:
+    """Cells after two steps of x' = x (1 - x) are narrower where images are bounded over parts; no cache hides it."""
+    text = '[state]\nx = "real"\n[init]\nx = "[0, 1]"\n[environment.next]\nx = "x*(1 - x)"\n'
+    task = task_of(text, tmp_path)
+    question = Question(task.system, parse_formula(task, "G[2,] (x <= 0.3)"))
+    safety = safety_claim(question.claim, total=True)
+    assert safety is not None
+    search = InvariantSearch(task.system, safety, Budget())
+    box = Directions(np.eye(1))
+    widths: list[float] = []
+    for halvings in (0, 4, 0):
+        search.images.halvings = halvings
+        lower, upper = search._start(box).box
+        widths.append(float((upper - lower).max()))
+    assert widths[1] < widths[0] == widths[2]

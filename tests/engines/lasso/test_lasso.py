@@ -15,7 +15,7 @@ from tests.engines.endless_check import agreement
 from tests.engines.test_truth import check_evidence
 from vernal.cli.main import main
 from vernal.engines.check import ask, parse_formula
-from vernal.engines.lasso.runs import Recurrence, hints, near_misses, recurrences, simulated
+from vernal.engines.lasso.runs import Recurrence, hints, near_misses, periodic, recurrences, simulated
 from vernal.engines.lasso.tree import LassoTree
 from vernal.evidence.replay import closed, run, verify
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result
@@ -143,10 +143,11 @@ def test_runs_that_nearly_come_back_are_hints() -> None:
 
 def test_a_rational_fixpoint_of_a_nonlinear_step() -> None:
     """x' = 2.5 x (1 - x) goes to 0.6 from everywhere, and only there it stays exactly."""
-    logistic = '[state]\nx = "real"\n[init]\nx = "[0.15, 0.9]"\n[environment.next]\nx = "2.5*x*(1 - x)"\n'
-    result = asked(logistic, "F (x >= 0.95)")
-    assert result.verdict is VIOLATED
-    assert result.statistics["method"] == "a state around a run's end"
+    task = read('[state]\nx = "real"\n[init]\nx = "[0.15, 0.9]"\n[environment.next]\nx = "2.5*x*(1 - x)"\n')
+    runs = simulated(task.system, 20, 60, 0, idle)
+    found = periodic(runs, hints(runs)[0], parse_formula(task, "F (x >= 0.95)"), idle)
+    assert found is not None
+    assert [step.state["x"] for step in found.steps] == [Fraction(3, 5)]
 
 
 def test_near_misses_have_the_same_discrete_part() -> None:

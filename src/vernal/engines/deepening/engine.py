@@ -23,6 +23,7 @@ from vernal.engines.paths.engine import Paths
 from vernal.engines.paths.explore import kept_steps
 from vernal.engines.paths.positions import nonlinear_step
 from vernal.engines.single_path import OPEN_ACTION, is_only_position
+from vernal.engines.some_paths import proven_by_all_paths
 from vernal.errors import Stopped
 from vernal.evidence import confirm
 from vernal.logic.formula import Formula, Quantifier
@@ -37,6 +38,7 @@ GLANCE, MOST_GLANCED = 0.2, 1.0  # the share of the time, and the most seconds, 
 FIRST = 0.5  # the share of the time that is left for the first of two ways
 ATTEMPT = 0.5  # the share of what is left for one engine at one depth
 WITNESS = "a witness proves a claim of some path for one initial state only, and here are several"
+NO_WITNESS = "within {} steps no path keeps the claim for certain, and not every path has failed it"
 ALL_FOLLOWED = "every path from every initial state was followed to where it decides the claim"
 
 
@@ -66,7 +68,19 @@ class Deepening:
         if not isinstance(glanced, Open):
             return glanced
         known = self._tried(first, question, budget.part(FIRST), NOTHING_KNOWN)
-        return known if not isinstance(known, Open) else self._tried(second, question, budget, known)
+        if isinstance(known, Open):
+            known = self._tried(second, question, budget.part(FIRST if question.claim.mentions_some else 1.0), known)
+        if isinstance(known, Open) and question.claim.mentions_some:
+            return self._of_all_paths(question, budget, known)
+        return known
+
+    def _of_all_paths(self, question: Question, budget: Budget, before: Open) -> Known:
+        """A claim of some path, where all paths keep it; else what was known before."""
+        try:
+            known = proven_by_all_paths(self.name, question, budget, self.attempt)
+        except Stopped:
+            return before
+        return before if isinstance(known, Open) else known
 
     def _tried(self, way: Way, question: Question, budget: Budget, before: Open) -> Known:
         """What one of the two ways finds, after what the other has left open."""
@@ -95,11 +109,13 @@ class Deepening:
 
     def _some(self, question: Question, opposite: Formula, budget: Budget) -> Known:
         """A claim of some path: a path that fails the opposite is a witness, and none at all refutes the claim."""
-        known = PathWalk(replace(question, formula=opposite), opposite, self.depth, budget, self.name).run()
+        walk = PathWalk(replace(question, formula=opposite), opposite, self.depth, budget, self.name)
+        known = walk.run()
         if isinstance(known, Counterexample):
             return self._witness(question, known)
         if not isinstance(known, Proof):
-            return self._open(known.reason) if isinstance(known, Open) else known
+            reason = known.reason if isinstance(known, Open) else ""
+            return self._open(NO_WITNESS.format(self.depth) if reason == walk.goes_on else reason)
         shown = failing_state(question, question.system.initial.hull, budget.check)
         if shown is None:
             return self._open("no path keeps the claim, but no initial state was found to show it")

@@ -19,6 +19,7 @@ from vernal.engines.knowledge import Counterexample, Known, Open, Proof, Subject
 from vernal.engines.options import InductionOptions
 from vernal.engines.paths.engine import Paths
 from vernal.engines.paths.explore import kept_steps
+from vernal.engines.some_paths import by_all_paths
 from vernal.errors import MissingExtra, Stopped
 from vernal.evidence import confirm
 from vernal.evidence.result import Assurance
@@ -55,6 +56,11 @@ class Induction:
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof by induction, a counterexample of a base, or how far the claim is proven."""
+        if question.claim.mentions_some:
+            return by_all_paths(self.name, question, budget, self._proven)
+        return self._proven(question, budget)
+
+    def _proven(self, question: Question, budget: Budget) -> Known:
         claimed = always(question.claim.linear)
         if claimed is None:
             return Open(engine=self.name, reason=NOT_ALWAYS)

@@ -26,6 +26,7 @@ from vernal.engines.invariants.images import Images
 from vernal.engines.invariants.partition import BoxGrid, Greatest, domain, merged, reached
 from vernal.engines.invariants.templates import Samples, candidates, claim_limits
 from vernal.engines.knowledge import Known, Open, Proof, Subject
+from vernal.engines.some_paths import by_all_paths
 from vernal.errors import Stopped
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.invariant_file import component_names
@@ -66,7 +67,12 @@ class Invariants:
     name = "invariants"
 
     def attempt(self, question: Question, budget: Budget) -> Known:
-        """A proof with its invariant, or what was tried."""
+        """A proof with its invariant, or what was tried; of a claim of some path, by claims of all paths."""
+        if question.claim.mentions_some:
+            return by_all_paths(self.name, question, budget, self._proven)
+        return self._proven(question, budget)
+
+    def _proven(self, question: Question, budget: Budget) -> Known:
         safety = safety_claim(question.claim, total=question.is_total)
         if safety is None:
             return Open(engine=self.name, reason=NOT_SAFETY)
@@ -88,7 +94,7 @@ class InvariantSearch:
         self.certifier = Certifier(dynamics, self.images)
         self.samples = Samples(dynamics, budget.seed)
         self.nonlinear = nonlinear_node([dynamics.guard, *dynamics.next_numbers]) is not None
-        self.starts: dict[bytes, CellBatch] = {}
+        self.starts: dict[tuple[bytes, int], CellBatch] = {}  # by directions, and by how finely images are bounded
         self.limits = claim_limits(dynamics)
         self.tried: list[str] = []
         self.proven: int | None = None
@@ -219,7 +225,7 @@ class InvariantSearch:
 
     def _start(self, template: Directions) -> CellBatch:
         """Cells around where paths are when the claim begins."""
-        key = template.rows.tobytes()
+        key = template.rows.tobytes(), self.images.halvings
         if key not in self.starts:
             self.starts[key] = self._moved_start(template)
         return self.starts[key]

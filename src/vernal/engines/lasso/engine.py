@@ -1,9 +1,10 @@
 """The engine `lasso`: a claim of all paths is refuted by one path that comes back to where it was (003, section 4.2).
 
 A path whose state and memory at t are those at t' may go round for ever, and what it has not done by then it never
-does. Such paths are looked for among simulated runs, in the tree of exact sets, and around states to which runs nearly
-come back; each is replayed in rational arithmetic, so that the loop really closes, and judged by the claim on it.
-A claim of some path is proven by one, from each of finitely many initial states.
+does. Such paths are looked for among simulated runs, by Newton's method, in the tree of exact sets, and around states
+to which runs nearly come back. Each is replayed in rational arithmetic, so that the loop really closes, or proven to be
+the only one in a box where its numbers are not rational, and judged by the claim on it. A claim of some path is proven
+by one, from each of finitely many initial states.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from fractions import Fraction
 from vernal.engines.candidates import witnessed
 from vernal.engines.knowledge import Counterexample, Known, Open
 from vernal.engines.lasso.guided import GuidedSearch
+from vernal.engines.lasso.newton import has_irrational_loops, periodic_point
 from vernal.engines.lasso.runs import hints, lasso_among, near_misses, periodic, simulated
 from vernal.engines.lasso.tree import LassoTree
 from vernal.engines.options import DepthOptions
@@ -39,7 +41,7 @@ FEW_SETS, MAX_SETS = 300, 3_000  # of the tree, in one round: at first, and at l
 RADIUS = Fraction(1, 1000)  # relative, around a hint
 MAX_HINTS = 8
 MAX_MISSES = 12  # runs that nearly come back, along which equations are solved
-OF_RUNS, TREE, ALONG_RUNS, AROUND = 0.2, 0.2, 0.6, 0.4  # shares of the time that is left
+OF_RUNS, POINT, TREE, ALONG_RUNS, AROUND = 0.2, 0.6, 0.2, 0.6, 0.4  # shares of the time that is left
 TRY_DEEPENING = "try --engine deepening"
 
 
@@ -118,6 +120,7 @@ class LassoSearch:
             return None
         ways: list[tuple[str, float, Callable[[Budget], Trace | None]]] = [
             ("a run that comes back", OF_RUNS, lambda budget: lasso_among(runs, self.goal, budget.check)),
+            ("a periodic point", POINT, lambda budget: self._irrational(runs, budget)),
             ("equations along a path", TREE, lambda budget: self._in_tree(self.system, FEW_SETS, budget)),
             ("equations along a run", ALONG_RUNS, lambda budget: self._along(runs, budget)),
             ("a state around a run's end", AROUND, lambda budget: self._around(runs, budget)),
@@ -146,6 +149,10 @@ class LassoSearch:
             self.budget.check()
             self.reasons.append(stop.reason)
         return None
+
+    def _irrational(self, runs: Runs, budget: Budget) -> Trace | None:
+        """A lasso through numbers that are not rational."""
+        return periodic_point(runs, self.goal, budget.check) if has_irrational_loops(self.system) else None
 
     def _along(self, runs: Runs, budget: Budget) -> Trace | None:
         """A lasso with the decisions of a run that nearly comes back."""

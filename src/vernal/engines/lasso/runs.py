@@ -220,6 +220,8 @@ def _period(values: Floats) -> int | None:
     """After how many steps the last position is nearly what it was before; None where it is not."""
     last = len(values) - 1
     scale = 1 + np.abs(values[last])
+    if not np.isfinite(values[last]).all():
+        return None
     for period in range(1, last // 2 + 1):
         if (np.abs(values[last] - values[last - period]) <= NEAR * scale).all():
             return period

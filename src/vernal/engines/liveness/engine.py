@@ -27,6 +27,7 @@ from vernal.engines.liveness.counting import Counting
 from vernal.engines.liveness.cycles import COARSE, FEW_BOXES, FINE, FairCycles
 from vernal.engines.liveness.promptness import Promptness
 from vernal.engines.paths.engine import Paths
+from vernal.engines.some_paths import by_all_paths
 from vernal.errors import Stopped
 from vernal.logic.question import Question
 from vernal.run.budget import Budget
@@ -43,7 +44,12 @@ class Liveness:
         self.methods = (*quick_methods(), *patient_methods()) if methods is None else tuple(methods)
 
     def attempt(self, question: Question, budget: Budget) -> Known:
-        """A proof of a claim of all paths, or that none was found."""
+        """A proof of a claim of all paths, or that none was found; of a claim of some path, by claims of all paths."""
+        if question.claim.mentions_some:
+            return by_all_paths(self.name, question, budget, self._proven)
+        return self._proven(question, budget)
+
+    def _proven(self, question: Question, budget: Budget) -> Known:
         path = question.claim.linear
         if path is None:
             return open_for(NOT_OF_PATHS)

@@ -1,0 +1,77 @@
+"""A system with its draws decided once and for all: every choice takes one option, every disturbance one value.
+
+Its paths are paths of the system, but not all of them (UNDER): what all of them keep, some path of the system keeps. An
+option that does not exist somewhere gives way to the first that does, as in every other place, so a step is enabled
+where it was before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from vernal.model.expr import Between, Choose, Expr
+from vernal.model.graph import rewrite
+from vernal.model.system import Agent, System
+from vernal.reduce.base import Direction
+
+
+@dataclass(frozen=True)
+class Restriction:
+    """A system that always decides alike, and how it does, in words."""
+
+    system: System
+    decided: str
+
+    direction = Direction.UNDER
+
+
+def restrictions(system: System, most: int) -> Iterator[Restriction]:
+    """The system with the same option for every choice, and every disturbance in the middle or at one end."""
+    draws = [node for node in system.step.names if isinstance(node, Choose | Between)]
+    options = max((len(node.options) for node in draws if isinstance(node, Choose)), default=0)
+    shares: Sequence[str | None] = MIDDLE_AND_ENDS if any(isinstance(node, Between) for node in draws) else (None,)
+    found = [(index, share) for share in shares for index in (range(options) if options else (None,))]
+    for index, share in found[:most] if draws else ():
+        yield Restriction(_decided(system, _decide(index or 0, share)), _said(index, share))
+
+
+MIDDLE, FIRST, SECOND = "middle", "first end", "second end"
+MIDDLE_AND_ENDS = (MIDDLE, FIRST, SECOND)
+
+
+def _said(index: int | None, share: str | None) -> str:
+    parts = [f"every choice takes option {index}"] if index is not None else []
+    return " and ".join([*parts, *([f"every disturbance is the {share} of its interval"] if share else [])])
+
+
+def _decide(index: int, share: str | None) -> Callable[[Expr], Expr | None]:
+    def change(node: Expr) -> Expr | None:
+        if isinstance(node, Choose):
+            return node.options[min(index, len(node.options) - 1)]
+        if isinstance(node, Between):
+            low, high = node.args
+            return {FIRST: low, SECOND: high}.get(str(share), (low + high) / 2)
+        return None
+
+    return change
+
+
+def _decided(system: System, change: Callable[[Expr], Expr | None]) -> System:
+    """The system with every expression changed."""
+
+    def all_of(expressions: Sequence[Expr]) -> tuple[Expr, ...]:
+        return tuple(rewrite(expressions, change))
+
+    return replace(
+        system,
+        next=dict(zip(system.next, all_of(list(system.next.values())), strict=True)),
+        lets=dict(zip(system.lets, all_of(list(system.lets.values())), strict=True)),
+        agents=tuple(_agent(agent, all_of) for agent in system.agents),
+        enabled=all_of([system.step.enabled])[0],  # with what is asked of choices that are decided now
+    )
+
+
+def _agent(agent: Agent, all_of: Callable[[Sequence[Expr]], tuple[Expr, ...]]) -> Agent:
+    slots = tuple(replace(slot, next=all_of([slot.next])[0]) for slot in agent.slots)
+    return replace(agent, observe=all_of(agent.observe), action=all_of([agent.action])[0], slots=slots)
