@@ -82,9 +82,9 @@ class Training:
         return layers
 
 
-def onnx_chain(layers: Layers, function: str, name: str, rows: int | str = 1) -> bytes:
-    """A file: a chain of Gemm and the function, weights as float32."""
-    nodes, tensors, below = [], [], "X"
+def onnx_chain(layers: Layers, function: str, name: str, rows: int | str = 1, given: str = "X") -> bytes:
+    """A file: a chain of Gemm and the function, weights as float32; `given` is the name of its input."""
+    nodes, tensors, below = [], [], given
     for number, (weight, bias) in enumerate(layers):
         last = number == len(layers) - 1
         above = "Y" if last else f"z{number}"
@@ -95,9 +95,9 @@ def onnx_chain(layers: Layers, function: str, name: str, rows: int | str = 1) ->
         if not last:
             nodes.append(helper.make_node(function, [above], [f"h{number}"]))
             below = f"h{number}"
-    sizes = {"X": layers[0][0].shape[1], "Y": layers[-1][0].shape[0]}
+    sizes = {given: layers[0][0].shape[1], "Y": layers[-1][0].shape[0]}
     ends = {key: helper.make_tensor_value_info(key, TensorProto.FLOAT, [rows, size]) for key, size in sizes.items()}
-    graph = helper.make_graph(nodes, name, [ends["X"]], [ends["Y"]], tensors)
+    graph = helper.make_graph(nodes, name, [ends[given]], [ends["Y"]], tensors)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=7)
     onnx.checker.check_model(model, full_check=True)
     written: bytes = model.SerializeToString(deterministic=True)

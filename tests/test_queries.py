@@ -20,6 +20,7 @@ from benchmarks.queries.questions import AskedQuestion, margin, read_questions, 
 from benchmarks.queries.race import Run, in_turn, run
 from benchmarks.queries.table import complaints, cost, disputed, ratios, summary, wrong
 from benchmarks.queries.tools import FAILED, TIMED_OUT, UNKNOWN, Tool, installed, marabou, nnenum, vernal
+from tests.plain_bounds import AGAIN, reproved, upper_bounds
 
 QUESTIONS = read_questions()
 SQUARE = (("-0.5", "0.5"),) * 3
@@ -256,3 +257,22 @@ def test_a_written_network_computes_what_its_layers_do(tmp_path: Path) -> None:
         x = np.random.default_rng(0).uniform(-0.5, 0.5, (1, shape.sizes[0]))
         (found,) = session.run(None, {"X": x.astype(np.float32)})
         assert found == pytest.approx(forward(layers, x, shape.function)[-1], abs=1e-4)
+
+
+def test_a_second_method_proves_the_easy_ones_again() -> None:
+    """All of them were, with more time (`python -m tests.plain_bounds`)."""
+    unsat = [one for one in QUESTIONS if one.answer == "unsat"]
+    assert all(AGAIN in one.how for one in unsat)
+    easy = sorted(unsat, key=lambda one: int(one.how.split()[0]))[:6]
+    assert [reproved(one, networks.load(one.network)) for one in easy] == [int(one.how.split(AGAIN)[1]) for one in easy]
+
+
+@pytest.mark.parametrize("name", networks.NETWORKS)
+def test_plain_bounds_hold_at_points(name: str) -> None:
+    layers, rng, shape = networks.load(name), np.random.default_rng(0), networks.NETWORKS[name]
+    centre = rng.uniform(-0.4, 0.4, (5, shape.sizes[0]))
+    low, high = centre - 0.05, centre + 0.05
+    found, _ = upper_bounds(np.eye(shape.sizes[-1]), layers, shape.function, low, high)
+    for number in range(5):
+        points = rng.uniform(low[number], high[number], (500, shape.sizes[0]))
+        assert (forward(layers, points, shape.function)[-1] <= found[number] + 1e-9).all()

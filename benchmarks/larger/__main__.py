@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 HEADER = ("policy", "start", "property", "steps")
 CARTPOLE_STEPS, LANDER_STEPS = (4, 6, 8, 10), (2, 4, 6, 8, 10)
 RADII = (0.01, 0.05)
-TILTS = (30, 20, 10)
+STARTS = ((1, 30), (10, 10), (10, 30))  # of the lander: multiples of the small box, and d of the tilt pi/d
 
 
 def ladders(names: Sequence[str], methods: tuple[Method, ...]) -> list[Ladder]:
@@ -40,7 +40,8 @@ def _cartpole(name: str, methods: tuple[Method, ...]) -> list[Ladder]:
 def _lander(name: str, methods: tuple[Method, ...]) -> list[Ladder]:
     file = HERE / f"{name}.toml"
     return [
-        Ladder((name, "x 1", f"pi/{d}"), file, "upright", "t", LANDER_STEPS, methods, {"k": 1, "d": d}) for d in TILTS
+        Ladder((name, f"x {k}", f"pi/{d}"), file, "upright", "t", LANDER_STEPS, methods, {"k": k, "d": d})
+        for k, d in STARTS
     ]
 
 

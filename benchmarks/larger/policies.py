@@ -72,7 +72,7 @@ def mean_return(name: str, layers: Layers, function: str) -> float:
 def make(name: str) -> None:
     """One policy, from nothing to its file."""
     layers, function = made(name)
-    (HERE / f"{name}.onnx").write_bytes(onnx_chain(layers, function, name, "N"))
+    (HERE / f"{name}.onnx").write_bytes(onnx_chain(layers, function, name, "N", "seen"))
     found, least = mean_return(name, layers, function), COURSES[name.split("_")[0]].least
     print(f"{name}: mean return {found:.1f}", flush=True)
     if found < least:

@@ -38,8 +38,8 @@ class Suite:
 
 SUITES = {
     "acas": Suite(("acas_0", "acas_1", "acas_4"), 20, {"sat": 22, "easy": 10, "middling": 14, "hard": 14}, 1),
-    "turn": Suite(("turn_0", "turn_1"), 20, {"sat": 7, "easy": 4, "middling": 5, "hard": 4}, 2),
-    "surface": Suite(("surface",), 20, {"sat": 5, "easy": 4, "middling": 4, "hard": 3}, 3),
+    "turn": Suite(("turn_0", "turn_1"), 20, {"sat": 7, "easy": 4, "middling": 5, "hard": 2}, 2),
+    "surface": Suite(("surface",), 20, {"sat": 5, "easy": 4, "middling": 4, "hard": 1}, 3),
 }
 
 
