@@ -19,7 +19,7 @@ from benchmarks.queries.plot import curve, draw
 from benchmarks.queries.questions import AskedQuestion, margin, read_questions, rows, vnnlib, write
 from benchmarks.queries.race import Run, in_turn, run
 from benchmarks.queries.table import complaints, cost, disputed, ratios, summary, wrong
-from benchmarks.queries.tools import FAILED, TIMED_OUT, UNKNOWN, Tool, installed, marabou, nnenum, vernal
+from benchmarks.queries.tools import FAILED, TIMED_OUT, UNKNOWN, Tool, find_tools, installed, marabou, nnenum, vernal
 from tests.plain_bounds import AGAIN, reproved, upper_bounds
 
 QUESTIONS = read_questions()
@@ -121,6 +121,17 @@ def test_answers_are_read_as_each_tool_prints_them() -> None:
     assert [nnenum("p").read(f"Running\nanswer: {word}") for word in ("sat", "unsat", "timeout", "error")] == [
         "sat", "unsat", TIMED_OUT, UNKNOWN,
     ]  # fmt: skip
+
+
+def test_another_checkout_is_asked_by_its_own_name(tmp_path: Path) -> None:
+    (tmp_path / "vernal").mkdir()
+    (tmp_path / "vernal" / "__init__.py").touch()
+    (tmp_path / "vernal" / "__main__.py").write_text("print('unsat')")
+    before = vernal("auto", "before", tmp_path)
+    ran = run(before, instance(tmp_path))
+    assert (ran.tool, ran.answer) == ("before", "unsat")
+    assert vernal("paths", "before", tmp_path).name == "before paths"
+    assert [tool.name for tool in find_tools({}, ("auto",), {"before": tmp_path})][:2] == ["vernal", "before"]
 
 
 def test_every_tool_begins_in_turn() -> None:

@@ -6,7 +6,7 @@ wrong against known answers or disputed between tools, median and sum of CPU sec
 children; an open instance costs its limit), and draws a cactus plot. Ends with 1 if anything is wrong or disputed.
 
     python -m benchmarks.queries --suite acas --marabou-python /somewhere/bin/python --plot acas.svg --journal acas.csv
-    python -m benchmarks.queries --suite acas --engines auto split     # two engines of ours beside each other
+    python -m benchmarks.queries --suite acas --engines auto paths --source before=/another/checkout/src
 """
 
 from __future__ import annotations
@@ -40,6 +40,9 @@ def options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--write", type=Path, metavar="DIR", help="only write our own sets, a folder each")
     parser.add_argument("--engines", nargs="+", default=["auto"], metavar="NAME", help="of Vernal (default: auto)")
+    parser.add_argument(
+        "--source", nargs="+", default=[], metavar="NAME=SRC", help="other checkouts of Vernal beside ours"
+    )
     parser.add_argument("--only", nargs="+", metavar="TOOL", help="these tools and no others")
     parser.add_argument("--limit", type=float, metavar="S", help="for every instance, in place of the list's")
     parser.add_argument(
@@ -72,7 +75,8 @@ def _limited(instance: Instance, limit: float) -> Instance:
 
 def chosen_tools(given: argparse.Namespace) -> list[Tool]:
     pythons = {peer: getattr(given, f"{peer}_python") for peer in PEERS}
-    found = list(find_tools(pythons, given.engines))
+    sources = {name: Path(path).resolve() for name, _, path in (one.partition("=") for one in given.source)}
+    found = list(find_tools(pythons, given.engines, sources))
     for peer in PEERS:
         if peer not in {tool.name for tool in found}:
             print(f"{peer}: not installed")

@@ -23,7 +23,6 @@ from benchmarks.queries.questions import QUESTIONS, AskedQuestion, read_question
 ROUNDS, POINTS, KEPT = 30, 600, 30  # of the search for the largest margin
 SECONDS = 15.0  # CPU time for the boxes of one question
 NEAREST, FURTHEST = 0.01, 0.4  # of the spread of values: how far a threshold is from the largest
-MIDDLING, HARD = 300, 4_000  # boxes
 
 
 @dataclass(frozen=True)
@@ -34,12 +33,18 @@ class Suite:
     limit: float
     quotas: dict[str, int]  # sat, and unsat by how hard
     seed: int
+    middling: int = 300  # boxes
+    hard: int = 4_000
+
+    def kind(self, boxes: int) -> str:
+        """How hard a question is that so many boxes prove."""
+        return "easy" if boxes < self.middling else "middling" if boxes < self.hard else "hard"
 
 
 SUITES = {
     "acas": Suite(("acas_0", "acas_1", "acas_4"), 20, {"sat": 22, "easy": 10, "middling": 14, "hard": 14}, 1),
     "turn": Suite(("turn_0", "turn_1"), 20, {"sat": 7, "easy": 4, "middling": 5, "hard": 2}, 2),
-    "surface": Suite(("surface",), 20, {"sat": 5, "easy": 4, "middling": 4, "hard": 1}, 3),
+    "surface": Suite(("surface",), 20, {"sat": 5, "easy": 4, "middling": 4, "hard": 1}, 3, 60, 600),
 }
 
 
@@ -118,10 +123,12 @@ def proposals(name: str, suite: Suite) -> Iterator[tuple[str, AskedQuestion]]:
         draw = ranking if outputs > 1 and rng.random() < 0.5 else threshold
         question = draw(blank, layers, rng)
         if question is not None:
-            yield from settled(question, layers, rng)
+            yield from settled(question, layers, suite, rng)
 
 
-def settled(question: AskedQuestion, layers: Layers, rng: np.random.Generator) -> Iterator[tuple[str, AskedQuestion]]:
+def settled(
+    question: AskedQuestion, layers: Layers, suite: Suite, rng: np.random.Generator
+) -> Iterator[tuple[str, AskedQuestion]]:
     """The question with its answer and kind, if both can be established."""
     most, points = largest(question, layers, rng)
     witness = find_witness(question, layers, points)
@@ -130,8 +137,7 @@ def settled(question: AskedQuestion, layers: Layers, rng: np.random.Generator) -
     elif most < -2 * CLEAR:
         found = cover(question, layers, SECONDS)
         if found.answer == "unsat":
-            kind = "easy" if found.boxes < MIDDLING else "middling" if found.boxes < HARD else "hard"
-            yield kind, replace(question, answer="unsat", how=f"{found.boxes} boxes")
+            yield suite.kind(found.boxes), replace(question, answer="unsat", how=f"{found.boxes} boxes")
 
 
 def fill(name: str, suite: Suite) -> list[AskedQuestion]:

@@ -54,7 +54,7 @@ def run(tool: Tool, asked: Instance, slack: float = 1.0) -> Run:
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            env=os.environ | ONE_THREAD,
+            env=os.environ | ONE_THREAD | dict(tool.environment),
             start_new_session=True,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (ceil(asked.limit),) * 2),
         )

@@ -11,8 +11,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.queries.instances import Instance
@@ -30,6 +30,7 @@ class Tool:
     name: str
     command: Command
     says: Sequence[tuple[str, str]]  # (pattern at the beginning of a line, answer), the first that is found counts
+    environment: Mapping[str, str] = field(default_factory=dict)  # variables it has besides ours
 
     def read(self, printed: str) -> str:
         """The answer in what was printed."""
@@ -39,16 +40,16 @@ class Tool:
         return FAILED
 
 
-def vernal(engine: str = "auto") -> Tool:
-    """Our own `verify`, from a process of its own like everybody's."""
+def vernal(engine: str = "auto", name: str = "vernal", source: Path | None = None) -> Tool:
+    """Our own `verify`, from a process of its own like everybody's; `source` is the `src` of another checkout."""
 
     def command(asked: Instance, seconds: float) -> list[str]:
         start = [sys.executable, "-m", "vernal", "verify", str(asked.query), "--network", f"N={asked.network}"]
         return [*start, "--timeout", f"{seconds:g}", "--engine", engine]
 
-    name = "vernal" if engine == "auto" else f"vernal {engine}"
     words = (("sat", "sat"), ("unsat", "unsat"), ("unknown", UNKNOWN), ("timed-out", TIMED_OUT))
-    return Tool(name, command, words)
+    given = {} if source is None else {"PYTHONPATH": str(source)}
+    return Tool(name if engine == "auto" else f"{name} {engine}", command, words, given)
 
 
 def marabou(python: str) -> Tool:
@@ -107,9 +108,13 @@ def installed(peer: str, given: str | None = None) -> Tool | None:
     return make(python) if found.returncode == 0 else None
 
 
-def find_tools(given: dict[str, str | None], engines: Sequence[str] = ("auto",)) -> Iterator[Tool]:
-    """Vernal with each engine, then every peer that is installed."""
+def find_tools(
+    given: Mapping[str, str | None], engines: Sequence[str] = ("auto",), sources: Mapping[str, Path] | None = None
+) -> Iterator[Tool]:
+    """Vernal with each engine, other checkouts of it by their names, then every peer that is installed."""
     yield from map(vernal, engines)
+    for name, source in (sources or {}).items():
+        yield from (vernal(engine, name, source) for engine in engines)
     for peer in PEERS:
         tool = installed(peer, given.get(peer))
         if tool is not None:
