@@ -74,7 +74,7 @@ $(DEV): pyproject.toml | $(BIN)/python
 
 # The benchmarks of closed loops need the published networks (VERNAL_DATA).
 .PHONY: bench-vcas bench-frozenlake bench-guarding bench-worlds bench-pendulum-rnn bench-lander bench-spread bench-forever bench-cartpole \
-  bench-pendulum bench-explicit
+  bench-pendulum bench-explicit bench-queries bench-larger
 
 bench-vcas: $(DEV)  ## VerticalCAS by every method, the whole encounter, the map (ARGS="--quick": the table only)
 	$(BIN)/python -m benchmarks.vcas $(ARGS)
@@ -84,6 +84,12 @@ bench-frozenlake: $(DEV)  ## the frozen lake, whose ground is a network
 
 bench-explicit: $(DEV)  ## every state of finite systems, to 150,000 states (ARGS="--full": beyond a million)
 	$(BIN)/python -m benchmarks.explicit $(ARGS)
+
+bench-queries: $(DEV)  ## network queries with known answers, beside the verifiers that are installed (ARGS="--marabou-python PATH")
+	$(BIN)/python -m benchmarks.queries $(ARGS)
+
+bench-larger: $(DEV)  ## policies of 64 x 64 tanh and 256 x 256 ReLU units in the cart pole and the lander (ARGS="--cap 20")
+	$(BIN)/python -m benchmarks.larger $(ARGS)
 
 bench-worlds: $(DEV)  ## how faithful the worlds are (the lander needs Box2D: pip install 'gymnasium[box2d]')
 	$(BIN)/python -m benchmarks.worlds

@@ -1,19 +1,21 @@
-"""Can a network answer a given advisory somewhere in a box? `python -m benchmarks.onestep [--boxes N] [--seed S]`.
+"""Can a network answer a given advisory somewhere in a box? `python -m benchmarks.onestep [--boxes N] [--engine NAME]`.
 
 Random boxes of the normalised inputs of the nine published VerticalCAS networks (VERNAL_DATA), each with a random
-network and advisory: engine `paths` at step 0, box by box and all boxes of one network and advisory together, and
-beside it Marabou 2 where `maraboupy` is installed. Both get the
-same weights and ends (dyadic numbers, the same in floating point and as rationals); reading files is not timed.
+network and advisory: an engine at step 0, box by box, and beside it, question by question in turn, Marabou 2 where
+`maraboupy` is installed (in this environment, or in that of `--marabou-python` or MARABOU_PYTHON); then all boxes of
+one network and advisory together. All get the same weights and ends (dyadic numbers, the same in floating point and as
+rationals). Times are CPU seconds; start-up and reading files are not timed.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import json
 import os
 import random
+import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -25,6 +27,7 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
+from benchmarks.queries.tools import installed, interpreter  # noqa: E402
 from vernal.engines.check import asked_of, find_engine  # noqa: E402
 from vernal.engines.paths.together import check_together  # noqa: E402
 from vernal.evidence.result import HOLDS, VIOLATED  # noqa: E402
@@ -100,29 +103,34 @@ def never(system: System, advisory: int) -> Formula:
     return Not(Atom(build.eq(system.agents[0].var, advisory)))
 
 
-def one_by_one(networks: Sequence[Network], asked: Sequence[Query]) -> list[Answer]:
-    """Engine `paths`, a question for each box."""
-    known, engine = systems(networks), find_engine("paths")
+Ask = Callable[[Query], Answer]
+
+
+def one_by_one(networks: Sequence[Network], name: str) -> Ask:
+    """An engine, asked about one box."""
+    known, engine = systems(networks), find_engine(name)
 
     def ask(query: Query) -> Answer:
-        start = time.perf_counter()
+        start = time.process_time()
         system = known[query.network].starting(starts(query.box))
         result = asked_of(engine, Question(system, never(system, query.advisory)), Budget(timeout=LIMIT))
-        return Answer(ANSWERS.get(result.verdict, "unknown"), time.perf_counter() - start)
+        return Answer(ANSWERS.get(result.verdict, "unknown"), time.process_time() - start)
 
-    return [ask(query) for query in asked]
+    return ask
 
 
 def together(networks: Sequence[Network], asked: Sequence[Query]) -> list[Answer]:
-    """The same for all boxes of one network and advisory at once; each box has its share of the time."""
+    """Engine `paths` on all boxes of one network and advisory at once; each box has its share of the CPU time."""
     known, engine = systems(networks), find_engine("paths")
     answers: dict[Query, Answer] = {}
     for network, advisory in dict.fromkeys((query.network, query.advisory) for query in asked):
         own = [query for query in asked if (query.network, query.advisory) == (network, advisory)]
         claim, boxes = never(known[network], advisory), [starts(query.box) for query in own]
+        start = time.process_time()
         found = check_together(known[network], boxes, claim, engine, Budget(timeout=LIMIT))
+        share = (time.process_time() - start) / sum(result.seconds for result in found)
         for query, result in zip(own, found, strict=True):
-            answers[query] = Answer(ANSWERS.get(result.verdict, "unknown"), result.seconds)
+            answers[query] = Answer(ANSWERS.get(result.verdict, "unknown"), share * result.seconds)
     return [answers[query] for query in asked]
 
 
@@ -136,62 +144,35 @@ def layers(network: Network) -> Layers:
     return [(np.asarray(node.weight.array, dtype=float), np.asarray(node.bias.array, dtype=float)) for node in found]
 
 
-def marabou(networks: Sequence[Network], asked: Sequence[Query]) -> list[Answer]:
-    """The same questions as equations and ReLU constraints."""
-    from maraboupy import Marabou, MarabouCore
+class Marabou:
+    """Marabou in a process of its own (`onestep_marabou`), asked question by question."""
 
-    weights = [layers(network) for network in networks]
-    options = Marabou.createOptions(verbosity=0, timeoutInSeconds=int(LIMIT), numWorkers=1)
+    def __init__(self, python: str, networks: Sequence[Network]) -> None:
+        script = Path(__file__).with_name("onestep_marabou.py")
+        command = [python, "-W", "ignore", str(script)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        weights = [[[part.tolist() for part in layer] for layer in layers(network)] for network in networks]
+        self._send({"limit": LIMIT, "networks": weights})
 
-    def ask(query: Query) -> Answer:
-        start = time.perf_counter()
-        program = _program(MarabouCore, weights[query.network], query)
-        said = MarabouCore.solve(program, options, "")[0]
-        return Answer({"sat": "yes", "unsat": "no"}.get(said, "unknown"), time.perf_counter() - start)
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self.process.stdin is not None
+        print(json.dumps(message), file=self.process.stdin, flush=True)
 
-    return [ask(query) for query in asked]
+    def __call__(self, query: Query) -> Answer:
+        assert self.process.stdout is not None
+        box = [[float(end) for end in ends] for ends in query.box]
+        self._send({"network": query.network, "box": box, "advisory": query.advisory})
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"Marabou ended with {self.process.wait()}")
+        answer = json.loads(line)
+        return Answer({"sat": "yes", "unsat": "no"}.get(answer["said"], "unknown"), answer["seconds"])
 
-
-def _program(core: Any, net: Layers, query: Query) -> Any:
-    program = core.InputQuery()
-    program.setNumberOfVariables(INPUTS + sum(2 * len(bias) for _, bias in net) - len(net[-1][1]))
-    for index, (low, high) in enumerate(query.box):
-        program.setLowerBound(index, float(low))
-        program.setUpperBound(index, float(high))
-        program.markInputVariable(index, index)
-    before, free = list(range(INPUTS)), INPUTS
-    for number, (weight, bias) in enumerate(net):
-        here = list(range(free, free + len(bias)))
-        free += len(bias)
-        for variable, row, constant in zip(here, weight, bias, strict=True):
-            _equation(core, program, [(-1.0, variable), *zip(row.tolist(), before, strict=True)], -float(constant))
-        if number < len(net) - 1:
-            before = list(range(free, free + len(bias)))
-            free += len(bias)
-            for value, active in zip(here, before, strict=True):
-                core.addReluConstraint(program, value, active)
-        else:
-            _claim(core, program, here, query.advisory)
-    return program
-
-
-def _equation(core: Any, program: Any, terms: Sequence[tuple[float, int]], scalar: float) -> None:
-    equation = core.Equation()
-    for factor, variable in terms:
-        equation.addAddend(factor, variable)
-    equation.setScalar(scalar)
-    program.addEquation(equation)
-
-
-def _claim(core: Any, program: Any, scores: Sequence[int], advisory: int) -> None:
-    for index, variable in enumerate(scores):
-        program.markOutputVariable(variable, index)
-        if index != advisory:
-            least = core.Equation(core.Equation.GE)
-            least.addAddend(1.0, scores[advisory])
-            least.addAddend(-1.0, variable)
-            least.setScalar(0.0)
-            program.addEquation(least)
+    def close(self) -> None:
+        """End the process."""
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
 
 
 # The table ------------------------------------------------------------------------------------------------------------
@@ -209,50 +190,80 @@ def row(name: str, answers: Sequence[Answer]) -> str:
 
 
 def contradictions(
-    networks: Sequence[Network], asked: Sequence[Query], ours: Sequence[Answer], theirs: Sequence[Answer]
+    networks: Sequence[Network], asked: Sequence[Query], ours: Sequence[Answer], theirs: Sequence[Answer], marabou: Ask
 ) -> list[str]:
     """Queries answered yes by one and no by the other; where we have a witness, what the other says of that point."""
-    found = []
-    for query, mine, other in zip(asked, ours, theirs, strict=True):
-        if {mine.said, other.said} == {"yes", "no"}:
-            found.append(f"  {query}: vernal {mine.said}, marabou {other.said}{_at_witness(networks, query)}")
-    return found
+    return [
+        f"  {query}: vernal {mine.said}, marabou {other.said}{_at_witness(networks, query, marabou)}"
+        for query, mine, other in zip(asked, ours, theirs, strict=True)
+        if {mine.said, other.said} == {"yes", "no"}
+    ]
 
 
-def _at_witness(networks: Sequence[Network], query: Query) -> str:
+def _at_witness(networks: Sequence[Network], query: Query, marabou: Ask) -> str:
     system = systems(networks)[query.network].starting(starts(query.box))
     result = asked_of(find_engine("paths"), Question(system, never(system, query.advisory)), Budget(timeout=LIMIT))
     if result.trace is None:
         return ""
     point = tuple((Fraction(value), Fraction(value)) for value in result.trace.steps[0].state.values())
     inside = all(low <= value <= high for (value, _), (low, high) in zip(point, query.box, strict=True))
-    (said,) = marabou(networks, [Query(query.network, point, query.advisory)])
-    return f"; at our witness, {'inside' if inside else 'outside'} the box, marabou says {said.said}"
+    said = marabou(Query(query.network, point, query.advisory)).said
+    return f"; at our witness, {'inside' if inside else 'outside'} the box, marabou says {said}"
+
+
+def in_turn(asked: Sequence[Query], tools: Sequence[Ask]) -> list[list[Answer]]:
+    """The answers of each tool; every question goes to all of them, each time another one first."""
+    answers: list[list[Answer]] = [[] for _ in tools]
+    for tool in tools:
+        tool(asked[0])  # what is made once is nobody's time
+    for number, query in enumerate(asked):
+        for place in range(len(tools)):
+            which = (number + place) % len(tools)
+            answers[which].append(tools[which](query))
+    return answers
+
+
+def times_faster(ours: Sequence[Answer], theirs: Sequence[Answer]) -> str:
+    """Medians beside each other."""
+    mine, other = (float(np.median([answer.seconds for answer in answers])) for answers in (ours, theirs))
+    return f"{other / mine:.2f} times faster than marabou in the median"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="One-step questions about the published VerticalCAS networks.")
     parser.add_argument("--boxes", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--engine", default="paths", help="that is asked box by box (default: paths)")
+    parser.add_argument("--marabou-python", metavar="PATH", help="interpreter with maraboupy (or MARABOU_PYTHON)")
     options = parser.parse_args()
     folder = os.environ.get("VERNAL_DATA")
     if folder is None:
         parser.error("VERNAL_DATA has to name the folder with vcas/vcas_1.onnx to vcas_9.onnx")
     networks = [read_network(Path(folder) / "vcas" / f"vcas_{number}.onnx") for number in range(1, ADVISORIES + 1)]
     networks = [replace(network, name=f"network{number}") for number, network in enumerate(networks)]
-    asked = queries(options.boxes, options.seed)
-    print(HEADER)
-    ours = one_by_one(networks, asked)
-    print(row("one by one", ours), flush=True)
-    print(row("together", together(networks, asked)), flush=True)
-    if importlib.util.find_spec("maraboupy") is None:
+    asked, ours = queries(options.boxes, options.seed), one_by_one(networks, options.engine)
+    if installed("marabou", options.marabou_python) is None:
+        report(networks, asked, in_turn(asked, [ours]), None)
+        return
+    marabou = Marabou(interpreter("marabou", options.marabou_python), networks)
+    report(networks, asked, in_turn(asked, [ours, marabou]), marabou)
+    marabou.close()
+
+
+def report(
+    networks: Sequence[Network], asked: Sequence[Query], answers: Sequence[Sequence[Answer]], marabou: Ask | None
+) -> None:
+    """The table, the ratios, and what contradicts."""
+    joint = together(networks, asked)
+    print(f"{HEADER}\n{row('one by one', answers[0])}\n{row('together', joint)}")
+    if marabou is None:
         print("marabou    not installed")
         return
-    theirs = marabou(networks, asked)
+    ours, theirs = answers
     print(row("marabou", theirs))
-    wrong = contradictions(networks, asked, ours, theirs)
-    print(f"{len(asked) - len(wrong)} of {len(asked)} without contradiction")
-    print("\n".join(wrong))
+    print(f"one by one {times_faster(ours, theirs)}, together {times_faster(joint, theirs)}")
+    wrong = contradictions(networks, asked, ours, theirs, marabou)
+    print("\n".join([f"{len(asked) - len(wrong)} of {len(asked)} without contradiction", *wrong]))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from examples.playing import Policy
 from vernal.evidence import confirm
 from vernal.evidence.replay import verify
-from vernal.evidence.trace import Enclosure, Trace, TraceValue
+from vernal.evidence.trace import Enclosure, Trace, TraceStep, TraceValue
 from vernal.interpret import concrete
 from vernal.logic.formula import Formula
 from vernal.logic.normal import strip_quantifiers
@@ -58,7 +58,7 @@ def compare(system: System, agent: Agent, trace: Trace) -> tuple[float, bool]:
     seen, ours = _along(system, trace, [list(agent.observe), [scored]])
     (network,) = agent.networks
     policy = Policy(Path(network.file or ""))
-    memory = [part.astype(np.float32) for part in np.split(_first(agent, trace), _cuts(agent), axis=1)]
+    memory = [part.astype(np.float32) for part in _memories(agent, trace.steps[:1])]
     far, same = 0.0, True
     for t, step in enumerate(trace.steps):
         scores, after = policy(seen[t : t + 1], memory)
@@ -75,9 +75,7 @@ def _along(system: System, trace: Trace, groups: Iterable[list[Expr]]) -> list[F
         for variable in system.state
     }
     for agent in system.agents:
-        recorded = np.array([_numbers(step.memory[agent.name]) for step in trace.steps if agent.slots])
-        for slot, part in zip(agent.slots, np.split(recorded, _cuts(agent), axis=1), strict=True):
-            given[slot.var] = part
+        given.update(zip((slot.var for slot in agent.slots), _memories(agent, trace.steps), strict=True))
     rows = []
     for group in groups:
         values = concrete.evaluate([system.step.resolve(item) for item in group], given)
@@ -86,13 +84,12 @@ def _along(system: System, trace: Trace, groups: Iterable[list[Expr]]) -> list[F
     return rows
 
 
-def _cuts(agent: Agent) -> list[int]:
-    """Where a memory that is written as one list goes on with the next slot."""
-    return [int(end) for end in np.cumsum([slot.var.size for slot in agent.slots])[:-1]]
-
-
-def _first(agent: Agent, trace: Trace) -> Floats:
-    return np.array([_numbers(trace.steps[0].memory[agent.name])])
+def _memories(agent: Agent, steps: Sequence[TraceStep]) -> list[Floats]:
+    """What is recorded of each slot, a row for each step; a memory is written as one list of all slots."""
+    if not agent.slots:
+        return []
+    cuts = np.cumsum([slot.var.size for slot in agent.slots])[:-1]
+    return np.split(np.array([_numbers(step.memory[agent.name]) for step in steps]), cuts, axis=1)
 
 
 def _numbers(value: TraceValue) -> list[float]:

@@ -13,6 +13,7 @@ from tests.explicit_oracle import FiniteOracle
 from tests.graph_loops import graph_formula, graph_loop
 from tests.hard_loops import any_start, gridded, hard_formula, hard_loop, walk
 from tests.huge_loops import huge_formula, huge_loop
+from tests.network_questions import network_claim, network_system, plain, truth
 from tests.sampling import Oracle
 from tests.wild_loops import close_formula, curved_loop, memory_loop
 from vernal.evidence import confirm
@@ -41,6 +42,7 @@ FAMILIES: dict[str, Make] = {
     "huge": (huge_loop, huge_formula),
     "graphs": (graph_loop, graph_formula),
     "affine": (affine_loop, affine_formula),
+    "networks": (network_system, network_claim),
 }
 
 
@@ -79,6 +81,7 @@ class Judge:
         for name, result in results.items():
             yield from ((name, why) for why in evidence_problems(self.question, result))
         decided = {name: result for name, result in results.items() if result.verdict is not UNKNOWN}
+        yield from self._bound_problems({name: one for name, one in results.items() if name not in decided})
         if len({result.verdict for result in decided.values()}) > 1:
             said = ", ".join(f"{name} {result.verdict.value}" for name, result in decided.items())
             yield from ((name, f"contradiction: {said}") for name in decided)
@@ -92,6 +95,8 @@ class Judge:
             return self.oracle.problem(result)
         if self.question.family == "affine":
             return self._affine_problem(result)
+        if self.question.family == "networks":
+            return self._network_problem(result)
         first = result.trace.steps[0] if result.trace is not None and result.verdict is VIOLATED else None
         key = result.verdict, str(first)
         if key not in self.known:
@@ -115,6 +120,25 @@ class Judge:
         elif truth is not (result.verdict is HOLDS):
             return f"{result.verdict.value}, but it is {truth}"
         return None
+
+    def _network_problem(self, result: Result) -> str | None:
+        """Z3's answer, where it has one; and what thousands of points say of the margin."""
+        if "truth" not in self.known:
+            said = truth(plain(self.question.system))
+            self.known["truth"] = None if said is None else "holds" if said else "violated"
+        self.skipped |= self.known["truth"] is None
+        if self.known["truth"] not in (None, result.verdict.value):
+            return f"{result.verdict.value}, but Z3 says {self.known['truth']}"
+        return self.oracle.problem(result)
+
+    def _bound_problems(self, undecided: dict[str, Result]) -> Iterator[tuple[str, str]]:
+        """A run that was stopped may give the best bound it has: no point may have a smaller margin."""
+        if self.question.family != "networks":
+            return
+        for name, result in undecided.items():
+            sample = self.oracle.sample
+            if result.margin is not None and result.margin > sample.least + sample.slack:
+                yield name, f"stopped with the bound {result.margin}, but a point has {sample.least}"
 
     def _brute(self, system: System, limit: int) -> bool | None:
         try:

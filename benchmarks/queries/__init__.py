@@ -1,0 +1,1 @@
+"""Questions about networks alone: Vernal beside other verifiers, and instance sets of our own."""

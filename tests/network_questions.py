@@ -1,0 +1,271 @@
+"""Random questions about one application of a network, as plain data, and their truth by Z3 in exact arithmetic.
+
+ReLU, tanh and maxout networks of up to 40 neurons on boxes of one to four inputs; claims are nested and/or of
+comparisons whose thresholds are taken from what the network really reaches: a little above, a little below, or exactly
+there, where only strictness decides. The network is kept as rows of rationals: the system that engines see and the
+terms that Z3 sees are both made from these, and share nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+from vernal.logic.formula import And, Atom, Formula, Not, Or
+from vernal.model import build
+from vernal.model.expr import Expr, Function, Matrix, Role
+from vernal.model.sorts import REAL
+from vernal.model.system import Init, Span, System, Variable
+
+MAX_NEURONS = 40
+Z3_LIMIT = 4_000  # milliseconds for one question
+NUDGES = (Fraction(0), Fraction(1, 1000), Fraction(1, 20), Fraction(1, 2))
+KINDS = ("relu", "relu", "max", "tanh")
+
+Row = tuple[Fraction, ...]
+
+
+@dataclass(frozen=True)
+class DenseLayer:
+    """A row of weights and a bias for each neuron; two of each for a neuron that takes their maximum."""
+
+    weights: tuple[Row, ...]
+    biases: Row
+
+
+@dataclass(frozen=True)
+class PlainAtom:
+    """row * outputs < limit, or <=."""
+
+    row: Row
+    limit: Fraction
+    strict: bool
+
+
+@dataclass(frozen=True)
+class Joined:
+    """All of the parts, or some of them."""
+
+    every: bool
+    parts: tuple[PlainAtom | Joined, ...]
+
+
+PlainClaim = PlainAtom | Joined
+
+
+@dataclass(frozen=True)
+class PlainQuestion:
+    """Is the claim true everywhere in the box?"""
+
+    box: tuple[tuple[Fraction, Fraction], ...]
+    layers: tuple[DenseLayer, ...]
+    kind: str  # relu, max or tanh
+    claim: PlainClaim
+
+
+# Drawing --------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def drawn(seed: int) -> PlainQuestion:
+    """The question of a seed."""
+    rng = random.Random(seed)
+    kind, inputs = rng.choice(KINDS), rng.randint(1, 4)
+    widths = _widths(rng)
+    outputs = rng.randint(1, 3)
+    sizes = [inputs, *widths, outputs]
+    pieces = [2 if kind == "max" and number < len(widths) else 1 for number in range(len(sizes) - 1)]
+    layers = tuple(_layer(rng, sizes[i], sizes[i + 1] * pieces[i]) for i in range(len(sizes) - 1))
+    box = tuple(_ends(rng) for _ in range(inputs))
+    blank = PlainQuestion(box, layers, kind, Joined(True, ()))
+    return PlainQuestion(box, layers, kind, _claim(rng, blank, outputs, depth=rng.randint(0, 2)))
+
+
+def _widths(rng: random.Random) -> list[int]:
+    """One to three hidden layers, small ones more often."""
+    most = rng.choice((4, 8, 16, MAX_NEURONS))
+    count = rng.randint(1, 3)
+    return [rng.randint(1, max(1, most // count)) for _ in range(count)]
+
+
+def _layer(rng: random.Random, inputs: int, rows: int) -> DenseLayer:
+    """Eighths from -2 to 2; now and then a zero row or the same row twice, which makes ties."""
+    weights = [tuple(Fraction(rng.randint(-16, 16), 8) for _ in range(inputs)) for _ in range(rows)]
+    biases = [Fraction(rng.randint(-16, 16), 8) for _ in range(rows)]
+    if rng.random() < 0.2:
+        weights[rng.randrange(rows)] = (Fraction(0),) * inputs
+    if rng.random() < 0.2:
+        first, second = rng.randrange(rows), rng.randrange(rows)
+        weights[first], biases[first] = weights[second], biases[second]
+    return DenseLayer(tuple(weights), tuple(biases))
+
+
+def _ends(rng: random.Random) -> tuple[Fraction, Fraction]:
+    low = Fraction(rng.randint(-20, 20), 10)
+    return low, low + Fraction(rng.choice((0, 1, 5, 10, 20)), 10)
+
+
+def _claim(rng: random.Random, question: PlainQuestion, outputs: int, depth: int) -> PlainClaim:
+    if depth:
+        parts = tuple(_claim(rng, question, outputs, depth - 1) for _ in range(rng.randint(1, 3)))
+        return Joined(rng.random() < 0.5, parts)
+    row = tuple(Fraction(rng.randint(-2, 2)) for _ in range(outputs))
+    reached = [_dot(row, computed(question, _point(rng, question))) for _ in range(20)]
+    reached += [_dot(row, computed(question, _corner(rng, question))) for _ in range(20)]
+    limit = max(reached) if rng.random() < 0.8 else rng.choice(reached)
+    return PlainAtom(row, limit + rng.choice((-1, 1, 1)) * rng.choice(NUDGES), rng.random() < 0.5)
+
+
+def _point(rng: random.Random, question: PlainQuestion) -> Row:
+    return tuple(low + (high - low) * Fraction(rng.randint(0, 16), 16) for low, high in question.box)
+
+
+def _corner(rng: random.Random, question: PlainQuestion) -> Row:
+    return tuple(rng.choice(ends) for ends in question.box)
+
+
+# Meanings -------------------------------------------------------------------------------------------------------------
+
+
+def _dot(row: Row, values: Sequence[Fraction]) -> Fraction:
+    return sum((weight * value for weight, value in zip(row, values, strict=True)), Fraction(0))
+
+
+def computed(question: PlainQuestion, point: Row) -> Row:
+    """The outputs at a point: exactly, but for tanh, which is rounded."""
+    values = point
+    for number, layer in enumerate(question.layers):
+        sums = tuple(_dot(row, values) + bias for row, bias in zip(layer.weights, layer.biases, strict=True))
+        values = sums if number == len(question.layers) - 1 else _activated(question.kind, sums)
+    return values
+
+
+def _activated(kind: str, sums: Row) -> Row:
+    if kind == "max":
+        return tuple(map(max, sums[::2], sums[1::2]))
+    if kind == "relu":
+        return tuple(max(value, Fraction(0)) for value in sums)
+    return tuple(Fraction(math.tanh(value)).limit_denominator(10**6) for value in sums)
+
+
+def is_true(claim: PlainClaim, outputs: Row) -> bool:
+    """The claim at a point with these outputs."""
+    if isinstance(claim, Joined):
+        found = [is_true(part, outputs) for part in claim.parts]
+        return all(found) if claim.every else any(found)
+    value = _dot(claim.row, outputs)
+    return value < claim.limit if claim.strict else value <= claim.limit
+
+
+# As a system ----------------------------------------------------------------------------------------------------------
+
+
+def network_system(rng: random.Random) -> System:
+    """A system that stands still: the inputs are its state, the network is a let; its name has the seed."""
+    seed = rng.getrandbits(32)
+    question = drawn(seed)
+    variables = tuple(Variable(f"x{index}", REAL) for index in range(len(question.box)))
+    starts = {variable.name: Span(*ends) for variable, ends in zip(variables, question.box, strict=True)}
+    output = _graph(question, build.concat(*(variable.var for variable in variables)))
+    return System(f"network_{seed}", variables, Init(starts), {}, (), {"y": output})
+
+
+def network_claim(rng: random.Random, system: System) -> Formula:
+    """The claim of the same seed, about the start."""
+    question = plain(system)
+    return _formula(question.claim, len(question.layers[-1].biases))
+
+
+def plain(system: System) -> PlainQuestion:
+    """The question behind a system."""
+    return drawn(int(system.name.rpartition("_")[2]))
+
+
+def _graph(question: PlainQuestion, node: Expr) -> Expr:
+    for number, layer in enumerate(question.layers):
+        node = build.affine(node, Matrix(_array(layer.weights)), Matrix(_array(layer.biases)))
+        if number < len(question.layers) - 1:
+            node = _activation(question.kind, node)
+    return node
+
+
+def _array(rows: Any) -> Any:
+    import numpy as np
+
+    return np.array(rows, dtype=float)  # eighths: nothing is rounded
+
+
+def _activation(kind: str, node: Expr) -> Expr:
+    if kind == "max":
+        parts = [build.component(node, index) for index in range(node.size)]
+        return build.concat(*(build.maximum(a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)))
+    return build.relu(node) if kind == "relu" else build.apply(Function.TANH, node)
+
+
+def _formula(claim: PlainClaim, outputs: int) -> Formula:
+    if isinstance(claim, Joined):
+        parts = tuple(_formula(part, outputs) for part in claim.parts)
+        return And(parts) if claim.every else Or(parts)
+    y = build.var("y", REAL, (outputs,), Role.LET)
+    terms = [build.mul(build.const(weight), build.component(y, index)) for index, weight in enumerate(claim.row)]
+    atom = Atom(build.compare("<" if claim.strict else "<=", build.add(*terms), build.const(claim.limit)))
+    opposite = build.compare(">=" if claim.strict else ">", build.add(*terms), build.const(claim.limit))
+    return Not(Atom(opposite)) if claim.limit.numerator % 2 else atom  # either way to write it
+
+
+# As terms of Z3 -------------------------------------------------------------------------------------------------------
+
+
+def truth(question: PlainQuestion) -> bool | None:
+    """Whether the claim is true everywhere; None where Z3 does not know: tanh, or for want of time."""
+    if question.kind == "tanh":
+        return None
+    import z3
+
+    solver = z3.Solver()
+    solver.set("timeout", Z3_LIMIT)
+    values = [z3.Real(f"x{index}") for index in range(len(question.box))]
+    for value, (low, high) in zip(values, question.box, strict=True):
+        solver.add(value >= _rational(z3, low), value <= _rational(z3, high))
+    for number, layer in enumerate(question.layers):
+        rows = zip(layer.weights, layer.biases, strict=True)
+        values = [_sum(z3, row, values) + _rational(z3, bias) for row, bias in rows]
+        if number < len(question.layers) - 1:
+            values = _named(z3, solver, number, _cases(z3, question.kind, values))
+    solver.add(z3.Not(_term(z3, question.claim, values)))
+    said = solver.check()
+    return None if said == z3.unknown else said == z3.unsat
+
+
+def _rational(z3: Any, value: Fraction) -> Any:
+    return z3.Q(value.numerator, value.denominator)
+
+
+def _sum(z3: Any, row: Row, values: Sequence[Any]) -> Any:
+    return z3.Sum([_rational(z3, weight) * value for weight, value in zip(row, values, strict=True)])
+
+
+def _cases(z3: Any, kind: str, values: Sequence[Any]) -> list[Any]:
+    if kind == "max":
+        return [z3.If(a >= b, a, b) for a, b in zip(values[::2], values[1::2], strict=True)]
+    return [z3.If(value >= 0, value, z3.Q(0, 1)) for value in values]
+
+
+def _named(z3: Any, solver: Any, number: int, values: Sequence[Any]) -> list[Any]:
+    """A variable for each value, so that terms stay small."""
+    names = [z3.Real(f"h{number}_{index}") for index in range(len(values))]
+    solver.add(*(name == value for name, value in zip(names, values, strict=True)))
+    return names
+
+
+def _term(z3: Any, claim: PlainClaim, values: Sequence[Any]) -> Any:
+    if isinstance(claim, Joined):
+        parts = [_term(z3, part, values) for part in claim.parts]
+        return z3.And(parts) if claim.every else z3.Or(parts)
+    value, limit = _sum(z3, claim.row, values), _rational(z3, claim.limit)
+    return value < limit if claim.strict else value <= limit
