@@ -186,3 +186,19 @@ def test_bounds_hold_at_many_points(activation: str) -> None:
             known = search.clauses.at(search.frame.inputs(points.reshape(-1, 2)), 1000 * len(part))
             values = search.clauses.values(known)[:, search.clauses.root].reshape(1000, len(part))
             assert (values >= part.bound - 1e-9).all()
+
+
+def test_a_column_without_slope_is_cut_too() -> None:
+    """-min(|x|, 1/2) has flat lines below it over all of [-1, 1], and only cutting x shows that it is above -0.6."""
+    variables = tuple(Variable(name, REAL) for name in "xy")
+    x, y = (variable.var for variable in variables)
+    half = build.const(Fraction(1, 2))
+    outer = build.add(build.relu(build.sub(x, half)), build.relu(build.sub(build.neg(x), half)))
+    value = build.sub(outer, build.add(build.relu(x), build.relu(build.neg(x))))
+    claim = build.compare(
+        ">", build.add(value, build.mul(build.const(Fraction(1, 100)), y)), build.const(Fraction(-3, 5))
+    )
+    system = System("tent", variables, Init({name: Span(Fraction(-1), Fraction(1)) for name in "xy"}), {})
+    result = ask(system, claim)
+    assert result.verdict is HOLDS
+    assert int(result.statistics["boxes"]) < 1000

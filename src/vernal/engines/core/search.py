@@ -27,6 +27,7 @@ PACE = (0.08, 0.25)  # seconds: batches that take less grow, those that take mor
 FEW = 16  # boxes that cost hardly more to bound than one, so that they are cut at once
 NARROWEST = 2.0**-40  # relative to the magnitude of its ends: a side that is not cut any more
 MAX_CUTS_AT_ZERO = 10
+FLAT = 0.05  # the share of the steepest slope that a column without any counts with
 AT_ZERO = 1e-9  # relative: a bound this close below zero is left to exact arithmetic
 
 
@@ -62,6 +63,7 @@ class BoxSearch:
         self.stack: list[Domains] = [frame.enter()]
         self.size = FIRST_BATCH
         self._discrete = frame.discrete
+        self._first_width = self.stack[0].width
 
     @property
     def waiting(self) -> int:
@@ -127,7 +129,7 @@ class BoxSearch:
         asked = self.clauses.open_leaves(impossible[rows])
         steep = self._steepness(linear, slopes[rows], asked)
         self.tally.trace = self.replays.first(self._points(rest, steep))
-        return self._cut(*self._near_zero(rest, known.low[rows], asked), np.abs(steep) * rest.width)
+        return self._cut(*self._near_zero(rest, known.low[rows], asked), self._scores(rest, steep))
 
     def _near_zero(self, rest: Domains, low: Floats, asked: Mask) -> tuple[Domains, Mask]:
         """The boxes that cutting will not close, since only a margin of zero keeps them open.
@@ -175,6 +177,19 @@ class BoxSearch:
                 break
             rest, scores = self._cuttable(rest, scores, np.zeros(len(rest), dtype=bool))
         return rest
+
+    def _scores(self, rest: Domains, steep: Floats) -> Floats:
+        """(boxes, columns): what a cut may gain, the slope times the width.
+
+        A row may have no slope in a column because the lines below its neurons are flat there, and cutting that column
+        may then be the only way to close the box: so every column counts with a share of the steepest one's slope.
+        """
+        whole = self._first_width[rest.origin]
+        steepest = (np.abs(steep) * whole).max(axis=1, keepdims=True, initial=0.0)
+        with np.errstate(all="ignore"):
+            relative = np.nan_to_num(rest.width / whole, posinf=0.0)
+        scores: Floats = np.abs(steep) * rest.width + FLAT * steepest * relative
+        return scores
 
     def _cuttable(self, rest: Domains, scores: Floats, at_zero: Mask) -> tuple[Domains, Floats]:
         """Boxes with a side to cut, and scores that are above zero only for such sides."""
