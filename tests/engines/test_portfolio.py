@@ -161,6 +161,12 @@ def test_an_engine_that_says_nothing_but_that_its_time_was_up() -> None:
     assert found.reason == "timeout after 60 s; paths: no answer within 60 s"
 
 
+def test_a_hint_alone_is_no_reason() -> None:
+    loose = Open(engine="bounds", reason="the bounds are too loose to decide; try a smaller initial set")
+    cut = Open(engine="bounds", reason="timeout after its share of 8.3 s; try a smaller initial set")
+    assert left_open(loose, cut).reason == f"bounds: {loose.reason}"
+
+
 def test_statistics_say_how_long_each_engine_took() -> None:
     clock = Hours()
     tried = attempts(clock, 60)

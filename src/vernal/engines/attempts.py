@@ -14,6 +14,7 @@ from vernal.run.budget import TIMEOUT, Budget
 
 TELLING_SECONDS, MOST = 0.02, 4.0  # after which a slowdown can be told, and the largest that is believed
 NEARLY_ALL = 0.9  # of the time of a turn
+HINT = "try "  # how parts of a reason begin that are none
 UNSUPPORTED = "not supported"  # how reasons begin that say nothing of the question
 
 
@@ -39,7 +40,8 @@ class Turned:
     def said(self) -> list[str]:
         """The reason in its parts, each once, without those that only say that the time was up."""
         parts = dict.fromkeys(self.known.reason.split("; "))
-        return [part for part in parts if part and not part.startswith(TIMEOUT)]
+        said = [part for part in parts if part and not part.startswith(TIMEOUT)]
+        return [] if all(part.startswith(HINT) for part in said) else said
 
     @property
     def weight(self) -> tuple[bool, bool, float]:
