@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import vernal as vn
 from tests.systems import make
-from vernal.engines.check import asked_of, parse_formula
+from vernal.engines.check import asked_of, check, parse_formula
 from vernal.engines.invariants.cells import CellBatch, Directions
 from vernal.engines.invariants.coverage import Coverage
 from vernal.engines.invariants.engine import Invariants
 from vernal.engines.invariants.partition import merged, needed
 from vernal.evidence.kinds import Tree
 from vernal.evidence.result import UNKNOWN, VIOLATED, Verdict
+from vernal.formats.task.blueprint import load
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model import build
 from vernal.run.budget import Budget
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.parametrize(
@@ -88,3 +93,12 @@ def test_boxes_of_many_components_are_not_counted_out(n: int) -> None:
 def _inside(cells: CellBatch, points: Floats, label: int) -> NDArray[np.bool_]:
     held = ((points[:, None] >= cells.lower) & (points[:, None] <= cells.upper)).all(axis=2)
     return np.asarray((held & (cells.labels[:, 0] == label)).any(axis=1))
+
+
+def test_what_excludes_a_claim_is_checked_again(tmp_path: Path) -> None:
+    """The file has the state and the invariant, and other code confirms both."""
+    task, file = load(ROOT / "benchmarks/forever/systems/contracting.toml"), tmp_path / "never.json"
+    result = check(task, "F (x > 1.5)", engine="invariants", timeout=30)
+    assert result.verdict is VIOLATED
+    vn.write_evidence(task, result, file)
+    assert vn.replay(file).judgement == "accepted"
