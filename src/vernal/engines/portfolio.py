@@ -194,7 +194,7 @@ def glances(question: Question, options: DepthOptions, shared: RoundEngines) -> 
     paths = deciding(question)
     if not paths:
         return []
-    kept = [brief(shared.invariants)] if _is_kept(question) else []
+    kept = [brief(shared.invariants, 0.75)] if _is_kept(question) else []
     induction = [brief(shared.induction)] if any(always(path) is not None for path in paths) else []
     turns = [*kept, brief(FewSets(options.depth)), *induction]
     if not any(map(waits, paths)):
