@@ -6,7 +6,8 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from vernal.evidence.result import Result
     from vernal.logic.task import Task
     from vernal.model.system import System
+    from vernal.run.budget import Budget
 
 EXAMPLES = """\b
 Examples:
@@ -120,26 +122,30 @@ class Invocation:
     def go(self) -> int:
         """Answer one after the other, then write what was asked for."""
         from vernal.engines.check import keeping
+        from vernal.engines.several import FairShares
+        from vernal.run.budget import silent
 
         code = None
         formulas = [question.formula for question in self.asked]
+        several = FairShares([], self.limits.budget(started(), silent))
         try:
             with keeping(self.limits.journal, self.task, formulas, self.limits.engine, self.limits.options) as kept:
-                for question in self.asked:
-                    self.tell(self.answer(question, kept))
+                several.asks = [partial(self.answer, question, kept) for question in self.asked]
+                for result in several:
+                    self.tell(result)
         except KeyboardInterrupt as interrupt:
             code = exit_code(interrupt)
-            self.give_up()
+            self.give_up(several.found)
         self.write()
         return exits.of_verdicts(result.verdict for result in self.results) if code is None else code
 
-    def answer(self, question: Asked, kept: Keep) -> Result:
+    def answer(self, question: Asked, kept: Keep, budget: Budget) -> Result:
         from vernal.engines.check import ask
 
         title = question.name or "checking"
         with Live(title, quiet=self.outputs.quiet) as live:
-            budget = kept(self.limits.budget(started(), live), question.formula)
-            return ask(self.task, question.formula, question.name, self.limits.engine, budget, self.limits.options)
+            own = kept(replace(budget, progress=live), question.formula)
+            return ask(self.task, question.formula, question.name, self.limits.engine, own, self.limits.options)
 
     def tell(self, result: Result) -> None:
         """Keep a result, then print it."""
@@ -150,8 +156,10 @@ class Invocation:
         look = {"colour": colourful(stream), "wrap": stream.isatty(), "trace": not self.outputs.quiet}
         print(result_text(result, width=page_width(stream), **look), file=stream, flush=True)
 
-    def give_up(self) -> None:
-        """What was not answered is unknown, and why."""
+    def give_up(self, found: Sequence[Result]) -> None:
+        """What was found so far stands; what was not answered is unknown, and why."""
+        for result in found[len(self.results) :]:
+            self.tell(result)
         reasons = ["interrupted", "interrupted before it was its turn"]
         for place, question in enumerate(self.asked[len(self.results) :]):
             self.tell(interrupted(self.task.system, question, self.limits.engine, reasons[min(place, 1)]))

@@ -18,6 +18,7 @@ from vernal.cli import exits
 from vernal.cli.check import page_width
 from vernal.cli.interrupt import exit_code
 from vernal.cli.options import (
+    Asked,
     Json,
     Limits,
     Properties,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from vernal.logic.task import Task
     from vernal.report.document import SweepRow
     from vernal.report.tables import SweepCell
+    from vernal.run.budget import Budget
 
 MAX_CELLS = 1_000_000
 EXAMPLES = """\b
@@ -204,16 +206,21 @@ class Sweep:
 
     def cell(self, point: dict[str, str], recall: Recall) -> None:
         """One combination: the task is made with these values, and its clock starts now."""
+        from vernal.engines.several import FairShares
+        from vernal.run.budget import silent
+
+        started = time.monotonic()
+        task = self.tasks.task(self.fixed | point)
+        asks = [partial(self.answer, task, asked, recall) for asked in questions(task, self.properties, self.specs)]
+        for result in FairShares(asks, self.limits.budget(started, silent)):
+            self.keep(task, point, result)
+
+    def answer(self, task: Task, asked: Asked, recall: Recall, budget: Budget) -> Result:
         from vernal.engines.check import ask
         from vernal.logic.question import Question
 
-        engine, options = self.limits.engine, self.limits.options
-        started = time.monotonic()
-        task = self.tasks.task(self.fixed | point)
-        for asked in questions(task, self.properties, self.specs):
-            budget = self.limits.budget(started, lambda message, fraction: None)
-            work = partial(ask, task, asked.formula, asked.name, engine, budget, options)
-            self.keep(task, point, recall(task, Question(task.system, asked.formula, asked.name), work))
+        work = partial(ask, task, asked.formula, asked.name, self.limits.engine, budget, self.limits.options)
+        return recall(task, Question(task.system, asked.formula, asked.name), work)
 
     def keep(self, task: Task, point: dict[str, str], result: Result) -> None:
         from vernal.report.document import SweepRow

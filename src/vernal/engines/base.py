@@ -9,9 +9,7 @@ from vernal.errors import Stopped
 from vernal.logic.question import Question
 from vernal.run.budget import Budget
 
-UNBOUNDED = (
-    "the formula has no bound and this engine decides bounded formulas only; bound it, as in G[0,20] p, or ask auto"
-)
+UNBOUNDED = "not supported by this engine: the formula has no bound; bound it, as in G[0,20] p, or ask auto"
 
 
 class Engine(Protocol):

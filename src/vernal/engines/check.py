@@ -22,6 +22,7 @@ from vernal.engines.options import (
     MilpOptions,
     SmtOptions,
 )
+from vernal.engines.several import Ask, FairShares
 from vernal.errors import InputError, NameUnknown, Stopped, nearest
 from vernal.evidence.result import Result
 from vernal.logic.formula import ALL_TIME, Always, Bound, Formula
@@ -100,7 +101,7 @@ ENGINES = (
     EngineEntry(
         "invariants",
         "vernal.engines.invariants.engine:Invariants",
-        "claims for all time by sets of states that no step leaves; proves, never refutes",
+        "claims for all time by sets of states that no step leaves; refutes what these exclude",
     ),
     EngineEntry(
         "milp",
@@ -253,7 +254,7 @@ def check(
 ) -> Result | dict[str, Result]:
     """Check one formula (one Result), or properties by name (a dict of Results; all of the task's if none is named).
 
-    `timeout` is in seconds for everything asked, `memory` in GiB; `options` are the engine's, such as
+    `timeout` is in seconds for everything asked, shared fairly, `memory` in GiB; `options` are the engine's, such as
     `{"encoding": "compositional", "tighten": False}` of `milp`. `journal` is a file that lets a killed run resume.
     """
     task = subject if isinstance(subject, Task) else Task(subject)
@@ -263,7 +264,11 @@ def check(
     if formula is None:
         named = _chosen(task, property)
         with keeping(journal, task, named.values(), engine, options) as kept:
-            return {name: ask(task, one, name, engine, kept(budget, one), options) for name, one in named.items()}
+
+            def asking(name: str, one: Formula) -> Ask:
+                return lambda part: ask(task, one, name, engine, kept(part, one), options)
+
+            return dict(zip(named, FairShares([asking(*each) for each in named.items()], budget), strict=True))
     if property is not None:
         raise InputError("a formula or properties by name, not both: leave out one of them")
     asked = parse_formula(task, formula) if isinstance(formula, str) else formula

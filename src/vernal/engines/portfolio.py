@@ -1,18 +1,25 @@
-"""The engine `auto`: the engines that fit the question, cheapest first, until one decides it."""
+"""The engine `auto`: the engines that fit the question, cheapest first, until one decides it.
+
+Each has a share of the time. Of a timeout nothing is given away: engines that were cut short have further turns, as
+long as one of them gets clearly more time than it had, and the rest goes to simulations with other seeds.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from math import inf
 from typing import NamedTuple
 
-from vernal.engines.answers import believed
-from vernal.engines.base import Engine, within
+from vernal.engines.attempts import Attempts
+from vernal.engines.base import Engine
 from vernal.engines.bounds.engine import SMOOTH, Bounds, Effort, effort
 from vernal.engines.deepening.engine import Deepening
-from vernal.engines.deepening.glance import FewSets
+from vernal.engines.deepening.glance import FewSets, FirstWalk
 from vernal.engines.explicit.engine import Explicit
 from vernal.engines.explicit.size import declared_states, is_discrete, is_enumerable
 from vernal.engines.falsify.engine import Falsify
+from vernal.engines.falsify.far import FarRuns
+from vernal.engines.falsify.reseeded import Reseeded
 from vernal.engines.induction.engine import Induction
 from vernal.engines.invariants.engine import Invariants
 from vernal.engines.knowledge import Known, Open
@@ -25,9 +32,10 @@ from vernal.logic.claim import Claim, always
 from vernal.logic.formula import Formula
 from vernal.logic.progress import waits
 from vernal.logic.question import Question
-from vernal.logic.safety import safety_claim
+from vernal.logic.safety import excluding, safety_claim
 from vernal.model.system import System
 from vernal.run.budget import Budget
+from vernal.run.shares import further_turn
 
 BRIEF = 2.0  # seconds for a proof by bounds before all paths are tried: over a long horizon bounds take long to fail
 LONGER = 20.0  # the same for a nonlinear loop, as long as every second round settles half of its boxes
@@ -36,21 +44,20 @@ FEW_STATES = 20_000  # of a discrete system: so many are looked at one by one be
 MANY_STATES = 5_000_000  # where its ranges allow no more, all are looked at before all paths are
 ROUND_SECONDS = (1.0, 6.0, 40.0)  # for each engine in each round, of a claim without a bound
 SHARE_OF_GLANCE, GLANCE = 0.1, 0.8  # the share of the time that is left, and the most seconds, for a glance
-MUCH_SPARE = 0.8  # of its time left: an engine for claims without a bound that has come to its end
 FURTHER = 50  # times the depth, for simulations of claims without a bound
 INTERVALS = Bounds(BoundsOptions(tighten=False), patience=1, most=1)  # one look at the whole
 
 
 class Turn(NamedTuple):
-    """An engine, its share of the time that is left, and the most seconds it may have.
+    """An engine, its share of the time that is left, and the most seconds of work it may have.
 
-    An engine that ends by itself with more than the share `spare` of its time left has no second turn.
+    One that is asked `once` has no further turn when it was cut short: another engine does the same, and more.
     """
 
     engine: Engine
     share: float
     most: float = inf
-    spare: float = 1.0
+    once: bool = False
 
 
 class Portfolio:
@@ -64,28 +71,41 @@ class Portfolio:
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """What the first engine knows that decides the question; else what all of them leave open."""
-        left_open: list[Open] = []
-        ended: set[str] = set()  # the engines that came to an end without an answer
-        for turn in self._turns(question):
-            if budget.left <= 0:
-                break
-            if turn.engine.name in ended:
-                continue
-            part = budget.part(turn.share, turn.most)
-            time = part.left
-            known = believed(question.claim, within(turn.engine, question, part))
-            if not isinstance(known, Open):
-                return known
-            if (1.0 if time == inf else part.left / time) > turn.spare:
-                ended.add(turn.engine.name)
-            left_open.append(known)
-        return _combine(left_open, None if budget.left > 0 else f"timeout after {budget.timeout:g} s")
+        attempts = Attempts(question, budget)
+        return decided(attempts, self._turns(attempts))
 
-    def _turns(self, question: Question) -> list[Turn]:
-        first = first_states(question.system)
+    def _turns(self, attempts: Attempts) -> Iterator[Turn]:
+        question = attempts.question
+        yield from first_states(question.system)
         if question.claim.horizon is None:
-            return [*first, *endless(question, self.options)]
-        return [*first, *with_split(question, stages(question.system))]
+            yield from endless(attempts, self.options)
+        else:
+            yield from with_split(question, stages(question.system))
+        if attempts.budget.timeout is not None:
+            yield from further(attempts)
+
+
+def decided(attempts: Attempts, turns: Iterable[Turn]) -> Known:
+    """Turn after turn, until an engine decides the question or the time is up."""
+    budget = attempts.budget
+    for turn in turns:
+        if budget.left <= 0:
+            break
+        if attempts.has_ended(turn.engine):
+            continue
+        part = budget.part(turn.share, turn.most * attempts.slowdown)
+        known = attempts.ask(turn.engine, part, again=not turn.once)
+        if not isinstance(known, Open):
+            return known
+    return attempts.open()
+
+
+def further(attempts: Attempts) -> Iterator[Turn]:
+    """The rest of the time for engines that were cut short; where none would come further, chance is given more."""
+    while turn := further_turn(attempts.cut_short, attempts.budget.left):
+        yield Turn(*turn)
+    if attempts.cut_short:
+        yield Turn(Reseeded(), 1.0)
 
 
 def stages(system: System) -> list[Turn]:
@@ -97,19 +117,19 @@ def stages(system: System) -> list[Turn]:
     """
     limits = effort(system)
     early, late = graphs(system)
+    bounds = Bounds()
     glance = Turn(Falsify(generations=0), 0.5)  # it ends by itself, and soon
     last = Turn(Falsify(), 1.0)
     if limits == Effort():
-        patient = Turn(Bounds(), 0.5, spare=0.0)
-        return [glance, Turn(Bounds(), 0.4, BRIEF, 0.0), *early, Turn(Paths(), 0.8), patient, *late, last]
-    hurried = Bounds() if limits == SMOOTH else Bounds(patience=2, most=BOXES_BEFORE_PATHS, share=0.5)
+        return [glance, Turn(bounds, 0.4, BRIEF), *early, Turn(Paths(), 0.8), Turn(bounds, 0.5), *late, last]
+    hurried = Bounds(patience=2, most=BOXES_BEFORE_PATHS, share=0.5)
     return [
-        Turn(INTERVALS, 0.2),
+        Turn(INTERVALS, 0.2, once=True),
         glance,
-        Turn(hurried, 0.4, LONGER, 0.0 if hurried.patience is None else 1.0),
+        Turn(bounds, 0.4, LONGER) if limits == SMOOTH else Turn(hurried, 0.4, LONGER, once=True),
         *early,
-        Turn(Paths(), 0.5),
-        Turn(Bounds(), 0.9),
+        Turn(Paths(), 0.4),
+        Turn(bounds, 0.5),
         *late,
         last,
     ]
@@ -125,7 +145,7 @@ def with_split(question: Question, turns: list[Turn]) -> list[Turn]:
 
 def first_states(system: System) -> list[Turn]:
     """A discrete system may have few states, and is then decided whatever is asked; no other system is looked at so."""
-    return [Turn(Explicit(FEW_STATES), 0.2, BRIEF)] if is_discrete(system) else []
+    return [Turn(Explicit(FEW_STATES), 0.2, BRIEF, once=True)] if is_discrete(system) else []
 
 
 def graphs(system: System) -> tuple[list[Turn], list[Turn]]:
@@ -138,22 +158,35 @@ def graphs(system: System) -> tuple[list[Turn], list[Turn]]:
     return [], [Turn(Explicit(), 0.5, BRIEF)] if is_enumerable(system) else []
 
 
-def endless(question: Question, options: DepthOptions) -> list[Turn]:
+class RoundEngines(NamedTuple):
+    """Engines that have a glance and then a turn in every round; one that came to its end in the glance has none."""
+
+    invariants: Invariants
+    induction: Induction
+    lasso: Lasso
+    far: Engine  # simulations over many steps
+
+
+def endless(attempts: Attempts, options: DepthOptions) -> Iterator[Turn]:
     """Engines for claims without a bound, round by round with more time: which of them decides is not known before.
 
     Those that come to their end are not asked again.
     """
+    question = attempts.question
+    shared = RoundEngines(Invariants(), Induction(), Lasso(options), far_ahead(question, options))
     early, late = graphs(question.system)
-    methods = fitting(question, options)
-    turns = [Turn(Falsify(generations=0), 0.1, BRIEF), *glances(question, options)]
+    yield Turn(Falsify(generations=0), 0.1, BRIEF)
+    yield from glances(question, options, shared)
+    methods = fitting(question, options, shared)
     for number, seconds in enumerate(ROUND_SECONDS):
-        share = 1 / (len(methods) * (len(ROUND_SECONDS) - number))
-        turns += [Turn(engine, share, seconds, MUCH_SPARE) for engine in methods]
-        turns += (early, [Turn(far_ahead(options), 0.3, seconds)], late)[number]
-    return turns
+        methods = sorted((one for one in methods if not attempts.has_ended(one)), key=attempts.uses_everything)
+        rounds = len(ROUND_SECONDS) - number
+        for place, engine in enumerate(methods):
+            yield Turn(engine, 1 / (len(methods) * rounds - place), seconds)
+        yield from ([*early, Turn(shared.far, 0.3, ROUND_SECONDS[1])], [Turn(shared.far, 0.4)], late)[number]
 
 
-def glances(question: Question, options: DepthOptions) -> list[Turn]:
+def glances(question: Question, options: DepthOptions, shared: RoundEngines) -> list[Turn]:
     """What takes little work and decides most small systems: tried before anything is tried with patience.
 
     An invariant comes first where it can decide: it is evidence that can be checked again.
@@ -161,14 +194,15 @@ def glances(question: Question, options: DepthOptions) -> list[Turn]:
     paths = deciding(question)
     if not paths:
         return []
-    kept = [brief(Invariants(), 0.5)] if _is_kept(question) else []
-    turns = [*kept, brief(FewSets(options.depth))]
-    if any(always(path) is not None for path in paths):
-        turns.append(brief(Induction()))
-    if any(map(waits, paths)):
-        sets, boxes, delay = (Liveness([method]) for method in quick_methods())
-        turns += [brief(sets), brief(boxes, 0.5), brief(delay), brief(Lasso(options))]
-    return turns
+    kept = [brief(shared.invariants, 0.75)] if _is_kept(question) else []
+    induction = [brief(shared.induction)] if any(always(path) is not None for path in paths) else []
+    turns = [*kept, brief(FewSets(options.depth)), *induction]
+    if not any(map(waits, paths)):
+        return [*turns, brief(shared.far)]
+    walk = Turn(FirstWalk(options.depth), SHARE_OF_GLANCE, GLANCE, once=True)
+    sets, boxes, delay = (Liveness([method]) for method in quick_methods())
+    never = [brief(shared.invariants)] if _is_excludable(question) else []
+    return [*kept, walk, *turns[len(kept) :], brief(sets), brief(boxes, 0.5), brief(delay), brief(shared.lasso), *never]
 
 
 def brief(engine: Engine, part: float = 1.0) -> Turn:
@@ -176,15 +210,15 @@ def brief(engine: Engine, part: float = 1.0) -> Turn:
     return Turn(engine, SHARE_OF_GLANCE, part * GLANCE)
 
 
-def fitting(question: Question, options: DepthOptions) -> list[Engine]:
+def fitting(question: Question, options: DepthOptions, shared: RoundEngines) -> list[Engine]:
     """The engines for claims without a bound that can be of help: what is kept, and what has to come at last."""
     paths = deciding(question)
-    methods: list[Engine] = [Invariants()] if _is_kept(question) else []
+    methods: list[Engine] = [shared.invariants] if _is_kept(question) or _is_excludable(question) else []
     if any(always(path) is not None for path in paths):
-        methods.append(Induction())
+        methods.append(shared.induction)
     methods.append(Deepening(options))
     if not paths or any(map(waits, paths)):
-        methods += [Lasso(options), Liveness(patient_methods())]
+        methods += [shared.lasso, Liveness(patient_methods())]
     return methods
 
 
@@ -199,17 +233,14 @@ def _is_kept(question: Question) -> bool:
     return any(safety_claim(Claim(path), total=question.is_total) is not None for path in deciding(question))
 
 
-def far_ahead(options: DepthOptions) -> Engine:
+def _is_excludable(question: Question) -> bool:
+    """Whether an invariant can refute the claim, on every path at once."""
+    never = excluding(question.claim)
+    return never is not None and safety_claim(Claim(never), total=question.is_total) is not None
+
+
+def far_ahead(question: Question, options: DepthOptions) -> Engine:
     """Simulations over many more steps than sets of states can be followed."""
-    return Deepening(DepthOptions(FURTHER * options.depth), [Falsify(generations=0)])
-
-
-def _combine(left_open: list[Open], stopped: str | None) -> Open:
-    """What all engines together leave open: their reasons, and the most that one of them proved."""
-    last = left_open[-3 if len(left_open) > 4 else -2 :]
-    reasons = dict.fromkeys(f"{known.engine}: {known.reason}" for known in last)
-    reason = "; ".join([*([stopped] if stopped else []), *reasons]) or "nothing was tried"
-    proven = max((known.proven_steps for known in left_open if known.proven_steps is not None), default=None)
-    statistics = {key: value for known in left_open for key, value in known.statistics.items()}
-    notes = tuple(dict.fromkeys(note for known in left_open for note in known.notes))
-    return Open(engine="auto", reason=reason, proven_steps=proven, statistics=statistics, notes=notes)
+    if question.claim.mentions_some:
+        return Deepening(DepthOptions(FURTHER * options.depth), [Falsify(generations=0)])
+    return FarRuns(FURTHER * options.depth)

@@ -14,6 +14,7 @@ from vernal.engines.check import named_formula, parse_formula
 from vernal.errors import FileMissing, FormatError, InputError
 from vernal.evidence import trace_file
 from vernal.evidence.confirm import Facts, assurance, truth
+from vernal.evidence.defined import is_defined
 from vernal.evidence.invariant_file import invariant_of
 from vernal.evidence.periodic import is_enclosed
 from vernal.evidence.recheck import Judgement, Recheck, recheck
@@ -26,6 +27,7 @@ from vernal.interpret.exact import Given
 from vernal.logic.claim import Claim
 from vernal.logic.formula import Formula, Quantifier
 from vernal.logic.printing import text
+from vernal.logic.safety import excluding
 from vernal.logic.task import Task
 from vernal.model.initial import Box
 from vernal.model.system import System
@@ -95,15 +97,22 @@ def _judged(file: TraceFile, task: Task) -> Recheck:
 
 
 def _excludes(file: TraceFile, system: System, formula: Formula, trace: Trace) -> Recheck:
-    """Whether every path from the state of a tree stays in its invariant, in which the claim of some path fails."""
-    opposite = Claim(formula).opposite
+    """Whether every path from the state of a tree stays in its invariant, in which the claim fails.
+
+    A claim of all paths is refuted by that only if there is a path.
+    """
+    claim = Claim(formula)
+    opposite = claim.opposite if claim.mentions_some else excluding(claim)
     if file.verdict is not VIOLATED or opposite is None or len(trace) != 1:
-        raise Rejected("an invariant beside a state excludes a claim of some path at that state only")
+        raise Rejected("an invariant beside a state excludes a claim of all or of some path at that state only")
     inputs = Facts(trace, system).inputs(0)
     start = system.cut(Box({var: tuple((x, x) for x in _numbers(inputs[var])) for var in system.step.inputs}))
     if start is None:
         raise Rejected("the state is not an initial one")
-    checked = recheck(start, Claim(opposite), invariant_of(file.invariant, system))
+    invariant = invariant_of(file.invariant, system)
+    if not claim.mentions_some and not is_defined(start, invariant):
+        return Recheck(Judgement.UNDECIDED, "a value may be undefined, so that there may be no path from this state")
+    checked = recheck(start, Claim(opposite), invariant)
     if checked.judgement is not Judgement.ACCEPTED:
         return checked
     return Recheck(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vernal.logic.claim import Claim, position_expression
-from vernal.logic.formula import Always, And, Formula, Next, Release, Weak
+from vernal.logic.formula import Always, And, Formula, Next, Not, Release, Weak
 from vernal.logic.normal import Logic, classify, nnf, steps
 from vernal.model import build
 from vernal.model.build import FALSE
@@ -39,6 +39,11 @@ def safety_claim(claim: Claim, *, total: bool) -> SafetyClaim | None:
     Of a claim of some path that is the one of all paths: `AG p` proves `EG p`.
     """
     return None if claim.sufficient is None else _of(nnf(claim.sufficient, total=total), total)
+
+
+def excluding(claim: Claim) -> Formula | None:
+    """What refutes a claim of all paths if all paths keep it: the negation. None where the claim is none of these."""
+    return None if claim.linear is None or claim.mentions_some else nnf(Not(claim.linear))
 
 
 def _of(formula: Formula, total: bool) -> SafetyClaim | None:

@@ -37,8 +37,9 @@ def _how(result: Result) -> str:
 def details(result: Result, *, wrap: int | None = None) -> list[str]:
     """The lines below the verdict: why unknown, what was proven all the same, vacuity, notes; wrapped if asked."""
     lines = [f"reason: {result.reason}"] if result.reason else []
-    if result.verdict not in (HOLDS, VIOLATED) and result.proven_steps is not None:
-        lines.append(f"proven: holds up to step {result.proven_steps}")
+    proven = f"holds up to step {result.proven_steps}"
+    if result.verdict not in (HOLDS, VIOLATED) and result.proven_steps is not None and proven not in str(result.reason):
+        lines.append(f"proven: {proven}")
     if result.vacuous and not any(note.startswith("vacuous") for note in result.notes):
         lines.append(f"vacuous: {VACUOUS}")
     if result.invariant is not None:

@@ -21,6 +21,7 @@ def silent(message: str, fraction: float | None) -> None:
     """The default callback for progress: it does nothing."""
 
 
+TIMEOUT = "timeout after"  # how the reason begins where the time is up, of everything or of a part
 PACE = 0.02  # seconds between two looks at the memory in use, which cost as much as a hundred at the clock
 
 
@@ -37,6 +38,7 @@ class Budget:
     workers: int = 1
     journal: Entries | None = field(default=None, metadata=STAYS)  # of the question, where one is kept
     share: float | None = None  # of a part of another budget: its seconds, which its end is called by
+    stops: list[str] = field(default_factory=list, compare=False, metadata=STAYS)  # times that ran out, parts included
     _weighed: float = field(default=float("-inf"), init=False, repr=False, compare=False)  # when memory was looked at
 
     @property
@@ -48,24 +50,37 @@ class Budget:
         """Seconds left; infinite without a timeout."""
         return float("inf") if self.timeout is None else self.timeout - self.elapsed
 
+    @property
+    def is_cut_short(self) -> bool:
+        """Whether the time ran out, here or in a part: with more of it, more might have been found."""
+        return bool(self.stops) or self.left <= 0
+
+    def apart(self) -> Budget:
+        """The same limits, with an account of its own of what is cut short."""
+        return replace(self, stops=[])
+
     def part(self, share: float, most: float = float("inf")) -> Budget:
         """A budget that ends when this share of the time left, or so many seconds, is used; all else is the same."""
-        seconds = min(share * self.left, most)
-        return self if seconds == float("inf") else replace(self, timeout=self.elapsed + seconds, share=seconds)
+        elapsed, limit = self.elapsed, float("inf") if self.timeout is None else self.timeout
+        seconds = min(share * (limit - elapsed), most)
+        return self if seconds == float("inf") else replace(self, timeout=min(elapsed + seconds, limit), share=seconds)
 
     def inside(self) -> Budget:
         """What a worker may use: the same, by the clock of the system, which is the same in every process."""
         return Budget(self.timeout, self.memory, time.monotonic() - self.elapsed, seed=self.seed, share=self.share)
 
     @property
-    def _given(self) -> str:
+    def given(self) -> str:
+        """The time there was, in words."""
         return f"{self.timeout:.3g} s" if self.share is None else f"its share of {max(self.share, 0):.2g} s"
 
     def check(self) -> None:
         """Raise Stopped if a limit is reached."""
         now = self.clock()
         if self.timeout is not None and now - self.started >= self.timeout:
-            raise Stopped(f"timeout after {self._given}")
+            reason = f"{TIMEOUT} {self.given}"
+            self.stops.append(reason)
+            raise Stopped(reason)
         if self.memory is not None and now - self._weighed >= PACE:
             if resident_gib() > self.memory:  # and looked at again by the next check: the next engine may not pass
                 raise Stopped(f"memory beyond {self.memory:g} GiB")

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import AbstractContextManager
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 
 def one_blas_thread() -> AbstractContextManager[object]:
     """Within it matrix products run on one thread; what was set before comes back afterwards."""
-    from threadpoolctl import threadpool_limits
-
-    limits: AbstractContextManager[object] = threadpool_limits(limits=1, user_api="blas")
+    limits: AbstractContextManager[object] = _controller(len(sys.modules)).limit(limits=1, user_api="blas")
     return limits
+
+
+@lru_cache(maxsize=1)
+def _controller(modules: int) -> ThreadpoolController:
+    """The linear algebra libraries of this process; looked for again after an import, which may load more."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

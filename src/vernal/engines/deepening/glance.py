@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from vernal.engines.deepening.walk import PathWalk
 from vernal.engines.knowledge import Known, Open
 from vernal.engines.paths.exact_search import follow
+from vernal.engines.paths.positions import nonlinear_step
 from vernal.logic.question import Question
 from vernal.model.expr import Between
 from vernal.run.budget import Budget
 
-METHOD = "a few exact sets"
+METHOD, WALK = "a few exact sets", "one walk over all paths"
 MAX_SETS = 200
 FURTHEST = 100  # steps
 
@@ -34,6 +36,26 @@ class FewSets:
         if path is None or question.claim.mentions_some:
             return Open(engine=self.name, reason="not supported by this engine: no claim of every path alone")
         if any(isinstance(node, Between) for node in question.system.step.names):
-            return Open(engine=self.name, reason="exact sets with one more disturbance at every step do not come back")
+            reason = "not supported by this engine: exact sets with one more disturbance at every step do not come back"
+            return Open(engine=self.name, reason=reason)
         known = follow(question, path, self.depth, budget, engine=self.name, limit=MAX_SETS)
         return replace(known, statistics={**known.statistics, "method": METHOD})
+
+
+class FirstWalk:
+    """What one walk over all paths of a nonlinear loop decides: it has no exact sets, and few pieces at first."""
+
+    name = "deepening"
+
+    def __init__(self, depth: int = FURTHEST) -> None:
+        """`depth`: how many steps are followed."""
+        self.depth = depth
+
+    def attempt(self, question: Question, budget: Budget) -> Known:
+        path = question.claim.linear
+        if path is None or question.claim.mentions_some or nonlinear_step(question.system.step) is None:
+            return Open(
+                engine=self.name, reason="not supported by this engine: no claim of all paths of a nonlinear loop"
+            )
+        known = PathWalk(question, path, self.depth, budget, self.name).run()
+        return known if isinstance(known, Open) else replace(known, statistics={**known.statistics, "method": WALK})

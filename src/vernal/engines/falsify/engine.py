@@ -16,7 +16,7 @@ import numpy as np
 from vernal.engines import single_path
 from vernal.engines.candidates import witnessed
 from vernal.engines.falsify.lift import violation
-from vernal.engines.falsify.search import Population, Target, children, first_plan, freedom
+from vernal.engines.falsify.search import Population, Target, children, first_plan, freedom, uncertain
 from vernal.engines.knowledge import NO_STATISTICS, Counterexample, Known, Open, Statistics
 from vernal.evidence import confirm
 from vernal.evidence.confirm import close_atom
@@ -26,14 +26,16 @@ from vernal.logic.formula import Formula, Not, Quantifier
 from vernal.logic.normal import atoms, horizon
 from vernal.logic.prefix import WINDOW, refutable, says_something
 from vernal.logic.question import Question
-from vernal.model.expr import Expr, Role, Var
+from vernal.model.expr import Argmax, Expr, Role, Var
 from vernal.model.graph import order
+from vernal.model.system import System
 from vernal.reduce.base import Direction
 from vernal.run.budget import Budget
 from vernal.simulate.runs import Plan, Runs, Simulator
 from vernal.simulate.starts import NoInitialState
 
 CELLS = 400_000  # run-steps of one batch
+FEWEST = 50  # runs of a batch
 GENERATIONS = 25
 PATIENCE = 8  # generations without progress
 TOLERANCE = 1e-9  # relative; a margin this close to zero is decided by exact replay
@@ -82,8 +84,7 @@ def _search(question: Question, goal: Formula, budget: Budget, generations: int)
     """Look for a path on which the goal is false: the claim, or the negation of a claim of some path."""
     window = refutable(goal)
     if not says_something(window) and question.is_total:
-        reason = "no finite path decides this formula, and this engine looks at finite paths only"
-        return _open(f"{reason}; give the operators bounds")
+        return _open("not supported by this engine: no finite path decides this formula; give the operators bounds")
     hunt = Hunt(question, goal, window, budget, generations)
     try:
         with np.errstate(all="ignore"):  # what overflows in floats is no candidate
@@ -152,7 +153,7 @@ class Hunt:
         system = self.question.system
         # A formula that only the end of a path can refute still needs a path.
         self.length = reach if says_something(self.window) or horizon(self.goal) is not None else WINDOW
-        self.size = int(np.clip(CELLS // (self.length + 1), 50, 2000)) if freedom(system) else 1
+        self.size = batch_size(system, self.length)
         self.rng = np.random.default_rng(self.budget.seed)
         self.simulator = Simulator(system, self.length)
         self.target = Target(system, self.goal, self.window)
@@ -213,6 +214,14 @@ class Hunt:
         """What the search did."""
         made: dict[str, int | float] = {"runs": self.simulated, "steps": self.length, "replayed": self.replayed}
         return {**made, "best_margin": self.best} if np.isfinite(self.best) else made
+
+
+def batch_size(system: System, length: int, cells: int = CELLS) -> int:
+    """How many runs are simulated at once: one where nothing varies, few where only ties do, which are rare."""
+    if not freedom(system):
+        return 1
+    only_ties = system.initial.is_point and all(isinstance(node, Argmax) for node in uncertain(system))
+    return FEWEST if only_ties else int(np.clip(cells // (length + 1), FEWEST, 2000))
 
 
 def _size(runs: Runs) -> Floats:

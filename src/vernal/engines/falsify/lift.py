@@ -23,22 +23,27 @@ from vernal.simulate.runs import Plan, Runs
 from vernal.simulate.starts import tied_exactly
 
 READABLE_DIGITS = 3  # digits of an interval's width that are kept of a start in a trace for people
+BITS_PER_STEP = 1.2  # that enclosures lose, as far as a long path of a nonlinear loop tells
 BEYOND_INTERVALS = Fraction(10**400)  # beyond every interval: replay moves it to the exact end
 
 
-def violation(runs: Runs, row: int, formula: Formula, tick: Tick = idle, *, short: bool = False) -> Trace | None:
+def violation(
+    runs: Runs, row: int, formula: Formula, tick: Tick = idle, *, short: bool = False, steps: int | None = None
+) -> Trace | None:
     """The run as an exact path on which the formula is false, cut where that is decided; None if it is no such path.
 
     With `short`, starts and disturbances are rounded to a few digits: where the violation survives that, the trace is
-    one that people can read.
+    one that people can read. `steps`: how many of them show it, where that is known; a long path then begins with the
+    precision it will need, since enclosures grow at every step.
     """
     system = runs.system
     one = runs.plan.rows(np.array([row]))
     first, memory = system.pack(first_values(system, one, short))
     taken = decisions_taken(runs, row, short, tick)
-    for precision in PRECISIONS[:4]:
-        for steps in _lengths(int(runs.lengths[row]) - 1):
-            candidate = Candidate(first, memory, taken, steps)
+    enough = [bits for bits in PRECISIONS if bits >= BITS_PER_STEP * (steps or 0)] or [PRECISIONS[-1]]
+    for precision in enough[:4] if steps is None else enough[:1]:
+        for length in _lengths(int(runs.lengths[row]) - 1) if steps is None else [steps]:
+            candidate = Candidate(first, memory, taken, length)
             trace = path_of(system, candidate, tick, precision=precision)
             truth = None if trace is None else confirm.truth(trace, formula)
             if trace is None or truth is True:

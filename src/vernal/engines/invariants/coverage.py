@@ -15,6 +15,7 @@ from vernal.engines.invariants.cells import CellBatch
 from vernal.interpret.numbers.rounding import Floats
 
 MAX_TABLE = 1 << 24  # entries of the table
+MAX_NUMBERS = 10  # components; sums over the table take twice as long with each
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def _table(low: Floats, high: Floats) -> _FilledTable | None:
     n = low.shape[1]
     ends = [np.unique(np.concatenate([low[:, place], high[:, place]])) for place in range(n)]
     shape = tuple(2 * len(own) - 1 for own in ends)
-    if np.prod([float(size) for size in shape]) > MAX_TABLE:
+    if n > MAX_NUMBERS or np.prod([size + 1.0 for size in shape]) > MAX_TABLE:
         return None
     first, last = _places(ends, low), _places(ends, high) + 1
     marks = np.zeros(tuple(size + 1 for size in shape), np.int64)

@@ -8,7 +8,7 @@ in. Each proposal is rounded to short numbers and certified; what is certified i
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,9 +21,10 @@ from vernal.engines.invariants.exact_cells import (
     nearest_decimals,
     shortened_outward,
 )
+from vernal.engines.invariants.excluding import BROKEN, excluded
 from vernal.engines.invariants.forward import ImageLevels, Widening, levels, maximal
 from vernal.engines.invariants.images import Images
-from vernal.engines.invariants.partition import BoxGrid, Greatest, domain, merged, reached
+from vernal.engines.invariants.partition import BoxGrid, Greatest, domain, merged, needed, reached
 from vernal.engines.invariants.templates import Samples, candidates, claim_limits
 from vernal.engines.knowledge import Known, Open, Proof, Subject
 from vernal.engines.some_paths import by_all_paths
@@ -32,23 +33,23 @@ from vernal.evidence.invariant import Invariant
 from vernal.evidence.invariant_file import component_names
 from vernal.evidence.result import Assurance
 from vernal.logic.question import Question
-from vernal.logic.safety import SafetyClaim, safety_claim
+from vernal.logic.safety import SafetyClaim, excluding, safety_claim
 from vernal.model.system import System
 from vernal.model.traits import nonlinear_node
 from vernal.reduce.base import Direction
 from vernal.run.budget import Budget
 
 MAX_ROUNDED = 8  # cells that are rounded in several ways; a union of more is checked a few times only
+MAX_SIMPLIFIED = 200  # boxes of a union of which one is left out after the other
 MAX_PREFIX = 200  # steps before a claim begins
 FEW_HALVINGS, MANY_HALVINGS = 4, 7  # of every cell whose image is bounded, where it is not affine
-SHARE, MOST_SECONDS = 0.25, 30.0  # of the time left, and at most, for one method
+SHARE, MOST_SECONDS = 0.5, 30.0  # of the time left, and at most, for one method
 GRID_NUMBERS = 4  # components of a grid
 RESOLUTIONS = (8, 16, 32, 64, 128, 256)  # boxes across what runs reach
 NOT_SAFETY = (
     "not supported by this engine: an invariant proves that something is kept (G p, AG p, p W q, p R q, with p and q "
     "about single positions)"
 )
-BROKEN = "a simulated run breaks the claim, so there is no invariant to look for; falsify will show a path"
 SHARES = ((2, 0.01), (4, 1e-4), (8, 1e-8))  # digits kept of a width, and the share of it that is added
 
 
@@ -67,12 +68,18 @@ class Invariants:
     name = "invariants"
 
     def attempt(self, question: Question, budget: Budget) -> Known:
-        """A proof with its invariant, or what was tried; of a claim of some path, by claims of all paths."""
+        """A proof with its invariant, a state from which every path breaks the claim, or what was tried.
+
+        A claim of some path is asked by claims of all paths.
+        """
         if question.claim.mentions_some:
             return by_all_paths(self.name, question, budget, self._proven)
-        return self._proven(question, budget)
+        never = excluding(question.claim)
+        if never is None or safety_claim(question.claim, total=question.is_total) is not None:
+            return self._proven(question, budget)
+        return excluded(question, never, self._proven(replace(question, formula=never), budget), budget)
 
-    def _proven(self, question: Question, budget: Budget) -> Known:
+    def _proven(self, question: Question, budget: Budget) -> Proof | Open:
         safety = safety_claim(question.claim, total=question.is_total)
         if safety is None:
             return Open(engine=self.name, reason=NOT_SAFETY)
@@ -99,7 +106,7 @@ class InvariantSearch:
         self.tried: list[str] = []
         self.proven: int | None = None
 
-    def known(self) -> Known:
+    def known(self) -> Proof | Open:
         """What the first certified proposal proves."""
         reason = None
         try:
@@ -126,11 +133,10 @@ class InvariantSearch:
 
     def _proposals(self) -> Iterator[Proposal]:
         box = Directions(np.eye(len(self.dynamics.numbers)))
-        first = self._levels(self._start(box))
         yield from self._widened(box, 0)
         if self.dynamics.bends:
             yield from self._widened(box, FEW_HALVINGS)
-        yield from self._in_time(self._of_levels(first))
+        yield from self._in_time(self._of_levels(box))
         templates = list(candidates(self.dynamics, self.samples))
         for halvings in (0, FEW_HALVINGS, MANY_HALVINGS) if self.dynamics.bends else (0,):
             for template in templates:
@@ -175,16 +181,28 @@ class InvariantSearch:
             self.proven = self.dynamics.safety.first + made.kept - 1
         return made
 
-    def _of_levels(self, first: ImageLevels) -> Iterator[Proposal]:
+    def _of_levels(self, template: Directions) -> Iterator[Proposal]:
         """Unions of the first images, and of all states after some steps."""
         self.images.halvings = 0
         self._tell("unions of images")
+        first = self._levels(self._start(template))
         if first.closed and first.cells:
-            yield Proposal("unions of images", joined(first.cells))
+            yield from self._united(joined(first.cells))
         self._tell("images of all states")
         largest = maximal(self.images, self.dynamics, first)
         if largest is not None:
             yield Proposal("images of all states", largest)
+
+    def _united(self, cells: CellBatch) -> Iterator[Proposal]:
+        """A union of images: as one cell for each combination of labels, in fewer cells, or as it is."""
+        around = hulls(cells)
+        if len(around) < len(cells):
+            yield Proposal("hulls of images", around)
+            if cells.template.is_box and len(cells) <= MAX_SIMPLIFIED:
+                fewer = merged(needed(cells, self.dynamics.whole))
+                yield Proposal("unions of images", fewer)
+                yield Proposal("unions of images", fewer, cells)
+        yield Proposal("unions of images", cells)
 
     def _of_boxes(self, template: Directions) -> Iterator[Proposal]:
         """Unions of boxes of a partition, finer and finer."""

@@ -110,7 +110,7 @@ def boxes_met(cells: CellBatch, grid: BoxGrid) -> tuple[NDArray[np.intp], GridPl
 
 
 def merged(cells: CellBatch) -> CellBatch:
-    """Neighbours that differ in one component only, joined, component after component."""
+    """Neighbours that differ in one component only, joined where they touch or overlap, component after component."""
     for axis in range(cells.template.numbers):
         others = [cells.lower[:, k] for k in range(cells.lower.shape[1]) if k != axis]
         others += [cells.upper[:, k] for k in range(cells.upper.shape[1]) if k != axis]
@@ -118,13 +118,25 @@ def merged(cells: CellBatch) -> CellBatch:
         order = np.lexsort((cells.lower[:, axis], *([] if keys is None else keys.T[::-1])))
         cells = cells.rows(order)
         same = np.ones(len(cells) - 1, bool) if keys is None else (keys[order][1:] == keys[order][:-1]).all(axis=1)
-        touching = (cells.lower[1:, axis] == cells.upper[:-1, axis]) | _successive(cells, axis)
-        starts = np.flatnonzero(np.r_[True, ~(same & touching)])
+        groups = np.cumsum(np.r_[True, ~same])[: len(cells)]
+        reach = np.concatenate([np.maximum.accumulate(cells.upper[groups == g, axis]) for g in np.unique(groups)])
+        touching = (cells.lower[1:, axis] <= reach[:-1]) | _successive(cells, axis)
+        starts = np.flatnonzero(np.r_[True, ~(same & touching)][: len(cells)])
         last = np.r_[starts[1:], len(cells)] - 1
         upper = cells.upper[starts].copy()
-        upper[:, axis] = cells.upper[last, axis]
+        upper[:, axis] = reach[last]
         cells = CellBatch(cells.template, cells.lower[starts], upper, cells.labels[starts])
     return cells
+
+
+def needed(cells: CellBatch, whole: NDArray[np.bool_]) -> CellBatch:
+    """Without the boxes that lie in the union of the others, the smallest of them first; the union stays the same."""
+    size = (cells.upper - cells.lower).sum(axis=1)
+    alive = np.ones(len(cells), bool)
+    for member in np.argsort(size, kind="stable"):
+        alive[member] = False
+        alive[member] = not Coverage(cells.rows(alive), whole).holds(cells.rows(slice(member, member + 1)))[0]
+    return cells.rows(alive)
 
 
 def _successive(cells: CellBatch, axis: int) -> NDArray[np.bool_]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol, TypeVar
 
 from vernal.engines.answers import believed
+from vernal.engines.attempts import Turned, reasons
 from vernal.engines.base import Engine, within
 from vernal.engines.knowledge import Open, Proof, Statistics
 from vernal.evidence.result import Assurance
@@ -56,10 +57,12 @@ def negated(question: Question, path: Formula, budget: Budget) -> Automaton:
 
 def first_proof(engines: Sequence[Engine], question: Question, budget: Budget) -> Proof | Open:
     """The first proof by an engine, or why there is none."""
-    reasons: list[str] = []
+    tried: list[Turned] = []
     for engine, part in in_turn(engines, budget):
+        begun = budget.elapsed
         known = believed(question.claim, within(engine, question, part))
         if isinstance(known, Proof):
             return known
-        reasons.append(f"{engine.name}: {known.reason if isinstance(known, Open) else 'it is broken'}")
-    return open_for("; ".join(reasons))
+        left_open = known if isinstance(known, Open) else Open(engine=engine.name, reason="it is broken")
+        tried.append(Turned(left_open, budget.elapsed - begun))
+    return open_for("; ".join(reasons(tried)))

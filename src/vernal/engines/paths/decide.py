@@ -80,6 +80,12 @@ class Layout:
         self.memo[:] = [(pieces, linear)]
         return linear
 
+    def for_step(self, pieces: Pieces) -> Linear:
+        """Bounds for a step: those of the last decision, unless that asked about draws, which a step takes anew."""
+        if self.memo and self.memo[0][0] is pieces and self.memo[0][1].inputs.count == pieces.parameters:
+            return self.memo[0][1]
+        return self.fresh(pieces)
+
     def fresh(self, pieces: Pieces) -> Linear:
         """The same without a memory: what others asked about draws is not in it."""
         count = pieces.parameters
@@ -215,6 +221,8 @@ def decide(
     found = []
     for index in range(mask.shape[1]):
         single = code == index
+        if len(pieces) and single.all():
+            return [(index, pieces)]  # the very same, so that what is known of them is used again
         parts = [pieces.rows(single)] if single.any() else []
         if mask[:, index].any():
             parts.append(cut.rows(mask[:, index]))

@@ -92,7 +92,7 @@ def _grown(known: Floats, more: Floats) -> Floats:
 
 def bounded_step(layout: Layout, pieces: Pieces, numbers: Sequence[Expr]) -> Moved:
     """Every piece moved by its own forms, or by the middle of its linear bounds."""
-    linear = layout.fresh(pieces)
+    linear = layout.for_step(pieces)
     for value in numbers:
         linear.need(value)
     forms = [enclosure(linear, value, len(pieces)) for value in numbers]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import assert_never, cast
+from typing import NamedTuple, assert_never, cast
 
 import numpy as np
 
@@ -108,8 +108,13 @@ def _slope_at(backend: Backend, name: enclose.Elementary, t: Array, g: Range) ->
     From the middle m of an enclosure with radius r: (1 - m)(1 + m) is off by at most 2 r + r^2 and three roundings, and
     m (1 - m) by r + r^2 and two; 8 u pay for these and for the middle's own.
     """
-    if name is Function.EXP:
-        return g
+    match name:
+        case Function.EXP:
+            return g
+        case Function.SIN:
+            return at(backend, Function.COS, t)
+        case Function.COS:
+            return interval.negate(at(backend, Function.SIN, t))
     if name not in (Function.TANH, Function.SIGMOID):
         return slope(backend, name, Range(t, t))
     m, r = 0.5 * g.lower + 0.5 * g.upper, g.upper - g.lower
@@ -141,21 +146,38 @@ def _fitted(curve: Curve) -> EnclosingLines:
     """Lines below and above where there is at most one inflection."""
     backend, name = curve.backend, curve.name
     first, last = at(backend, name, curve.lo), at(backend, name, curve.hi)
-    b, d = _above(curve, first, last, 1.0)
-    a, c = _above(curve, interval.negate(first), interval.negate(last), -1.0)
+    touch = (
+        None if bool((curve.bend.left != curve.bend.right).any()) else _touch(curve, 0.5 * curve.lo + 0.5 * curve.hi)
+    )
+    b, d = _above(curve, first, last, 1.0, touch)
+    a, c = _above(curve, interval.negate(first), interval.negate(last), -1.0, touch)
     return -a, -c, b, d
 
 
-def _above(curve: Curve, first: Range, last: Range, side: float) -> tuple[Array, Array]:
-    """A line above side * f, which has the values `first` and `last` at the ends of the interval."""
+class Touch(NamedTuple):
+    """Where a line touches a curve: the points, and the function's values and slopes there."""
+
+    t: Array
+    g: Range
+    steep: Range
+
+
+def _touch(curve: Curve, t: Array) -> Touch:
+    g = at(curve.backend, curve.name, t)
+    return Touch(t, g, _slope_at(curve.backend, curve.name, t, g))
+
+
+def _above(curve: Curve, first: Range, last: Range, side: float, touch: Touch | None) -> tuple[Array, Array]:
+    """A line above side * f, which has the values `first` and `last` at the ends of the interval.
+
+    `touch` is known where there is no inflection: the same for both sides.
+    """
     backend, lo, hi, bend = curve.backend, curve.lo, curve.hi, curve.bend
     chord = (last.upper - first.upper) / (hi - lo)
     left, right = side * bend.left, side * bend.right  # the curvature of side * f at the two ends
     start = backend.where(left < 0, lo, bend.before)  # of the part where it is concave, if any
     end = backend.where(right < 0, hi, bend.after)
-    t = _touching(curve, side, chord, left, right)
-    g = at(backend, curve.name, t)
-    steep = _slope_at(backend, curve.name, t, g)
+    t, g, steep = touch or _touch(curve, _touching(curve, side, chord, left, right))
     if side < 0:
         g, steep = interval.negate(g), interval.negate(steep)
     tangent = 0.5 * steep.lower + 0.5 * steep.upper

@@ -1,0 +1,133 @@
+"""What several engines made of one question: how long each was asked, if it was cut short, and what it leaves open."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from vernal.engines.answers import believed
+from vernal.engines.base import Engine, within
+from vernal.engines.knowledge import Known, Open, Statistics
+from vernal.logic.question import Question
+from vernal.run.budget import TIMEOUT, Budget
+
+TELLING_SECONDS, MOST = 0.02, 4.0  # after which a slowdown can be told, and the largest that is believed
+NEARLY_ALL = 0.9  # of the time of a turn
+HINT = "try "  # how parts of a reason begin that are none
+UNSUPPORTED = "not supported"  # how reasons begin that say nothing of the question
+
+
+@dataclass
+class Attempted:
+    """An engine that left the question open, perhaps several times."""
+
+    engine: Engine
+    again: bool  # whether it may be asked again, where it was cut short
+    cut_short: bool = False  # in its last turn
+    longest: float = 0.0  # seconds that it was given at most in one turn
+    used: float = 0.0  # the share of the last turn's time that it took
+
+
+@dataclass(frozen=True)
+class Turned:
+    """What one turn of an engine left open, and the seconds it took."""
+
+    known: Open
+    seconds: float
+
+    @property
+    def said(self) -> list[str]:
+        """The reason in its parts, each once, without those that only say that the time was up."""
+        parts = dict.fromkeys(self.known.reason.split("; "))
+        said = [part for part in parts if part and not part.startswith(TIMEOUT)]
+        return [] if all(part.startswith(HINT) for part in said) else said
+
+    @property
+    def weight(self) -> tuple[bool, bool, float]:
+        """How much the reason says: one about the question more than one about the engine, a longer try more."""
+        return not self.known.reason.startswith(UNSUPPORTED), bool(self.said), self.seconds
+
+
+class Attempts:
+    """The engines asked so far."""
+
+    def __init__(self, question: Question, budget: Budget) -> None:
+        self.question, self.budget = question, budget
+        self._begun, self._work = budget.elapsed, time.process_time()
+        self.engines: dict[Engine, Attempted] = {}
+        self.turns: list[Turned] = []
+
+    def ask(self, engine: Engine, part: Budget, *, again: bool = True) -> Known:
+        """What an engine knows within its part of the time, if that may be believed."""
+        own, begun = part.apart(), self.budget.elapsed
+        given = own.left
+        known = believed(self.question.claim, within(engine, self.question, own))
+        self.budget.stops.extend(own.stops)
+        if isinstance(known, Open):
+            self.turns.append(Turned(known, self.budget.elapsed - begun))
+            entry = self.engines.setdefault(engine, Attempted(engine, again))
+            entry.cut_short, entry.longest = own.is_cut_short, max(entry.longest, given)
+            entry.used = 0.0 if given <= 0 else self.turns[-1].seconds / given
+        return known
+
+    @property
+    def slowdown(self) -> float:
+        """How many seconds one second of work takes on this machine now, as far as one can tell: at least 1, at most 4.
+
+        On a busy machine, what is given little time would else get next to nothing done.
+        """
+        passed, worked = self.budget.elapsed - self._begun, time.process_time() - self._work
+        return 1.0 if passed < TELLING_SECONDS else min(max(passed / max(worked, TELLING_SECONDS / MOST), 1.0), MOST)
+
+    def has_ended(self, engine: Engine) -> bool:
+        """Whether an engine was asked and came to its end without an answer: more time would change nothing."""
+        return engine in self.engines and not self.engines[engine].cut_short
+
+    def uses_everything(self, engine: Engine) -> bool:
+        """Whether an engine took all of its time: those that may leave some over are better asked before it."""
+        return engine in self.engines and self.engines[engine].used > NEARLY_ALL
+
+    @property
+    def cut_short(self) -> dict[Engine, float]:
+        """Engines that may be asked again with more time, and the most seconds that each was given in one turn."""
+        return {one.engine: one.longest for one in self.engines.values() if one.again and one.cut_short}
+
+    def open(self) -> Open:
+        """What all engines together leave open: what is proven all the same, and the best reason of each."""
+        left_open = [turn.known for turn in self.turns]
+        proven = max((known.proven_steps for known in left_open if known.proven_steps is not None), default=None)
+        said = [f"{TIMEOUT} {self.budget.given}"] if self.budget.left <= 0 else []
+        said += [] if proven is None else [f"holds up to step {proven}"]
+        return Open(
+            engine="auto",
+            reason="; ".join([*said, *reasons(self.turns)]) or "nothing was tried",
+            proven_steps=proven,
+            statistics=self._statistics(),
+            notes=tuple(dict.fromkeys(note for known in left_open for note in known.notes)),
+        )
+
+    def _statistics(self) -> Statistics:
+        """Those of all engines, and the seconds each of them took."""
+        seconds = {name: sum(turn.seconds for turn in turns) for name, turns in by_engine(self.turns).items()}
+        found = {key: value for turn in self.turns for key, value in turn.known.statistics.items()}
+        return {**found, **{f"{name} seconds": round(spent, 3) for name, spent in seconds.items()}}
+
+
+def by_engine(turns: Iterable[Turned]) -> dict[str, list[Turned]]:
+    """The turns of each engine by its name, in the order in which they were asked first."""
+    made: dict[str, list[Turned]] = {}
+    for turn in turns:
+        made.setdefault(turn.known.engine, []).append(turn)
+    return made
+
+
+def reasons(turns: Sequence[Turned]) -> list[str]:
+    """Each engine once with its best reason; that it does not take such claims only where nobody says more."""
+    best = [max(reversed(own), key=lambda turn: turn.weight) for own in by_engine(turns).values()]
+    telling = [turn for turn in best if turn.weight[0]] or best
+    return [f"{turn.known.engine}: {'; '.join(turn.said) or _stopped(turn)}" for turn in telling]
+
+
+def _stopped(turn: Turned) -> str:
+    return f"no answer within {turn.seconds:.2g} s"
