@@ -35,6 +35,7 @@ from vernal.interpret.linear.choice import Mode
 from vernal.interpret.linear.forms import Form, Inputs, concretise, constant_form, exact_form, widen
 from vernal.interpret.linear.relax import BUILDERS, Relaxation, constant
 from vernal.interpret.linear.rows import LinearGraph, RowIndex, Rows, Seeds, Selected, lower_bounds, tighter
+from vernal.interpret.numbers.backends import backend_for
 from vernal.interpret.numbers.rounding import FLOOR, Array, Backend
 from vernal.model import build
 from vernal.model import expr as e
@@ -90,7 +91,7 @@ class Linear:
         or without any input. `known` has ranges (batch, components) that nodes are known to stay in.
         """
         self.mode, self.tick, self.known = mode, tick, known
-        self.backend = Backend(next((first_array(value) for value in box.values()), None))
+        self.backend = backend_for(next((first_array(value) for value in box.values()), None))
         self.values: dict[Expr, Value] = {}
         self.forms: dict[Expr, Form] = {}
         self.inputs = Inputs(self.backend)
