@@ -24,6 +24,7 @@ from vernal.engines.options import (
 )
 from vernal.errors import InputError, NameUnknown, Stopped, nearest
 from vernal.evidence.result import Result
+from vernal.interpret.numbers.device import find_device, using
 from vernal.logic.formula import ALL_TIME, Always, Bound, Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task
@@ -195,7 +196,8 @@ def ask(
 def asked_of(engine: Engine, question: Question, budget: Budget) -> Result:
     """The result of an engine; a limit reached on the way leaves the question open."""
     try:
-        known = engine.attempt(question, budget)
+        with using(find_device(budget.device)):
+            known = engine.attempt(question, budget)
     except Stopped as stop:
         known = Open(engine=engine.name, reason=stop.reason)
     except MemoryError:
@@ -217,6 +219,7 @@ def check(
     progress: Progress | None = None,
     options: Options = NO_OPTIONS,
     journal: str | Path | None = None,
+    device: str = "cpu",
 ) -> Result: ...
 
 
@@ -234,6 +237,7 @@ def check(
     progress: Progress | None = None,
     options: Options = NO_OPTIONS,
     journal: str | Path | None = None,
+    device: str = "cpu",
 ) -> dict[str, Result]: ...
 
 
@@ -250,16 +254,19 @@ def check(
     progress: Progress | None = None,
     options: Options = NO_OPTIONS,
     journal: str | Path | None = None,
+    device: str = "cpu",
 ) -> Result | dict[str, Result]:
     """Check one formula (one Result), or properties by name (a dict of Results; all of the task's if none is named).
 
     `timeout` is in seconds for everything asked, `memory` in GiB; `options` are the engine's, such as
     `{"encoding": "compositional", "tighten": False}` of `milp`. `journal` is a file that lets a killed run resume.
+    `device` is where large batches of bounds are computed: "cpu", or "cuda" with the extra `torch`.
     """
     task = subject if isinstance(subject, Task) else Task(subject)
     _refuse_open(task.system)
     refuse_limits({"timeout": timeout, "memory": memory, "workers": workers}, seed)
-    budget = Budget(timeout, memory, seed=seed, workers=workers, progress=progress or silent)
+    find_device(device)
+    budget = Budget(timeout, memory, seed=seed, workers=workers, progress=progress or silent, device=device)
     if formula is None:
         named = _chosen(task, property)
         with keeping(journal, task, named.values(), engine, options) as kept:

@@ -36,6 +36,7 @@ class Budget:
     seed: int = 0
     workers: int = 1
     journal: Entries | None = field(default=None, metadata=STAYS)  # of the question, where one is kept
+    device: str = "cpu"  # where large batches are bounded; workers have the processor only
     share: float | None = None  # of a part of another budget: its seconds, which its end is called by
     _weighed: float = field(default=float("-inf"), init=False, repr=False, compare=False)  # when memory was looked at
 

@@ -165,7 +165,7 @@ class RegionSpace:
         linear = layout.over(*batch.ranges())
         difference = build.sub(*decision.args)
         linear.need(difference)
-        form, n = linear.forms.get(difference), batch.template.size
+        form, n = linear.exact(difference), batch.template.size
         if form is None or form.coefficients is None or (form.coefficients != form.coefficients[:1]).any():
             return None
         row = form.coefficients[0, 0, :n]

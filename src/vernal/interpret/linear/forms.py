@@ -66,7 +66,7 @@ class Inputs:
     def range(self) -> Range:
         """The ranges of all inputs; of a graph without numbers, one box without components."""
         if not self._parts:
-            return Range(self.backend.array(np.zeros((1, 0))), self.backend.array(np.zeros((1, 0))))
+            return Range(self.backend.zeros((1, 0)), self.backend.zeros((1, 0)))
         return Range(
             concat(self.backend, [x.lower for x in self._parts]), concat(self.backend, [x.upper for x in self._parts])
         )
@@ -110,7 +110,7 @@ def widen(backend: Backend, A: Array, count: int) -> Array:
     missing = count - A.shape[-1]
     if not missing:
         return A
-    zeros = backend.array(np.zeros((*A.shape[:-1], missing)))
+    zeros = backend.zeros((*A.shape[:-1], missing))
     return backend.concat([A, zeros], -1)
 
 
@@ -188,7 +188,7 @@ def affine_form(backend: Backend, form: Form, W: Array, b: Array) -> Form:
 
 def exact_form(backend: Backend, inputs: Inputs, node: Expr, forms: Sequence[Form], rule: Relaxation | None) -> Form:
     """The form of an affine operator over forms of its arguments, or of an exact relaxation over those of its own."""
-    zero = backend.array(np.zeros((1, 1)))
+    zero = backend.zeros((1, 1))
     match node:
         case e.Affine():
             return affine_form(backend, forms[0], *(backend.weights(m.array) for m in (node.weight, node.bias)))
@@ -233,7 +233,7 @@ def _stack(backend: Backend, inputs: Inputs, forms: Sequence[Form]) -> Form:
     if all(form.coefficients is None for form in forms):
         return Form(None, *rest)
     parts = [
-        backend.array(np.zeros((1, form.constant.shape[-1], inputs.count)))
+        backend.zeros((1, form.constant.shape[-1], inputs.count))
         if form.coefficients is None
         else widen(backend, form.coefficients, inputs.count)
         for form in forms

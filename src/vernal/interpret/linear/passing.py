@@ -2,7 +2,8 @@
 
 Each takes a backend, what is fixed, rows (groups, r, n), their constants (groups, r), the slack gamma(n) of the sums
 it makes, and arrays of boxes with an axis for rows; it returns the new rows, and the new constants last. Every one
-keeps the invariant of `rows`: constants are lowered by at least what rounding may have cost, whatever the order of a sum.
+keeps the invariant of `rows`: constants are lowered by at least what rounding may have cost, in any order of
+summation.
 """
 
 from __future__ import annotations

@@ -218,7 +218,7 @@ class Rows:
         left = list(enumerate(node.indices))
         while left:
             turn = {index: place for place, index in reversed(left)}
-            spread = self.backend.array(np.zeros((*L.shape[:2], node.args[0].size)))
+            spread = self.backend.zeros((*L.shape[:2], node.args[0].size))
             places = self.backend.array(np.array(list(turn.values())))
             spread[..., self.backend.array(np.array(list(turn)))] = L[..., places]
             self.push(node.args[0], spread)

@@ -16,7 +16,10 @@ def backend_for(like: Array | None) -> Backend:
     if like is None or isinstance(like, np.ndarray):
         return Backend(like)
     device = torch_tensor(like).device
-    return Backend(like, kernels(device) if device.type == "cuda" else None)
+    found = kernels(device) if device.type == "cuda" else None
+    if found is not None:
+        found.attend()
+    return Backend(like, found)
 
 
 @lru_cache(maxsize=8)

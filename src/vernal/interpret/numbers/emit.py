@@ -19,15 +19,16 @@ CUDA = """\
 #define INF __longlong_as_double(0x7ff0000000000000LL)
 struct Arguments {{ long long v[{count}]; }};
 extern "C" __global__ void {name}(const Arguments a) {{
-  const long long rows = a.v[0], per_group = a.v[1], count = a.v[2], width = a.v[3];
+  const unsigned rows = a.v[0], per_group = a.v[1], lanes = a.v[3];  // of a row: a power of two
+  const long long count = a.v[2];
   const long long thread = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-  const long long row = thread / width, lane = thread % width;
+  const unsigned row = thread >> (31 - __clz(lanes)), lane = thread & (lanes - 1);
   const bool live = row < rows;
   const long long g = live ? row / per_group : 0, r = live ? row % per_group : 0;
   const long long* index = (const long long*)a.v[4];
   const long long box = live && index ? index[g] : g;
 {sums}
-  if (live) for (long long j = lane; j < count; j += width) {{
+  if (live) for (long long j = lane; j < count; j += lanes) {{
 {body}
   }}
 {reduce}
@@ -65,7 +66,7 @@ void {name}(const struct Arguments* given) {{
 
 FIXED = 5  # arguments before those of the arrays: rows, rows of a group, components, threads of a row, boxes of groups
 EACH = 4  # arguments of an array: where it is, and its strides along groups, rows and components
-REDUCE = "  for (int o = width / 2; o; o /= 2) {name} += __shfl_down_sync(0xffffffffu, {name}, o, width);"
+REDUCE = "  for (int o = lanes / 2; o; o /= 2) {name} += __shfl_down_sync(0xffffffffu, {name}, o, lanes);"
 
 
 def source(recipe: Recipe, boxes: Sequence[bool], name: str, template: str = CUDA) -> str:

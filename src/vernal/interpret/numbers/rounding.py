@@ -171,6 +171,14 @@ class Backend:
             return np.asarray(values)
         return self.xp.asarray(np.array(values), device=self.device)
 
+    def zeros(self, shape: tuple[int, ...]) -> Array:
+        """A new array of zeros."""
+        if self.native:
+            return np.zeros(shape)
+        import torch
+
+        return cast(Array, torch.zeros(shape, dtype=torch.float64, device=self.device))
+
     def weights(self, source: Any) -> Array:
         """A network's matrix on this device, moved there once."""
         if self.native:

@@ -1,0 +1,176 @@
+"""Bounds on a card beside one core: `python -m benchmarks.device [--device cuda] [--boxes N] [--tasks] [--jobs N]`.
+
+Two tables of speed: parts of the lander's initial box through ten steps of its closed loop, and boxes of the published
+VerticalCAS network (where VERNAL_DATA is set), both with full backward bounds; every bound of the core is compared with
+the card's. With `--tasks` a third: the verdict of every property of every example and benchmark task, on the processor
+and with `--device`; `--smallest` says from how many boxes on a batch goes to the card (1: every batch does).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import vernal as vn
+from benchmarks.bounds import Case, Place, processor, vcas_cases
+from benchmarks.through_time import angle, parts, put
+from vernal.errors import VernalError
+from vernal.interpret.abstract import Range
+from vernal.interpret.linear import placed
+from vernal.interpret.linear.bounds import Linear, bounds
+from vernal.interpret.numbers.device import find_device
+
+ROOT = Path(__file__).parent.parent
+SIZES = (1_000, 10_000, 100_000)
+ON_CORE = 1_000  # boxes that one core bounds, to measure and to compare
+STEPS = 10
+SPEED = f"{'what':<24} {'where':<10} {'boxes':>9} {'seconds':>9} {'boxes/s':>11} {'times':>7} {'apart':>8}"
+VERDICTS = f"{'task':<44} {'property':<20} {'cpu':<9} {'s':>6}  {'device':<9} {'s':>6}"
+
+Bounded = Callable[[Place, int], Any]  # bounds of so many boxes there: an object with `lower` and `upper`
+
+
+def lander(count: int) -> Bounded:
+    """The lander's angle after ten steps, from parts of its initial box."""
+    node, box = angle(STEPS)
+    boxes = parts(box, count)
+
+    def run(place: Place, some: int) -> Range:
+        return Linear(put(boxes, place, some)).range(node)
+
+    return run
+
+
+def network(case: Case) -> Bounded:
+    """The outputs of a network over boxes."""
+
+    def run(place: Place, some: int) -> Any:
+        ends = Range(place.put(case.lower[:some]), place.put(case.upper[:some]))
+        return bounds([case.output], {case.inputs: ends})[0]
+
+    return run
+
+
+def timed(run: Bounded, place: Place, count: int, repeats: int) -> tuple[float, Any, Any]:
+    """The shortest of several runs, after one to warm up, and the bounds."""
+    best = np.inf
+    for attempt in range(repeats + 1):
+        place.wait()
+        start = time.perf_counter()
+        found = run(place, count)
+        lower, upper = place.get(found.lower), place.get(found.upper)
+        best = min(best, time.perf_counter() - start) if attempt else best
+    return best, lower, upper
+
+
+def speeds(name: str, run: Bounded, there: Place, sizes: Sequence[int]) -> Iterator[str]:
+    """One core, then the card with growing batches; `apart` is relative to 1 + |bound|."""
+    core, lower, upper = timed(run, Place(None), ON_CORE, 2)
+    yield row(name, "one core", ON_CORE, core, core, "")
+    for count in sizes:
+        seconds, low, high = timed(run, there, count, 3)
+        pairs = ((low[:ON_CORE], lower), (high[:ON_CORE], upper))
+        apart = max(float((abs(a - b) / (1 + abs(b))).max()) for a, b in pairs)
+        yield row(name, there.device or "", count, seconds, core, f"{apart:.1e}")
+
+
+def row(name: str, where: str, count: int, seconds: float, core: float, apart: str) -> str:
+    times = (count / seconds) / (ON_CORE / core)
+    return f"{name:<24} {where:<10} {count:>9,} {seconds:>9.4f} {count / seconds:>11,.0f} {times:>7.1f} {apart:>8}"
+
+
+# Verdicts -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A property of a task file, and where and how long it is asked."""
+
+    file: Path
+    name: str
+    limit: float
+    device: str
+    smallest: int
+
+
+def answer(question: Ask) -> tuple[str, float]:
+    """The verdict, or why there is none, and how long it took."""
+    placed.MIN_BATCH = question.smallest  # type: ignore[misc]
+    start = time.perf_counter()
+    try:
+        found = vn.check(vn.load(question.file), property=question.name, timeout=question.limit, device=question.device)
+        said = str(found[question.name].verdict)
+    except VernalError as error:
+        said = type(error).__name__
+    return said, time.perf_counter() - start
+
+
+def properties() -> Iterator[tuple[Path, str]]:
+    """Every property of every task that can be read here."""
+    for file in sorted([*ROOT.glob("examples/*/*.toml"), *ROOT.glob("benchmarks/**/*.toml")]):
+        try:
+            task = vn.load(file)
+        except VernalError as error:
+            print(f"{file.relative_to(ROOT)}: left out, {error}".splitlines()[0])
+            continue
+        yield from ((file, name) for name in task.properties)
+
+
+def verdicts(limit: float, device: str, smallest: int, jobs: int) -> int:
+    """Print the verdicts here and there; how many are different, where neither is unknown."""
+    asked = list(properties())
+    here = [Ask(file, name, limit, "cpu", smallest) for file, name in asked]
+    there = [Ask(file, name, limit, device, smallest) for file, name in asked]
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        answers = list(pool.map(answer, [*here, *there]))
+    print(VERDICTS)
+    different = contrary = 0
+    for (file, name), (a, s), (b, t) in zip(asked, answers[: len(asked)], answers[len(asked) :], strict=True):
+        mark = "" if a == b else "  <- different"
+        different += a != b
+        contrary += {a, b} == {"holds", "violated"}
+        print(f"{file.relative_to(ROOT)!s:<44} {name:<20} {a:<9} {s:>6.1f}  {b:<9} {t:>6.1f}{mark}")
+    print(f"{len(asked)} properties, {different} different, {contrary} of them contrary")
+    return contrary
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Bounds on a card beside one core.")
+    parser.add_argument("--device", default="cuda", help="cuda, or cuda:1")
+    parser.add_argument("--boxes", type=int, default=SIZES[-1], help="boxes of the largest batch")
+    parser.add_argument("--tasks", action="store_true", help="compare the verdicts of all tasks as well")
+    parser.add_argument("--limit", type=float, default=20.0, help="seconds for each property")
+    parser.add_argument("--smallest", type=int, default=placed.MIN_BATCH, help="boxes of a batch that goes to the card")
+    parser.add_argument("--jobs", type=int, default=1, help="properties asked at one time")
+    options = parser.parse_args()
+    find_device(options.device)
+    there = Place(options.device)
+    print(f"{datetime.now(UTC):%Y-%m-%d}  {there}, beside one core of {processor()}, numpy {np.__version__}\n\n{SPEED}")
+    sizes = [size for size in SIZES if size < options.boxes] + [options.boxes]
+    for line in speeds(f"lander, {STEPS} steps", lander(options.boxes), there, sizes):
+        print(line, flush=True)
+    folder = os.environ.get("VERNAL_DATA")
+    if not folder:
+        print("VERNAL_DATA is unset: the published network is left out")
+    for case in vcas_cases(Path(folder), options.boxes) if folder else ():
+        if len(case.lower) > 1:
+            for line in speeds(f"{case.name}, network", network(case), there, sizes):
+                print(line, flush=True)
+    if not options.tasks:
+        return 0
+    print(f"\nVerdicts, {options.limit:g} s each; batches of {options.smallest} boxes or more on the card\n")
+    return verdicts(options.limit, options.device, options.smallest, options.jobs)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,196 @@
+"""Bounds elsewhere: with fused functions they are numpy's, and engines give the verdicts they give on the processor.
+
+There is no card here: tensors live on the processor, and kernels are compiled for it (`tests/hosted.py`).
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.cases import CASES, Case
+from tests.hosted import hosted_kernels, needs_compiler
+from tests.interpret.linear.test_bounds import closed_loop, random_network
+from tests.operators import SAMPLES
+from vernal.engines.check import check
+from vernal.errors import InputError, MissingExtra, Stopped
+from vernal.interpret.abstract import Finite, Range, Truth, Value
+from vernal.interpret.linear import bounds, placed
+from vernal.interpret.linear.bounds import Linear
+from vernal.interpret.linear.placed import Placed, bounds_over
+from vernal.interpret.numbers import device as devices
+from vernal.interpret.numbers.device import Device, current, find_device, using
+from vernal.interpret.numbers.launch import Kernels
+from vernal.interpret.numbers.rounding import Array, Backend
+from vernal.model import build
+from vernal.model.expr import Expr, Function
+from vernal.model.graph import order
+from vernal.model.network import network_input
+
+HERE = Device("cpu")
+ASKED = [  # of each system the last case that an engine has to decide
+    (engine, case)
+    for engine in ("bounds", "paths")
+    for case in {case.model: case for case in CASES if engine in case.decided_by}.values()
+]
+
+
+@pytest.fixture(scope="module")
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> Kernels:
+    return hosted_kernels(tmp_path_factory.mktemp("kernels"))
+
+
+@pytest.fixture
+def fused(kernels: Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every function that can be fused is, as on a card."""
+
+    def backend(like: Array | None) -> Backend:
+        return Backend(like) if like is None or isinstance(like, np.ndarray) else Backend(like, kernels)
+
+    monkeypatch.setattr(bounds, "backend_for", backend)
+
+
+def numbers(rng: np.random.Generator, node: Expr, batch: int = 40) -> dict[Expr, Range]:
+    """Boxes for the variables of a graph: narrow, wide and points."""
+    made = {}
+    for var in (part for part in order([node]) if not part.args and part.sort.is_number and hasattr(part, "role")):
+        low = rng.normal(size=(batch, *var.shape))
+        width = rng.choice([0.0, 0.05, 1.0], size=(batch, *var.shape)) * rng.random((batch, *var.shape))
+        made[var] = Range(low, low + width)
+    return made
+
+
+def assert_alike(here: Value, there: Value) -> None:
+    match here, there:
+        case Range(low, high), Range(below, above):
+            assert np.allclose(low, below, rtol=1e-12, atol=1e-12, equal_nan=True)
+            assert np.allclose(high, above, rtol=1e-12, atol=1e-12, equal_nan=True)
+        case Truth(must, may), Truth(certain, possible):
+            assert (must == certain).all()
+            assert (may == possible).all()
+        case Finite(mask, _), Finite(other, _):
+            assert (mask == other).all()
+        case _:
+            raise AssertionError(f"{here} and {there} are of different kinds")
+
+
+def compare(roots: list[Expr], box: dict[Expr, Any]) -> None:
+    """Values, linear bounds and exact forms of nodes, here and there."""
+    here, there = Linear(box), Placed(box, HERE)
+    for root in roots:
+        assert_alike(here.value(root), there.value(root))
+        if not root.sort.is_number or isinstance(here.value(root), Finite):
+            continue
+        assert_alike(here.range(root), there.range(root))
+        a, b = here.form(root), there.form(root)
+        assert np.allclose(a.lower_constants, b.lower_constants, rtol=1e-12, atol=1e-12)
+        assert np.allclose(a.upper_coefficients, b.upper_coefficients, rtol=1e-12, atol=1e-12)
+        assert np.allclose(here.slopes(root), there.slopes(root), rtol=1e-12, atol=1e-12)
+        assert (here.exact(root) is None) == (there.exact(root) is None)
+    assert_alike(here.box, there.box)
+
+
+@pytest.mark.torch
+@needs_compiler
+@pytest.mark.usefixtures("fused")
+def test_networks() -> None:
+    rng = np.random.default_rng(6)
+    node, x = random_network(rng, [3, 16, 16, 4]), network_input(3)
+    lower = rng.normal(size=(64, 3))
+    extra = [build.absolute(node), build.clip(node, -1, 1), build.apply(Function.TANH, node), node * node]
+    compare([node, *extra, build.argmax(node)], {x: Range(lower, lower + rng.uniform(0, 0.4, (64, 1)))})
+
+
+@pytest.mark.torch
+@needs_compiler
+@pytest.mark.usefixtures("fused")
+def test_a_loop_through_time() -> None:
+    rng = np.random.default_rng(3)
+    states = closed_loop(random_network(rng, [2, 6, 1], 0.5), 4)
+    x, v = (build.var(name) for name in "xy")
+    low = rng.uniform(-0.5, 0.5, (2, 30))
+    roots = [*states[-1], states[-1][0] + states[-1][1], states[2][0] > 0]
+    compare(roots, {x: Range(low[0], low[0] + 0.1), v: Range(low[1], low[1] + 0.2)})
+
+
+@pytest.mark.torch
+@needs_compiler
+@pytest.mark.usefixtures("fused")
+@pytest.mark.parametrize(
+    "kind", [kind for kind, node in SAMPLES.items() if numbers(np.random.default_rng(0), node)], ids=str
+)
+def test_every_operator(kind: Any) -> None:
+    node = SAMPLES[kind]
+    box = numbers(np.random.default_rng(1), node)
+    free = [part for part in order([node]) if not part.args and not part.sort.is_number and hasattr(part, "role")]
+    if not free:
+        compare([node], box)
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every batch, however small, is bounded on tensors."""
+    monkeypatch.setattr(placed, "MIN_BATCH", 1)
+    monkeypatch.setattr("vernal.engines.check.find_device", lambda name: HERE)
+
+
+@pytest.mark.torch
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize(("engine", "case"), ASKED, ids=str)
+def test_what_an_engine_decides_it_decides_elsewhere(engine: str, case: Case) -> None:
+    assert check(case.task, case.formula, engine=engine, timeout=60).verdict is case.expected
+
+
+# Which device ---------------------------------------------------------------------------------------------------------
+
+
+def test_small_batches_stay_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = build.var("x")
+    with using(Device("cuda")):
+        assert type(bounds_over({x: Range(np.zeros(9), np.ones(9))})) is Linear
+
+
+@pytest.mark.torch
+def test_large_batches_go_there() -> None:
+    x = build.var("x")
+    many = placed.MIN_BATCH
+    with using(HERE):
+        assert type(bounds_over({x: Range(np.zeros(many), np.ones(many))})) is Placed
+    assert current() is None
+
+
+def test_a_forked_process_has_no_card(monkeypatch: pytest.MonkeyPatch) -> None:
+    with using(Device("cuda")):
+        assert current() == Device("cuda")
+        monkeypatch.setattr(os, "getpid", lambda: -1)
+        assert current() is None
+
+
+def test_unknown_devices_are_refused() -> None:
+    with pytest.raises(InputError, match="there is no device 'tpu'; bounds are computed on cpu or cuda"):
+        find_device("tpu")
+    assert find_device("cpu") is None
+
+
+@pytest.mark.torch
+def test_a_card_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(InputError, match=r"there is no device 'cuda:99': torch .* finds .*; use cpu"):
+        find_device("cuda:99")
+
+
+def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "torch", None)
+    with pytest.raises(MissingExtra, match=r"computing on cuda needs the extra 'torch'"):
+        find_device("cuda")
+
+
+def test_a_full_card_is_a_limit() -> None:
+    full = type("OutOfMemoryError", (RuntimeError,), {})
+    with pytest.raises(Stopped, match="the memory of cuda is full; try --device cpu"), using(Device("cuda")):
+        raise full
+    with pytest.raises(RuntimeError, match="something else"), using(Device("cuda")):
+        raise RuntimeError("something else")
+    assert devices.current() is None
