@@ -70,7 +70,7 @@ class Measures:
             n = rows.template.size
             if found is None or len(found[1]) != n:
                 raise NotExplorable("a step that is not affine, or to another number of components")
-            draws = found[0].inputs.range
+            draws = found[0].box
             made = *found[1:], (draws.lower[:, n:], draws.upper[:, n:])
             self._known[layout, numbers] = first, last, made
             if not any(np.array_equal(made[0], other) for other in self.maps):
