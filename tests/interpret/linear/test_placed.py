@@ -181,6 +181,30 @@ def test_a_card_that_is_not_there_is_an_error() -> None:
         find_device("cuda:99")
 
 
+@pytest.mark.torch
+def test_emulated_arithmetic_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    assert find_device("cuda") == Device("cuda")
+    monkeypatch.setenv(devices.EMULATION, "1")
+    with pytest.raises(InputError, match="no bound on their rounding"):
+        find_device("cuda")
+
+
+@pytest.mark.torch
+def test_a_torch_without_a_compiler_is_said_to_be_slower(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    monkeypatch.delattr(torch.cuda, "_compile_kernel", raising=False)
+    found = find_device("cuda")
+    assert found is not None
+    assert "cannot compile kernels while it runs" in found.remark
+
+
 def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "torch", None)
     with pytest.raises(MissingExtra, match=r"computing on cuda needs the extra 'torch'"):

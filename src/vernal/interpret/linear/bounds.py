@@ -102,6 +102,7 @@ class Linear:
         self.rewritten: dict[Expr, Expr] = {}
         self.graph = LinearGraph(self.backend, self.inputs, {}, self.forms, {}, self.rewritten, self.sizes, {}, tick)
         self.batch = batch
+        self._free: int | None = None  # the numbers a card has room for, once that was asked
         for node, value in box.items():
             self._enter(node, flat(self.backend, value, node))
 
@@ -395,7 +396,9 @@ class Linear:
     def _room(self, width: int) -> int:
         """Numbers in a block of rows so wide on a card: as many as its memory holds, at the widest node on the way."""
         widest = max(max((node.size for node in self.values), default=1), width)
-        return free_numbers(self.backend.device) // ARRAYS_UNDER_WAY * width // widest
+        if self._free is None:
+            self._free = free_numbers(self.backend.device)
+        return self._free // ARRAYS_UNDER_WAY * width // widest
 
     def _block(self, seeds: Seeds, constants: Array, index: Array | None, part: slice) -> tuple[Rows, Array]:
         where: RowIndex = part if index is None else index[part]

@@ -188,7 +188,7 @@ def affine_form(backend: Backend, form: Form, W: Array, b: Array) -> Form:
 
 def exact_form(backend: Backend, inputs: Inputs, node: Expr, forms: Sequence[Form], rule: Relaxation | None) -> Form:
     """The form of an affine operator over forms of its arguments, or of an exact relaxation over those of its own."""
-    zero = backend.zeros((1, 1))
+    zero = backend.number(0.0)
     match node:
         case e.Affine():
             return affine_form(backend, forms[0], *(backend.weights(m.array) for m in (node.weight, node.bias)))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -53,6 +53,15 @@ class LinearGraph:
     sizes: Mapping[Expr, Array]  # the largest absolute value of each component
     norms: dict[Expr, tuple[Array, bool]]  # per affine layer and box: what rounding costs per unit of a row
     tick: Tick  # called at every node that rows pass through
+
+    def form(self, node: Expr) -> Form | None:
+        """The form of a node that is affine, with a column for every input there is now."""
+        form, count = self.forms.get(node), self.inputs.count
+        if form is None or form.coefficients is None or form.coefficients.shape[-1] == count:
+            return form
+        wider = replace(form, coefficients=widen(self.backend, form.coefficients, count))
+        self.forms[node] = wider
+        return wider
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +141,7 @@ class Rows:
             graph.tick()
             _, node = heapq.heappop(self.heap)
             L = self.under_way.pop(node)
-            form = graph.forms.get(node)
+            form = graph.form(node)
             if form is not None and not (isinstance(node, e.Affine) and node.args[0] in graph.forms):
                 arrived.append((L, form))
             else:
@@ -140,40 +149,31 @@ class Rows:
         self.land(arrived)
 
     def land(self, arrived: Sequence[tuple[Array, Form]]) -> None:
-        """Arrive at nodes that are affine in the inputs: one product for all of them."""
+        """Arrive at nodes that are affine in the inputs, all together: one product, and one account of its rounding."""
         if not arrived:
             return
-        terms = sum(rows.shape[-1] for rows, _ in arrived)
-        for L, parts in self._landing(arrived):
-            self.over(landed, (), (L,), *parts, n=terms + 4)
         alike = [(rows, form) for rows, form in arrived if form.shared]
         moving = [(rows, form) for rows, form in arrived if form.coefficients is not None and not form.shared]
-        made = [self._product(some) for some in (alike, moving) if some]
+        fixed = [(rows, form) for rows, form in arrived if form.coefficients is None]
+        every = [*alike, *moving, *fixed]
+        L = self.backend.concat([rows for rows, _ in every], -1)
+        known = zip(*((form.constant, form.error, form.size) for _, form in every), strict=True)
+        self.over(landed, (), (L,), *(concat(self.backend, parts) for parts in known), n=L.shape[-1] + 4)
+        made: list[Array] = []
+        first = 0
+        for some in (alike, moving):
+            last = first + sum(rows.shape[-1] for rows, _ in some)
+            made += [self._product(L[..., first:last], [form for _, form in some])] if some else []
+            first = last
         if made:
             self.coefficients = made[0] if len(made) == 1 else made[0] + made[1]
 
-    def _landing(self, arrived: Sequence[tuple[Array, Form]]) -> list[tuple[Array, tuple[Array, ...]]]:
-        """Rows with constant, error and size of the forms they arrive at: all together, or where functions are fused,
-        one after the other, since joining arrays would cost more.
-        """
-        apart: list[tuple[Array, tuple[Array, ...]]] = [
-            (rows, (form.constant, form.error, form.size)) for rows, form in arrived
-        ]
-        if self.backend.fuser is not None:
-            return apart
-        L = self.backend.concat([rows for rows, _ in apart], -1)
-        return [(L, tuple(concat(self.backend, parts) for parts in zip(*(rest for _, rest in apart), strict=True)))]
-
-    def _product(self, arrived: Sequence[tuple[Array, Form]]) -> Array:
+    def _product(self, L: Array, forms: Sequence[Form]) -> Array:
         """Rows times the coefficients of forms: one matrix for all boxes, or one for each."""
-        L = self.backend.concat([rows for rows, _ in arrived], -1)
-        count = self.graph.inputs.count
-        known = [form.coefficients for _, form in arrived if form.coefficients is not None]  # those of all of them
-        parts = [widen(self.backend, self.take(coefficients), count) for coefficients in known]
-        A = concat(self.backend, parts)
+        A = concat(self.backend, [form.coefficients for form in forms if form.coefficients is not None])  # all of them
         if A.shape[0] > 1:
-            return L @ A
-        return cast(Array, (L.reshape(-1, L.shape[-1]) @ A[0]).reshape((*L.shape[:2], count)))
+            return L @ self.take(A)
+        return cast(Array, (L.reshape(-1, L.shape[-1]) @ A[0]).reshape((*L.shape[:2], A.shape[-1])))
 
     def through(self, node: Expr, L: Array) -> None:
         """Replace a node by its arguments."""

@@ -20,6 +20,7 @@ from vernal.errors import InputError, MissingExtra, Stopped
 
 PROCESSOR = "cpu"
 BYTES = 8  # of a number
+EMULATION = "CUBLAS_EMULATE_DOUBLE_PRECISION"  # lets CUDA's matrix products compute in integers, with other roundings
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,10 @@ def find_device(name: str) -> Device | None:
         found = f"{count} of them" if count else "none"
         hint = "" if torch.version.cuda else ", since it was built without CUDA"
         raise InputError(f"there is no device {name!r}: torch {torch.__version__} finds {found}{hint}; use cpu")
+    if os.environ.get(EMULATION, "0") not in ("", "0"):
+        raise InputError(
+            f"{EMULATION} is set: products in emulated arithmetic have no bound on their rounding; unset it"
+        )
     compiles = hasattr(torch.cuda, "_compile_kernel")
     slow = f"torch {torch.__version__} cannot compile kernels while it runs, which 2.9 can: bounds on {name} are slower"
     return Device(name, "" if compiles else slow)

@@ -19,7 +19,7 @@ from vernal.interpret.numbers.trace import INTEGER, REAL, TRUTH, Fusible, Recipe
 THREADS = 128  # of a block
 MOST_LANES = 32  # threads that may share a row
 MOST_ROWS = 1 << 31  # what 32 bits can count, with room
-MOST_PLANS = 100_000  # that are remembered
+MOST_FITTED = 100_000  # that are remembered
 
 Extents = tuple[int, int, int]  # along groups, rows of each, components
 Launch = Callable[[ctypes.Array[ctypes.c_longlong], int], None]  # arguments, and how many threads
@@ -87,7 +87,7 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class FittedKernel:
     """A kernel and arrays of given shapes: everything about a launch but where the arrays are."""
 
     launch: Launch
@@ -103,25 +103,25 @@ class Kernels:
     def __init__(self, compiler: Compiler) -> None:
         self._compiler = compiler
         self._kernels: dict[tuple[Any, ...], Kernel] = {}
-        self._plans: dict[tuple[Any, ...], Plan] = {}
+        self._fitted: dict[tuple[Any, ...], FittedKernel] = {}
 
     def attend(self) -> None:
-        """Follow what torch's current stream does; and forget plans if there are too many."""
+        """Follow what torch's current stream does; and forget how arrays lay if there are too many."""
         self._compiler.attend()
-        if len(self._plans) > MOST_PLANS:
-            self._plans.clear()
+        if len(self._fitted) > MOST_FITTED:
+            self._fitted.clear()
 
     def components(self, function: Fusible, static: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Array, ...]:
         """A function that works component by component, with broadcasting over at most three axes."""
         key = (function, static, tuple((x.shape, x.stride(), x.dtype) for x in arrays))
-        plan = self._plans.get(key)
-        if plan is None:
+        fitted = self._fitted.get(key)
+        if fitted is None:
             axes = max(x.dim() for x in arrays)
             layouts = [
                 _Layout((1,) * (3 - x.dim()) + tuple(x.shape), (0,) * (3 - x.dim()) + x.stride()) for x in arrays
             ]
-            plan = self._plans[key] = self._plan(function, static, arrays, layouts, (), (), axes, None)
-        return _run(plan, arrays, 0)
+            fitted = self._fitted[key] = self._fit(function, static, arrays, layouts, (), (), axes, None)
+        return _run(fitted, arrays, 0)
 
     def rows(
         self,
@@ -139,18 +139,18 @@ class Kernels:
         index = None if index is None else index.contiguous()
         groups = None if index is None else index.shape[0]
         key = (function, static, groups, len(components), tuple((x.shape, x.stride(), x.dtype) for x in arrays))
-        plan = self._plans.get(key)
-        if plan is None:
+        fitted = self._fitted.get(key)
+        if fitted is None:
             layouts = [_Layout(tuple(x.shape), x.stride()) for x in components]
             layouts += [_Layout((*x.shape, 1), (*x.stride(), 0)) for x in rows]
             layouts += [_of_boxes(x) for x in boxes]
             first, last = len(components), len(components) + len(rows)
             whole = [*range(first, last), *(last + i for i, x in enumerate(boxes) if x.dim() == 1)]
             of_boxes = range(last, len(arrays))
-            plan = self._plans[key] = self._plan(function, static, arrays, layouts, whole, of_boxes, 3, groups)
-        return _run(plan, arrays, 0 if index is None else index.data_ptr())
+            fitted = self._fitted[key] = self._fit(function, static, arrays, layouts, whole, of_boxes, 3, groups)
+        return _run(fitted, arrays, 0 if index is None else index.data_ptr())
 
-    def _plan(
+    def _fit(
         self,
         function: Fusible,
         static: tuple[Any, ...],
@@ -160,7 +160,7 @@ class Kernels:
         boxes: Sequence[int],
         axes: int,
         groups: int | None,
-    ) -> Plan:
+    ) -> FittedKernel:
         """How a function is started on arrays that lie like these; `groups` is how many an index names."""
         kernel = self._kernel(function, static, arrays, whole, boxes)
         extents = [layout.shape for layout in layouts]
@@ -176,7 +176,7 @@ class Kernels:
         for steps in (*(layout.steps for layout in layouts), *(room.steps for room in results)):
             template += (0, *steps)
         places = tuple(range(FIXED, len(template), EACH))
-        return Plan(kernel.launch, total * lanes, template, places, results)
+        return FittedKernel(kernel.launch, total * lanes, template, places, results)
 
     def _kernel(
         self,
@@ -197,16 +197,16 @@ class Kernels:
         return self._kernels[key]
 
 
-def _run(plan: Plan, arrays: Sequence[Any], index: int) -> tuple[Array, ...]:
+def _run(fitted: FittedKernel, arrays: Sequence[Any], index: int) -> tuple[Array, ...]:
     """Start a kernel; the results are new."""
     like = arrays[0]
-    results = [like.new_empty(room.shape, dtype=room.dtype) for room in plan.results]
-    if plan.threads:
-        values = plan.template.copy()
+    results = [like.new_empty(room.shape, dtype=room.dtype) for room in fitted.results]
+    if fitted.threads:
+        values = fitted.template.copy()
         values[FIXED - 1] = index
-        for place, array in zip(plan.places, (*arrays, *results), strict=True):
+        for place, array in zip(fitted.places, (*arrays, *results), strict=True):
             values[place] = array.data_ptr()
-        plan.launch((ctypes.c_longlong * len(values))(*values), plan.threads)
+        fitted.launch((ctypes.c_longlong * len(values))(*values), fitted.threads)
     return tuple(results)
 
 
