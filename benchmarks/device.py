@@ -2,8 +2,9 @@
 
 Two tables of speed: parts of the lander's initial box through ten steps of its closed loop, and boxes of the published
 VerticalCAS network (where VERNAL_DATA is set), both with full backward bounds; every bound of the core is compared with
-the card's. With `--tasks` a third: the verdict of every property of every example and benchmark task, on the processor
-and with `--device`; `--smallest` says from how many boxes on a batch goes to the card (1: every batch does).
+the card's, and a million points of every random network are looked for outside its bounds. With `--tasks` the verdict
+of every property of every example and benchmark task, on the processor and with `--device`; `--smallest` says from how
+many boxes on a batch goes to the card (1: every batch does).
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from typing import Any
 import numpy as np
 
 import vernal as vn
-from benchmarks.bounds import Case, Place, processor, vcas_cases
+from benchmarks.bounds import Case, Place, cases, processor, vcas_cases
 from benchmarks.through_time import angle, parts, put
 from vernal.errors import VernalError
+from vernal.interpret import concrete
 from vernal.interpret.abstract import Range
 from vernal.interpret.linear import placed
 from vernal.interpret.linear.bounds import Linear, bounds
@@ -32,6 +34,7 @@ from vernal.interpret.numbers.device import find_device
 
 ROOT = Path(__file__).parent.parent
 SIZES = (1_000, 10_000, 100_000)
+ROUNDING = 1e-12  # of a value at a point, which is computed in plain floating point
 ON_CORE = 1_000  # boxes that one core bounds, to measure and to compare
 STEPS = 10
 SPEED = f"{'what':<24} {'where':<10} {'boxes':>9} {'seconds':>9} {'boxes/s':>11} {'times':>7} {'apart':>8}"
@@ -87,6 +90,27 @@ def speeds(name: str, run: Bounded, there: Place, sizes: Sequence[int]) -> Itera
 def row(name: str, where: str, count: int, seconds: float, core: float, apart: str) -> str:
     times = (count / seconds) / (ON_CORE / core)
     return f"{name:<24} {where:<10} {count:>9,} {seconds:>9.4f} {count / seconds:>11,.0f} {times:>7.1f} {apart:>8}"
+
+
+# Points ---------------------------------------------------------------------------------------------------------------
+
+
+def contained(there: Place) -> Iterator[str]:
+    """For each network, how many of a million points of a thousand boxes lie outside the card's bounds: none may."""
+    for case in cases(ON_CORE, random_only=True):
+        if len(case.lower) == 1:
+            continue
+        ends = Range(there.put(case.lower), there.put(case.upper))
+        found = bounds([case.output], {case.inputs: ends})[0]
+        lower, upper = there.get(found.lower), there.get(found.upper)
+        rng, outside, nearest = np.random.default_rng(0), 0, np.inf
+        for _ in range(ON_CORE):
+            points = case.lower + (case.upper - case.lower) * rng.choice([0.0, 1.0, rng.random()], case.lower.shape)
+            (value,) = concrete.evaluate([case.output], {case.inputs: points})
+            slack = np.minimum(value - lower, upper - value) / (1 + abs(value))
+            outside += int((slack < -ROUNDING).sum())
+            nearest = min(nearest, float(slack.min()))
+        yield f"{case.name:<24} {ON_CORE * ON_CORE:>9,} points, {outside} outside, the nearest at {nearest:.1e}"
 
 
 # Verdicts -------------------------------------------------------------------------------------------------------------
@@ -166,6 +190,9 @@ def main() -> int:
         if len(case.lower) > 1:
             for line in speeds(f"{case.name}, network", network(case), there, sizes):
                 print(line, flush=True)
+    print()
+    for line in contained(there):
+        print(line, flush=True)
     if not options.tasks:
         return 0
     print(f"\nVerdicts, {options.limit:g} s each; batches of {options.smallest} boxes or more on the card\n")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +29,16 @@ class Device:
 
     name: str
     remark: str = ""
+
+    def made_current(self) -> AbstractContextManager[object]:
+        """Within it, torch's current card is this one: kernels are started on that."""
+        number = self.name.partition(":")[2]
+        if not number:
+            return nullcontext()
+        import torch
+
+        within: AbstractContextManager[object] = torch.cuda.device(int(number))
+        return within
 
     def put(self, array: Any) -> Any:
         """A numpy array as a tensor there."""
@@ -75,7 +85,8 @@ def using(device: Device | None) -> Iterator[None]:
     """Within it, large batches are bounded there; a card whose memory is full is a limit reached."""
     token = _CURRENT.set((device, os.getpid()))
     try:
-        yield
+        with nullcontext() if device is None else device.made_current():
+            yield
     except RuntimeError as error:
         if type(error).__name__ != "OutOfMemoryError":  # of torch, which is not imported for its name
             raise

@@ -164,6 +164,7 @@ class Backend:
         self.fuser = fuser
         self._arrays: dict[int, tuple[object, Array]] = {}
         self._numbers: dict[float, Array] = {}
+        self._scalars: dict[float, Array] = {}
 
     def array(self, values: Any) -> Array:
         """Numbers or truth values as an array of this backend."""
@@ -262,9 +263,15 @@ class Backend:
             return np.where(mask, x, y)
         import torch
 
-        if isinstance(x, float) and isinstance(y, float):  # torch would make single precision of two plain numbers
-            x = torch.tensor(x, dtype=torch.float64, device=mask.device)
-        return cast(Array, torch.where(mask, x, y))
+        return cast(Array, torch.where(mask, self._scalar(x), self._scalar(y)))
+
+    def _scalar(self, value: Array | float) -> Array:
+        """A plain number as an array without axes, made once: torch would make single precision of two of them."""
+        if not isinstance(value, float):
+            return value
+        if value not in self._scalars:
+            self._scalars[value] = self.array(np.float64(value))
+        return self._scalars[value]
 
     def concat(self, parts: Sequence[Array], axis: int) -> Array:
         """Arrays one after the other along an axis."""
