@@ -1,11 +1,12 @@
 """Bounds elsewhere: with fused functions they are numpy's, and engines give the verdicts they give on the processor.
 
-There is no card here: tensors live on the processor, and kernels are compiled for it (`tests/hosted.py`).
+Where there is no card, tensors live on the processor, and kernels are compiled for it (`tests/hosted.py`).
 """
 
 from __future__ import annotations
 
 import os
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,15 @@ from vernal.model.expr import Expr, Function
 from vernal.model.graph import order
 from vernal.model.network import network_input
 
-HERE = Device("cpu")
+
+@cache
+def there() -> Device:
+    """The card, or tensors on the processor in its place."""
+    import torch
+
+    return Device("cuda" if torch.cuda.is_available() else "cpu")
+
+
 ASKED = [  # of each system the last case that an engine has to decide
     (engine, case)
     for engine in ("bounds", "paths")
@@ -50,7 +59,8 @@ def fused(kernels: Kernels, monkeypatch: pytest.MonkeyPatch) -> None:
     def backend(like: Array | None) -> Backend:
         return Backend(like) if like is None or isinstance(like, np.ndarray) else Backend(like, kernels)
 
-    monkeypatch.setattr(bounds, "backend_for", backend)
+    if there().name == "cpu":
+        monkeypatch.setattr(bounds, "backend_for", backend)
 
 
 def numbers(rng: np.random.Generator, node: Expr, batch: int = 40) -> dict[Expr, Range]:
@@ -79,18 +89,18 @@ def assert_alike(here: Value, there: Value) -> None:
 
 def compare(roots: list[Expr], box: dict[Expr, Any]) -> None:
     """Values, linear bounds and exact forms of nodes, here and there."""
-    here, there = Linear(box), Placed(box, HERE)
+    here, other = Linear(box), Placed(box, there())
     for root in roots:
-        assert_alike(here.value(root), there.value(root))
+        assert_alike(here.value(root), other.value(root))
         if not root.sort.is_number or isinstance(here.value(root), Finite):
             continue
-        assert_alike(here.range(root), there.range(root))
-        a, b = here.form(root), there.form(root)
+        assert_alike(here.range(root), other.range(root))
+        a, b = here.form(root), other.form(root)
         assert np.allclose(a.lower_constants, b.lower_constants, rtol=1e-12, atol=1e-12)
         assert np.allclose(a.upper_coefficients, b.upper_coefficients, rtol=1e-12, atol=1e-12)
-        assert np.allclose(here.slopes(root), there.slopes(root), rtol=1e-12, atol=1e-12)
-        assert (here.exact(root) is None) == (there.exact(root) is None)
-    assert_alike(here.box, there.box)
+        assert np.allclose(here.slopes(root), other.slopes(root), rtol=1e-12, atol=1e-12)
+        assert (here.exact(root) is None) == (other.exact(root) is None)
+    assert_alike(here.box, other.box)
 
 
 @pytest.mark.torch
@@ -134,7 +144,7 @@ def test_every_operator(kind: Any) -> None:
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every batch, however small, is bounded on tensors."""
     monkeypatch.setattr(placed, "MIN_BATCH", 1)
-    monkeypatch.setattr("vernal.engines.check.find_device", lambda name: HERE)
+    monkeypatch.setattr("vernal.engines.check.find_device", lambda name: there())
 
 
 @pytest.mark.torch
@@ -157,7 +167,7 @@ def test_small_batches_stay_here(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_large_batches_go_there() -> None:
     x = build.var("x")
     many = placed.MIN_BATCH
-    with using(HERE):
+    with using(there()):
         assert type(bounds_over({x: Range(np.zeros(many), np.ones(many))})) is Placed
     assert current() is None
 
