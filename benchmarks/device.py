@@ -25,10 +25,10 @@ import numpy as np
 import vernal as vn
 from benchmarks.bounds import Case, Place, cases, processor, vcas_cases
 from benchmarks.through_time import angle, parts, put
+from vernal.engines import placing
 from vernal.errors import VernalError
 from vernal.interpret import concrete
 from vernal.interpret.abstract import Range
-from vernal.interpret.linear import placed
 from vernal.interpret.linear.bounds import Linear, bounds
 from vernal.interpret.numbers.device import find_device
 
@@ -129,7 +129,8 @@ class Ask:
 
 def answer(question: Ask) -> tuple[str, float]:
     """The verdict, or why there is none, and how long it took."""
-    placed.MIN_BATCH = question.smallest  # type: ignore[misc]
+    if question.smallest:
+        placing.WORTH, placing.FEWEST = 0, question.smallest  # type: ignore[misc]
     start = time.perf_counter()
     try:
         found = vn.check(vn.load(question.file), property=question.name, timeout=question.limit, device=question.device)
@@ -174,7 +175,9 @@ def main() -> int:
     parser.add_argument("--boxes", type=int, default=SIZES[-1], help="boxes of the largest batch")
     parser.add_argument("--tasks", action="store_true", help="compare the verdicts of all tasks as well")
     parser.add_argument("--limit", type=float, default=20.0, help="seconds for each property")
-    parser.add_argument("--smallest", type=int, default=placed.MIN_BATCH, help="boxes of a batch that goes to the card")
+    parser.add_argument(
+        "--smallest", type=int, default=0, help="boxes of a batch that goes to the card; 0: as without it"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="properties asked at one time")
     options = parser.parse_args()
     find_device(options.device)
@@ -195,7 +198,8 @@ def main() -> int:
         print(line, flush=True)
     if not options.tasks:
         return 0
-    print(f"\nVerdicts, {options.limit:g} s each; batches of {options.smallest} boxes or more on the card\n")
+    which = f"batches of {options.smallest} boxes or more" if options.smallest else "batches that are worth it"
+    print(f"\nVerdicts, {options.limit:g} s each; {which} on the card\n")
     return verdicts(options.limit, options.device, options.smallest, options.jobs)
 
 

@@ -22,6 +22,7 @@ from vernal.engines.options import (
     MilpOptions,
     SmtOptions,
 )
+from vernal.engines.placing import device_for
 from vernal.errors import InputError, NameUnknown, Stopped, nearest
 from vernal.evidence.result import Result
 from vernal.interpret.numbers.device import find_device, using
@@ -196,7 +197,7 @@ def ask(
 def asked_of(engine: Engine, question: Question, budget: Budget) -> Result:
     """The result of an engine; a limit reached on the way leaves the question open."""
     try:
-        with using(find_device(budget.device)):
+        with using(device_for(budget.device, question.system)):
             known = engine.attempt(question, budget)
     except Stopped as stop:
         known = Open(engine=engine.name, reason=stop.reason)

@@ -6,6 +6,7 @@ Where there is no card, tensors live on the processor, and kernels are compiled 
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -17,9 +18,10 @@ from tests.hosted import hosted_kernels, needs_compiler
 from tests.interpret.linear.test_bounds import closed_loop, random_network
 from tests.operators import SAMPLES
 from vernal.engines.check import check
+from vernal.engines.placing import device_for, smallest_batch
 from vernal.errors import InputError, MissingExtra, Stopped
 from vernal.interpret.abstract import Finite, Range, Truth, Value
-from vernal.interpret.linear import bounds, placed
+from vernal.interpret.linear import bounds
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.placed import Placed, bounds_over
 from vernal.interpret.numbers import device as devices
@@ -143,8 +145,7 @@ def test_every_operator(kind: Any) -> None:
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every batch, however small, is bounded on tensors."""
-    monkeypatch.setattr(placed, "MIN_BATCH", 1)
-    monkeypatch.setattr("vernal.engines.check.find_device", lambda name: there())
+    monkeypatch.setattr("vernal.engines.check.device_for", lambda name, system: there())
 
 
 @pytest.mark.torch
@@ -157,19 +158,25 @@ def test_what_an_engine_decides_it_decides_elsewhere(engine: str, case: Case) ->
 # Which device ---------------------------------------------------------------------------------------------------------
 
 
-def test_small_batches_stay_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_batches_stay_here() -> None:
     x = build.var("x")
-    with using(Device("cuda")):
+    with using(Device("cuda", smallest=10)):
         assert type(bounds_over({x: Range(np.zeros(9), np.ones(9))})) is Linear
 
 
 @pytest.mark.torch
 def test_large_batches_go_there() -> None:
     x = build.var("x")
-    many = placed.MIN_BATCH
-    with using(there()):
-        assert type(bounds_over({x: Range(np.zeros(many), np.ones(many))})) is Placed
+    with using(replace(there(), smallest=10)):
+        assert type(bounds_over({x: Range(np.zeros(10), np.ones(10))})) is Placed
     assert current() is None
+
+
+def test_small_networks_need_large_batches() -> None:
+    assert smallest_batch(10_000) == 512
+    assert smallest_batch(100) == 20_000
+    assert smallest_batch(0) > 1_000_000
+    assert device_for("cpu", CASES[0].task.system) is None
 
 
 def test_a_forked_process_has_no_card(monkeypatch: pytest.MonkeyPatch) -> None:

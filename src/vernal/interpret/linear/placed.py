@@ -18,8 +18,6 @@ from vernal.interpret.numbers.rounding import Array, torch_tensor
 from vernal.model.expr import Expr
 from vernal.model.tick import Tick, idle
 
-MIN_BATCH = 512  # boxes: fewer are bounded sooner on the processor
-
 Arrays = TypeVar("Arrays", bound=Value | LinearBounds | Form)
 
 
@@ -27,7 +25,7 @@ def bounds_over(box: InputBox, method: type[Linear] = Linear, *, tick: Tick = id
     """Bounds over a batch of boxes, on the card in use if there is one and the batch is worth it."""
     device = current()
     boxes = max([batch, *(first_array(value).shape[0] for value in box.values())])
-    if device is None or method is not Linear or not box or boxes < MIN_BATCH:
+    if device is None or method is not Linear or not box or boxes < device.smallest:
         return method(box, tick=tick, batch=batch)
     return Placed(box, device, tick=tick, batch=batch)
 

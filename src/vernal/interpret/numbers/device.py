@@ -25,10 +25,14 @@ EMULATION = "CUBLAS_EMULATE_DOUBLE_PRECISION"  # lets CUDA's matrix products com
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A card by torch's name for it; `remark` says what is not as it could be."""
+    """A card by torch's name for it; `remark` says what is not as it could be.
+
+    Batches of fewer than `smallest` boxes are not worth its launches.
+    """
 
     name: str
     remark: str = ""
+    smallest: int = 1
 
     def made_current(self) -> AbstractContextManager[object]:
         """Within it, torch's current card is this one: kernels are started on that."""
