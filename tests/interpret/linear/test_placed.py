@@ -23,7 +23,7 @@ from vernal.errors import InputError, MissingExtra, Stopped
 from vernal.interpret.abstract import Finite, Range, Truth, Value
 from vernal.interpret.linear import bounds
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.linear.placed import Placed, bounds_over
+from vernal.interpret.linear.placed import Placed, bounds_over, worthwhile
 from vernal.interpret.numbers import device as devices
 from vernal.interpret.numbers.device import Device, current, find_device, using
 from vernal.interpret.numbers.launch import Kernels
@@ -170,6 +170,11 @@ def test_large_batches_go_there() -> None:
     with using(replace(there(), smallest=10)):
         assert type(bounds_over({x: Range(np.zeros(10), np.ones(10))})) is Placed
     assert current() is None
+
+
+@pytest.mark.parametrize(("smallest", "steps", "boxes"), [(1, 9, 1), (600, 1, 600), (600, 3, 200), (600, 10, 128)])
+def test_many_steps_need_fewer_boxes(smallest: int, steps: int, boxes: int) -> None:
+    assert worthwhile(Device("cuda", smallest=smallest), steps) == boxes
 
 
 def test_small_networks_need_large_batches() -> None:

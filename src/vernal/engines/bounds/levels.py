@@ -71,7 +71,7 @@ class Levels:
         self.exact = True  # whether every fact used so far is exact
         self._budget = budget
         self._unrolling = system.step.once(Unrolling) if horizon <= MAX_SHARED_STEPS else Unrolling(system.step)
-        self._linear = bounds_over(abstract_box(self.boxes), method, tick=budget.check)
+        self._linear = bounds_over(abstract_box(self.boxes), method, tick=budget.check, steps=horizon)
         self._facts: dict[Expr, Fact] = {}
         self._forms: dict[int, Forms] = {}
         self._stopped: Stopped | None = None

@@ -18,16 +18,28 @@ from vernal.interpret.numbers.rounding import Array, torch_tensor
 from vernal.model.expr import Expr
 from vernal.model.tick import Tick, idle
 
+FEWEST = 128  # boxes, however many steps there are: about as many as a core bounds while a card is told to
+
 Arrays = TypeVar("Arrays", bound=Value | LinearBounds | Form)
 
 
-def bounds_over(box: InputBox, method: type[Linear] = Linear, *, tick: Tick = idle, batch: int = 1) -> Linear:
-    """Bounds over a batch of boxes, on the card in use if there is one and the batch is worth it."""
+def bounds_over(
+    box: InputBox, method: type[Linear] = Linear, *, tick: Tick = idle, batch: int = 1, steps: int = 1
+) -> Linear:
+    """Bounds over a batch of boxes, on the card in use if there is one and the batch is worth it.
+
+    `steps`: how many steps of a loop will be asked about, each of which is work for every box.
+    """
     device = current()
     boxes = max([batch, *(first_array(value).shape[0] for value in box.values())])
-    if device is None or method is not Linear or not box or boxes < device.smallest:
+    if device is None or method is not Linear or not box or boxes < worthwhile(device, steps):
         return method(box, tick=tick, batch=batch)
     return Placed(box, device, tick=tick, batch=batch)
+
+
+def worthwhile(device: Device, steps: int) -> int:
+    """How many boxes are worth the launches of so many steps."""
+    return max(min(device.smallest, FEWEST), device.smallest // max(1, steps))
 
 
 class Placed(Linear):
