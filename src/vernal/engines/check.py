@@ -197,7 +197,7 @@ def ask(
 def asked_of(engine: Engine, question: Question, budget: Budget) -> Result:
     """The result of an engine; a limit reached on the way leaves the question open."""
     try:
-        with using(device_for(budget.device, question.system)):
+        with using(device_for(budget.device, question)):
             known = engine.attempt(question, budget)
     except Stopped as stop:
         known = Open(engine=engine.name, reason=stop.reason)

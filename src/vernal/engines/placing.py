@@ -5,24 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 
 from vernal.interpret.numbers.device import Device, find_device
+from vernal.logic.question import Question
 from vernal.model.expr import Affine
 from vernal.model.graph import order
-from vernal.model.system import System
 
 FEWEST = 512  # boxes, however large the networks are
 WORTH = 2_000_000  # weights times boxes from which on a card is faster than a core; measured on an H200
 
 
-def device_for(name: str, system: System) -> Device | None:
-    """The device of this name, with the smallest batch of this system that should go there; None for the processor."""
+def device_for(name: str, question: Question) -> Device | None:
+    """The device of this name, with the smallest batch of the question that should go there; None for the processor."""
     device = find_device(name)
-    return None if device is None else replace(device, smallest=smallest_batch(weights(system)))
+    return None if device is None else replace(device, smallest=smallest_batch(weights(question)))
 
 
-def weights(system: System) -> int:
-    """The weights of all networks in a step."""
-    step = system.step
-    nodes = order([*step.next_state, *step.next_memory, *step.lets.values()])
+def weights(question: Question) -> int:
+    """The weights of all networks in a step and in what is claimed."""
+    step = question.system.step
+    nodes = order([*step.next_state, *step.next_memory, *step.lets.values(), *question.claim.atoms])
     return sum(node.weight.array.size for node in nodes if isinstance(node, Affine))
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -14,24 +15,30 @@ import numpy as np
 import pytest
 
 from tests.cases import CASES, Case
+from tests.engines.core import test_split
 from tests.hosted import hosted_kernels, needs_compiler
 from tests.interpret.linear.test_bounds import closed_loop, random_network
 from tests.operators import SAMPLES
-from vernal.engines.check import check
-from vernal.engines.placing import device_for, smallest_batch
+from vernal.engines.check import check, parse_formula
+from vernal.engines.placing import device_for, smallest_batch, weights
 from vernal.errors import InputError, MissingExtra, Stopped
 from vernal.interpret.abstract import Finite, Range, Truth, Value
 from vernal.interpret.linear import bounds
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.linear.placed import Placed, bounds_over, worthwhile
+from vernal.interpret.linear.placed import Placed, batch_sizes, bounds_over, worthwhile
 from vernal.interpret.numbers import device as devices
 from vernal.interpret.numbers.device import Device, current, find_device, using
 from vernal.interpret.numbers.launch import Kernels
 from vernal.interpret.numbers.rounding import Array, Backend
+from vernal.logic.formula import Atom
+from vernal.logic.question import Question
 from vernal.model import build
-from vernal.model.expr import Expr, Function
+from vernal.model.expr import Expr, Function, Matrix
 from vernal.model.graph import order
+from vernal.model.initial import Init, Span
 from vernal.model.network import network_input
+from vernal.model.sorts import REAL
+from vernal.model.system import System, Variable
 
 
 @cache
@@ -145,7 +152,7 @@ def test_every_operator(kind: Any) -> None:
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every batch, however small, is bounded on tensors."""
-    monkeypatch.setattr("vernal.engines.check.device_for", lambda name, system: there())
+    monkeypatch.setattr("vernal.engines.check.device_for", lambda name, question: there())
 
 
 @pytest.mark.torch
@@ -153,6 +160,22 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("engine", "case"), ASKED, ids=str)
 def test_what_an_engine_decides_it_decides_elsewhere(engine: str, case: Case) -> None:
     assert check(case.task, case.formula, engine=engine, timeout=60).verdict is case.expected
+
+
+@pytest.mark.torch
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("activation", ["relu", "max"])
+def test_boxes_are_searched_elsewhere(activation: str) -> None:
+    test_split.test_the_least_value_of_random_networks((4, 4), activation)
+    test_split.test_the_least_value_of_smooth_networks((4,))
+
+
+@pytest.mark.torch
+def test_a_search_on_a_card_has_large_batches() -> None:
+    first, most = 64, 4096
+    with using(replace(there(), smallest=600)):
+        assert batch_sizes(first, most, 100)[0] == 600
+        assert batch_sizes(first, most, 100)[1] > most
 
 
 # Which device ---------------------------------------------------------------------------------------------------------
@@ -181,7 +204,20 @@ def test_small_networks_need_large_batches() -> None:
     assert smallest_batch(10_000) == 512
     assert smallest_batch(100) == 20_000
     assert smallest_batch(0) > 1_000_000
-    assert device_for("cpu", CASES[0].task.system) is None
+    assert device_for("cpu", Question(CASES[0].task.system, parse_formula(CASES[0].task, CASES[0].formula))) is None
+
+
+def test_networks_of_a_claim_count() -> None:
+    x = build.var("x")
+    layer = build.affine(build.concat(x, x), Matrix(np.ones((7, 2))), Matrix(np.zeros(7)))
+    system = System("one", (Variable("x", REAL),), Init({"x": Span(Fraction(0), Fraction(1))}), {})
+    assert weights(Question(system, Atom(build.compare("<", build.component(layer, 3), 9)))) == 14
+
+
+def test_searches_take_what_is_worth_it_and_fits() -> None:
+    assert batch_sizes(64, 4096, 100) == (64, 4096)
+    with using(Device("cpu", smallest=5000)):
+        assert batch_sizes(64, 4096, 100) == (64, 4096)
 
 
 def test_a_forked_process_has_no_card(monkeypatch: pytest.MonkeyPatch) -> None:

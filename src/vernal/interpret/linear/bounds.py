@@ -193,6 +193,10 @@ class Linear:
             return self.backend.zeros((*rows.constant.shape, self.inputs.count))
         return widen(self.backend, rows.coefficients, self.inputs.count)
 
+    def computed(self, node: Expr) -> Value | None:
+        """The set of values of a node as far as it has been computed, (batch or 1, components)."""
+        return self.values.get(node)
+
     def exact(self, node: Expr) -> Form | None:
         """The form of a node that has been evaluated, if it is affine in every box."""
         return self.forms.get(node)

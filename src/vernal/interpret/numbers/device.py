@@ -20,6 +20,7 @@ from vernal.errors import InputError, MissingExtra, Stopped
 
 PROCESSOR = "cpu"
 BYTES = 8  # of a number
+NUMBERS_OF_HOST = 1 << 26  # that tensors on the processor may have
 EMULATION = "CUBLAS_EMULATE_DOUBLE_PRECISION"  # lets CUDA's matrix products compute in integers, with other roundings
 
 
@@ -104,6 +105,8 @@ def free_numbers(device: Any) -> int:
     """How many numbers a card has room for: what is free, and what torch holds without using it."""
     import torch
 
+    if torch.device(device).type == PROCESSOR:
+        return NUMBERS_OF_HOST
     free, _ = torch.cuda.mem_get_info(device)
     unused = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     return int(free + unused) // BYTES
