@@ -3,8 +3,8 @@
 Two tables of speed: parts of the lander's initial box through ten steps of its closed loop, and boxes of the published
 VerticalCAS network (where VERNAL_DATA is set), both with full backward bounds; every bound of the core is compared with
 the card's, and a million points of every random network are looked for outside its bounds. With `--tasks` the verdict
-of every property of every example and benchmark task, on the processor and with `--device`; `--smallest` says from how
-many boxes on a batch goes to the card (1: every batch does).
+of every property of every example and benchmark task, on the processor and with `--device`, and with `--queries` the
+answers to our own sets of queries; `--smallest` says from how many boxes on a batch goes to the card.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 import vernal as vn
 from benchmarks.bounds import Case, Place, cases, processor, vcas_cases
+from benchmarks.queries.instances import Instance
+from benchmarks.queries.questions import read_questions, write
 from benchmarks.through_time import angle, parts, put
 from vernal.engines import placing
 from vernal.errors import VernalError
@@ -31,9 +34,13 @@ from vernal.interpret import concrete
 from vernal.interpret.abstract import Range
 from vernal.interpret.linear.bounds import Linear, bounds
 from vernal.interpret.numbers.device import find_device
+from vernal.queries.files import answer_files
+from vernal.run.budget import Budget
+from vernal.run.threads import one_blas_thread
 
 ROOT = Path(__file__).parent.parent
 SIZES = (1_000, 10_000, 100_000)
+SLOW = 5.0  # seconds: queries that took longer are listed
 ROUNDING = 1e-12  # of a value at a point, which is computed in plain floating point
 ON_CORE = 1_000  # boxes that one core bounds, to measure and to compare
 STEPS = 10
@@ -169,12 +176,57 @@ def verdicts(limit: float, device: str, smallest: int, jobs: int) -> int:
     return contrary
 
 
+# Queries --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AskQuery:
+    """A query with a known answer, and where and how long it is asked."""
+
+    instance: Instance
+    limit: float
+    device: str
+
+
+def answer_query(question: AskQuery) -> tuple[str, float]:
+    """sat, unsat, or why there is no answer; and how long it took."""
+    start = time.perf_counter()
+    network, query = question.instance.network, question.instance.query
+    with one_blas_thread():
+        found = answer_files(query, lambda read: network, Budget(question.limit, device=question.device))
+    return found.answer.status.value, time.perf_counter() - start
+
+
+def queries(limit: float, device: str, jobs: int) -> int:
+    """Our own sets of queries on the processor and on the card: decided, wrong, and seconds; how many are wrong."""
+    with TemporaryDirectory() as scratch, ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        asked = write(read_questions(), Path(scratch))
+        found = {
+            where: list(pool.map(answer_query, [AskQuery(one, limit, where) for one in asked]))
+            for where in ("cpu", device)
+        }
+    print(f"{'queries':<12} {'asked':>6} {'decided':>8} {'wrong':>6} {'seconds':>8}")
+    total = 0
+    for where, answers in found.items():
+        decided = [
+            (said, one.answer) for (said, _), one in zip(answers, asked, strict=True) if said in ("sat", "unsat")
+        ]
+        wrong = sum(said != known for said, known in decided)
+        total += wrong
+        print(f"{where:<12} {len(asked):>6} {len(decided):>8} {wrong:>6} {sum(s for _, s in answers):>8.1f}")
+    for one, (a, s), (b, t) in zip(asked, found["cpu"], found[device], strict=True):
+        if a != b or max(s, t) > SLOW:
+            print(f"  {one.name:<28} {one.answer or '':<6} cpu {a:<9} {s:>6.1f}   {device} {b:<9} {t:>6.1f}")
+    return total
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Bounds on a card beside one core.")
     parser.add_argument("--device", default="cuda", help="cuda, or cuda:1")
     parser.add_argument("--boxes", type=int, default=SIZES[-1], help="boxes of the largest batch")
     parser.add_argument("--tasks", action="store_true", help="compare the verdicts of all tasks as well")
-    parser.add_argument("--limit", type=float, default=20.0, help="seconds for each property")
+    parser.add_argument("--queries", action="store_true", help="answer our own queries on both as well")
+    parser.add_argument("--limit", type=float, default=20.0, help="seconds for each property or query")
     parser.add_argument(
         "--smallest", type=int, default=0, help="boxes of a batch that goes to the card; 0: as without it"
     )
@@ -196,11 +248,12 @@ def main() -> int:
     print()
     for line in contained(there):
         print(line, flush=True)
+    wrong = queries(options.limit, options.device, options.jobs) if options.queries else 0
     if not options.tasks:
-        return 0
+        return wrong
     which = f"batches of {options.smallest} boxes or more" if options.smallest else "batches that are worth it"
     print(f"\nVerdicts, {options.limit:g} s each; {which} on the card\n")
-    return verdicts(options.limit, options.device, options.smallest, options.jobs)
+    return wrong + verdicts(options.limit, options.device, options.smallest, options.jobs)
 
 
 if __name__ == "__main__":
