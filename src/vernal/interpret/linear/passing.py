@@ -60,7 +60,7 @@ def layer(
     backend: Backend, finite: bool, L: Array, constant: Array, slack: Array, bias: Array, cost: Array
 ) -> tuple[Array, ...]:
     """What an affine layer adds to the constants, and what the rounding of rows on their way through it costs."""
-    constant = _gained(backend, constant, backend.dot(L, bias))
+    constant = _gained(backend, constant, backend.times(L, bias))
     norm = backend.xp.sqrt(backend.dot(L, L) + 1e-290)
     if not finite:
         known = backend.xp.isfinite(cost)

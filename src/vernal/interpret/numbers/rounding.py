@@ -288,6 +288,10 @@ class Backend:
         """The scalar products along the last axis, with broadcasting."""
         return cast(Array, np.vecdot(x, y) if self.native else (x * y).sum(-1))
 
+    def times(self, rows: Array, vector: Array) -> Array:
+        """The scalar products of rows with one vector (1, 1, n)."""
+        return cast(Array, rows @ vector[0, 0] if self.native else self.dot(rows, vector))
+
     # Sums and products rounded both ways ------------------------------------------------------------------------------
 
     def sums(self, a: Array, b: Array) -> tuple[Array, Array]:
