@@ -65,11 +65,17 @@ def test_theories_have_solvers_of_their_own(tmp_path: Path, capsys: Said) -> Non
         (["--engine", "milp", "--encoding", "mono"], "no encoding 'mono'"),
         (["--engine", "milp", "--solver", "magic"], "no solver 'magic'"),
         (["--engine", "milp", "--solver", "z3"], "no mixed-integer programs"),
+        (["--device", "tpu"], "no device 'tpu'; bounds are computed on cpu or cuda"),
     ],
 )
 def test_options_that_mean_nothing_are_errors(tmp_path: Path, capsys: Said, options: list[str], said: str) -> None:
     assert main(["check", room(tmp_path), *options]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_sweep_has_a_device_too(tmp_path: Path, capsys: Said) -> None:
+    assert main(["sweep", room(tmp_path), "--over", "k=1,2", "--device", "tpu"]) == 2
+    assert "no device 'tpu'" in capsys.readouterr().err
 
 
 def test_a_depth_goes_with_engines_for_formulas_without_a_bound(tmp_path: Path, capsys: Said) -> None:

@@ -96,6 +96,7 @@ def test_timed_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["--network", f"thermostat={NETWORK}", "--network", f"b={NETWORK}"], "one network, not 2"),
         (["--network", "thermostat=missing.onnx"], "there is no file 'missing.onnx'"),
         (["--network", f"thermostat={NETWORK}", "--engine", "magic"], "no engine 'magic'"),
+        (["--network", f"thermostat={NETWORK}", "--device", "tpu"], "no device 'tpu'"),
     ],
 )
 def test_options_that_make_no_sense(options: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:

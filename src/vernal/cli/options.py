@@ -101,6 +101,12 @@ MemoryLimit = Annotated[
     float | None, typer.Option("--memory", metavar="GiB", help="Give up beyond this much memory, with what is known.")
 ]
 Workers = Annotated[int, typer.Option("--workers", metavar="N", help="How many processes an engine may use.")]
+DeviceName = Annotated[
+    str,
+    typer.Option(
+        "--device", metavar="NAME", help="Where large batches are bounded: cpu, or cuda (with the extra torch)."
+    ),
+]
 JournalFile = Annotated[
     Path | None,
     typer.Option(
@@ -135,6 +141,7 @@ class Limits:
     workers: Workers = 1
     seed: Seed = 0
     journal: JournalFile = None
+    device: DeviceName = "cpu"
 
     @property
     def options(self) -> dict[str, object]:
@@ -157,17 +164,33 @@ class Limits:
         from vernal.run.budget import refuse_limits
 
         refuse_limits({"timeout": self.timeout, "memory": self.memory, "workers": self.workers}, self.seed, prefix="--")
+        self._check_device()
         if self.options:  # an option without effect is an error
             from vernal.engines.check import find_engine
 
             find_engine(self.engine, self.options)
+
+    def _check_device(self) -> None:
+        """Refuse a device that is not there; say what is not as it could be."""
+        from vernal.cli.stream import say
+        from vernal.interpret.numbers.device import find_device
+
+        device = find_device(self.device)
+        if device is not None and device.remark:
+            say(device.remark)
 
     def budget(self, started: float, progress: Progress) -> Budget:
         """The budget of one question whose clock started then."""
         from vernal.run.budget import Budget
 
         return Budget(
-            self.timeout, self.memory, started=started, progress=progress, seed=self.seed, workers=self.workers
+            self.timeout,
+            self.memory,
+            started=started,
+            progress=progress,
+            seed=self.seed,
+            workers=self.workers,
+            device=self.device,
         )
 
 

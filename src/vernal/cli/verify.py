@@ -14,7 +14,7 @@ import typer
 
 from vernal.cli import exits
 from vernal.cli.clock import started
-from vernal.cli.options import EngineName, Limits, MemoryLimit, Quiet, Seed, Timeout, Workers
+from vernal.cli.options import DeviceName, EngineName, Limits, MemoryLimit, Quiet, Seed, Timeout, Workers
 from vernal.cli.progress import Live
 from vernal.cli.stream import say
 from vernal.errors import InputError, VernalError
@@ -64,13 +64,14 @@ def verify(
     memory: MemoryLimit = None,
     workers: Workers = 1,
     seed: Seed = 0,
+    device: DeviceName = "cpu",
     quiet: Quiet = False,
 ) -> None:
     """Answer a network query: is there an input for which all assertions are true?
 
     Reasoning is over the reals. A sat is checked in exact arithmetic, and by onnxruntime where that is installed.
     """
-    limits = Limits(engine, timeout=timeout, memory=memory, workers=workers, seed=seed)
+    limits = Limits(engine, timeout=timeout, memory=memory, workers=workers, seed=seed, device=device)
     limits.check()
     if (query is None) == (instances is None):
         raise InputError("say which query: vernal verify QUERY NETWORK, or many of them with --list FILE")

@@ -22,9 +22,11 @@ from vernal.engines.options import (
     MilpOptions,
     SmtOptions,
 )
+from vernal.engines.placing import device_for
 from vernal.engines.several import Ask, FairShares
 from vernal.errors import InputError, NameUnknown, Stopped, nearest
 from vernal.evidence.result import Result
+from vernal.interpret.numbers.device import find_device, using
 from vernal.logic.formula import ALL_TIME, Always, Bound, Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task
@@ -196,7 +198,8 @@ def ask(
 def asked_of(engine: Engine, question: Question, budget: Budget) -> Result:
     """The result of an engine; a limit reached on the way leaves the question open."""
     try:
-        known = engine.attempt(question, budget)
+        with using(device_for(budget.device, question)):
+            known = engine.attempt(question, budget)
     except Stopped as stop:
         known = Open(engine=engine.name, reason=stop.reason)
     except MemoryError:
@@ -218,6 +221,7 @@ def check(
     progress: Progress | None = None,
     options: Options = NO_OPTIONS,
     journal: str | Path | None = None,
+    device: str = "cpu",
 ) -> Result: ...
 
 
@@ -235,6 +239,7 @@ def check(
     progress: Progress | None = None,
     options: Options = NO_OPTIONS,
     journal: str | Path | None = None,
+    device: str = "cpu",
 ) -> dict[str, Result]: ...
 
 
@@ -251,16 +256,19 @@ def check(
     progress: Progress | None = None,
     options: Options = NO_OPTIONS,
     journal: str | Path | None = None,
+    device: str = "cpu",
 ) -> Result | dict[str, Result]:
     """Check one formula (one Result), or properties by name (a dict of Results; all of the task's if none is named).
 
     `timeout` is in seconds for everything asked, shared fairly, `memory` in GiB; `options` are the engine's, such as
     `{"encoding": "compositional", "tighten": False}` of `milp`. `journal` is a file that lets a killed run resume.
+    `device` is where large batches of bounds are computed: "cpu", or "cuda" with the extra `torch`.
     """
     task = subject if isinstance(subject, Task) else Task(subject)
     _refuse_open(task.system)
     refuse_limits({"timeout": timeout, "memory": memory, "workers": workers}, seed)
-    budget = Budget(timeout, memory, seed=seed, workers=workers, progress=progress or silent)
+    find_device(device)
+    budget = Budget(timeout, memory, seed=seed, workers=workers, progress=progress or silent, device=device)
     if formula is None:
         named = _chosen(task, property)
         with keeping(journal, task, named.values(), engine, options) as kept:

@@ -30,7 +30,7 @@ def shares(decision: Expr, linear: Linear, rows: Indices, columns: int) -> Float
     found = np.zeros((len(rows), columns))
     several = np.flatnonzero(mask.sum(axis=1) > 1)
     if len(several):
-        ends = linear.inputs.range
+        ends = linear.box
         width = np.broadcast_to(ends.upper - ends.lower, (linear.batch, linear.inputs.count))[rows[several]]
         with np.errstate(all="ignore"):  # an unbounded slope gives no share
             doubt = np.nan_to_num(steepness(decision, linear, mask[several], rows[several]) * width, posinf=0.0)

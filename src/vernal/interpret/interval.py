@@ -129,9 +129,13 @@ def repeated(backend: Backend, value: Value, size: int) -> Value:
 
 def add(backend: Backend, x: Range, y: Range) -> Range:
     """x + y"""
-    lower, _ = backend.sums(x.lower, y.lower)
-    _, upper = backend.sums(x.upper, y.upper)
-    return Range(*backend.known(lower, upper))
+    return Range(*backend.fused(_sum, (), x.lower, x.upper, y.lower, y.upper))
+
+
+def _sum(backend: Backend, a: Array, b: Array, c: Array, d: Array) -> tuple[Array, Array]:
+    lower, _ = backend.sums(a, c)
+    _, upper = backend.sums(b, d)
+    return backend.known(lower, upper)
 
 
 def negate(x: Range) -> Range:
@@ -141,12 +145,21 @@ def negate(x: Range) -> Range:
 
 def multiply(backend: Backend, x: Range, y: Range) -> Range:
     """x * y, from the four corners."""
-    return _at_corners(backend, backend.products, x, y)
+    return Range(*backend.fused(_product, (), x.lower, x.upper, y.lower, y.upper))
+
+
+def _product(backend: Backend, a: Array, b: Array, c: Array, d: Array) -> tuple[Array, Array]:
+    return _ends(_at_corners(backend, backend.products, Range(a, b), Range(c, d)))
 
 
 def divide(backend: Backend, x: Range, y: Range) -> Range:
     """x / y; anything where y may be 0."""
-    return whole(backend, _at_corners(backend, backend.quotients, x, y), (y.lower <= 0) & (y.upper >= 0))
+    return Range(*backend.fused(_quotient, (), x.lower, x.upper, y.lower, y.upper))
+
+
+def _quotient(backend: Backend, a: Array, b: Array, c: Array, d: Array) -> tuple[Array, Array]:
+    found = _at_corners(backend, backend.quotients, Range(a, b), Range(c, d))
+    return _ends(whole(backend, found, (c <= 0) & (d >= 0)))
 
 
 def _at_corners(backend: Backend, rounded: Rounded, x: Range, y: Range) -> Range:
@@ -199,6 +212,11 @@ def power(backend: Backend, x: Range, exponent: Fraction) -> Range:
     """x ^ exponent: by repeated squaring for integers, through logarithms of balls else."""
     if exponent.denominator != 1:
         return elementary(backend, x, exponent)
+    return Range(*backend.fused(_integer_power, (exponent,), x.lower, x.upper))
+
+
+def _integer_power(backend: Backend, exponent: Fraction, lower: Array, upper: Array) -> tuple[Array, Array]:
+    x = Range(lower, upper)
     n = abs(int(exponent))
     size = absolute(backend, x)
     low, high = _powers(backend, size.lower, n)[0], _powers(backend, size.upper, n)[1]
@@ -208,7 +226,7 @@ def power(backend: Backend, x: Range, exponent: Fraction) -> Range:
         high = backend.where(x.upper < 0, -above[0], above[1])
     result = Range(*backend.known(low, high))
     one = backend.xp.ones_like(low)
-    return result if exponent >= 0 else divide(backend, Range(one, one), result)
+    return _ends(result if exponent >= 0 else divide(backend, Range(one, one), result))
 
 
 def _powers(backend: Backend, base: Array, n: int) -> tuple[Array, Array]:
@@ -227,12 +245,18 @@ def _powers(backend: Backend, base: Array, n: int) -> tuple[Array, Array]:
 
 def elementary(backend: Backend, x: Range, name: enclose.Elementary) -> Range:
     """An elementary function or a fractional power."""
+    if backend.fuser is not None and enclose.is_covered(name, x.lower, x.upper):
+        return Range(*backend.fused(enclose.ranges, (name,), x.lower, x.upper))
     return Range(*enclose.ranges(backend, name, x.lower, x.upper))
 
 
 def angle(backend: Backend, y: Range, x: Range) -> Range:
     """atan2(y, x)"""
-    return Range(*enclose.angles(backend, (y.lower, y.upper), (x.lower, x.upper)))
+    return Range(*backend.fused(_angles, (), y.lower, y.upper, x.lower, x.upper))
+
+
+def _angles(backend: Backend, a: Array, b: Array, c: Array, d: Array) -> tuple[Array, Array]:
+    return enclose.angles(backend, (a, b), (c, d))
 
 
 def leaky(backend: Backend, x: Range, slopes: Sequence[Fraction]) -> Range:

@@ -37,6 +37,7 @@ class Budget:
     seed: int = 0
     workers: int = 1
     journal: Entries | None = field(default=None, metadata=STAYS)  # of the question, where one is kept
+    device: str = "cpu"  # where large batches are bounded; workers have the processor only
     share: float | None = None  # of a part of another budget: its seconds, which its end is called by
     stops: list[str] = field(default_factory=list, compare=False, metadata=STAYS)  # times that ran out, parts included
     _weighed: float = field(default=float("-inf"), init=False, repr=False, compare=False)  # when memory was looked at

@@ -15,6 +15,7 @@ from vernal.engines.influence import open_shares
 from vernal.errors import Stopped
 from vernal.interpret.abstract import Value, between
 from vernal.interpret.linear.bounds import Linear
+from vernal.interpret.linear.placed import bounds_over
 from vernal.interpret.numbers.rounding import float_above, float_below
 from vernal.interpret.symbolic.affine import Forms
 from vernal.logic.formula import Atom, Formula, Not
@@ -70,7 +71,7 @@ class Levels:
         self.exact = True  # whether every fact used so far is exact
         self._budget = budget
         self._unrolling = system.step.once(Unrolling) if horizon <= MAX_SHARED_STEPS else Unrolling(system.step)
-        self._linear = method(abstract_box(self.boxes), tick=budget.check)
+        self._linear = bounds_over(abstract_box(self.boxes), method, tick=budget.check, steps=horizon)
         self._facts: dict[Expr, Fact] = {}
         self._forms: dict[int, Forms] = {}
         self._stopped: Stopped | None = None

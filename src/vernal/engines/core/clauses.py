@@ -63,6 +63,11 @@ class Clauses:
         return [*self.matrices, *(leaf.node for leaf in self.fixed)]
 
     @cached_property
+    def components(self) -> int:
+        """How many numbers a box has on the way to the nodes."""
+        return sum(node.size for node in order(self.nodes))
+
+    @cached_property
     def program(self) -> Program:
         """The nodes in floating point."""
         return concrete.compile(self.nodes)

@@ -69,7 +69,7 @@ class DomainFrame:
         """The boxes with the ranges that were found for inner nodes."""
         least, most = domains.least.copy(), domains.most.copy()
         for node, at in slices(self.inner):
-            x = linear.values.get(node)
+            x = linear.computed(node)
             if isinstance(x, Range):
                 least[:, at], most[:, at] = x.lower, x.upper
         return replace(domains, least=least, most=most)

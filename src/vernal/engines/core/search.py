@@ -19,6 +19,7 @@ from vernal.engines.core.witness import Replays
 from vernal.engines.knowledge import Statistics
 from vernal.evidence.trace import Trace
 from vernal.interpret.linear.bounds import Linear
+from vernal.interpret.linear.placed import batch_sizes, bounds_over
 from vernal.interpret.numbers.rounding import Floats, Mask, any_along
 from vernal.run.budget import Budget
 
@@ -61,7 +62,7 @@ class BoxSearch:
         self.clauses, self.frame, self.replays, self.budget = clauses, frame, replays, budget
         self.tally = BoxCount()
         self.stack: list[Domains] = [frame.enter()]
-        self.size = FIRST_BATCH
+        self.size, self.most = batch_sizes(FIRST_BATCH, MAX_BATCH, clauses.components)
         self._discrete = frame.discrete
         self._first_width = self.stack[0].width
 
@@ -111,12 +112,12 @@ class BoxSearch:
         if seconds > PACE[1]:
             self.size = max(1, self.size // 2)
         elif seconds < PACE[0] and boxes == self.size:
-            self.size = min(2 * self.size, MAX_BATCH)
+            self.size = min(2 * self.size, self.most)
 
     def _work(self, batch: Domains) -> Domains:
         """Bound a batch; what of it is still open, cut."""
         known_ranges = self.frame.ranges(batch)
-        linear = Linear(self.frame.abstract(batch), tick=self.budget.check, batch=len(batch), known=known_ranges)
+        linear = bounds_over(self.frame.abstract(batch), tick=self.budget.check, batch=len(batch), known=known_ranges)
         known, slopes = self.clauses.bounded(linear)
         impossible = self.clauses.impossible(known)
         values = self.clauses.values(known)

@@ -18,6 +18,7 @@ from vernal.engines.invariants.parts import Parts, halved, is_decision, joined_p
 from vernal.engines.invariants.support import box_bounds, upper_bounds
 from vernal.interpret.abstract import Truth, Value
 from vernal.interpret.linear.bounds import Linear, LinearBounds
+from vernal.interpret.linear.placed import bounds_over
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model import build
 from vernal.model import expr as e
@@ -112,7 +113,7 @@ class Images:
 
     def _over(self, parts: Parts, roots: Iterable[Expr]) -> Linear:
         box = {**self.dynamics.inputs(parts.low, parts.high, parts.labels), **parts.made}
-        linear = Linear(box, tick=self.tick, batch=len(parts))
+        linear = bounds_over(box, tick=self.tick, batch=len(parts))
         if len(parts):
             for root in roots:
                 linear.need(root)
@@ -194,7 +195,7 @@ class Images:
         places = {name: column for column, name in enumerate(linear.inputs.names)}
         own = [places[component] for component in self.dynamics.numbers]
         rest = [column for name, column in places.items() if column not in set(own)]
-        whole = linear.inputs.range
+        whole = linear.box
         shape = (linear.batch, linear.inputs.count)
         low, high = (np.broadcast_to(end, shape)[index][:, rest] for end in (whole.lower, whole.upper))
         return A[..., own], A[..., rest], low, high

@@ -16,6 +16,7 @@ from vernal.engines.paths.batches import Indices, Pieces, image, join
 from vernal.interpret.abstract import Finite, Range, Truth
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.forms import Form
+from vernal.interpret.linear.placed import bounds_over
 from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.model import build
 from vernal.model.expr import Argmax, Const, Expr, Role
@@ -70,7 +71,7 @@ class Layout:
 
     def over(self, low: Floats, high: Floats) -> Linear:
         """Bounds over boxes of the components."""
-        return Linear(self.box(low, high), tick=self.tick, batch=len(low))
+        return bounds_over(self.box(low, high), tick=self.tick, batch=len(low))
 
     def linear(self, pieces: Pieces) -> Linear:
         """Bounds over the parameters of the pieces, with the state as forms over them; kept for the next decision."""
@@ -91,7 +92,7 @@ class Layout:
         count = pieces.parameters
         names = [build.var(f"parameter {index}", role=Role.INPUT) for index in range(count)]
         box: dict[Expr, Range] = {name: Range(pieces.lower[:, i], pieces.upper[:, i]) for i, name in enumerate(names)}
-        linear = Linear(box, tick=self.tick, batch=len(pieces))
+        linear = bounds_over(box, tick=self.tick, batch=len(pieces))
         size = np.abs(pieces.c) + pieces.error
         if count:
             largest = np.maximum(np.abs(pieces.lower), np.abs(pieces.upper))

@@ -11,7 +11,7 @@ from vernal.engines.paths.batches import Pieces, image, largest_of, times
 from vernal.engines.paths.decide import Layout
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.forms import Form, widen
-from vernal.interpret.numbers.rounding import TINY, Floats, gamma
+from vernal.interpret.numbers.rounding import TINY, Backend, Floats, gamma
 from vernal.model.expr import Expr
 
 
@@ -43,7 +43,7 @@ def affine_map(
     linear = layout.over(low, high)
     for value in numbers:
         linear.need(value)
-    forms = [linear.forms.get(value) for value in numbers]
+    forms = [linear.exact(value) for value in numbers]
     known = [form for form in forms if form is not None]
     if len(known) < len(forms):
         return None
@@ -54,17 +54,17 @@ def affine_map(
 def _map(linear: Linear, forms: Sequence[Form]) -> tuple[Floats, Floats, Floats]:
     """Forms of the next state as rows of one map."""
     count = linear.inputs.count
-    rows = [_rows(linear, form, count) for form in forms]
+    rows = [_rows(form, count) for form in forms]
     empty = np.zeros((0, count)), np.zeros(0), np.zeros(0)
     F, f, gap = (np.concatenate(parts) for parts in zip(empty, *rows, strict=True))
     return F, f, gap
 
 
-def _rows(linear: Linear, form: Form, count: int) -> tuple[Floats, Floats, Floats]:
+def _rows(form: Form, count: int) -> tuple[Floats, Floats, Floats]:
     size = form.constant.shape[-1]
     if form.coefficients is None:
         return np.zeros((size, count)), form.constant[0], np.broadcast_to(form.error[0], (size,))
-    return widen(linear.backend, form.coefficients, count)[0], form.constant[0], np.broadcast_to(form.error[0], (size,))
+    return widen(Backend(), form.coefficients, count)[0], form.constant[0], np.broadcast_to(form.error[0], (size,))
 
 
 def _composed(layout: Layout, linear: Linear, pieces: Pieces, F: Floats, f: Floats, gap: Floats) -> Moved:
@@ -80,7 +80,7 @@ def _composed(layout: Layout, linear: Linear, pieces: Pieces, F: Floats, f: Floa
     error = times(steep, pieces.error) * (1 + 1e-13) + (gap + rounding) * (1 + 1e-13)
     lower, upper, draws = pieces.lower, pieces.upper, linear.inputs.names[n:]
     if draws:
-        whole = linear.inputs.range
+        whole = linear.box
         lower, upper = _grown(lower, whole.lower[:, n:]), _grown(upper, whole.upper[:, n:])
     return Moved(lower, upper, A, times(state, pieces.c) + f, error, draws)
 
@@ -100,14 +100,14 @@ def bounded_step(layout: Layout, pieces: Pieces, numbers: Sequence[Expr]) -> Mov
     A, c, error = _stacked(forms, linear.inputs.count, len(pieces))
     lower, upper = pieces.lower, pieces.upper
     if draws:
-        whole = linear.inputs.range
+        whole = linear.box
         lower, upper = (np.broadcast_to(end, (len(pieces), end.shape[1])) for end in (whole.lower, whole.upper))
     return Moved(lower, upper, A, c, error, draws)
 
 
 def enclosure(linear: Linear, node: Expr, batch: int) -> tuple[Floats | None, Floats, Floats]:
     """A node as A p + c, up to error, over the inputs: its form if it has one, else the middle of its linear bounds."""
-    form = linear.forms.get(node)
+    form = linear.exact(node)
     shape = (batch, node.size)
     if form is not None:
         A = (
@@ -119,7 +119,7 @@ def enclosure(linear: Linear, node: Expr, batch: int) -> tuple[Floats | None, Fl
     bounds = linear.form(node)
     A = 0.5 * bounds.lower_coefficients + 0.5 * bounds.upper_coefficients
     half = 0.5 * (bounds.upper_coefficients - bounds.lower_coefficients)
-    whole = linear.inputs.range
+    whole = linear.box
     centre, radius = 0.5 * whole.lower + 0.5 * whole.upper, 0.5 * (whole.upper - whole.lower)
     middle = np.einsum("bnm,bm->bn", half, np.broadcast_to(centre, (batch, centre.shape[1])))
     reach = middle + np.einsum("bnm,bm->bn", np.abs(half), np.broadcast_to(radius, (batch, radius.shape[1])))

@@ -70,7 +70,7 @@ class Measures:
             n = rows.template.size
             if found is None or len(found[1]) != n:
                 raise NotExplorable("a step that is not affine, or to another number of components")
-            draws = found[0].inputs.range
+            draws = found[0].box
             made = *found[1:], (draws.lower[:, n:], draws.upper[:, n:])
             self._known[layout, numbers] = first, last, made
             if not any(np.array_equal(made[0], other) for other in self.maps):
@@ -165,7 +165,7 @@ class RegionSpace:
         linear = layout.over(*batch.ranges())
         difference = build.sub(*decision.args)
         linear.need(difference)
-        form, n = linear.forms.get(difference), batch.template.size
+        form, n = linear.exact(difference), batch.template.size
         if form is None or form.coefficients is None or (form.coefficients != form.coefficients[:1]).any():
             return None
         row = form.coefficients[0, 0, :n]

@@ -35,6 +35,8 @@ from vernal.interpret.linear.choice import Mode
 from vernal.interpret.linear.forms import Form, Inputs, concretise, constant_form, exact_form, widen
 from vernal.interpret.linear.relax import BUILDERS, Relaxation, constant
 from vernal.interpret.linear.rows import LinearGraph, RowIndex, Rows, Seeds, Selected, lower_bounds, tighter
+from vernal.interpret.numbers.backends import backend_for
+from vernal.interpret.numbers.device import free_numbers
 from vernal.interpret.numbers.rounding import FLOOR, Array, Backend
 from vernal.model import build
 from vernal.model import expr as e
@@ -47,7 +49,7 @@ InputBox = Mapping[Expr, Value | tuple[Array, Array]]
 
 NOTHING_KNOWN: Mapping[Expr, Range] = {}
 CHUNK = 1 << 16  # numbers in a block of rows on the host: they stay in the cache
-DEVICE_CHUNK = 1 << 26
+ARRAYS_UNDER_WAY = 24  # of a block, at most, that are in a card's memory at one time
 DENSE = 0.5  # from this share of open components on, all rows are bounded at once
 STRUCTURAL = (e.Affine, e.Add, e.Neg, e.Gather, e.Concat)
 SMOOTH = tuple(kind for kind, known in OPERATORS.items() if not known.piecewise_linear)
@@ -90,7 +92,7 @@ class Linear:
         or without any input. `known` has ranges (batch, components) that nodes are known to stay in.
         """
         self.mode, self.tick, self.known = mode, tick, known
-        self.backend = Backend(next((first_array(value) for value in box.values()), None))
+        self.backend = backend_for(next((first_array(value) for value in box.values()), None))
         self.values: dict[Expr, Value] = {}
         self.forms: dict[Expr, Form] = {}
         self.inputs = Inputs(self.backend)
@@ -100,6 +102,7 @@ class Linear:
         self.rewritten: dict[Expr, Expr] = {}
         self.graph = LinearGraph(self.backend, self.inputs, {}, self.forms, {}, self.rewritten, self.sizes, {}, tick)
         self.batch = batch
+        self._free: int | None = None  # the numbers a card has room for, once that was asked
         for node, value in box.items():
             self._enter(node, flat(self.backend, value, node))
 
@@ -187,8 +190,21 @@ class Linear:
 
     def _input_rows(self, rows: Rows) -> Array:
         if rows.coefficients is None:
-            return self.backend.array(np.zeros((*rows.constant.shape, self.inputs.count)))
+            return self.backend.zeros((*rows.constant.shape, self.inputs.count))
         return widen(self.backend, rows.coefficients, self.inputs.count)
+
+    def computed(self, node: Expr) -> Value | None:
+        """The set of values of a node as far as it has been computed, (batch or 1, components)."""
+        return self.values.get(node)
+
+    def exact(self, node: Expr) -> Form | None:
+        """The form of a node that has been evaluated, if it is affine in every box."""
+        return self.forms.get(node)
+
+    @property
+    def box(self) -> Range:
+        """The ranges of all inputs, in the order of their names; of a batch of 1 where they are the same for all."""
+        return self.inputs.range
 
     # Evaluation -------------------------------------------------------------------------------------------------------
 
@@ -364,7 +380,7 @@ class Linear:
         """Rows for the lower bounds of all components, then for those of their negations."""
         n = node.size
         unit = self.backend.array(np.concatenate([np.eye(n), -np.eye(n)]))
-        zero = self.backend.array(np.zeros((self.batch, 2 * n)))
+        zero = self.backend.zeros((self.batch, 2 * n))
         return self.backend.xp.broadcast_to(unit, (self.batch, 2 * n, n)), zero
 
     # Rows -------------------------------------------------------------------------------------------------------------
@@ -378,8 +394,15 @@ class Linear:
         linear_choice.prepare(self, seeds)
         groups, r = constants.shape
         width = max(max(L.shape[-1] for L in seeds.values()), self.inputs.count, 16)
-        block = max(1, (CHUNK if self.backend.on_host else DEVICE_CHUNK) // (r * width))
+        block = max(1, (CHUNK if self.backend.on_host else self._room(width)) // (r * width))
         return [self._block(seeds, constants, index, slice(start, start + block)) for start in range(0, groups, block)]
+
+    def _room(self, width: int) -> int:
+        """Numbers in a block of rows so wide on a card: as many as its memory holds, at the widest node on the way."""
+        widest = max(max((node.size for node in self.values), default=1), width)
+        if self._free is None:
+            self._free = free_numbers(self.backend.device)
+        return self._free // ARRAYS_UNDER_WAY * width // widest
 
     def _block(self, seeds: Seeds, constants: Array, index: Array | None, part: slice) -> tuple[Rows, Array]:
         where: RowIndex = part if index is None else index[part]

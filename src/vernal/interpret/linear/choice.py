@@ -83,7 +83,7 @@ def difference(linear: Bounding, node: e.Compare, index: Array | None) -> Range:
         unit = sign * (np.eye(n) if arg.size == n else np.ones((n, 1)))
         _plus(linear, seeds, arg, np.concatenate([unit, -unit])[None])
     seeds = {arg: linear.backend.xp.broadcast_to(L, (groups, *L.shape[1:])) for arg, L in seeds.items()}
-    low = linear.lower(seeds, linear.backend.array(np.zeros((groups, 2 * n))), index)
+    low = linear.lower(seeds, linear.backend.zeros((groups, 2 * n)), index)
     x, y = (_pick(linear.number(arg), index) for arg in (right, left))
     rough = interval.add(linear.backend, x, interval.negate(y))
     return tighter(linear.backend, rough, low[:, :n], -low[:, n:])
@@ -299,7 +299,7 @@ def _gap(linear: Bounding, node: Expr, other: Expr, args: Sequence[Expr], base: 
             unit = unit * backend.where(chosen_mask, 1.0, 0.0)[:, :, None]
         _plus(linear, seeds, arg, unit)
     both = _mirrored(linear, seeds)
-    low = linear.lower(both, backend.array(np.zeros((linear.batch, 2 * n))), None)
+    low = linear.lower(both, backend.zeros((linear.batch, 2 * n)), None)
     return tighter(backend, rough, low[:, :n], -low[:, n:])
 
 

@@ -30,12 +30,15 @@ EnclosingLines = tuple[Array, Array, Array, Array]  # slope and offset below, sl
 
 def lines(backend: Backend, name: enclose.Elementary, x: Range, own: Range) -> EnclosingLines:
     """Lines around a function over intervals; constants where it is not bounded or the interval is a point."""
-    shape = np.broadcast_shapes(*(tuple(end.shape) for end in (x.lower, x.upper, own.lower, own.upper)))
-    ends = (backend.xp.broadcast_to(end, shape) for end in (x.lower, x.upper, own.lower, own.upper))
-    lo, hi, low, high = ends
+    ends = (x.lower, x.upper, own.lower, own.upper)
+    if backend.fuser is not None and _is_fusible(backend, name, *ends):
+        a, c, b, d = backend.fused(_selected, (name,), *ends)
+        return a, c, b, d
+    shape = np.broadcast_shapes(*(tuple(end.shape) for end in ends))
+    lo, hi, low, high = (backend.xp.broadcast_to(end, shape) for end in ends)
     zero = backend.xp.zeros_like(low)
     a, c, b, d = zero + 0.0, low + 0.0, zero + 0.0, high + 0.0
-    usable = (lo < hi) & (lo > -np.inf) & (hi < np.inf) & (low > -np.inf) & (high < np.inf)
+    usable = _usable(lo, hi, low, high)
     bend = enclose.curvature(backend, name, lo, hi)
     curved = usable & (bend.left != 0)
     if bool(curved.all()):
@@ -47,6 +50,42 @@ def lines(backend: Backend, name: enclose.Elementary, x: Range, own: Range) -> E
             for whole, part in zip((a, c, b, d), found, strict=True):
                 whole[mask] = part
     return a, c, b, d
+
+
+def _usable(lo: Array, hi: Array, low: Array, high: Array) -> Array:
+    """Where an interval is neither a point nor unbounded, and the function bounded over it."""
+    return (lo < hi) & (lo > -np.inf) & (hi < np.inf) & (low > -np.inf) & (high < np.inf)
+
+
+def _is_fusible(backend: Backend, name: enclose.Elementary, lo: Array, hi: Array, low: Array, high: Array) -> bool:
+    """Whether kernels cover all points, and no interval has several inflections."""
+    if isinstance(name, Fraction):
+        return name.denominator == 1
+    if name not in enclose.WAVES:
+        return True
+    (strips,) = backend.fused(_needs_strip, (name,), lo, hi, low, high)
+    return enclose.is_covered(name, lo, hi) and not backend.some(strips)
+
+
+def _needs_strip(
+    backend: Backend, name: enclose.Elementary, lo: Array, hi: Array, low: Array, high: Array
+) -> tuple[Array]:
+    return (_usable(lo, hi, low, high) & (enclose.curvature(backend, name, lo, hi).left == 0),)
+
+
+def _selected(
+    backend: Backend, name: enclose.Elementary, lo: Array, hi: Array, low: Array, high: Array
+) -> EnclosingLines:
+    """Fitted lines where there is a curve, constants elsewhere."""
+    bend = enclose.curvature(backend, name, lo, hi)
+    curved = _usable(lo, hi, low, high) & (bend.left != 0)
+    a, c, b, d = _fitted(Curve(backend, name, lo, hi, bend))
+    return (
+        backend.where(curved, a, 0.0),
+        backend.where(curved, c, low),
+        backend.where(curved, b, 0.0),
+        backend.where(curved, d, high),
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,10 +251,16 @@ def _touching(curve: Curve, side: float, chord: Array, left: Array, right: Array
     """
     backend, lo, hi = curve.backend, curve.lo, curve.hi
     middle = 0.5 * lo + 0.5 * hi
+    if not enclose.may_bend(curve.name):
+        return middle
     mixed = left != right
+    bend = curve.bend
+    if backend.traces:
+        found = _tangency(backend, curve.name, side, lo, hi, bend.before, bend.after, right < 0)
+        return backend.where(mixed, found, middle)
     if not bool(mixed.any()):
         return middle
-    bend, every = curve.bend, bool(mixed.all())
+    every = bool(mixed.all())
     ends = (lo, hi, bend.before, bend.after, right)
     first, last, before, after, curvature = ends if every else (end[mixed] for end in ends)
     part = _tangency(backend, curve.name, side, first, last, before, after, curvature < 0)

@@ -66,7 +66,7 @@ class Inputs:
     def range(self) -> Range:
         """The ranges of all inputs; of a graph without numbers, one box without components."""
         if not self._parts:
-            return Range(self.backend.array(np.zeros((1, 0))), self.backend.array(np.zeros((1, 0))))
+            return Range(self.backend.zeros((1, 0)), self.backend.zeros((1, 0)))
         return Range(
             concat(self.backend, [x.lower for x in self._parts]), concat(self.backend, [x.upper for x in self._parts])
         )
@@ -94,11 +94,15 @@ class Form:
 
 def constant_form(backend: Backend, x: Range) -> Form:
     """A value known up to rounding."""
-    middle = 0.5 * x.lower + 0.5 * x.upper
+    return Form(None, *backend.fused(_centred, (), x.lower, x.upper))
+
+
+def _centred(backend: Backend, lower: Array, upper: Array) -> tuple[Array, Array, Array]:
+    middle = 0.5 * lower + 0.5 * upper
     middle = backend.where(backend.xp.isfinite(middle), middle, 0.0)
-    error = backend.xp.maximum(x.upper - middle, middle - x.lower)
+    error = backend.xp.maximum(upper - middle, middle - lower)
     error = backend.where(error > 0, backend.up(error), 0.0)
-    return Form(None, middle, error, backend.size(-abs(middle), backend.up(abs(middle) + error)))
+    return middle, error, backend.size(-abs(middle), backend.up(abs(middle) + error))
 
 
 def widen(backend: Backend, A: Array, count: int) -> Array:
@@ -106,25 +110,33 @@ def widen(backend: Backend, A: Array, count: int) -> Array:
     missing = count - A.shape[-1]
     if not missing:
         return A
-    zeros = backend.array(np.zeros((*A.shape[:-1], missing)))
+    zeros = backend.zeros((*A.shape[:-1], missing))
     return backend.concat([A, zeros], -1)
 
 
 def concretise(backend: Backend, inputs: Inputs, form: Form) -> Range:
     """The range of a form over the box."""
-    low, high = form.constant, form.constant
-    slack = form.error
-    if form.coefficients is not None:
-        centre, radius, _ = inputs.ball
-        count = form.coefficients.shape[-1]
-        middle = backend.dot(form.coefficients, centre[:, None, :count])
-        reach = backend.dot(abs(form.coefficients), radius[:, None, :count])
-        if backend.some(backend.xp.isnan(reach)):  # 0 times an unbounded input is 0
-            steep = abs(form.coefficients)
-            reach = backend.where(steep == 0, 0.0, steep * radius[:, None, :count]).sum(-1)
-        low, high = backend.down(low + middle), backend.up(high + middle)
-        slack = backend.up(backend.up(slack + reach) + TINY) + (middle - middle)  # a nan where that overflowed
-    return Range(*backend.known(backend.down(low - slack), backend.up(high + slack)))
+    if form.coefficients is None:
+        return Range(*backend.fused(_widened, (), form.constant, form.constant, form.error))
+    centre, radius, _ = inputs.ball
+    count = form.coefficients.shape[-1]
+    known = (form.constant, form.error)
+    return Range(*backend.rowwise(_spanned, [form.coefficients], known, [centre[:, :count], radius[:, :count]]))
+
+
+def _spanned(
+    backend: Backend, A: Array, constant: Array, error: Array, centre: Array, radius: Array
+) -> tuple[Array, Array]:
+    """The ends of A p + constant for inputs p around a centre, up to an error."""
+    middle, reach = backend.dot(A, centre), backend.dot(abs(A), radius)
+    if backend.some(backend.xp.isnan(reach)):  # 0 times an unbounded input is 0
+        reach = backend.where(A == 0, 0.0, abs(A) * radius).sum(-1)
+    slack = backend.up(backend.up(error + reach) + TINY) + (middle - middle)  # a nan where that overflowed
+    return _widened(backend, backend.down(constant + middle), backend.up(constant + middle), slack)
+
+
+def _widened(backend: Backend, low: Array, high: Array, slack: Array) -> tuple[Array, Array]:
+    return backend.known(backend.down(low - slack), backend.up(high + slack))
 
 
 # How operators act on forms -------------------------------------------------------------------------------------------
@@ -134,20 +146,34 @@ def combine(
     backend: Backend, inputs: Inputs, forms: Sequence[Form], slopes: Sequence[Array | None], offset: Array, gap: Array
 ) -> Form:
     """sum of slope * form + offset, up to gap; a slope None is 1."""
-    slack = gamma(len(forms) + 4)
     A: Array | None = None
-    c, error, size = offset, gap, abs(offset) + gap
     for form, a in zip(forms, slopes, strict=True):
-        steep = 1.0 if a is None else abs(a)
         if form.coefficients is not None:
             part = widen(backend, form.coefficients, inputs.count)
             part = part if a is None else part * a[..., None]
             A = part if A is None else A + part
-        c = c + (form.constant if a is None else a * form.constant)
-        error, size = error + steep * form.error, size + steep * form.size
+    static = tuple(a is not None for a in slopes)
+    parts = [part for form in forms for part in (form.constant, form.error, form.size)]
+    return Form(A, *backend.fused(_combined, (static,), offset, gap, *parts, *(a for a in slopes if a is not None)))
+
+
+def _combined(
+    backend: Backend, scaled: tuple[bool, ...], offset: Array, gap: Array, *arrays: Array
+) -> tuple[Array, Array, Array]:
+    """Constant, error and size of a sum of forms, some of them multiplied."""
+    count = len(scaled)
+    factors = iter(arrays[3 * count :])
+    slack = gamma(count + 4)
+    c, error, size = offset, gap, abs(offset) + gap
+    for index, is_scaled in enumerate(scaled):
+        middle, doubt, most = arrays[3 * index : 3 * index + 3]
+        if is_scaled:
+            a = next(factors)
+            middle, doubt, most = a * middle, abs(a) * doubt, abs(a) * most
+        c, error, size = c + middle, error + doubt, size + most
     size = size * (1.0 + 4.0 * slack)
     rounded = error * (1.0 + 4.0 * slack) + slack * size
-    return Form(A, c, rounded if all(a is None for a in slopes) else rounded + FLOOR, size)
+    return c, rounded + FLOOR if any(scaled) else rounded, size
 
 
 def affine_form(backend: Backend, form: Form, W: Array, b: Array) -> Form:
@@ -162,7 +188,7 @@ def affine_form(backend: Backend, form: Form, W: Array, b: Array) -> Form:
 
 def exact_form(backend: Backend, inputs: Inputs, node: Expr, forms: Sequence[Form], rule: Relaxation | None) -> Form:
     """The form of an affine operator over forms of its arguments, or of an exact relaxation over those of its own."""
-    zero = backend.array(np.zeros((1, 1)))
+    zero = backend.number(0.0)
     match node:
         case e.Affine():
             return affine_form(backend, forms[0], *(backend.weights(m.array) for m in (node.weight, node.bias)))
@@ -178,10 +204,15 @@ def exact_form(backend: Backend, inputs: Inputs, node: Expr, forms: Sequence[For
             return repeated(backend, combine(backend, inputs, forms, [None] * len(forms), zero, zero), node.size)
     assert rule is not None
     low, high = (zero if plane.offset is None else plane.offset for plane in (rule.lower, rule.upper))
+    middle, gap = backend.fused(_gap, (), low, high)
+    return repeated(backend, combine(backend, inputs, forms, rule.lower.slopes, middle, gap), node.size)
+
+
+def _gap(backend: Backend, low: Array, high: Array) -> tuple[Array, Array]:
+    """The middle of two offsets, and how far they are from it."""
     middle = 0.5 * low + 0.5 * high
     gap = backend.xp.maximum(high - middle, middle - low)
-    gap = backend.where(gap > 0, gap * (1.0 + 1e-12) + TINY, 0.0)
-    return repeated(backend, combine(backend, inputs, forms, rule.lower.slopes, middle, gap), node.size)
+    return middle, backend.where(gap > 0, gap * (1.0 + 1e-12) + TINY, 0.0)
 
 
 def repeated(backend: Backend, form: Form, size: int) -> Form:
@@ -202,7 +233,7 @@ def _stack(backend: Backend, inputs: Inputs, forms: Sequence[Form]) -> Form:
     if all(form.coefficients is None for form in forms):
         return Form(None, *rest)
     parts = [
-        backend.array(np.zeros((1, form.constant.shape[-1], inputs.count)))
+        backend.zeros((1, form.constant.shape[-1], inputs.count))
         if form.coefficients is None
         else widen(backend, form.coefficients, inputs.count)
         for form in forms

@@ -62,30 +62,52 @@ def relax(
 ) -> Relaxation:
     """A relaxation from planes that are right before rounding; where one is not finite, the interval bound."""
     sizes = [backend.size(x.lower, x.upper) for x in ranges]
-    below = _settle(backend, node, lower, sizes, own.lower, -1.0)
-    above = _settle(backend, node, upper, sizes, own.upper, 1.0)
-    offsets = [plane.offset for plane in (below, above) if plane.offset is not None]
-    finite = all(bool(backend.xp.isfinite(offset).all()) for offset in offsets)
+    below = _settle(backend, node, lower, sizes, own.lower, -1.0, exact)
+    above = _settle(backend, node, upper, sizes, own.upper, 1.0, exact)
     kept = below.slopes is lower.slopes and above.slopes is upper.slopes
+    offsets = [plane.offset for plane in (below, above) if plane.offset is not None]
+    finite = kept or (backend.on_host and all(bool(backend.xp.isfinite(offset).all()) for offset in offsets))
     return Relaxation(tuple(args), below, above, exact and finite and kept, finite)
 
 
-def _settle(backend: Backend, node: Expr, plane: Plane, sizes: Sequence[Array], fallback: Array, side: float) -> Plane:
-    """Pay for rounding, and fall back to a constant where the plane is not finite."""
+def _settle(
+    backend: Backend, node: Expr, plane: Plane, sizes: Sequence[Array], fallback: Array, side: float, exact: bool
+) -> Plane:
+    """Pay for rounding, and fall back to a constant where the plane is not finite.
+
+    A plane that is finite everywhere keeps its slopes. To find out, a card would have to be waited for: there it is
+    only asked where the answer matters, of relaxations that may be exact.
+    """
+    given = () if plane.offset is None else (plane.offset,)
+    static = (node.size, side, len(sizes))
+    offset, good = backend.fused(_paid, static, fallback, *plane.slopes, *sizes, *given)
+    if (exact or backend.on_host) and bool(good.all()):
+        return Plane(plane.slopes, offset)
+    offset, *slopes = backend.fused(_instead, (node.size, side), good, offset, fallback, *plane.slopes)
+    return Plane(tuple(slopes), offset)
+
+
+def _paid(backend: Backend, size: int, side: float, count: int, fallback: Array, *arrays: Array) -> tuple[Array, Array]:
+    """The offset with what rounding may cost, and where it and the slopes are finite."""
+    slopes, sizes, given = arrays[:count], arrays[count : 2 * count], arrays[2 * count :]
     zeros = backend.xp.zeros_like(fallback)
-    offset = zeros if plane.offset is None else plane.offset + zeros
-    pads = [_pad(backend, slope, size) for slope, size in zip(plane.slopes, sizes, strict=True)]
+    offset = given[0] + zeros if given else zeros
+    pads = [_pad(backend, slope, most) for slope, most in zip(slopes, sizes, strict=True)]
     pad = sum(pads[1:], pads[0]) if pads else backend.xp.zeros_like(offset)
-    slack = pad + gamma(node.size + 4) * abs(offset)
+    slack = pad + gamma(size + 4) * abs(offset)
     offset = offset + side * backend.where(slack > 0, (1.0 + 1e-12) * slack + TINY, slack)
     good = backend.xp.isfinite(offset)
-    for slope in plane.slopes:
+    for slope in slopes:
         good = good & backend.xp.isfinite(slope)
-    if bool(good.all()):
-        return Plane(plane.slopes, offset)
-    constant = fallback + side * (gamma(node.size + 4) * abs(fallback) + TINY)
-    slopes = tuple(backend.where(good, slope, 0.0) for slope in plane.slopes)
-    return Plane(slopes, backend.where(good, offset, constant))
+    return offset, good
+
+
+def _instead(
+    backend: Backend, size: int, side: float, good: Array, offset: Array, fallback: Array, *slopes: Array
+) -> tuple[Array, ...]:
+    """The interval bound where a plane is not finite."""
+    constant = fallback + side * (gamma(size + 4) * abs(fallback) + TINY)
+    return backend.where(good, offset, constant), *(backend.where(good, slope, 0.0) for slope in slopes)
 
 
 def _pad(backend: Backend, slope: Array, size: Array) -> Array:
@@ -106,24 +128,30 @@ def relu(backend: Backend, node: Expr, own: Range, x: Range) -> Relaxation:
     """max(x, 0): above the chord; below 0 or x, whichever cuts off less (CROWN's adaptive choice)."""
     lo, hi = x.lower, x.upper
     unstable = (lo < 0) & (hi > 0)
-    active = backend.where(lo >= 0, 1.0, 0.0)
     if not backend.some(unstable):
-        plane = Plane((active,), None)
+        plane = Plane((backend.where(lo >= 0, 1.0, 0.0),), None)
         return Relaxation(node.args, plane, plane, exact=True)
+    lower, chord, offset = backend.fused(_chord, (node.size,), lo, hi)
+    finite = backend.on_host and bool(backend.xp.isfinite(offset).all())
+    return Relaxation(node.args, Plane((lower,), None), Plane((chord,), offset), finite=finite)
+
+
+def _chord(backend: Backend, size: int, lo: Array, hi: Array) -> tuple[Array, Array, Array]:
+    """The slope below, and slope and offset above."""
+    unstable = (lo < 0) & (hi > 0)
+    active = backend.where(lo >= 0, 1.0, 0.0)
     chord = backend.where(unstable, hi / (hi - lo), active)
     reach = -lo * chord  # the chord's height at 0; (1 - chord) * hi equals it up to rounding
     other = (1.0 - chord) * hi
     top = backend.xp.maximum(reach, other)
     slack = 8.0 * UNIT * (top + chord * backend.size(lo, hi) + abs(hi)) + TINY
     offset = backend.where(unstable, top + slack, 0.0)
-    good = ~unstable | (backend.xp.isfinite(chord) & backend.xp.isfinite(offset))
-    if not bool(good.all()):
-        chord = backend.where(good, chord, 0.0)
-        offset = backend.where(good, offset, hi)
-    offset = offset * (1.0 + 2.0 * gamma(node.size + 4))
-    lower = backend.where(unstable, backend.where(hi > -lo, 1.0, 0.0), active)
-    finite = bool(backend.xp.isfinite(offset).all())
-    return Relaxation(node.args, Plane((lower,), None), Plane((chord,), offset), finite=finite)
+    bad = unstable & ~(backend.xp.isfinite(chord) & backend.xp.isfinite(offset))
+    if backend.some(bad):
+        chord = backend.where(bad, 0.0, chord)
+        offset = backend.where(bad, hi, offset)
+    offset = offset * (1.0 + 2.0 * gamma(size + 4))
+    return backend.where(unstable, backend.where(hi > -lo, 1.0, 0.0), active), chord, offset
 
 
 def kink(backend: Backend, node: Expr, own: Range, x: Range, slopes: Sequence[Fraction]) -> Relaxation:
@@ -160,8 +188,8 @@ def steps(backend: Backend, node: Expr, own: Range, x: Range) -> Relaxation:
 
 def product(backend: Backend, node: Expr, own: Range, args: Sequence[Expr], x: Range, y: Range) -> Relaxation:
     """x * y: a multiple where one factor is as good as constant, McCormick's planes else."""
-    for factor, other, arg in ((x, y, args[1]), (y, x, args[0])):
-        if _is_narrow(backend, factor):
+    for factor, other, known, arg in ((x, y, args[0], args[1]), (y, x, args[1], args[0])):
+        if isinstance(known, e.Const) or _is_narrow(backend, factor):
             return scaled(backend, node, own, arg, other, factor)
     lower, upper = planes(backend, x, y)
     return relax(backend, node, own, args, [x, y], lower, upper)
@@ -173,24 +201,35 @@ def _is_narrow(backend: Backend, x: Range) -> bool:
 
 def scaled(backend: Backend, node: Expr, own: Range, arg: Expr, x: Range, factor: Range) -> Relaxation:
     """factor * x for a factor known almost exactly."""
-    doubt = (factor.upper - factor.lower) * backend.magnitude(x.lower, x.upper) * (1.0 + 1e-12)
-    doubt = backend.where(factor.upper == factor.lower, 0.0, doubt + TINY)
+    less, more = backend.fused(_doubt, (), factor.lower, factor.upper, x.lower, x.upper)
     slopes = (factor.lower,)
-    both = relax(backend, node, own, [arg], [x], Plane(slopes, -doubt), Plane(slopes, doubt), exact=True)
+    both = relax(backend, node, own, [arg], [x], Plane(slopes, less), Plane(slopes, more), exact=True)
     return replace(both, doubt=both.upper.offset) if both.exact else both  # else somewhere the interval bound
+
+
+def _doubt(backend: Backend, low: Array, high: Array, lower: Array, upper: Array) -> tuple[Array, Array]:
+    """What the factor's own width may change, downward and upward."""
+    doubt = (high - low) * backend.magnitude(lower, upper) * (1.0 + 1e-12)
+    doubt = backend.where(high == low, 0.0, doubt + TINY)
+    return -doubt, doubt
 
 
 def planes(backend: Backend, x: Range, y: Range) -> tuple[Plane, Plane]:
     """McCormick's planes of x * y, below and above: of the two on each side the one with the better bound."""
-    a, b, c, d = x.lower, x.upper, y.lower, y.upper
+    p, q, low, r, s, high = backend.fused(_mccormick, (), x.lower, x.upper, y.lower, y.upper)
+    return Plane((p, q), low), Plane((r, s), high)
+
+
+def _mccormick(backend: Backend, a: Array, b: Array, c: Array, d: Array) -> tuple[Array, ...]:
+    x, y = Range(a, b), Range(c, d)
     below = _better(backend, x, y, (c, a), (d, b), 1.0)
     above = _better(backend, x, y, (d, a), (c, b), -1.0)
-    return below, above
+    return *below, *above
 
 
 def _better(
     backend: Backend, x: Range, y: Range, first: tuple[Array, Array], second: tuple[Array, Array], side: float
-) -> Plane:
+) -> tuple[Array, Array, Array]:
     """p x + q y - p q for (p, q) one of two corners; side 1 is the plane below, -1 the plane above."""
 
     def worst(p: Array, q: Array) -> Array:
@@ -201,14 +240,14 @@ def _better(
     take = worst(*first) >= worst(*second)
     p, q = backend.where(take, first[0], second[0]), backend.where(take, first[1], second[1])
     corner = p * q
-    return Plane((p, q), -corner - side * (2.0 * UNIT * abs(corner) + TINY))
+    return p, q, -corner - side * (2.0 * UNIT * abs(corner) + TINY)
 
 
 def quotient(backend: Backend, node: Expr, own: Range, x: Range, y: Range) -> Relaxation:
     """x / y = x * r with r = 1 / y relaxed first; a multiple where y is as good as constant."""
     one = backend.xp.ones_like(y.lower)
     inverse = divide(backend, Range(one, one), y)
-    if _is_narrow(backend, inverse):
+    if isinstance(node.args[1], e.Const) or _is_narrow(backend, inverse):
         return scaled(backend, node, own, node.args[0], x, inverse)
     r = curve(backend, node, inverse, node.args[1], y, Fraction(-1))
     below, above = planes(backend, x, inverse)

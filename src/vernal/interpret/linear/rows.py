@@ -11,16 +11,28 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import cast
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 
 from vernal.interpret.abstract import Range
 from vernal.interpret.interval import concat
 from vernal.interpret.linear.forms import Form, Inputs, widen
-from vernal.interpret.linear.relax import Plane, Relaxation
-from vernal.interpret.numbers.rounding import FLOOR, TINY, UNIT, Array, Backend, gamma
+from vernal.interpret.linear.passing import (
+    RowFunction,
+    between_planes,
+    doubtful,
+    floor,
+    joined,
+    landed,
+    layer,
+    least,
+    multiples,
+    summed,
+)
+from vernal.interpret.linear.relax import Relaxation
+from vernal.interpret.numbers.rounding import TINY, Array, Backend, by_rows, gamma
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.tick import Tick
@@ -41,6 +53,15 @@ class LinearGraph:
     sizes: Mapping[Expr, Array]  # the largest absolute value of each component
     norms: dict[Expr, tuple[Array, bool]]  # per affine layer and box: what rounding costs per unit of a row
     tick: Tick  # called at every node that rows pass through
+
+    def form(self, node: Expr) -> Form | None:
+        """The form of a node that is affine, with a column for every input there is now."""
+        form, count = self.forms.get(node), self.inputs.count
+        if form is None or form.coefficients is None or form.coefficients.shape[-1] == count:
+            return form
+        wider = replace(form, coefficients=widen(self.backend, form.coefficients, count))
+        self.forms[node] = wider
+        return wider
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +100,29 @@ class Rows:
         """The part of a batched array that belongs to the groups; an array for every box alike stays as it is."""
         return array if self.index is None or array.shape[0] == 1 else array[self.index]
 
-    def lose(self, amount: Array) -> None:
-        """Lower the constants by something not negative."""
-        self.constant = self.backend.down(self.constant - amount)
+    def over(
+        self, function: RowFunction, static: tuple[Any, ...], rows: Sequence[Array], *boxes: Array, n: int = 0
+    ) -> list[Array]:
+        """New rows by a function of rows, their constants and what is known of boxes; the constants change with them.
 
-    def gain(self, amount: Array) -> None:
-        """Add to the constants, rounding down; a sum that overflowed is no bound, whatever is lost later."""
-        self.constant = self.backend.below(self.constant + amount)
+        `function(backend, *static, *rows, constants, slack, *boxes)`, with slack = gamma(n), returns the new rows and
+        then the new constants. Arrays of boxes come with an axis for the rows of a group.
+        """
+        *made, self.constant = self.applied(function, static, rows, *boxes, n=n)
+        return made
+
+    def applied(
+        self, function: RowFunction, static: tuple[Any, ...], rows: Sequence[Array], *boxes: Array, n: int = 0
+    ) -> tuple[Array, ...]:
+        """The same, and the rows stay as they are."""
+        backend, index = self.backend, self.index
+        if backend.fuser is None:
+            taken = [by_rows(self.take(array)) for array in boxes]
+            return function(backend, *static, *rows, self.constant, gamma(n), *taken)
+        numbers = (self.constant, backend.number(gamma(n)))
+        if isinstance(index, slice):
+            boxes, index = tuple(map(self.take, boxes)), None
+        return backend.fuser.rows(function, static, rows, numbers, boxes, index)
 
     def push(self, node: Expr, L: Array) -> None:
         """Coefficients for a node; what two users ask of it is added up."""
@@ -94,17 +131,7 @@ class Rows:
             self.under_way[node] = L
             heapq.heappush(self.heap, (-self.graph.position[node], node))
             return
-        L = known + L
-        self.under_way[node] = L
-        self.lose(self.weigh(abs(L), UNIT * (1.0 + 1e-12) * self.take(self.graph.sizes[node])))
-
-    def weigh(self, weights: Array, amounts: Array) -> Array:
-        """weights . amounts for both not negative, rounded up; 0 times infinity is 0."""
-        total = self.backend.dot(weights, amounts[:, None, :])
-        if self.backend.some(self.backend.xp.isnan(total)):
-            parts = self.backend.where(weights == 0, 0.0, weights * amounts[:, None, :])
-            total = parts.sum(-1)
-        return total * (1.0 + 2.0 * gamma(weights.shape[-1] + 2)) + TINY
+        (self.under_way[node],) = self.over(joined, (), (known, L), self.graph.sizes[node], n=L.shape[-1] + 2)
 
     def run(self) -> None:
         """Substitute until only inputs are left."""
@@ -114,7 +141,7 @@ class Rows:
             graph.tick()
             _, node = heapq.heappop(self.heap)
             L = self.under_way.pop(node)
-            form = graph.forms.get(node)
+            form = graph.form(node)
             if form is not None and not (isinstance(node, e.Affine) and node.args[0] in graph.forms):
                 arrived.append((L, form))
             else:
@@ -125,31 +152,28 @@ class Rows:
         """Arrive at nodes that are affine in the inputs, all together: one product, and one account of its rounding."""
         if not arrived:
             return
-        backend, take = self.backend, self.take
-        L = backend.concat([rows for rows, _ in arrived], -1)
-        n = L.shape[-1]
-        constant, error, size = (
-            concat(backend, [take(part) for part in parts])
-            for parts in zip(*((form.constant, form.error, form.size) for _, form in arrived), strict=True)
-        )
-        self.gain(backend.dot(L, constant[:, None, :]))
-        self.lose(self.weigh(abs(L), (error + gamma(n + 4) * size) * (1.0 + 1e-12)))
         alike = [(rows, form) for rows, form in arrived if form.shared]
         moving = [(rows, form) for rows, form in arrived if form.coefficients is not None and not form.shared]
-        made = [self._product(some) for some in (alike, moving) if some]
+        fixed = [(rows, form) for rows, form in arrived if form.coefficients is None]
+        every = [*alike, *moving, *fixed]
+        L = self.backend.concat([rows for rows, _ in every], -1)
+        known = zip(*((form.constant, form.error, form.size) for _, form in every), strict=True)
+        self.over(landed, (), (L,), *(concat(self.backend, parts) for parts in known), n=L.shape[-1] + 4)
+        made: list[Array] = []
+        first = 0
+        for some in (alike, moving):
+            last = first + sum(rows.shape[-1] for rows, _ in some)
+            made += [self._product(L[..., first:last], [form for _, form in some])] if some else []
+            first = last
         if made:
             self.coefficients = made[0] if len(made) == 1 else made[0] + made[1]
 
-    def _product(self, arrived: Sequence[tuple[Array, Form]]) -> Array:
+    def _product(self, L: Array, forms: Sequence[Form]) -> Array:
         """Rows times the coefficients of forms: one matrix for all boxes, or one for each."""
-        L = self.backend.concat([rows for rows, _ in arrived], -1)
-        count = self.graph.inputs.count
-        known = [form.coefficients for _, form in arrived if form.coefficients is not None]  # those of all of them
-        parts = [widen(self.backend, self.take(coefficients), count) for coefficients in known]
-        A = concat(self.backend, parts)
+        A = concat(self.backend, [form.coefficients for form in forms if form.coefficients is not None])  # all of them
         if A.shape[0] > 1:
-            return L @ A
-        return cast(Array, (L.reshape(-1, L.shape[-1]) @ A[0]).reshape((*L.shape[:2], count)))
+            return L @ self.take(A)
+        return cast(Array, (L.reshape(-1, L.shape[-1]) @ A[0]).reshape((*L.shape[:2], A.shape[-1])))
 
     def through(self, node: Expr, L: Array) -> None:
         """Replace a node by its arguments."""
@@ -179,69 +203,39 @@ class Rows:
         if arg.size == L.shape[-1]:
             self.push(arg, L)
             return
-        size = self.take(self.graph.sizes[arg])
-        self.lose(self.weigh(abs(L), gamma(L.shape[-1] + 2) * size + self.backend.xp.zeros_like(L[:1, 0, :])))
+        self.over(summed, (), (L,), self.graph.sizes[arg], n=L.shape[-1] + 2)
         self.push(arg, L.sum(-1)[..., None])
 
     def _affine(self, node: e.Affine, L: Array) -> None:
         W, b = self.backend.weights(node.weight.array), self.backend.weights(node.bias.array)
-        m, n = W.shape
-        rows = L.reshape(-1, m)
-        self.gain((rows @ b).reshape(L.shape[:2]))
         cost, finite = layer_cost(self.graph, node)
-        cost = self.take(cost)
-        if finite:
-            norm = self.backend.xp.sqrt(self.backend.dot(L, L) + 1e-290)
-            self.lose(norm * ((1.0 + 1e-12) * cost))
-        else:
-            self.lose(self.backend.where((L != 0).any(-1) & ~self.backend.xp.isfinite(cost), np.inf, 0.0))
-            norm = self.backend.xp.sqrt(self.backend.dot(L, L) + 1e-290)
-            self.lose(norm * self.backend.where(self.backend.xp.isfinite(cost), (1.0 + 1e-12) * cost, 0.0))
-        self.push(node.args[0], (rows @ W).reshape((*L.shape[:2], n)))
+        self.over(layer, (finite,), (L,), b[None], cost[:, 0])
+        m, n = W.shape
+        self.push(node.args[0], (L.reshape(-1, m) @ W).reshape((*L.shape[:2], n)))
 
     def _scatter(self, node: e.Gather, L: Array) -> None:
         """Components return to their places, in turns where one was gathered several times."""
         left = list(enumerate(node.indices))
         while left:
             turn = {index: place for place, index in reversed(left)}
-            spread = self.backend.array(np.zeros((*L.shape[:2], node.args[0].size)))
+            spread = self.backend.zeros((*L.shape[:2], node.args[0].size))
             places = self.backend.array(np.array(list(turn.values())))
             spread[..., self.backend.array(np.array(list(turn)))] = L[..., places]
             self.push(node.args[0], spread)
             left = [(place, index) for place, index in left if turn[index] != place]
 
     def _relaxation(self, rule: Relaxation, L: Array) -> None:
+        lows, highs = rule.lower.slopes, rule.upper.slopes
         if rule.lower is rule.upper and rule.lower.offset is None:
-            for arg, slope in zip(rule.args, rule.lower.slopes, strict=True):
-                self.spread(arg, L * self.take(slope)[:, None, :])
-            return
-        if rule.doubt is not None:
-            self.lose(self.backend.dot(abs(L), self.take(rule.doubt)[:, None, :]))
-            self.spread(rule.args[0], L * self.take(rule.lower.slopes[0])[:, None, :])
-            return
-        above = self.backend.positive(L)
-        below = L - above
-        self._offset(rule.lower, above, rule.finite)
-        self._offset(rule.upper, below, rule.finite)
-        last = len(rule.args) - 1
-        for i, (arg, low, high) in enumerate(zip(rule.args, rule.lower.slopes, rule.upper.slopes, strict=True)):
-            low, high = self.take(low)[:, None, :], self.take(high)[:, None, :]
-            if i == last:  # the parts are not needed any more: in place, which is what makes long batches fast
-                above *= low
-                below *= high
-                above += below
-                self.spread(arg, above)
-            else:
-                self.spread(arg, above * low + below * high)
-
-    def _offset(self, side: Plane, part: Array, finite: bool) -> None:
-        if side.offset is None:
-            return
-        offset = self.take(side.offset)[:, None, :]
-        if finite:
-            self.gain(self.backend.dot(part, offset))
+            made = self.over(multiples, (len(lows),), (L,), *lows)
+        elif rule.doubt is not None:
+            made = self.over(doubtful, (), (L,), rule.doubt, lows[0])
         else:
-            self.gain(self.backend.where(part == 0, 0.0, part * offset).sum(-1))
+            offsets = [plane.offset for plane in (rule.lower, rule.upper) if plane.offset is not None]
+            static = (len(lows), rule.lower.offset is not None, rule.upper.offset is not None, rule.finite)
+            made = self.over(between_planes, static, (L,), *lows, *highs, *offsets)
+        for arg, rows in zip(rule.args, made, strict=True):
+            self.spread(arg, rows)
 
 
 def layer_cost(graph: LinearGraph, node: e.Affine) -> tuple[Array, bool]:
@@ -259,16 +253,13 @@ def layer_cost(graph: LinearGraph, node: e.Affine) -> tuple[Array, bool]:
 
 def lower_bounds(rows: Rows) -> Array:
     """The least value of finished rows over the box: (groups, r)."""
-    backend = rows.backend
+    backend, A = rows.backend, rows.coefficients
     low = rows.constant
-    if rows.coefficients is not None:
-        centre, radius, _ = (rows.take(part) for part in rows.graph.inputs.ball)
-        count = rows.coefficients.shape[-1]
-        middle = backend.dot(rows.coefficients, centre[:, None, :count])
-        reach = rows.weigh(abs(rows.coefficients), radius[:, :count])
-        low = backend.down(backend.below(low + middle) - reach)
-    low = backend.down(low - FLOOR)
-    return backend.where(backend.xp.isnan(low), -np.inf, low)
+    if A is not None:
+        centre, radius, _ = rows.graph.inputs.ball
+        count = A.shape[-1]
+        (low,) = rows.applied(least, (), (A,), centre[:, :count], radius[:, :count], n=count + 2)
+    return backend.fused(floor, (), low)[0]
 
 
 def tighter(backend: Backend, x: Range, lower: Array, upper: Array) -> Range:

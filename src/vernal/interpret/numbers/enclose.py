@@ -39,6 +39,8 @@ def values(backend: Backend, name: Elementary, x: Array) -> Enclosed:
     kernel = KERNELS.get(name)
     if kernel is None:
         return _by_balls(backend, name, x)
+    if backend.traces:  # what is traced is covered, see `is_covered`
+        return kernel(backend, x)
     covered = is_reduced(name, x)
     if bool(covered.all()):
         return kernel(backend, x)
@@ -46,6 +48,11 @@ def values(backend: Backend, name: Elementary, x: Array) -> Enclosed:
     below, above = _by_balls(backend, name, x[~covered])
     low[~covered], high[~covered] = below, above
     return low, high
+
+
+def is_covered(name: Elementary, *ends: Array) -> bool:
+    """Whether kernels have a proof for the function at all these points."""
+    return name in KERNELS and (name not in WAVES or all(bool(is_reduced(name, x).all()) for x in ends))
 
 
 # Ball by ball ---------------------------------------------------------------------------------------------------------
@@ -213,6 +220,14 @@ def curvature(backend: Backend, name: Elementary, lower: Array, upper: Array) ->
         return _wave_bend(backend, name, lower, upper)
     below, above = _signs(name)
     return _around(backend, zero + below, zero + above, zero, zero, lower, upper)
+
+
+def may_bend(name: Elementary) -> bool:
+    """Whether a function has an inflection anywhere."""
+    if name in WAVES:
+        return True
+    below, above = _signs(name)
+    return below != above
 
 
 def _signs(name: Elementary) -> tuple[float, float]:

@@ -11,7 +11,7 @@ the functions of both, and a `Backend` hides the few names in which the two diff
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Protocol, cast
@@ -125,22 +125,60 @@ def all_along(mask: Array) -> Array:
     return cast(Array, mask.all(-1))
 
 
+def by_rows(array: Array) -> Array:
+    """What is known of boxes, (boxes, n) or (boxes,), with an axis for the rows of each."""
+    return array[:, None]
+
+
+class Fuser(Protocol):
+    """Computes a whole function of arrays at once; see `launch`."""
+
+    def components(
+        self, function: Callable[..., tuple[Array, ...]], static: tuple[Any, ...], arrays: Sequence[Any], /
+    ) -> tuple[Array, ...]: ...
+
+    def rows(
+        self,
+        function: Callable[..., tuple[Array, ...]],
+        static: tuple[Any, ...],
+        components: Sequence[Any],
+        rows: Sequence[Any],
+        boxes: Sequence[Any],
+        index: Any,
+        /,
+    ) -> tuple[Array, ...]: ...
+
+
 class Backend:
     """Where arrays live, and the operations the bounds are made of."""
 
-    def __init__(self, like: Array | None = None) -> None:
+    traces = False  # whether arrays have no values, see `trace`
+
+    def __init__(self, like: Array | None = None, fuser: Fuser | None = None) -> None:
+        """Arrays are such as `like`; `fuser` computes whole functions, where operation by operation would be slow."""
         self.native = like is None or isinstance(like, np.ndarray)
         functions: Any = np if like is None or self.native else namespace(like)
         self.xp: Namespace = functions
         self.device: Any = None if like is None or self.native else torch_tensor(like).device
         self.on_host = self.native or str(self.device) == "cpu"
+        self.fuser = fuser
         self._arrays: dict[int, tuple[object, Array]] = {}
+        self._numbers: dict[float, Array] = {}
+        self._scalars: dict[float, Array] = {}
 
     def array(self, values: Any) -> Array:
         """Numbers or truth values as an array of this backend."""
         if self.native:
             return np.asarray(values)
         return self.xp.asarray(np.array(values), device=self.device)
+
+    def zeros(self, shape: tuple[int, ...]) -> Array:
+        """A new array of zeros."""
+        if self.native:
+            return np.zeros(shape)
+        import torch
+
+        return cast(Array, torch.zeros(shape, dtype=torch.float64, device=self.device))
 
     def weights(self, source: Any) -> Array:
         """A network's matrix on this device, moved there once."""
@@ -149,6 +187,34 @@ class Backend:
         if id(source) not in self._arrays:
             self._arrays[id(source)] = (source, self.array(source))
         return self._arrays[id(source)][1]
+
+    def number(self, value: float) -> Array:
+        """A plain number as an array (1, 1), made once."""
+        if value not in self._numbers:
+            self._numbers[value] = self.array(np.array([[value]]))
+        return self._numbers[value]
+
+    def fused(
+        self, function: Callable[..., tuple[Array, ...]], static: tuple[Any, ...], *arrays: Array
+    ) -> tuple[Array, ...]:
+        """function(backend, *static, *arrays), which works component by component: at once, where there is a fuser."""
+        if self.fuser is None:
+            return function(self, *static, *arrays)
+        return self.fuser.components(function, static, arrays)
+
+    def rowwise(
+        self,
+        function: Callable[..., tuple[Array, ...]],
+        components: Sequence[Array],
+        rows: Sequence[Array],
+        boxes: Sequence[Array],
+    ) -> tuple[Array, ...]:
+        """function(backend, *components, *rows, *boxes) of arrays (boxes, r, n), (boxes, r) and (boxes, n); any of them
+        may be the same for all boxes, and only the sums along the last axis join components.
+        """
+        if self.fuser is None:
+            return function(self, *components, *rows, *map(by_rows, boxes))
+        return self.fuser.rows(function, (), components, rows, boxes, None)
 
     @cached_property
     def infinity(self) -> Array:
@@ -184,9 +250,7 @@ class Backend:
 
     def size(self, lower: Array, upper: Array) -> Array:
         """The largest absolute value in a range, infinite beyond what linear bounds compute with."""
-        found = self.magnitude(lower, upper)
-        beyond = found > LARGEST
-        return self.where(beyond, np.inf, found) if self.some(beyond) else found
+        return self.fused(_size, (), lower, upper)[0]
 
     def nonzero(self, mask: Array) -> tuple[Array, ...]:
         """The indices of true entries, one array for each axis."""
@@ -199,9 +263,15 @@ class Backend:
             return np.where(mask, x, y)
         import torch
 
-        if isinstance(x, float) and isinstance(y, float):  # torch would make single precision of two plain numbers
-            x = torch.tensor(x, dtype=torch.float64, device=mask.device)
-        return cast(Array, torch.where(mask, x, y))
+        return cast(Array, torch.where(mask, self._scalar(x), self._scalar(y)))
+
+    def _scalar(self, value: Array | float) -> Array:
+        """A plain number as an array without axes, made once: torch would make single precision of two of them."""
+        if not isinstance(value, float):
+            return value
+        if value not in self._scalars:
+            self._scalars[value] = self.array(np.float64(value))
+        return self._scalars[value]
 
     def concat(self, parts: Sequence[Array], axis: int) -> Array:
         """Arrays one after the other along an axis."""
@@ -217,6 +287,10 @@ class Backend:
     def dot(self, x: Array, y: Array) -> Array:
         """The scalar products along the last axis, with broadcasting."""
         return cast(Array, np.vecdot(x, y) if self.native else (x * y).sum(-1))
+
+    def times(self, rows: Array, vector: Array) -> Array:
+        """The scalar products of rows with one vector (1, 1, n)."""
+        return cast(Array, rows @ vector[0, 0] if self.native else self.dot(rows, vector))
 
     # Sums and products rounded both ways ------------------------------------------------------------------------------
 
@@ -247,4 +321,10 @@ class Backend:
             return cast(Array, x.astype(np.float32) == x)
         import torch
 
-        return cast(Array, (torch_tensor(x).to(torch.float32).to(torch.float64) == x) & torch.isfinite(x))
+        return cast(Array, torch_tensor(x).to(torch.float32).to(torch.float64) == x)
+
+
+def _size(backend: Backend, lower: Array, upper: Array) -> tuple[Array]:
+    found = backend.magnitude(lower, upper)
+    beyond = found > LARGEST
+    return (backend.where(beyond, np.inf, found) if backend.some(beyond) else found,)
