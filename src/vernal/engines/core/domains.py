@@ -28,6 +28,7 @@ class DomainFrame:
 
     variables: tuple[Expr, ...]
     whole: tuple[Box, ...]
+    owners: Indices  # of each whole box, the number of the question it belongs to
     inner: tuple[Expr, ...] = ()  # nodes whose ranges a part takes over from the box it was cut from
 
     @property
@@ -60,6 +61,10 @@ class DomainFrame:
         """The boxes as a batch of abstract values."""
         lower, upper = domains.lower, domains.upper
         return {var: between(var, lower[:, at], upper[:, at]) for var, at in slices(self.variables)}
+
+    def question(self, domains: Domains) -> Indices:
+        """(boxes,): the number of the question each belongs to."""
+        return self.owners[domains.origin]
 
     def ranges(self, domains: Domains) -> dict[Expr, Range]:
         """What is known of inner nodes."""

@@ -10,20 +10,23 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Self
 
 import numpy as np
 
-from vernal.engines.core.clauses import Clauses
+from vernal.engines.core.clauses import Clauses, RowNumbers
 from vernal.engines.core.domains import DomainFrame, Domains, joined
 from vernal.engines.core.witness import Replays
 from vernal.engines.knowledge import Statistics
+from vernal.engines.paths.batches import Indices
 from vernal.evidence.trace import Trace
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.placed import batch_sizes, bounds_over
 from vernal.interpret.numbers.rounding import Floats, Mask, any_along
 from vernal.run.budget import Budget
 
-FIRST_BATCH, MAX_BATCH = 64, 4096  # boxes
+FIRST_BATCH, MAX_FIRST_BATCH, MAX_BATCH = 64, 512, 4096  # boxes
 PACE = (0.08, 0.25)  # seconds: batches that take less grow, those that take more shrink
 FEW = 16  # boxes that cost hardly more to bound than one, so that they are cut at once
 NARROWEST = 2.0**-40  # relative to the magnitude of its ends: a side that is not cut any more
@@ -34,50 +37,74 @@ AT_ZERO = 1e-9  # relative: a bound this close below zero is left to exact arith
 
 @dataclass
 class BoxCount:
-    """What has become of the boxes so far."""
+    """What has become of the boxes so far, question by question."""
 
-    bounded: int = 0
-    closed: int = 0
+    bounded: Indices
+    closed: Indices
+    margin: Floats  # the least bound of a closed box that may have initial states
     batches: int = 0
-    margin: float = np.inf  # the least bound of a closed box that may have initial states
-    trace: Trace | None = None
+    traces: dict[int, Trace] = field(default_factory=dict)
     left: list[Domains] = field(default_factory=list)  # for exact arithmetic
+    given_up: set[int] = field(default_factory=set)  # questions that need more boxes than they may have
 
-    def add(self, closed: Mask, outside: Mask, value: Floats) -> None:
-        """Another batch: which boxes are closed, which have no initial state, and bounds of what is asked."""
+    @classmethod
+    def of(cls, questions: int) -> Self:
+        """Nothing yet."""
+        return cls(np.zeros(questions, np.intp), np.zeros(questions, np.intp), np.full(questions, np.inf))
+
+    def add(self, owner: Indices, closed: Mask, outside: Mask, value: Floats) -> None:
+        """Another batch: whose boxes, which are closed, which have no initial state, and bounds of what is asked."""
         self.batches += 1
-        self.bounded += len(closed)
-        self.closed += int(closed.sum())
-        self.margin = min(self.margin, float(value[closed & ~outside].min(initial=np.inf)))
+        count = len(self.bounded)
+        self.bounded += np.bincount(owner, minlength=count)
+        self.closed += np.bincount(owner[closed], minlength=count)
+        inside = closed & ~outside
+        np.minimum.at(self.margin, owner[inside], value[inside])
 
-    @property
-    def statistics(self) -> Statistics:
-        return {"boxes": self.bounded, "batches": self.batches}
+    def statistics(self, question: int = 0) -> Statistics:
+        """Boxes of a question, and batches of all of them."""
+        return {"boxes": int(self.bounded[question]), "batches": self.batches}
 
 
 class BoxSearch:
-    """One search, which may be stopped at any time and then knows the best bound so far."""
+    """One search for any number of questions, which may be stopped at any time and then knows the best bound so far."""
 
-    def __init__(self, clauses: Clauses, frame: DomainFrame, replays: Replays, budget: Budget) -> None:
-        self.clauses, self.frame, self.replays, self.budget = clauses, frame, replays, budget
-        self.tally = BoxCount()
+    def __init__(
+        self,
+        clauses: Clauses,
+        numbers: RowNumbers,
+        frame: DomainFrame,
+        replays: Replays,
+        budget: Budget,
+        most: float = inf,
+    ) -> None:
+        """`numbers` are those of the questions' rows; a question that needs more than `most` boxes is given up."""
+        self.clauses, self.numbers, self.frame, self.replays, self.budget = clauses, numbers, frame, replays, budget
+        self.patience = most
+        self.tally = BoxCount.of(len(replays.questions))
         self.stack: list[Domains] = [frame.enter()]
         self.size, self.most = batch_sizes(FIRST_BATCH, MAX_BATCH, clauses.components)
+        self.size = max(self.size, min(len(frame.whole), MAX_FIRST_BATCH))
         self._discrete = frame.discrete
         self._first_width = self.stack[0].width
+        self._ended = 0  # questions whose boxes were dropped
 
     @property
     def waiting(self) -> int:
         return sum(map(len, self.stack))
 
-    @property
-    def best_bound(self) -> float:
-        """A lower bound of the least value over everything that is not closed."""
-        return min((float(part.bound.min()) for part in [*self.stack, *self.tally.left] if len(part)), default=np.inf)
+    def best_bound(self, question: int = 0) -> float:
+        """A lower bound of the least value over everything of a question that is not closed."""
+        parts = [part.rows(self.frame.question(part) == question) for part in [*self.stack, *self.tally.left]]
+        return min((float(part.bound.min()) for part in parts if len(part)), default=np.inf)
+
+    def left_of(self, question: int) -> int:
+        """How many boxes of a question are left to exact arithmetic."""
+        return sum(int((self.frame.question(part) == question).sum()) for part in self.tally.left)
 
     def run(self) -> BoxCount:
-        """Work until every box is closed, left to exact arithmetic, or a point refutes the claim."""
-        while self.stack and self.tally.trace is None:
+        """Work until every box is closed, left to exact arithmetic, or of a question that is answered."""
+        while self.stack:
             self.budget.check()
             self.step()
         return self.tally
@@ -85,7 +112,7 @@ class BoxSearch:
     def step(self) -> None:
         """One batch."""
         batch = self._take()
-        self.budget.progress(f"split: {self.waiting:,} boxes, {self.tally.closed:,} closed", None)
+        self.budget.progress(f"split: {self.waiting:,} boxes, {int(self.tally.closed.sum()):,} closed", None)
         began = time.monotonic()
         try:
             children = self._work(batch)
@@ -95,6 +122,18 @@ class BoxSearch:
         self._pace(time.monotonic() - began, len(batch))
         if len(children):
             self.stack.append(children)
+        self._end_questions()
+
+    def _end_questions(self) -> None:
+        """Drop the boxes of questions that have ended."""
+        tally = self.tally
+        if self.patience < inf:
+            tally.given_up |= set(np.flatnonzero(tally.bounded > self.patience).tolist())
+        ended = tally.given_up | set(tally.traces)
+        if len(ended) > self._ended:
+            self._ended = len(ended)
+            kept = [part.rows(~np.isin(self.frame.question(part), list(ended))) for part in self.stack]
+            self.stack = [part for part in kept if len(part)]
 
     def _take(self) -> Domains:
         """The next batch: from the end of the stack, where the boxes with the lowest bounds are."""
@@ -118,18 +157,19 @@ class BoxSearch:
         """Bound a batch; what of it is still open, cut."""
         known_ranges = self.frame.ranges(batch)
         linear = bounds_over(self.frame.abstract(batch), tick=self.budget.check, batch=len(batch), known=known_ranges)
-        known, slopes = self.clauses.bounded(linear)
+        owner = self.frame.question(batch)
+        known, slopes = self.clauses.bounded(linear, self.numbers.take(owner))
         impossible = self.clauses.impossible(known)
         values = self.clauses.values(known)
         value, closed = values[:, self.clauses.root], impossible[:, self.clauses.root]
-        self.tally.add(closed, any_along(impossible[:, self.clauses.outside]), values[:, self.clauses.asked])
+        self.tally.add(owner, closed, any_along(impossible[:, self.clauses.outside]), values[:, self.clauses.asked])
         rows = np.flatnonzero(~closed)
         if not len(rows):
             return batch.rows(rows)
         rest = self.frame.learn(batch, linear).with_bound(value).rows(rows)
         asked = self.clauses.open_leaves(impossible[rows])
         steep = self._steepness(linear, slopes[rows], asked)
-        self.tally.trace = self.replays.first(self._points(rest, steep))
+        self.tally.traces |= self.replays.found(self._points(rest, steep), np.tile(owner[rows], 2), self.numbers)
         return self._cut(*self._near_zero(rest, known.low[rows], asked), self._scores(rest, steep))
 
     def _near_zero(self, rest: Domains, low: Floats, asked: Mask) -> tuple[Domains, Mask]:
