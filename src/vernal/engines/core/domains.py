@@ -79,6 +79,15 @@ class DomainFrame:
                 least[:, at], most[:, at] = x.lower, x.upper
         return replace(domains, least=least, most=most)
 
+    def by_column(self, slopes: Floats, names: Sequence[Component]) -> Floats:
+        """(boxes, columns): slopes over the inputs of a graph, (boxes, inputs); 0 where they are not finite."""
+        places = {place: column for column, place in enumerate(names)}
+        found = np.zeros((len(slopes), len(self.columns)))
+        for column, place in enumerate(self.columns):
+            if place in places:
+                found[:, column] = np.nan_to_num(slopes[:, places[place]], posinf=0.0, neginf=0.0)
+        return found
+
     def inputs(self, points: Floats) -> ArrayInputs:
         """Points, a row each, as a batch of values."""
         made: dict[Expr, Floats] = {}
@@ -123,6 +132,10 @@ class Domains:
     def rows(self, index: Indices | slice | Mask) -> Domains:
         """Some of the boxes."""
         return Domains(*(getattr(self, field.name)[index] for field in fields(self)))
+
+    def between(self, lower: Floats, upper: Floats) -> Domains:
+        """The same with other ends."""
+        return replace(self, lower=lower, upper=upper)
 
     def with_bound(self, bound: Floats) -> Domains:
         """The same boxes with bounds; one that was better stays, since it was true of the whole."""

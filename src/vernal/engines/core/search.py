@@ -16,6 +16,7 @@ from typing import Self
 import numpy as np
 
 from vernal.engines.core.clauses import Clauses, RowNumbers
+from vernal.engines.core.descent import Descent
 from vernal.engines.core.domains import DomainFrame, Domains, joined
 from vernal.engines.core.witness import Replays
 from vernal.engines.knowledge import Statistics
@@ -32,6 +33,7 @@ FEW = 16  # boxes that cost hardly more to bound than one, so that they are cut 
 NARROWEST = 2.0**-40  # relative to the magnitude of its ends: a side that is not cut any more
 MAX_CUTS_AT_ZERO = 10
 FLAT = 0.05  # the share of the steepest slope that a column without any counts with
+SHARE_OF_DESCENT, BEFORE_DESCENT = 0.2, 0.03  # of the time of a search, after so many seconds: moving points
 AT_ZERO = 1e-9  # relative: a bound this close below zero is left to exact arithmetic
 
 
@@ -88,6 +90,8 @@ class BoxSearch:
         self._discrete = frame.discrete
         self._first_width = self.stack[0].width
         self._ended = 0  # questions whose boxes were dropped
+        self._descent = Descent(clauses, numbers, frame, budget.check)
+        self._began, self._moved_for = time.monotonic(), 0.0
 
     @property
     def waiting(self) -> int:
@@ -102,12 +106,16 @@ class BoxSearch:
         """How many boxes of a question are left to exact arithmetic."""
         return sum(int((self.frame.question(part) == question).sum()) for part in self.tally.left)
 
-    def run(self) -> BoxCount:
-        """Work until every box is closed, left to exact arithmetic, or of a question that is answered."""
-        while self.stack:
+    def run(self, seconds: float = inf) -> bool:
+        """Work until every box is closed, left to exact arithmetic, or of a question that is answered.
+
+        After so many seconds it pauses, and is not done.
+        """
+        began = time.monotonic()
+        while self.stack and time.monotonic() - began < seconds:
             self.budget.check()
             self.step()
-        return self.tally
+        return not self.stack
 
     def step(self) -> None:
         """One batch."""
@@ -169,8 +177,18 @@ class BoxSearch:
         rest = self.frame.learn(batch, linear).with_bound(value).rows(rows)
         asked = self.clauses.open_leaves(impossible[rows])
         steep = self._steepness(linear, slopes[rows], asked)
-        self.tally.traces |= self.replays.found(self._points(rest, steep), np.tile(owner[rows], 2), self.numbers)
+        self._refute(self._points(rest, steep), np.tile(rest.origin, 2))
         return self._cut(*self._near_zero(rest, known.low[rows], asked), self._scores(rest, steep))
+
+    def _refute(self, points: Floats, origin: Indices) -> None:
+        """Look for counterexamples at points; once in a while they are moved to where one is more likely."""
+        owners = self.frame.owners
+        self.tally.traces |= self.replays.found(points, owners[origin], self.numbers)
+        began = time.monotonic()
+        if self._moved_for <= SHARE_OF_DESCENT * (began - self._began - BEFORE_DESCENT):
+            moved, origin = self._descent.moved(points, origin)
+            self.tally.traces |= self.replays.found(moved, owners[origin], self.numbers)
+            self._moved_for += time.monotonic() - began
 
     def _near_zero(self, rest: Domains, low: Floats, asked: Mask) -> tuple[Domains, Mask]:
         """The boxes that cutting will not close, since only a margin of zero keeps them open.
@@ -186,17 +204,11 @@ class BoxSearch:
 
     def _steepness(self, linear: Linear, slopes: Floats, asked: Mask) -> Floats:
         """(boxes, columns): sums over the open rows, with their sign, and with the absolute value as size."""
-        places = {place: column for column, place in enumerate(linear.inputs.names)}
-        columns = self.frame.columns
-        found = np.zeros((len(slopes), len(columns)))
         open_rows = asked[:, : slopes.shape[1], None]
         with np.errstate(all="ignore"):
             usable = np.nan_to_num(np.where(open_rows, slopes, 0.0), posinf=0.0, neginf=0.0)
             total = np.copysign(np.abs(usable).sum(axis=1), usable.sum(axis=1))
-        for column, place in enumerate(columns):
-            if place in places:
-                found[:, column] = total[:, places[place]]
-        return found
+        return self.frame.by_column(total, linear.inputs.names)
 
     def _points(self, rest: Domains, steep: Floats) -> Floats:
         """Of each box the centre, and the corner at which the open rows are lowest together."""

@@ -8,21 +8,24 @@ to exact arithmetic, box by box, where everything is piecewise linear.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from math import inf
 
 import numpy as np
 
-from vernal.engines.base import UNBOUNDED
+from vernal.engines.base import UNBOUNDED, within
 from vernal.engines.bounds.engine import FURTHEST
 from vernal.engines.bounds.levels import MAX_SHARED_STEPS
 from vernal.engines.core.clauses import Clauses, compiled, stacked
 from vernal.engines.core.domains import DomainFrame, joined
 from vernal.engines.core.search import BoxCount, BoxSearch
 from vernal.engines.core.witness import Replays
+from vernal.engines.falsify.engine import Falsify
 from vernal.engines.knowledge import NO_STATISTICS, Counterexample, Known, Open, Proof, Statistics
 from vernal.engines.paths import exact_search
 from vernal.engines.programs.conditions import refuting_condition
+from vernal.engines.split.so_far import so_far
 from vernal.errors import Stopped
 from vernal.evidence.result import Assurance
 from vernal.logic.question import Question
@@ -33,6 +36,8 @@ from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
 
 MAX_LEAVES = 64  # small boxes that are asked of exact arithmetic, one by one
+PAUSES = (0.1, 1.0, 10.0)  # seconds of search, after which states are bred for at most as long ...
+SHARE_OF_BREEDING = 0.2  # ... and for this share of the time that is left
 
 
 def not_asked(question: Question) -> str | None:
@@ -104,19 +109,28 @@ class BranchAndBound:
         if search is None:
             return self._open("not supported by this engine: what is asked depends on a draw")
         try:
-            tally = search.run()
-            return self._known(question, search, tally, budget)
+            bred = self._search(question, search, budget)
+            return bred or self._known(question, search, budget)
         except Stopped as stop:
-            return self._open(f"{stop.reason}{self._so_far(search)}", search.tally.statistics())
+            return self._open(stop.reason, search.tally.statistics(), so_far(question, search))
 
-    def _open(self, reason: str, statistics: Statistics = NO_STATISTICS) -> Open:
-        return Open(engine=self.name, reason=reason, statistics=statistics)
+    def _open(self, reason: str, statistics: Statistics = NO_STATISTICS, notes: tuple[str, ...] = ()) -> Open:
+        return Open(engine=self.name, reason=reason, statistics=statistics, notes=notes)
 
-    def _so_far(self, search: BoxSearch) -> str:
-        best = search.best_bound()
-        return f"; the margin is at least {best:.6g}" if np.isfinite(best) else ""
+    def _search(self, question: Question, search: BoxSearch, budget: Budget) -> Counterexample | None:
+        """Work the search off; in its pauses simulated states are bred, which find some that no bound points at."""
+        for number, seconds in enumerate(PAUSES):
+            if search.run(seconds):
+                return None
+            part = replace(budget.part(SHARE_OF_BREEDING, seconds), seed=budget.seed + number)
+            known = within(Falsify(), question, part)
+            if isinstance(known, Counterexample):
+                return replace(known, engine=self.name, statistics={**known.statistics, **search.tally.statistics()})
+        search.run()
+        return None
 
-    def _known(self, question: Question, search: BoxSearch, tally: BoxCount, budget: Budget) -> Known:
+    def _known(self, question: Question, search: BoxSearch, budget: Budget) -> Known:
+        tally = search.tally
         settled = self._settle(question, search, tally, budget) if tally.left and not tally.traces else None
         return settled or outcome(search, 0)
 

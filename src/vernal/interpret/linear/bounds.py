@@ -289,7 +289,7 @@ class Linear:
         return concretise(self.backend, self.inputs, self.forms[node])
 
     def _says_more(self, node: Expr, form: Form) -> bool:
-        """Whether the range of a form may be tighter than that from intervals, which may be as good as the arguments'."""
+        """Whether the range of a form may be tighter than that from intervals."""
         return form.coefficients is not None and not isinstance(node, AS_GOOD)
 
     def _cut(self, node: Expr, value: Value) -> Value:
