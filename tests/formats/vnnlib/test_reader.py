@@ -22,9 +22,11 @@ from vernal.errors import FormatError, InputError, ParseError, Stopped
 from vernal.evidence.result import Result
 from vernal.formats.vnnlib.query import Query
 from vernal.formats.vnnlib.reader import parse_query, read_query
+from vernal.queries.answer import QueryStatus
 from vernal.queries.model import NetworkModel, load_model
+from vernal.queries.points import decimal, inside
 from vernal.queries.question import cases
-from vernal.queries.verify import QueryStatus, decimal, inside, verify
+from vernal.queries.verify import verify
 from vernal.run.budget import Budget
 
 Function = Callable[[Sequence[Fraction]], list[Fraction]]
@@ -429,11 +431,11 @@ def test_a_proof_that_takes_all_the_time_is_still_a_proof(
         now[0] = 5.0
         return result
 
-    monkeypatch.setattr("vernal.queries.verify.ask", slow)
+    monkeypatch.setattr("vernal.queries.points.ask", slow)
     choice = " ".join(["(<= X_0 0.5)", "(>= X_0 0.5)"][:alternatives])
     query = parse_query(f"{ONE}{UNIT}(assert (or {choice})) (assert (> Y_0 2))")
     budget = Budget(1, started=0.0, clock=lambda: now[0])
-    assert verify(query, load_model(query, tent), budget).status is expected
+    assert verify(query, load_model(query, tent), budget, "paths").status is expected
 
 
 def test_an_empty_box_is_unsat_and_said_to_be_vacuous(tent: Path) -> None:

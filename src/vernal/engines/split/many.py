@@ -20,18 +20,28 @@ from vernal.run.budget import Budget
 
 MAX_SHARED_BOXES = 512  # of one question; one that needs more has time of its own
 
+SLICE = 0.1  # seconds, after which it is asked whether the work may end
+
 Numbered = list[tuple[int, Question, Clauses]]
 
 
-def decide_together(questions: Sequence[Question], budget: Budget, most: float = MAX_SHARED_BOXES) -> dict[int, Known]:
-    """What is found out of the questions, by their place; those that stay open are not among them."""
+def decide_together(
+    questions: Sequence[Question], budget: Budget, *, most: float = MAX_SHARED_BOXES, first: bool = False
+) -> dict[int, Known]:
+    """What is found out of the questions, by their place; those that stay open are not among them.
+
+    With `first`, the first that is refuted ends the work.
+    """
     found: dict[int, Known] = {}
     for family in families(questions, budget):
         places, asked, clauses = zip(*family, strict=True)
         search = search_for(asked, clauses, budget, most)
         with suppress(Stopped):  # what is decided by then stays decided
-            search.run()
+            while not search.run(SLICE) and not (first and search.tally.traces):
+                pass
         found |= {places[number]: outcome(search, number) for number in decided(search)}
+        if first and search.tally.traces:
+            break
     return found
 
 

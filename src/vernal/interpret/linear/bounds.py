@@ -264,9 +264,9 @@ class Linear:
         """Range, relaxation and (where it is affine in every box) form of a numeric node."""
         if self.mode == "backward":
             self._tighten_arguments(node)
-        value = self._layer(node)
-        if value is not None:
-            self._store(node, self._cut(node, value), self.forms[node])
+        layer = self._layer(node)
+        if layer is not None:
+            self._store(node, self._cut(node, layer), self.forms[node])
             return
         value = interval.apply(self.backend, node, [self.values.get(arg) for arg in node.args])
         own = as_range(self.backend, value)
