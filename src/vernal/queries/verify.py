@@ -24,6 +24,7 @@ from vernal.queries.question import Conjunction, QueryQuestions, cases
 from vernal.run.budget import Budget
 
 SHARE_TOGETHER = 0.5  # of the time, for all alternatives of a query at once
+SCRAPS = 0.05  # of the time: an engine's last share may end by itself
 LEAST_SECONDS = 1.0  # for one that is open, as long as there is time
 
 
@@ -103,7 +104,7 @@ class Alternatives:
         undecided = list(self.undecided.values())
         if not undecided and not not_asked:
             return Answer(QueryStatus.UNSAT)
-        if self.budget.left <= 0:
+        if self.budget.timeout is not None and self.budget.left <= SCRAPS * self.budget.timeout:
             notes = undecided[-1].notes if len(self.cases) == 1 else ()
             return Answer(QueryStatus.TIMED_OUT, reason=f"timeout after {self.budget.timeout:g} s", notes=notes)
         several = f" ({len(undecided)} of {len(self.cases)} alternatives are open)" if len(self.cases) > 1 else ""

@@ -33,16 +33,23 @@ def decide_together(
     With `first`, the first that is refuted ends the work.
     """
     found: dict[int, Known] = {}
-    for family in families(questions, budget):
-        places, asked, clauses = zip(*family, strict=True)
-        search = search_for(asked, clauses, budget, most)
-        with suppress(Stopped):  # what is decided by then stays decided
-            while not search.run(SLICE) and not (first and search.tally.traces):
-                pass
-        found |= {places[number]: outcome(search, number) for number in decided(search)}
-        if first and search.tally.traces:
-            break
+    with suppress(Stopped):  # what is decided by then stays decided
+        for family in families(questions, budget):
+            search, places = _search_of(family, budget, most)
+            try:
+                while not search.run(SLICE) and not (first and search.tally.traces):
+                    pass
+            finally:
+                found |= {places[number]: outcome(search, number) for number in decided(search)}
+            if first and search.tally.traces:
+                break
     return found
+
+
+def _search_of(family: Numbered, budget: Budget, most: float) -> tuple[BoxSearch, Sequence[int]]:
+    """One search for a family, and the places of its questions."""
+    places, asked, clauses = zip(*family, strict=True)
+    return search_for(asked, clauses, budget, most), places
 
 
 def families(questions: Sequence[Question], budget: Budget) -> list[Numbered]:
