@@ -13,9 +13,8 @@ from dataclasses import replace
 
 from vernal.engines.answers import answer
 from vernal.engines.base import Engine, within
-from vernal.engines.knowledge import Known
 from vernal.engines.paths.together import kept_together
-from vernal.engines.split.many import decide_together
+from vernal.engines.split.many import Decided, decide_together
 from vernal.evidence.result import Result
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
@@ -38,22 +37,23 @@ def check_questions(questions: Sequence[Question], engine: Engine, budget: Budge
     """
     began = time.monotonic()
     known = known_together(questions, budget)
-    share = (time.monotonic() - began) / max(len(questions), 1)
+    common = time.monotonic() - began - sum(decided.seconds for decided in known.values())
     results = []
     for number, question in enumerate(questions):
         own = time.monotonic()
         alone = replace(budget, started=own)
-        found = known[number] if number in known else within(engine, question, alone)
-        results.append(replace(answer(question, found, alone), seconds=share + time.monotonic() - own))
+        found = known[number] if number in known else Decided(within(engine, question, alone))
+        seconds = common / len(questions) + found.seconds
+        results.append(replace(answer(question, found.known, alone), seconds=seconds + time.monotonic() - own))
     return results
 
 
-def known_together(questions: Sequence[Question], budget: Budget) -> dict[int, Known]:
+def known_together(questions: Sequence[Question], budget: Budget) -> dict[int, Decided]:
     """What common work finds out of the questions, by their place."""
     found = decide_together(questions, budget)
     for places in _differing_in_starts(questions):
         kept = kept_together([questions[place] for place in places], budget)
-        found |= {places[number]: proof for number, proof in kept.items()}
+        found |= {places[number]: Decided(proof) for number, proof in kept.items()}
     return found
 
 

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from vernal.engines.answers import answer
-from vernal.engines.knowledge import Known
-from vernal.engines.split.many import decide_together
+from vernal.engines.split.many import Decided, decide_together
 from vernal.errors import Stopped
 from vernal.evidence.result import UNKNOWN, VIOLATED, Result
 from vernal.formats.vnnlib.query import Query
@@ -59,8 +58,8 @@ class Alternatives:
         """Sat by the first input that passes both checks, unsat if every alternative is, else what is open."""
         asked = [self.questions.question(case) for case in self.cases]
         together = self._together(asked)
-        for number, known in together.items():
-            found = self._judged(number, answer(asked[number], known, self.budget))
+        for number, decided in together.items():
+            found = self._judged(number, answer(asked[number], decided.known, self.budget))
             if found is not None:
                 return found
         waiting = deque(number for number in range(len(asked)) if number not in together)
@@ -74,7 +73,7 @@ class Alternatives:
                 waiting.append(number)  # once more, with the time that others leave
         return self._rest(len(waiting))
 
-    def _together(self, asked: Sequence[Question]) -> dict[int, Known]:
+    def _together(self, asked: Sequence[Question]) -> dict[int, Decided]:
         """What common batches decide; nothing of a single question, nor where an engine is asked for by name."""
         if len(asked) == 1 or self.engine != "auto":
             return {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -27,6 +28,7 @@ class Replays:
     def __init__(self, questions: Sequence[Question], clauses: Clauses, frame: DomainFrame, tick: Tick) -> None:
         self.questions, self.clauses, self.frame, self.tick = questions, clauses, frame, tick
         self.count = 0
+        self.seconds = np.zeros(len(questions))  # of replays, question by question
         self._at_zero = dict.fromkeys(range(len(questions)), 0)
 
     def found(self, points: Floats, owner: Indices, numbers: RowNumbers) -> dict[int, Trace]:
@@ -41,7 +43,9 @@ class Replays:
         for question in dict.fromkeys(owner[hopeful].tolist()):
             own = hopeful[owner[hopeful] == question]
             clear = value[own] < -slack[own]
+            began = time.monotonic()
             trace = self._first(question, points[own[clear]], points[own[~clear]])
+            self.seconds[question] += time.monotonic() - began
             if trace is not None:
                 found[question] = trace
         return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from vernal.engines.core.clauses import Clauses
 from vernal.engines.core.search import BoxSearch
@@ -22,17 +23,25 @@ MAX_SHARED_BOXES = 512  # of one question; one that needs more has time of its o
 
 SLICE = 0.1  # seconds, after which it is asked whether the work may end
 
+
+class Decided(NamedTuple):
+    """What is known of a question, and the seconds that were spent on it alone."""
+
+    known: Known
+    seconds: float = 0.0
+
+
 Numbered = list[tuple[int, Question, Clauses]]
 
 
 def decide_together(
     questions: Sequence[Question], budget: Budget, *, most: float = MAX_SHARED_BOXES, first: bool = False
-) -> dict[int, Known]:
+) -> dict[int, Decided]:
     """What is found out of the questions, by their place; those that stay open are not among them.
 
     With `first`, the first that is refuted ends the work.
     """
-    found: dict[int, Known] = {}
+    found: dict[int, Decided] = {}
     with suppress(Stopped):  # what is decided by then stays decided
         for family in families(questions, budget):
             search, places = _search_of(family, budget, most)
@@ -40,7 +49,7 @@ def decide_together(
                 while not search.run(SLICE) and not (first and search.tally.traces):
                     pass
             finally:
-                found |= {places[number]: outcome(search, number) for number in decided(search)}
+                found |= {places[number]: _decided(search, number) for number in answered(search)}
             if first and search.tally.traces:
                 break
     return found
@@ -68,7 +77,11 @@ def families(questions: Sequence[Question], budget: Budget) -> list[Numbered]:
     return list(made.values())
 
 
-def decided(search: BoxSearch) -> list[int]:
+def _decided(search: BoxSearch, number: int) -> Decided:
+    return Decided(outcome(search, number), float(search.replays.seconds[number]))
+
+
+def answered(search: BoxSearch) -> list[int]:
     """The questions that are refuted, or have no box that is open or left to exact arithmetic."""
     open_questions = set(search.tally.given_up)
     for part in (*search.stack, *search.tally.left):
