@@ -7,10 +7,12 @@ above zero, of a disjunction those of the alternative that is nearest.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from vernal.engines.core.clauses import Clauses, RowNumbers
-from vernal.engines.core.domains import DomainFrame
+from vernal.engines.core.domains import DomainFrame, Domains
 from vernal.engines.paths.batches import Indices
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.numbers.rounding import Floats, Mask
@@ -27,9 +29,16 @@ class Descent:
 
     def __init__(self, clauses: Clauses, numbers: RowNumbers, frame: DomainFrame, tick: Tick) -> None:
         self.clauses, self.numbers, self.frame, self.tick = clauses, numbers, frame, tick
-        self.whole = frame.enter()
-        self._moving = ~frame.discrete
         self._random = np.random.default_rng(0)
+
+    @cached_property
+    def whole(self) -> Domains:
+        """The boxes that points may not leave."""
+        return self.frame.enter()
+
+    @cached_property
+    def _moving(self) -> Mask:
+        return ~self.frame.discrete
 
     def moved(self, points: Floats, origin: Indices) -> tuple[Floats, Indices]:
         """The most promising of the points, and of as many random ones, moved; with the whole boxes they belong to."""
