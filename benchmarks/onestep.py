@@ -2,8 +2,8 @@
 
 Random boxes of the normalised inputs of the nine published VerticalCAS networks (VERNAL_DATA), each with a random
 network and advisory: an engine at step 0, box by box, and beside it, question by question in turn, Marabou 2 where
-`maraboupy` is installed (in this environment, or in that of `--marabou-python` or MARABOU_PYTHON); then all boxes of
-one network and advisory together. All get the same weights and ends (dyadic numbers, the same in floating point and as
+`maraboupy` is installed (in this environment, or in that of `--marabou-python` or MARABOU_PYTHON); then all boxes
+together. All get the same weights and ends (dyadic numbers, the same in floating point and as
 rationals). Times are CPU seconds; start-up and reading files are not timed.
 """
 
