@@ -33,7 +33,7 @@ FEW = 16  # boxes that cost hardly more to bound than one, so that they are cut 
 NARROWEST = 2.0**-40  # relative to the magnitude of its ends: a side that is not cut any more
 MAX_CUTS_AT_ZERO = 10
 FLAT = 0.05  # the share of the steepest slope that a column without any counts with
-SHARE_OF_DESCENT, BEFORE_DESCENT = 0.2, 0.03  # of the time of a search, after so many seconds: moving points
+SHARE_OF_DESCENT, BEFORE_DESCENT = 0.08, 0.05  # of the time of a search, after so many seconds: moving points
 AT_ZERO = 1e-9  # relative: a bound this close below zero is left to exact arithmetic
 
 

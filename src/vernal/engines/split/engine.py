@@ -36,7 +36,7 @@ from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
 
 MAX_LEAVES = 64  # small boxes that are asked of exact arithmetic, one by one
-PAUSES = (0.1, 1.0, 10.0)  # seconds of search, after which states are bred for at most as long ...
+PAUSES = (0.3, 3.0, 20.0)  # seconds of search, after which states are bred for at most half as long ...
 SHARE_OF_BREEDING = 0.2  # ... and for this share of the time that is left
 
 
@@ -122,7 +122,7 @@ class BranchAndBound:
         for number, seconds in enumerate(PAUSES):
             if search.run(seconds):
                 return None
-            part = replace(budget.part(SHARE_OF_BREEDING, seconds), seed=budget.seed + number)
+            part = replace(budget.part(SHARE_OF_BREEDING, 0.5 * seconds), seed=budget.seed + number)
             known = within(Falsify(), question, part)
             if isinstance(known, Counterexample):
                 return replace(known, engine=self.name, statistics={**known.statistics, **search.tally.statistics()})
