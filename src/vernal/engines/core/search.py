@@ -15,9 +15,10 @@ from typing import Self
 
 import numpy as np
 
-from vernal.engines.core.clauses import Clauses, RowNumbers
+from vernal.engines.core.clauses import Clauses, Readings, RowNumbers
 from vernal.engines.core.descent import Descent
 from vernal.engines.core.domains import DomainFrame, Domains, joined
+from vernal.engines.core.improve import INPUTS_LAST, Improver
 from vernal.engines.core.witness import Replays
 from vernal.engines.knowledge import Statistics
 from vernal.engines.paths.batches import Indices
@@ -89,6 +90,7 @@ class BoxSearch:
         self.size = max(self.size, min(len(frame.whole), MAX_FIRST_BATCH))
         self._discrete = frame.discrete
         self._first_width = self.stack[0].width
+        self.improver = Improver(clauses, frame, budget.check)
         self._ended = 0  # questions whose boxes were dropped
         self._descent = Descent(clauses, numbers, frame, budget.check)
         self._began, self._moved_for = time.monotonic(), 0.0
@@ -166,19 +168,30 @@ class BoxSearch:
         known_ranges = self.frame.ranges(batch)
         linear = bounds_over(self.frame.abstract(batch), tick=self.budget.check, batch=len(batch), known=known_ranges)
         owner = self.frame.question(batch)
-        known, slopes = self.clauses.bounded(linear, self.numbers.take(owner))
-        impossible = self.clauses.impossible(known)
-        values = self.clauses.values(known)
+        numbers = self.numbers.take(owner)
+        found, slopes = self.clauses.bounded(linear, numbers)
+        known = Readings(np.maximum(found.low, batch.low), found.impossible | batch.excluded)
+        batch = self.frame.learn(batch, linear)
+        empty = any_along(batch.least > batch.most)  # no state has these phases
+        at_neurons = self.improver.at_neurons(batch, self.tally.bounded[owner])
+        improved = self.improver.improve(linear, numbers, batch, known, empty, at_neurons)
+        known, batch = improved.known, improved.domains
+        impossible = self.clauses.impossible(known) | empty[:, None]
+        values = np.where(empty[:, None], np.inf, self.clauses.values(known))
         value, closed = values[:, self.clauses.root], impossible[:, self.clauses.root]
-        self.tally.add(owner, closed, any_along(impossible[:, self.clauses.outside]), values[:, self.clauses.asked])
+        outside = any_along(impossible[:, self.clauses.outside]) | empty
+        self.tally.add(owner, closed, outside, values[:, self.clauses.asked])
         rows = np.flatnonzero(~closed)
         if not len(rows):
             return batch.rows(rows)
-        rest = self.frame.learn(batch, linear).with_bound(value).rows(rows)
+        rest = replace(batch.with_bound(value), low=known.low, excluded=known.impossible).rows(rows)
         asked = self.clauses.open_leaves(impossible[rows])
         steep = self._steepness(linear, slopes[rows], asked)
-        self._refute(self._points(rest, steep), np.tile(rest.origin, 2))
-        return self._cut(*self._near_zero(rest, known.low[rows], asked), self._scores(rest, steep))
+        points = np.concatenate([self._points(rest, steep), improved.points])
+        self._refute(points, np.concatenate([rest.origin, rest.origin, batch.origin[improved.owners]]))
+        rest, at_zero = self._near_zero(rest, known.low[rows], asked)
+        by_input = self._scores(rest, steep) * np.where(at_neurons[rows], INPUTS_LAST, 1.0)[:, None]
+        return self._cut(rest, at_zero, np.concatenate([by_input, improved.scores[rows]], axis=1))
 
     def _refute(self, points: Floats, origin: Indices) -> None:
         """Look for counterexamples at points; once in a while they are moved to where one is more likely."""
@@ -224,7 +237,7 @@ class BoxSearch:
         while len(rest):
             column = scores.argmax(axis=1)
             rest = rest.halves(column, self._discrete)
-            scores[np.arange(len(scores)), column] *= 0.5
+            scores[np.arange(len(scores)), column] *= np.where(column < rest.lower.shape[1], 0.5, 0.0)
             scores = np.concatenate([scores, scores])
             if 2 * len(rest) > FEW:
                 break
@@ -247,11 +260,15 @@ class BoxSearch:
     def _cuttable(self, rest: Domains, scores: Floats, at_zero: Mask) -> tuple[Domains, Floats]:
         """Boxes with a side to cut, and scores that are above zero only for such sides."""
         width = rest.width
+        inputs = width.shape[1]
         least = np.where(self._discrete, 0.5, NARROWEST * np.maximum(np.abs(rest.lower), np.abs(rest.upper)))
         allowed = (width > least) & np.isfinite(width)
         share = width / np.maximum(width.max(axis=1, keepdims=True, initial=0.0), 1e-300)
-        scores = np.where(allowed, scores + 1e-300 + 1e-6 * share * scores.max(axis=1, keepdims=True, initial=0.0), 0.0)
-        stuck = at_zero | ~allowed.any(axis=1)
+        own = scores[:, :inputs]
+        own = np.where(allowed, own + 1e-300 + 1e-6 * share * own.max(axis=1, keepdims=True, initial=0.0), 0.0)
+        neurons = (rest.least < 0) & (rest.most > 0) & self.improver.cuttable
+        scores = np.concatenate([own, np.where(neurons, scores[:, inputs:], 0.0)], axis=1)
+        stuck = at_zero | ~(scores > 0).any(axis=1)
         if stuck.any():
             self.tally.left.append(rest.rows(stuck))
         return rest.rows(~stuck), scores[~stuck]

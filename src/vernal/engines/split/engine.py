@@ -18,7 +18,7 @@ from vernal.engines.base import UNBOUNDED, within
 from vernal.engines.bounds.engine import FURTHEST
 from vernal.engines.bounds.levels import MAX_SHARED_STEPS
 from vernal.engines.core.clauses import Clauses, compiled, stacked
-from vernal.engines.core.domains import DomainFrame, joined
+from vernal.engines.core.domains import DomainFrame, joined, whole_boxes
 from vernal.engines.core.search import BoxCount, BoxSearch
 from vernal.engines.core.witness import Replays
 from vernal.engines.falsify.engine import Falsify
@@ -84,7 +84,7 @@ def search_for(
     boxes = [initial_boxes(question.system).boxes for question in questions]
     owners = np.repeat(np.arange(len(boxes)), list(map(len, boxes)))
     columns = tuple(var for var in questions[0].system.initial.starts if var in common.variables)
-    frame = DomainFrame(columns, tuple(chain.from_iterable(boxes)), owners, common.inner)
+    frame = DomainFrame(columns, tuple(chain.from_iterable(boxes)), owners, common.inner, common.leaves)
     replays = Replays(questions, common, frame, budget.check)
     return BoxSearch(common, stacked(clauses), frame, replays, budget, most)
 
@@ -136,7 +136,7 @@ class BranchAndBound:
 
     def _settle(self, question: Question, search: BoxSearch, tally: BoxCount, budget: Budget) -> Known | None:
         """What exact arithmetic finds in boxes left at margin zero; None if the claim holds in all of them."""
-        left = joined(tally.left)
+        left = whole_boxes(joined(tally.left))
         if len(left) > MAX_LEAVES:
             return self._open(f"{len(left):,} small boxes stay open at margin zero", tally.statistics())
         for row in range(len(left)):

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
 from vernal.interpret.linear import choice
-from vernal.interpret.linear.bounds import CHUNK, Linear
+from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.rows import lower_bounds
 from vernal.interpret.linear.tuned import TunedRows, Tuning, behind
 from vernal.interpret.numbers.rounding import TINY, Array, gamma
@@ -46,25 +47,16 @@ class WeightedRows:
         index: Array,
         phases: Mapping[Expr, Array],
     ) -> None:
-        """Condition k is matrices[:, k] . nodes + constants[k] <= 0; `index` has the box of each group.
+        """Condition k is matrices[:, k] . nodes + constants[:, k] <= 0; `index` has the box of each group.
 
-        `phases` are by node, (boxes, components): see `TunedRows`.
+        The first axis of matrices (groups, conditions, components) and constants (groups, conditions) has one entry
+        where all groups have the same. `phases` are by node, (boxes, components): see `TunedRows`.
         """
         self.linear, self.index, self.phases = linear, index, phases
         self.backend = linear.backend
-        self.matrices = {node: self.backend.array(matrix) for node, matrix in matrices.items()}
-        self.constants = self.backend.array(constants)
+        self.matrices = matrices
+        self.constants = constants
         choice.prepare(linear, self.matrices)
-
-    def part(self, groups: slice) -> WeightedRows:
-        """Some of the groups."""
-        return WeightedRows(self.linear, self.matrices, self.constants, self.index[groups], self.phases)
-
-    @property
-    def block(self) -> int:
-        """Groups that are worked on together: on the host those that stay in the cache."""
-        widest = max([node.size for node in self.matrices] + [self.linear.inputs.count, 16])
-        return max(1, CHUNK // widest) if self.backend.on_host else len(self.index)
 
     def bound(self, tuning: Tuning) -> TunedBound:
         """The lower bounds of a tuning, and their gradient."""
@@ -81,15 +73,15 @@ class WeightedRows:
         """Weighted sums, with the rounding of the sums paid for."""
         backend, graph, w = self.backend, self.linear.graph, tuning.weights
         slack = 2.0 * gamma(w.shape[-1] + 4)
-        size = slack * (w @ abs(self.constants))
+        size = slack * backend.dot(w, abs(self.constants))
         for node, matrix in self.matrices.items():
             sizes = graph.sizes[node]
             own = sizes if sizes.shape[0] == 1 else sizes[self.index]
-            size = size + slack * (1.0 + 2.0 * gamma(node.size + 4)) * backend.dot(w @ abs(matrix), own)
-        constant = backend.down(w @ self.constants - size - TINY)
+            size = size + slack * (1.0 + 2.0 * gamma(node.size + 4)) * backend.dot(times(w, abs(matrix)), own)
+        constant = backend.down(backend.dot(w, self.constants) - size - TINY)
         rows = TunedRows(graph, self.index, constant[:, None], tuning, self.phases)
         for node, matrix in self.matrices.items():
-            rows.push(node, (w @ matrix)[:, None, :])
+            rows.push(node, times(w, matrix)[:, None, :])
         rows.run()
         return rows
 
@@ -112,8 +104,16 @@ class WeightedRows:
             steep = self.backend.where(line.tuned, steep, 0.0)
             shares[arg] = shares[arg] + steep if arg in shares else steep
         phases = {n: -rows.take(phase) * values[n] for n, phase in self.phases.items() if n in values}
-        weights = self.constants + sum((values[n] @ m.T for n, m in self.matrices.items()), start=0.0)
+        weights = self.constants + sum(
+            (times(values[n], m.swapaxes(1, 2)) for n, m in self.matrices.items()), start=0.0
+        )
         return Tuning(shares, phases, weights)
+
+
+def times(rows: Array, matrices: Array) -> Array:
+    """(groups, n) times (groups or 1, n, m)."""
+    made = rows @ matrices[0] if matrices.shape[0] == 1 else (rows[:, None, :] @ matrices)[:, 0, :]
+    return cast(Array, made)
 
 
 class Ascent:
