@@ -90,11 +90,12 @@ class DomainFrame:
 
     def by_column(self, slopes: Floats, names: Sequence[Component]) -> Floats:
         """(boxes, columns): slopes over the inputs of a graph, (boxes, inputs); 0 where they are not finite."""
-        places = {place: column for column, place in enumerate(names)}
-        found = np.zeros((len(slopes), len(self.columns)))
-        for column, place in enumerate(self.columns):
-            if place in places:
-                found[:, column] = np.nan_to_num(slopes[:, places[place]], posinf=0.0, neginf=0.0)
+        columns = {place: column for column, place in enumerate(self.columns)}
+        known = [(columns[place], own) for own, place in enumerate(names) if place in columns]
+        found = np.zeros((len(slopes), len(columns)))
+        if known:
+            there, here = zip(*known, strict=True)
+            found[:, there] = np.nan_to_num(slopes[:, here], posinf=0.0, neginf=0.0)
         return found
 
     def inputs(self, points: Floats) -> ArrayInputs:
