@@ -21,7 +21,7 @@ from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.model.tick import Tick
 
 MAX_INPUTS_TO_CUT = 10  # with more of them, neurons are cut
-LONG_SEARCH = 500  # boxes of a question, from which on those with few neurons ...
+LONG_SEARCH = 200  # boxes of a question, from which on those with few neurons ...
 FEW_NEURONS = 8  # ... that are not linear are cut at these
 TUNING_STEPS = 4
 INPUTS_LAST = 1e-18  # weight of cuts across inputs where neurons are cut: for boxes without any such neuron
