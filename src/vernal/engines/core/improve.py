@@ -43,7 +43,7 @@ class Improver:
     """Decides which boxes are cut at neurons, and improves what is known of boxes."""
 
     def __init__(self, clauses: Clauses, frame: DomainFrame, tick: Tick) -> None:
-        self.clauses = clauses
+        self.clauses, self.frame, self.tick = clauses, frame, tick
         self.tuner = Tuner(clauses, frame)
         self.leaves = Leaves(clauses, frame, self.tuner, tick)
         self.cuttable = self.tuner.cuttable
@@ -76,6 +76,7 @@ class Improver:
         boxes = boxes if self._constraints else boxes[at_neurons[boxes]]
         if not len(boxes):
             return Improvement(known, batch, *nothing, scores)
+        linear = self._on_host(linear, batch)
         tuned = self.tuner.improve(linear, numbers, batch, known, boxes, TUNING_STEPS)
         cost = np.zeros(scores.shape)
         cost[tuned.boxes] = tuned.scores * at_neurons[tuned.boxes, None]
@@ -84,6 +85,21 @@ class Improver:
         leaves = self.leaves.settle(numbers, tuned.domains, tuned.readings, still_open, cost)
         points, owners = np.concatenate([tuned.points, leaves.points]), np.concatenate([tuned.boxes, leaves.owners])
         return Improvement(leaves.readings, tuned.domains, points, owners, scores + cost)
+
+    def _on_host(self, linear: Linear, batch: Domains) -> Linear:
+        """Bounds whose arrays are numpy's: for a batch from a card, by the ranges found there."""
+        if linear.backend.native:
+            return linear
+        made = Linear(
+            self.frame.abstract(batch),
+            mode="interval",
+            tick=self.tick,
+            batch=len(batch),
+            known=self.frame.ranges(batch),
+        )
+        for node in self.clauses.nodes:
+            made.need(node)
+        return made
 
     def _open(self, known: Readings, empty: Mask) -> Indices:
         return np.flatnonzero(~self.clauses.impossible(known)[:, self.clauses.root] & ~empty)

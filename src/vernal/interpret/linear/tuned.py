@@ -56,7 +56,7 @@ def _clipped(backend: Backend, x: Array, most: float) -> Array:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Line:
+class LowerLine:
     """The lower plane of an activation as it was chosen: (groups, components)."""
 
     slope: Array
@@ -75,7 +75,7 @@ class TunedRows(Rows):
         super().__init__(graph, index, constant)
         self.tuning, self.phases = tuning, phases
         self.way: list[tuple[Expr, Array]] = []  # nodes in the order in which rows came by, with those rows
-        self.lines: dict[Expr, Line] = {}
+        self.lines: dict[Expr, LowerLine] = {}
         self._first_phase = min((graph.position[node] for node in phases), default=len(graph.position))
 
     def visit(self, node: Expr, L: Array) -> Array:
@@ -114,7 +114,7 @@ class TunedRows(Rows):
             return False
         return node.args[0] in self.tuning.shares and rule.upper.offset is not None
 
-    def _line(self, node: Expr, rule: Relaxation) -> Line:
+    def _line(self, node: Expr, rule: Relaxation) -> LowerLine:
         """slope * x <= activation for any slope between those of the two pieces; its product with a row is rounded."""
         backend = self.backend
         flat = left_slope(backend, node)
@@ -125,7 +125,7 @@ class TunedRows(Rows):
         slope = backend.where(tuned, slope, low)
         pad = 2.0 * UNIT * abs(slope) * self.take(self.graph.sizes[node.args[0]]) + TINY
         given = backend.xp.zeros_like(slope) if rule.lower.offset is None else self.take(rule.lower.offset)
-        return Line(slope, backend.where(tuned, -pad, given), tuned, flat)
+        return LowerLine(slope, backend.where(tuned, -pad, given), tuned, flat)
 
     def _pay(self, weights: Array, amounts: Array) -> None:
         """Lower the constants by weights . amounts, for both not negative."""
