@@ -2,8 +2,8 @@
 
 Random boxes of the normalised inputs of the nine published VerticalCAS networks (VERNAL_DATA), each with a random
 network and advisory: an engine at step 0, box by box, and beside it, question by question in turn, Marabou 2 where
-`maraboupy` is installed (in this environment, or in that of `--marabou-python` or MARABOU_PYTHON); then all boxes of
-one network and advisory together. All get the same weights and ends (dyadic numbers, the same in floating point and as
+`maraboupy` is installed (in this environment, or in that of `--marabou-python` or MARABOU_PYTHON); then all boxes
+together. All get the same weights and ends (dyadic numbers, the same in floating point and as
 rationals). Times are CPU seconds; start-up and reading files are not timed.
 """
 
@@ -29,7 +29,7 @@ from numpy.typing import NDArray  # noqa: E402
 
 from benchmarks.queries.tools import installed, interpreter  # noqa: E402
 from vernal.engines.check import asked_of, find_engine  # noqa: E402
-from vernal.engines.paths.together import check_together  # noqa: E402
+from vernal.engines.together import check_questions  # noqa: E402
 from vernal.evidence.result import HOLDS, VIOLATED  # noqa: E402
 from vernal.formats.networks import read_network  # noqa: E402
 from vernal.logic.formula import Atom, Formula, Not  # noqa: E402
@@ -120,18 +120,18 @@ def one_by_one(networks: Sequence[Network], name: str) -> Ask:
 
 
 def together(networks: Sequence[Network], asked: Sequence[Query]) -> list[Answer]:
-    """Engine `paths` on all boxes of one network and advisory at once; each box has its share of the CPU time."""
+    """All boxes and advisories at once; each box has its share of the CPU time that is spent on all of them."""
     known, engine = systems(networks), find_engine("paths")
-    answers: dict[Query, Answer] = {}
-    for network, advisory in dict.fromkeys((query.network, query.advisory) for query in asked):
-        own = [query for query in asked if (query.network, query.advisory) == (network, advisory)]
-        claim, boxes = never(known[network], advisory), [starts(query.box) for query in own]
-        start = time.process_time()
-        found = check_together(known[network], boxes, claim, engine, Budget(timeout=LIMIT))
-        share = (time.process_time() - start) / sum(result.seconds for result in found)
-        for query, result in zip(own, found, strict=True):
-            answers[query] = Answer(ANSWERS.get(result.verdict, "unknown"), share * result.seconds)
-    return [answers[query] for query in asked]
+    claims = {
+        (number, advisory): Question(system, never(system, advisory))
+        for number, system in enumerate(known)
+        for advisory in range(ADVISORIES)
+    }
+    start = time.process_time()
+    questions = [claims[query.network, query.advisory].starting(starts(query.box)) for query in asked]
+    found = check_questions(questions, engine, Budget(timeout=LIMIT))
+    share = (time.process_time() - start) / sum(result.seconds for result in found)
+    return [Answer(ANSWERS.get(result.verdict, "unknown"), share * result.seconds) for result in found]
 
 
 # Marabou --------------------------------------------------------------------------------------------------------------

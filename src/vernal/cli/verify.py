@@ -21,8 +21,8 @@ from vernal.errors import InputError, VernalError
 
 if TYPE_CHECKING:
     from vernal.formats.vnnlib.query import Query
+    from vernal.queries.answer import Answer
     from vernal.queries.files import QueryInstance
-    from vernal.queries.verify import Answer
 
 EXAMPLES = """\b
 Examples:
@@ -154,7 +154,7 @@ def network_file(query: Query, given: Sequence[str]) -> str:
 
 def assignment(query: Query, answer: Answer) -> list[str]:
     """The values found: a list of pairs for VNN-LIB 1, tensor by tensor for VNN-LIB 2."""
-    from vernal.queries.verify import decimal
+    from vernal.queries.points import decimal
 
     if answer.values is None:
         return []

@@ -21,7 +21,6 @@ from vernal.evidence.trace import Trace
 from vernal.logic.claim import Claim
 from vernal.logic.prefix import refutable
 from vernal.logic.question import Question
-from vernal.logic.vacuity import is_vacuous
 from vernal.run.budget import Budget
 
 GRACE = 0.5  # seconds for notes after the time is up
@@ -96,7 +95,7 @@ def _open(known: Known, reason: str) -> Open:
 def _holds(question: Question, proof: Proof, budget: Budget) -> Result:
     claim = question.claim
     empty = proof.empty or is_empty(question.system, budget) is True
-    vacuous = [NO_START] if empty else [ALWAYS_TRUE] if is_vacuous(claim.formula) else []
+    vacuous = [NO_START] if empty else [ALWAYS_TRUE] if claim.vacuous else []
     path = None if proof.evidence is None else proof.evidence.path
     ranges = [] if empty else range_notes(question, path, budget)
     return Result(

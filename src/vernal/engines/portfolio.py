@@ -136,11 +136,10 @@ def stages(system: System) -> list[Turn]:
 
 
 def with_split(question: Question, turns: list[Turn]) -> list[Turn]:
-    """Branch and bound after a glance at single runs, where only initial states are asked about."""
+    """Branch and bound before all else, where only initial states are asked about: it looks at single states itself."""
     if question.claim.horizon or question.claim.mentions_some:
         return turns
-    last_glance = next(number for number, turn in enumerate(turns) if isinstance(turn.engine, Falsify))
-    return [*turns[: last_glance + 1], Turn(BranchAndBound(), 0.8), *turns[last_glance + 1 :]]
+    return [Turn(BranchAndBound(), 0.8), *turns]
 
 
 def first_states(system: System) -> list[Turn]:

@@ -9,6 +9,7 @@ from vernal.logic.formula import Always, And, Atom, Formula, Implies, Next, Not,
 from vernal.logic.margin import atom_margin
 from vernal.logic.normal import Logic, atoms, classify, fold, horizon, nnf, quantifiers, strip_quantifiers, universal
 from vernal.logic.progress import on_paths
+from vernal.logic.vacuity import is_vacuous
 from vernal.model import build
 from vernal.model.expr import Expr
 
@@ -84,6 +85,11 @@ class Claim:
     def atoms(self) -> tuple[Expr, ...]:
         """The expressions it compares, as written."""
         return tuple(atoms(self.formula))
+
+    @cached_property
+    def vacuous(self) -> bool:
+        """Whether it is true whatever the system does."""
+        return is_vacuous(self.formula)
 
     @cached_property
     def text(self) -> str:

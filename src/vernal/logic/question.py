@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from vernal.logic.claim import Claim
 from vernal.logic.formula import Formula
 from vernal.model.build import TRUE
 from vernal.model.expr import Expr
+from vernal.model.initial import Init
 from vernal.model.portable import Portable
 from vernal.model.system import System
 
@@ -31,6 +32,12 @@ class Question(Portable):
     def atoms(self) -> Mapping[Expr, Expr]:
         """Every atom as written, and over state, memory and draws."""
         return {atom: self.system.step.resolve(atom) for atom in self.claim.atoms}
+
+    def starting(self, init: Init) -> Question:
+        """The same claim about the same system from elsewhere; the graph and what is known of the claim are shared."""
+        moved = replace(self, system=self.system.starting(init))
+        moved.__dict__["claim"] = self.claim  # where cached_property keeps it
+        return moved
 
     @property
     def is_total(self) -> bool:

@@ -17,8 +17,9 @@ from vernal.formats.limits import limits_for
 from vernal.formats.networks import PACKED, read_bytes
 from vernal.formats.vnnlib.query import Query
 from vernal.formats.vnnlib.reader import read_query
+from vernal.queries.answer import Answer
 from vernal.queries.model import load_model
-from vernal.queries.verify import Answer, stopped, verify
+from vernal.queries.verify import stopped, verify
 from vernal.run.budget import Budget
 
 MAX_LINES = 100_000

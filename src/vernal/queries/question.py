@@ -144,19 +144,32 @@ def _refuse_unbounded(query: Query, lower: dict[int, Fraction], upper: dict[int,
 # Questions ------------------------------------------------------------------------------------------------------------
 
 
-def question(query: Query, case: Conjunction, network: Network, slack: Fraction = Fraction(0)) -> Question:
-    """Is no input of this case a solution? With `slack`, inequalities have to be met with that much to spare."""
-    names = query.input.elements()
-    variables = tuple(Variable(name, REAL) for name in names)
-    elements: list[Expr] = [variable.var for variable in variables]
-    output = network(*elements)
-    result = output_var(query)
-    elements += [build.component(result, index) for index in range(query.output.size)]
-    starts = {name: start_between(*ends) for name, ends in zip(names, case.box, strict=True)}
-    where = tuple(_expression(comparison, elements) for comparison in case.where)
-    system = System(query.network or network.name, variables, Init(starts, where), {}, (), {query.output.name: output})
-    claim = And(tuple(_formula(node, elements, slack) for node in case.claims))
-    return Question(system, Not(claim) if case.claims else Atom(build.FALSE))
+class QueryQuestions:
+    """The questions of a query: one graph of the network for all alternatives, and one claim for those that agree."""
+
+    def __init__(self, query: Query, network: Network) -> None:
+        self.names = query.input.elements()
+        variables = tuple(Variable(name, REAL) for name in self.names)
+        inputs: list[Expr] = [variable.var for variable in variables]
+        result = output_var(query)
+        self.elements = [*inputs, *(build.component(result, index) for index in range(query.output.size))]
+        anywhere = Init(dict.fromkeys(self.names, start_between(ZERO, ZERO)))
+        lets = {query.output.name: network(*inputs)}
+        self.system = System(query.network or network.name, variables, anywhere, {}, (), lets)
+        self._claims: dict[tuple[tuple[int, ...], Fraction], Question] = {}
+
+    def question(self, case: Conjunction, slack: Fraction = ZERO) -> Question:
+        """Is no input of this case a solution? With `slack`, inequalities have to be met with that much to spare."""
+        starts = {name: start_between(*ends) for name, ends in zip(self.names, case.box, strict=True)}
+        where = tuple(_expression(comparison, self.elements) for comparison in case.where)
+        key = (tuple(map(id, case.claims)), slack)  # the query keeps them
+        if key not in self._claims:
+            self._claims[key] = Question(self.system, self._negation(case, slack))
+        return self._claims[key].starting(Init(starts, where))
+
+    def _negation(self, case: Conjunction, slack: Fraction) -> Formula:
+        claim = And(tuple(_formula(node, self.elements, slack) for node in case.claims))
+        return Not(claim) if case.claims else Atom(build.FALSE)
 
 
 def output_var(query: Query) -> Var:

@@ -1,92 +1,41 @@
-"""Answering a network query by the engines; every assignment is checked twice.
+"""Answering a network query: its alternatives are questions, which the engines decide.
 
-An engine's counterexample is moved to numbers the network's own float format holds, inside the bounds as stated. Then
-it has to satisfy the query in rational arithmetic, and again with the outputs onnxruntime computes for it. Where the
-two disagree, other points are tried; where none satisfies both, the answer is unknown.
+All alternatives of a query are asked in common batches of boxes first; those that stay open are asked one by one, each
+with its share of the time. What the engines refute is confirmed by an assignment that is checked twice (`points`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from enum import Enum
-from fractions import Fraction
-from itertools import chain
-from typing import Any
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
 
-import numpy as np
-from flint import arb
-
-from vernal.engines.check import ask
+from vernal.engines.answers import answer
+from vernal.engines.split.many import Decided, decide_together
 from vernal.errors import Stopped
-from vernal.evidence import confirm
-from vernal.evidence.replay import NotAPath, run
 from vernal.evidence.result import UNKNOWN, VIOLATED, Result
 from vernal.formats.vnnlib.query import Query
-from vernal.interpret import exact
-from vernal.interpret.exact import Given
 from vernal.logic.question import Question
-from vernal.logic.task import Task
-from vernal.model.expr import Expr
-from vernal.model.numbers import nearest
+from vernal.queries.answer import Answer, QueryStatus
 from vernal.queries.model import NetworkModel
-from vernal.queries.question import Conjunction, cases, question
+from vernal.queries.points import PointSearch, asked_of_engine
+from vernal.queries.question import Conjunction, QueryQuestions, cases
 from vernal.run.budget import Budget
 
-NEIGHBOURS = 60  # points tried around a counterexample, for each radius
-RADII = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)  # of the width of the box
-SLACKS = tuple(Fraction(1, 10**digits) for digits in (4, 6))  # to spare, where the first counterexample is too tight
-
-Assignment = tuple[Fraction, ...]
-
-
-class QueryStatus(Enum):
-    """The four answers of the standard."""
-
-    SAT = "sat"
-    UNSAT = "unsat"
-    UNKNOWN = "unknown"
-    TIMED_OUT = "timed-out"
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The answer, with values of all elements for sat and the reason for what is not decided."""
-
-    status: QueryStatus
-    values: Assignment | None = None
-    reason: str | None = None
-    notes: tuple[str, ...] = ()
+SHARE_TOGETHER = 0.5  # of the time, for all alternatives of a query at once
+SCRAPS = 0.05  # of the time: an engine's last share may end by itself
+LEAST_SECONDS = 1.0  # for one that is open, as long as there is time
 
 
 def verify(query: Query, model: NetworkModel, budget: Budget, engine: str = "auto") -> Answer:
     """Is there an input for which everything the query asserts is true?"""
     try:
         alternatives = cases(query, budget.check)
+        if not alternatives:
+            return Answer(QueryStatus.UNSAT, notes=("vacuous: no input is within the stated bounds",))
+        return Alternatives(query, alternatives, model, budget, engine).answer()
     except Stopped as stop:
         return stopped(budget, stop)
-    if not alternatives:
-        return Answer(QueryStatus.UNSAT, notes=("vacuous: no input is within the stated bounds",))
-    undecided: list[str] = []
-    for number, case in enumerate(alternatives, start=1):
-        if budget.left <= 0:
-            undecided.append(f"timeout after {budget.timeout:g} s")
-            break
-        budget.progress(f"alternative {number} of {len(alternatives)}", (number - 1) / len(alternatives))
-        result = _ask(question(query, case, model.network), engine, budget)
-        if result.verdict is VIOLATED:
-            found = PointSearch(query, case, model, budget, engine).confirmed(result)
-            if found.status is QueryStatus.SAT:
-                return found
-            undecided.append(found.reason or "")
-        elif result.verdict is UNKNOWN:
-            undecided.append(result.reason or "")
-    if not undecided:
-        return Answer(QueryStatus.UNSAT)
-    if budget.left <= 0:
-        return Answer(QueryStatus.TIMED_OUT, reason=undecided[-1])
-    several = f" ({len(undecided)} of {len(alternatives)} alternatives are open)" if len(alternatives) > 1 else ""
-    return Answer(QueryStatus.UNKNOWN, reason=undecided[0] + several)
 
 
 def stopped(budget: Budget, stop: Stopped) -> Answer:
@@ -95,169 +44,67 @@ def stopped(budget: Budget, stop: Stopped) -> Answer:
     return Answer(status, reason=stop.reason)
 
 
-def _ask(asked: Question, engine: str, budget: Budget) -> Result:
-    return ask(Task(asked.system), asked.formula, None, engine, budget)
+class Alternatives:
+    """The alternatives of a query: first all of them in common batches, then each that is open, for a while."""
 
+    def __init__(
+        self, query: Query, cases: Sequence[Conjunction], model: NetworkModel, budget: Budget, engine: str
+    ) -> None:
+        self.query, self.cases, self.model, self.budget, self.engine = query, cases, model, budget, engine
+        self.questions = QueryQuestions(query, model.network)
+        self.undecided: dict[int, Answer] = {}  # by number of the case
 
-@dataclass
-class PointSearch:
-    """The search for an assignment, near a counterexample, that passes both checks."""
-
-    query: Query
-    case: Conjunction
-    model: NetworkModel
-    budget: Budget
-    engine: str
-
-    def __post_init__(self) -> None:
-        self.asked = question(self.query, self.case, self.model.network)
-        self.random = np.random.default_rng(self.budget.seed)
-
-    def confirmed(self, result: Result) -> Answer:
-        """Sat with its values, or unknown: the point found, its neighbourhood, then points with something to spare."""
-        try:
-            start = self._first(result)
-            if start is None:
-                return Answer(
-                    QueryStatus.UNKNOWN, reason=f"{result.engine} refutes the negation, but shows no exact input"
-                )
-            return self._confirmed(start)
-        except Stopped as stop:
-            return Answer(QueryStatus.UNKNOWN, reason=stop.reason)
-
-    def _confirmed(self, start: Assignment) -> Answer:
-        for point in chain(self._roundings(start), self._around(start)):
-            if (values := self._accepted(point)) is not None:
-                return self._sat(values)
-        for slack in SLACKS:
-            tight = _ask(question(self.query, self.case, self.model.network, slack), self.engine, self.budget)
-            roomier = self._first(tight) if tight.verdict is VIOLATED else None
-            if roomier is not None:
-                for point in self._roundings(roomier):
-                    if (values := self._accepted(point)) is not None:
-                        return self._sat(values)
-        what = ", ".join(f"{n} = {_short(v)}" for n, v in zip(self.query.names, start, strict=False))
-        reason = (
-            "satisfied over the reals, but at no point that decimals can write was the float network found to agree"
-        )
-        return Answer(QueryStatus.UNKNOWN, reason=f"{reason}; over the reals: {what[:300]}")
-
-    def _sat(self, values: Assignment) -> Answer:
-        notes = () if self.model.runtime else (f"not replayed in floating point: {self.model.why_none}",)
-        return Answer(QueryStatus.SAT, values, notes=notes)
-
-    def _first(self, result: Result) -> Assignment | None:
-        """The input a counterexample begins with; None where the engine gives no exact one."""
-        if result.trace is None:
-            return None
-        state = result.trace.steps[0].state
-        values = tuple(value for name in self.query.input.elements() if isinstance(value := state[name], Fraction))
-        return values if len(values) == self.query.input.size else None
-
-    # Candidates -------------------------------------------------------------------------------------------------------
-
-    def _roundings(self, point: Assignment) -> Iterator[Assignment]:
-        """The point in the network's floats, in doubles, and as it is."""
-        yield self._rounded(point, self.model.float)
-        yield self._rounded(point, np.float64)
-        yield point
-
-    def _rounded(self, point: Sequence[Fraction], kind: type[np.floating[Any]]) -> Assignment:
-        pairs = zip(point, self.case.box, strict=True)
-        return tuple(inside(value, low, high, kind) for value, (low, high) in pairs)
-
-    def _around(self, point: Assignment) -> Iterator[Assignment]:
-        """Random neighbours, far ones last."""
-        widths = np.array([nearest(high - low) for low, high in self.case.box])
-        centre = np.array([nearest(value) for value in point])
-        for radius in RADII:
-            for _ in range(NEIGHBOURS):
-                self.budget.check()
-                moved = centre + self.random.uniform(-radius, radius, len(point)) * widths
-                clipped = [
-                    min(max(Fraction(float(value)), low), high)
-                    for value, (low, high) in zip(moved, self.case.box, strict=True)
-                ]
-                yield self._rounded(clipped, self.model.float)
-
-    # Checks -----------------------------------------------------------------------------------------------------------
-
-    def _accepted(self, point: Assignment) -> Assignment | None:
-        """Values of all elements, if the point can be written down and satisfies the query in both checks."""
-        if not all(is_decimal(value) for value in point):
-            return None
-        computed = None
-        if self.model.runtime is not None:
-            computed = self.model.runtime(point)
-            if computed is None or not self.query.satisfied((*point, *computed)):
-                return None
-        exactly = self._exactly(point)
-        return None if exactly is None else (*point, *(exactly if computed is None else computed))
-
-    def _exactly(self, point: Assignment) -> Assignment | None:
-        """The outputs over the reals, as near as a double is where they are no decimals; None if they do not do."""
-        names = self.query.input.elements()
-        try:
-            trace = run(self.asked.system, dict(zip(names, point, strict=True)), [{}], 0)
-        except NotAPath:
-            return None
-        if confirm.truth(trace, self.asked.formula, self.asked.system) is not False:
-            return None
-        outputs = self._outputs(point)
-        rational = [value for value in outputs if isinstance(value, Fraction)]
-        if len(rational) == len(outputs) and not self.query.satisfied((*point, *rational)):
-            return None
-        return tuple(value if isinstance(value, Fraction) else Fraction(repr(float(value.mid()))) for value in outputs)
-
-    def _outputs(self, point: Assignment) -> list[Fraction | arb]:
-        system = self.asked.system
-        given: dict[Expr, Given] = {variable.var: value for variable, value in zip(system.state, point, strict=True)}
-        (output,) = exact.evaluate([system.step.lets[self.query.output.name]], given)
-        assert isinstance(output, tuple)
-        return [value for value in output if isinstance(value, Fraction | arb)]
-
-
-# Numbers --------------------------------------------------------------------------------------------------------------
-
-
-def inside(value: Fraction, low: Fraction, high: Fraction, kind: type[np.floating[Any]]) -> Fraction:
-    """The decimal that stands for the float nearest to the value within [low, high]; the value where there is none."""
-    with np.errstate(over="ignore"):
-        number = kind(nearest(value))
-        for _ in range(2):  # the nearest float, or its neighbour towards the inside
-            if not np.isfinite(number):
-                return value
-            found = Fraction(str(number))
-            if low <= found <= high:
+    def answer(self) -> Answer:
+        """Sat by the first input that passes both checks, unsat if every alternative is, else what is open."""
+        asked = [self.questions.question(case) for case in self.cases]
+        together = self._together(asked)
+        for number, decided in together.items():
+            found = self._judged(number, answer(asked[number], decided.known, self.budget))
+            if found is not None:
                 return found
-            number = np.nextafter(number, kind(np.inf if found < low else -np.inf))
-    return value
+        waiting = deque(number for number in range(len(asked)) if number not in together)
+        while waiting and self.budget.left > 0:
+            number = waiting.popleft()
+            part = self._share(len(waiting) + 1)
+            found = self._judged(number, asked_of_engine(asked[number], self.engine, part))
+            if found is not None:
+                return found
+            if number in self.undecided and self.budget.timeout is not None and part.left <= 0:
+                waiting.append(number)  # once more, with the time that others leave
+        return self._rest(len(waiting))
 
+    def _together(self, asked: Sequence[Question]) -> dict[int, Decided]:
+        """What common batches decide; nothing of a single question, nor where an engine is asked for by name."""
+        if len(asked) == 1 or self.engine != "auto":
+            return {}
+        return decide_together(asked, self.budget.part(SHARE_TOGETHER), first=True)
 
-def is_decimal(value: Fraction) -> bool:
-    """Whether finitely many digits write it, and not too many."""
-    rest = value.denominator
-    for prime in (2, 5):
-        while rest % prime == 0:
-            rest //= prime
-    return rest == 1 and value.denominator.bit_length() <= 4000
+    def _share(self, count: int) -> Budget:
+        """The time of one of so many alternatives."""
+        left = self.budget.left
+        return self.budget if count == 1 else self.budget.part(min(1.0, max(1 / count, LEAST_SECONDS / left)))
 
+    def _judged(self, number: int, result: Result) -> Answer | None:
+        """The answer if an input is a solution; else it is noted whether the alternative is open."""
+        self.undecided.pop(number, None)
+        if result.verdict is VIOLATED:
+            case = self.cases[number]
+            search = PointSearch(self.query, case, self.model, self.budget, self.engine, self.questions)
+            found = search.confirmed(result)
+            if found.status is QueryStatus.SAT:
+                return found
+            self.undecided[number] = found
+        elif result.verdict is UNKNOWN:
+            self.undecided[number] = Answer(QueryStatus.UNKNOWN, reason=result.reason, notes=result.notes)
+        return None
 
-def decimal(value: Fraction) -> str:
-    """A number as digits: exactly where that is possible, else as the nearest double."""
-    shortest = repr(nearest(value))
-    return shortest if not is_decimal(value) or Fraction(shortest) == value else _digits(value)
-
-
-def _digits(value: Fraction) -> str:
-    """All digits of a decimal number."""
-    places = 0
-    while (value * 10**places).denominator != 1:
-        places += 1
-    whole = str(abs(int(value * 10**places))).rjust(places + 1, "0")
-    sign = "-" if value < 0 else ""
-    return sign + (f"{whole[:-places]}.{whole[-places:]}" if places else whole)
-
-
-def _short(value: Fraction) -> str:
-    return f"{nearest(value):.6g}"
+    def _rest(self, not_asked: int) -> Answer:
+        """The answer where no input was found."""
+        undecided = list(self.undecided.values())
+        if not undecided and not not_asked:
+            return Answer(QueryStatus.UNSAT)
+        if self.budget.timeout is not None and self.budget.left <= SCRAPS * self.budget.timeout:
+            notes = undecided[-1].notes if len(self.cases) == 1 else ()
+            return Answer(QueryStatus.TIMED_OUT, reason=f"timeout after {self.budget.timeout:g} s", notes=notes)
+        several = f" ({len(undecided)} of {len(self.cases)} alternatives are open)" if len(self.cases) > 1 else ""
+        return replace(undecided[0], reason=f"{undecided[0].reason}{several}")

@@ -22,6 +22,7 @@ class Boxes:
 def initial_boxes(system: System, limit: int = MAX_BOXES) -> Boxes:
     """Cover the initial set, `where` left aside, by at most `limit` boxes."""
     initial = system.initial
-    alternatives = initial.split(limit) if initial.count else [initial]
-    exact = 0 < initial.count <= limit and not initial.where
+    few = 0 < initial.count <= limit
+    alternatives = initial.alternatives() if few else [initial]
+    exact = few and not initial.where
     return Boxes(tuple(part.hull for part in alternatives), Direction.EXACT if exact else Direction.OVER)

@@ -12,7 +12,8 @@ from vernal.engines.check import asked_of
 from vernal.engines.knowledge import Known
 from vernal.engines.paths import together
 from vernal.engines.paths.engine import Paths
-from vernal.engines.paths.together import Sieve, check_together
+from vernal.engines.paths.together import Sieve
+from vernal.engines.together import check_together
 from vernal.errors import Stopped
 from vernal.evidence.result import HOLDS, VIOLATED
 from vernal.logic.formula import Always, Atom, Bound, Formula

@@ -17,14 +17,20 @@ import pytest
 from onnx import helper
 
 from tests.formats import samples
-from vernal.engines.check import ask
+from vernal.engines.check import ask, asked_of
+from vernal.engines.knowledge import Known, Open
 from vernal.errors import FormatError, InputError, ParseError, Stopped
 from vernal.evidence.result import Result
 from vernal.formats.vnnlib.query import Query
 from vernal.formats.vnnlib.reader import parse_query, read_query
+from vernal.logic.formula import Formula
+from vernal.logic.question import Question
+from vernal.logic.task import Task
+from vernal.queries.answer import QueryStatus
 from vernal.queries.model import NetworkModel, load_model
+from vernal.queries.points import decimal, inside
 from vernal.queries.question import cases
-from vernal.queries.verify import QueryStatus, decimal, inside, verify
+from vernal.queries.verify import verify
 from vernal.run.budget import Budget
 
 Function = Callable[[Sequence[Fraction]], list[Fraction]]
@@ -429,11 +435,61 @@ def test_a_proof_that_takes_all_the_time_is_still_a_proof(
         now[0] = 5.0
         return result
 
-    monkeypatch.setattr("vernal.queries.verify.ask", slow)
+    monkeypatch.setattr("vernal.queries.points.ask", slow)
     choice = " ".join(["(<= X_0 0.5)", "(>= X_0 0.5)"][:alternatives])
     query = parse_query(f"{ONE}{UNIT}(assert (or {choice})) (assert (> Y_0 2))")
     budget = Budget(1, started=0.0, clock=lambda: now[0])
-    assert verify(query, load_model(query, tent), budget).status is expected
+    assert verify(query, load_model(query, tent), budget, "paths").status is expected
+
+
+@pytest.mark.parametrize("threshold", ["0.96", "1.04"])
+def test_alternatives_are_asked_together(threshold: str, tent: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forty boxes next to each other: the answer is that of the whole, and no box is asked by itself."""
+    monkeypatch.setattr("vernal.queries.points.ask", lambda *_: pytest.fail("asked one by one"))
+    boxes = " ".join(f"(and (>= X_0 {k / 40}) (<= X_0 {(k + 1) / 40}))" for k in range(40))
+    query = parse_query(f"{ONE}{UNIT}(assert (or {boxes})) (assert (> Y_0 {threshold}))")
+    found = verify(query, load_model(query, tent), Budget(20))
+    assert found.status is (QueryStatus.SAT if threshold < "1" else QueryStatus.UNSAT)
+
+
+def test_what_is_open_has_time_of_its_own(tent: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the first alternative takes all of its time, the second has as much, and the first is asked again."""
+    monkeypatch.setattr("vernal.queries.verify.decide_together", lambda *_, **__: {})
+    now: list[float] = [0.0]
+    seen: list[tuple[Fraction, float]] = []
+
+    def slow(task: Task, formula: Formula, name: None, engine: str, budget: Budget) -> Result:
+        seen.append((task.system.init.starts["X_0"].ends[0], budget.left))
+        if seen[-1][0] == 0:
+            now[0] += budget.left
+            return asked_of(Never(), Question(task.system, formula), budget)
+        return ask(task, formula, name, engine, replace(budget, clock=lambda: 0.0))
+
+    monkeypatch.setattr("vernal.queries.points.ask", slow)
+    query = parse_query(f"{ONE}{UNIT}(assert (or (<= X_0 0.5) (>= X_0 0.5))) (assert (> Y_0 2))")
+    found = verify(query, load_model(query, tent), Budget(10, started=0.0, clock=lambda: now[0]))
+    assert [(start, round(left, 3)) for start, left in seen] == [(0, 5), (Fraction(1, 2), 2.5), (0, 5)]
+    assert found.status is QueryStatus.TIMED_OUT
+
+
+class Never:
+    """An engine that knows nothing."""
+
+    name = "never"
+
+    def attempt(self, question: Question, budget: Budget) -> Known:
+        return Open(engine=self.name, reason="not today", notes=("d >= 9 is proven, d >= 10 was asked",))
+
+
+def test_what_was_proven_is_said(tent: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(task: Task, formula: Formula, name: None, engine: str, budget: Budget) -> Result:
+        return asked_of(Never(), Question(task.system, formula), budget)
+
+    monkeypatch.setattr("vernal.queries.points.ask", nothing)
+    query = parse_query(f"{ONE}{UNIT}(assert (> Y_0 2))")
+    found = verify(query, load_model(query, tent), Budget(10))
+    assert (found.status, found.reason) == (QueryStatus.UNKNOWN, "not today")
+    assert found.notes == ("d >= 9 is proven, d >= 10 was asked",)
 
 
 def test_an_empty_box_is_unsat_and_said_to_be_vacuous(tent: Path) -> None:

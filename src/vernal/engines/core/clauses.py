@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
 
 from vernal.engines.core.requirement import Combined, Difference, Fixed, Requirement, requirement
+from vernal.engines.paths.batches import Indices
 from vernal.interpret import concrete
 from vernal.interpret.abstract import Truth
 from vernal.interpret.linear.bounds import SQUASHED, Linear
@@ -30,6 +31,25 @@ class Readings:
     impossible: Mask
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class RowNumbers:
+    """The numbers in the rows of a requirement; the first axis is that of the questions, or boxes, they belong to.
+
+    One entry there stands for all boxes.
+    """
+
+    matrices: Mapping[Expr, Floats]  # of each node, the factors of its components: (questions, rows, components)
+    constants: Floats  # (questions, rows)
+    strict: Mask
+
+    def take(self, which: Indices) -> RowNumbers:
+        """For each of some boxes the numbers of its question."""
+        if len(self.constants) == 1:
+            return self
+        matrices = {node: matrix[which] for node, matrix in self.matrices.items()}
+        return RowNumbers(matrices, self.constants[which], self.strict[which])
+
+
 class Clauses:
     """The leaves of a requirement in a fixed order, and its junctions, parts before wholes."""
 
@@ -49,9 +69,7 @@ class Clauses:
                 self.junctions.append((part.every, [self._places[own] for own in part.parts]))
         self.root, self.asked = self._places[root], self._places[asked]
         self.outside = [self._places[part] for part in where]
-        self.strict = np.array([leaf.strict for leaf in self.differences], dtype=bool)
-        self.constants = np.array([float_below(leaf.constant) for leaf in self.differences])
-        self.matrices = self._matrices()
+        self.numbers = self._numbers()
 
     @property
     def leaves(self) -> int:
@@ -60,7 +78,16 @@ class Clauses:
     @property
     def nodes(self) -> list[Expr]:
         """The expressions that are asked about: first those that rows begin at, then conditions."""
-        return [*self.matrices, *(leaf.node for leaf in self.fixed)]
+        return [*self.numbers.matrices, *(leaf.node for leaf in self.fixed)]
+
+    @cached_property
+    def pattern(self) -> Hashable:
+        """What clauses have in common that differ in their numbers only."""
+        junctions = tuple((every, tuple(parts)) for every, parts in self.junctions)
+        conditions = tuple((leaf.node, leaf.wanted) for leaf in self.fixed)
+        winners = tuple(leaf.of_winner for leaf in self.differences)
+        whole = (self.root, self.asked, tuple(self.outside))
+        return tuple(self.numbers.matrices), conditions, winners, junctions, whole
 
     @cached_property
     def components(self) -> int:
@@ -88,48 +115,58 @@ class Clauses:
         found = (node.args[0] for node in order(self.nodes) if isinstance(node, SQUASHED))
         return tuple(dict.fromkeys(node for node in found if node.args))
 
-    def _matrices(self) -> dict[Expr, Floats]:
-        """For each node the factors of its components, one row for each difference."""
-        made: dict[Expr, Floats] = {}
+    def _numbers(self) -> RowNumbers:
+        """A row for each difference, over every node that one of them has."""
+        rows = len(self.differences)
+        matrices: dict[Expr, Floats] = {}
         for row, leaf in enumerate(self.differences):
             for (node, index), factor in leaf.terms.items():
-                matrix = made.setdefault(node, np.zeros((len(self.differences), node.size)))
-                matrix[row, index] = factor
-        return made
+                matrix = matrices.setdefault(node, np.zeros((1, rows, node.size)))
+                matrix[0, row, index] = factor
+        constants = [float_below(leaf.constant) for leaf in self.differences]
+        strict = [leaf.strict for leaf in self.differences]
+        return RowNumbers(matrices, np.array([constants]), np.array([strict], dtype=bool))
 
     # Leaves -----------------------------------------------------------------------------------------------------------
 
-    def bounded(self, linear: Linear) -> tuple[Readings, Floats]:
-        """Readings for every box, and the slopes of the rows' lower bounds, (boxes, differences, inputs)."""
+    def bounded(self, linear: Linear, numbers: RowNumbers | None = None) -> tuple[Readings, Floats]:
+        """Readings for every box, and the slopes of the rows' lower bounds, (boxes, differences, inputs).
+
+        `numbers` are those of each box, where boxes belong to different questions.
+        """
         for node in self.nodes:
             linear.need(node)
+        numbers = numbers or self.numbers
         batch, rows = linear.batch, len(self.differences)
         slopes = np.zeros((batch, rows, linear.inputs.count))
         low = np.zeros((batch, rows))
         if rows:
-            seeds = {n: np.broadcast_to(m, (batch, *m.shape)) for n, m in self.matrices.items()}
-            slopes, low = linear.rows(seeds, np.broadcast_to(self.constants, (batch, rows)))
+            seeds = {node: np.broadcast_to(m, (batch, *m.shape[1:])) for node, m in numbers.matrices.items()}
+            slopes, low = linear.rows(seeds, np.broadcast_to(numbers.constants, (batch, rows)))
         may = [self._may(leaf, linear) for leaf in self.fixed]
-        return self._readings(low, may), slopes
+        return self._readings(low, may, numbers.strict), slopes
 
     def _may(self, leaf: Fixed, linear: Linear) -> Mask:
         truth = linear.truth(leaf.node)
         assert isinstance(truth, Truth)
         return np.asarray(truth.may if leaf.wanted else ~truth.must)
 
-    def at(self, inputs: ArrayInputs, points: int) -> Readings:
+    def at(self, inputs: ArrayInputs, points: int, numbers: RowNumbers | None = None) -> Readings:
         """Readings at points, in floating point."""
+        numbers = numbers or self.numbers
         values = self.program(inputs, points)
-        low = np.zeros((points, len(self.differences))) + self.constants
+        low = np.zeros((points, len(self.differences))) + numbers.constants
         with np.errstate(all="ignore"):
-            for matrix, value in zip(self.matrices.values(), values, strict=False):
-                low += value.reshape(points, -1) @ matrix.T
-        may = [value == leaf.wanted for leaf, value in zip(self.fixed, values[len(self.matrices) :], strict=True)]
-        return self._readings(np.where(np.isnan(low), np.inf, low), may)
+            for matrix, value in zip(numbers.matrices.values(), values, strict=False):
+                flat = value.reshape(points, -1)
+                low += flat @ matrix[0].T if len(matrix) == 1 else (matrix @ flat[:, :, None])[:, :, 0]
+        conditions = values[len(numbers.matrices) :]
+        may = [value == leaf.wanted for leaf, value in zip(self.fixed, conditions, strict=True)]
+        return self._readings(np.where(np.isnan(low), np.inf, low), may, numbers.strict)
 
-    def _readings(self, low: Array, may: Sequence[Mask]) -> Readings:
+    def _readings(self, low: Array, may: Sequence[Mask], strict: Mask) -> Readings:
         """Conditions have -1 where they may be as wanted, else 1."""
-        sure = np.where(self.strict, low >= 0, low > 0)
+        sure = np.where(strict, low >= 0, low > 0)
         if not may:
             return Readings(low, sure)
         flags = np.stack([np.broadcast_to(flag, low.shape[:1]) for flag in may], axis=1)
@@ -166,7 +203,17 @@ class Clauses:
         return asked[:, : self.leaves]
 
 
-@lru_cache(maxsize=64)
+def stacked(clauses: Sequence[Clauses]) -> RowNumbers:
+    """The numbers of clauses with one pattern, question by question."""
+    parts = [own.numbers for own in clauses]
+    if len(parts) == 1:
+        return parts[0]
+    matrices = {node: np.concatenate([part.matrices[node] for part in parts]) for node in parts[0].matrices}
+    constants, strict = (np.concatenate(some) for some in zip(*((p.constants, p.strict) for p in parts), strict=True))
+    return RowNumbers(matrices, constants, strict)
+
+
+@lru_cache(maxsize=256)
 def compiled(condition: Expr, where: tuple[Expr, ...]) -> Clauses:
     """The clauses of a condition under constraints; made once for all boxes that are asked the same."""
     return Clauses(requirement(condition), tuple(map(requirement, where)))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vernal.engines.paths.batches import Indices
 from vernal.interpret.abstract import Range, Value, between
@@ -21,6 +22,8 @@ from vernal.model.expr import Component, Expr
 from vernal.model.initial import Box, InitialSet, Valuation
 from vernal.model.sorts import BOOL, REAL
 
+Signs = NDArray[np.int8]
+
 
 @dataclass(frozen=True)
 class DomainFrame:
@@ -28,7 +31,9 @@ class DomainFrame:
 
     variables: tuple[Expr, ...]
     whole: tuple[Box, ...]
+    owners: Indices  # of each whole box, the number of the question it belongs to
     inner: tuple[Expr, ...] = ()  # nodes whose ranges a part takes over from the box it was cut from
+    leaves: int = 0  # of what is required: their bounds are taken over as well
 
     @property
     def columns(self) -> list[Component]:
@@ -53,6 +58,11 @@ class DomainFrame:
             np.arange(len(ends)),
             -unknown,
             unknown,
+            np.zeros(unknown.shape, np.int8),
+            np.full(unknown.shape, np.nan, np.float32),
+            np.zeros(unknown.shape, np.float32),
+            np.full((len(ends), self.leaves), -np.inf),
+            np.zeros((len(ends), self.leaves), dtype=bool),
             np.zeros(len(ends), np.intp),
         )
 
@@ -60,6 +70,10 @@ class DomainFrame:
         """The boxes as a batch of abstract values."""
         lower, upper = domains.lower, domains.upper
         return {var: between(var, lower[:, at], upper[:, at]) for var, at in slices(self.variables)}
+
+    def question(self, domains: Domains) -> Indices:
+        """(boxes,): the number of the question each belongs to."""
+        return self.owners[domains.origin]
 
     def ranges(self, domains: Domains) -> dict[Expr, Range]:
         """What is known of inner nodes."""
@@ -73,6 +87,16 @@ class DomainFrame:
             if isinstance(x, Range):
                 least[:, at], most[:, at] = x.lower, x.upper
         return replace(domains, least=least, most=most)
+
+    def by_column(self, slopes: Floats, names: Sequence[Component]) -> Floats:
+        """(boxes, columns): slopes over the inputs of a graph, (boxes, inputs); 0 where they are not finite."""
+        columns = {place: column for column, place in enumerate(self.columns)}
+        known = [(columns[place], own) for own, place in enumerate(names) if place in columns]
+        found = np.zeros((len(slopes), len(columns)))
+        if known:
+            there, here = zip(*known, strict=True)
+            found[:, there] = np.nan_to_num(slopes[:, here], posinf=0.0, neginf=0.0)
+        return found
 
     def inputs(self, points: Floats) -> ArrayInputs:
         """Points, a row each, as a batch of values."""
@@ -106,6 +130,11 @@ class Domains:
     origin: Indices
     least: Floats  # (boxes, components of inner nodes)
     most: Floats
+    phases: Signs  # 1 where a component was cut to be >= 0, -1 where to be <= 0, else 0
+    shares: NDArray[np.float32]  # of each inner component, where the last bound had its slope; nan where none had
+    multipliers: NDArray[np.float32]  # and the multiplier of its phase
+    low: Floats  # (boxes, leaves): a bound of each that is known already
+    excluded: Mask  # and whether it is impossible
     cuts_at_zero: Indices  # (boxes,): how often a box with a bound of zero was cut all the same
 
     def __len__(self) -> int:
@@ -119,20 +148,36 @@ class Domains:
         """Some of the boxes."""
         return Domains(*(getattr(self, field.name)[index] for field in fields(self)))
 
+    def between(self, lower: Floats, upper: Floats) -> Domains:
+        """The same with other ends."""
+        return replace(self, lower=lower, upper=upper)
+
     def with_bound(self, bound: Floats) -> Domains:
         """The same boxes with bounds; one that was better stays, since it was true of the whole."""
         return replace(self, bound=np.maximum(self.bound, bound))
 
     def halves(self, column: Indices, discrete: Mask) -> Domains:
-        """Both halves of every box, cut in one column each: all the lower ones, then all the upper ones."""
-        row = np.arange(len(self))
-        low, high = self.lower[row, column], self.upper[row, column]
-        middle = 0.5 * low + 0.5 * high
-        below = np.where(discrete[column], np.floor(middle), middle)
-        above = np.where(discrete[column], below + 1, middle)
-        lower, upper = self.lower.copy(), self.upper.copy()
-        upper[row, column], lower[row, column] = below, above
-        return joined([replace(self, upper=upper), replace(self, lower=lower)])
+        """Both halves of every box, cut in one column each: all the lower ones, then all the upper ones.
+
+        Columns after those of the inputs are those of inner components, which are cut at zero.
+        """
+        inputs = self.lower.shape[1]
+        below, above = self._copy(), self._copy()
+        row = np.flatnonzero(column < inputs)
+        own = column[row]
+        middle = 0.5 * self.lower[row, own] + 0.5 * self.upper[row, own]
+        end = np.where(discrete[own], np.floor(middle), middle)
+        below.upper[row, own], above.lower[row, own] = end, np.where(discrete[own], end + 1, end)
+        row = np.flatnonzero(column >= inputs)
+        own = column[row] - inputs
+        below.most[row, own], above.least[row, own] = 0.0, 0.0
+        below.phases[row, own], above.phases[row, own] = -1, 1
+        return joined([below, above])
+
+    def _copy(self) -> Domains:
+        """The same with arrays of its own for what cutting changes."""
+        lower, upper, least, most = (array.copy() for array in (self.lower, self.upper, self.least, self.most))
+        return replace(self, lower=lower, upper=upper, least=least, most=most, phases=self.phases.copy())
 
 
 def joined(parts: Sequence[Domains]) -> Domains:
@@ -140,6 +185,13 @@ def joined(parts: Sequence[Domains]) -> Domains:
     if len(parts) == 1:
         return parts[0]
     return Domains(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Domains)))
+
+
+def whole_boxes(domains: Domains) -> Domains:
+    """Each box once, whatever phases were cut in it."""
+    ends = np.concatenate([domains.lower, domains.upper, domains.origin[:, None]], axis=1)
+    _, first = np.unique(ends, axis=0, return_index=True)
+    return domains.rows(np.sort(first))
 
 
 def slices(nodes: Sequence[Expr]) -> list[tuple[Expr, slice]]:

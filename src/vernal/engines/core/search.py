@@ -10,82 +10,119 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Self
 
 import numpy as np
 
-from vernal.engines.core.clauses import Clauses
+from vernal.engines.core.clauses import Clauses, Readings, RowNumbers
+from vernal.engines.core.descent import Descent
 from vernal.engines.core.domains import DomainFrame, Domains, joined
+from vernal.engines.core.improve import INPUTS_LAST, Improver
 from vernal.engines.core.witness import Replays
 from vernal.engines.knowledge import Statistics
+from vernal.engines.paths.batches import Indices
 from vernal.evidence.trace import Trace
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.placed import batch_sizes, bounds_over
 from vernal.interpret.numbers.rounding import Floats, Mask, any_along
 from vernal.run.budget import Budget
 
-FIRST_BATCH, MAX_BATCH = 64, 4096  # boxes
+FIRST_BATCH, MAX_FIRST_BATCH, MAX_BATCH = 64, 512, 4096  # boxes
 PACE = (0.08, 0.25)  # seconds: batches that take less grow, those that take more shrink
 FEW = 16  # boxes that cost hardly more to bound than one, so that they are cut at once
 NARROWEST = 2.0**-40  # relative to the magnitude of its ends: a side that is not cut any more
 MAX_CUTS_AT_ZERO = 10
 FLAT = 0.05  # the share of the steepest slope that a column without any counts with
+SHARE_OF_DESCENT, BEFORE_DESCENT = 0.08, 0.05  # of the time of a search, after so many seconds: moving points
 AT_ZERO = 1e-9  # relative: a bound this close below zero is left to exact arithmetic
 
 
 @dataclass
 class BoxCount:
-    """What has become of the boxes so far."""
+    """What has become of the boxes so far, question by question."""
 
-    bounded: int = 0
-    closed: int = 0
+    bounded: Indices
+    closed: Indices
+    margin: Floats  # the least bound of a closed box that may have initial states
     batches: int = 0
-    margin: float = np.inf  # the least bound of a closed box that may have initial states
-    trace: Trace | None = None
+    traces: dict[int, Trace] = field(default_factory=dict)
     left: list[Domains] = field(default_factory=list)  # for exact arithmetic
+    given_up: set[int] = field(default_factory=set)  # questions that need more boxes than they may have
 
-    def add(self, closed: Mask, outside: Mask, value: Floats) -> None:
-        """Another batch: which boxes are closed, which have no initial state, and bounds of what is asked."""
+    @classmethod
+    def of(cls, questions: int) -> Self:
+        """Nothing yet."""
+        return cls(np.zeros(questions, np.intp), np.zeros(questions, np.intp), np.full(questions, np.inf))
+
+    def add(self, owner: Indices, closed: Mask, outside: Mask, value: Floats) -> None:
+        """Another batch: whose boxes, which are closed, which have no initial state, and bounds of what is asked."""
         self.batches += 1
-        self.bounded += len(closed)
-        self.closed += int(closed.sum())
-        self.margin = min(self.margin, float(value[closed & ~outside].min(initial=np.inf)))
+        count = len(self.bounded)
+        self.bounded += np.bincount(owner, minlength=count)
+        self.closed += np.bincount(owner[closed], minlength=count)
+        inside = closed & ~outside
+        np.minimum.at(self.margin, owner[inside], value[inside])
 
-    @property
-    def statistics(self) -> Statistics:
-        return {"boxes": self.bounded, "batches": self.batches}
+    def statistics(self, question: int = 0) -> Statistics:
+        """Boxes of a question, and batches of all of them."""
+        return {"boxes": int(self.bounded[question]), "batches": self.batches}
 
 
 class BoxSearch:
-    """One search, which may be stopped at any time and then knows the best bound so far."""
+    """One search for any number of questions, which may be stopped at any time and then knows the best bound so far."""
 
-    def __init__(self, clauses: Clauses, frame: DomainFrame, replays: Replays, budget: Budget) -> None:
-        self.clauses, self.frame, self.replays, self.budget = clauses, frame, replays, budget
-        self.tally = BoxCount()
+    def __init__(
+        self,
+        clauses: Clauses,
+        numbers: RowNumbers,
+        frame: DomainFrame,
+        replays: Replays,
+        budget: Budget,
+        most: float = inf,
+    ) -> None:
+        """`numbers` are those of the questions' rows; a question that needs more than `most` boxes is given up."""
+        self.clauses, self.numbers, self.frame, self.replays, self.budget = clauses, numbers, frame, replays, budget
+        self.patience = most
+        self.tally = BoxCount.of(len(replays.questions))
         self.stack: list[Domains] = [frame.enter()]
         self.size, self.most = batch_sizes(FIRST_BATCH, MAX_BATCH, clauses.components)
+        self.size = max(self.size, min(len(frame.whole), MAX_FIRST_BATCH))
         self._discrete = frame.discrete
         self._first_width = self.stack[0].width
+        self.improver = Improver(clauses, frame, budget.check)
+        self._ended = 0  # questions whose boxes were dropped
+        self._descent = Descent(clauses, numbers, frame, budget.check)
+        self._began, self._moved_for = time.monotonic(), 0.0
 
     @property
     def waiting(self) -> int:
         return sum(map(len, self.stack))
 
-    @property
-    def best_bound(self) -> float:
-        """A lower bound of the least value over everything that is not closed."""
-        return min((float(part.bound.min()) for part in [*self.stack, *self.tally.left] if len(part)), default=np.inf)
+    def best_bound(self, question: int = 0) -> float:
+        """A lower bound of the least value over everything of a question that is not closed."""
+        parts = [part.rows(self.frame.question(part) == question) for part in [*self.stack, *self.tally.left]]
+        return min((float(part.bound.min()) for part in parts if len(part)), default=np.inf)
 
-    def run(self) -> BoxCount:
-        """Work until every box is closed, left to exact arithmetic, or a point refutes the claim."""
-        while self.stack and self.tally.trace is None:
+    def left_of(self, question: int) -> int:
+        """How many boxes of a question are left to exact arithmetic."""
+        return sum(int((self.frame.question(part) == question).sum()) for part in self.tally.left)
+
+    def run(self, seconds: float = inf) -> bool:
+        """Work until every box is closed, left to exact arithmetic, or of a question that is answered.
+
+        After so many seconds it pauses, and is not done.
+        """
+        began = time.monotonic()
+        while self.stack and time.monotonic() - began < seconds:
             self.budget.check()
             self.step()
-        return self.tally
+        return not self.stack
 
     def step(self) -> None:
         """One batch."""
         batch = self._take()
-        self.budget.progress(f"split: {self.waiting:,} boxes, {self.tally.closed:,} closed", None)
+        self.budget.progress(f"split: {self.waiting:,} boxes, {int(self.tally.closed.sum()):,} closed", None)
         began = time.monotonic()
         try:
             children = self._work(batch)
@@ -95,6 +132,18 @@ class BoxSearch:
         self._pace(time.monotonic() - began, len(batch))
         if len(children):
             self.stack.append(children)
+        self._end_questions()
+
+    def _end_questions(self) -> None:
+        """Drop the boxes of questions that have ended."""
+        tally = self.tally
+        if self.patience < inf:
+            tally.given_up |= set(np.flatnonzero(tally.bounded > self.patience).tolist())
+        ended = tally.given_up | set(tally.traces)
+        if len(ended) > self._ended:
+            self._ended = len(ended)
+            kept = [part.rows(~np.isin(self.frame.question(part), list(ended))) for part in self.stack]
+            self.stack = [part for part in kept if len(part)]
 
     def _take(self) -> Domains:
         """The next batch: from the end of the stack, where the boxes with the lowest bounds are."""
@@ -118,19 +167,41 @@ class BoxSearch:
         """Bound a batch; what of it is still open, cut."""
         known_ranges = self.frame.ranges(batch)
         linear = bounds_over(self.frame.abstract(batch), tick=self.budget.check, batch=len(batch), known=known_ranges)
-        known, slopes = self.clauses.bounded(linear)
-        impossible = self.clauses.impossible(known)
-        values = self.clauses.values(known)
+        owner = self.frame.question(batch)
+        numbers = self.numbers.take(owner)
+        found, slopes = self.clauses.bounded(linear, numbers)
+        known = Readings(np.maximum(found.low, batch.low), found.impossible | batch.excluded)
+        batch = self.frame.learn(batch, linear)
+        empty = any_along(batch.least > batch.most)  # no state has these phases
+        at_neurons = self.improver.at_neurons(batch, self.tally.bounded[owner])
+        improved = self.improver.improve(linear, numbers, batch, known, empty, at_neurons)
+        known, batch = improved.known, improved.domains
+        impossible = self.clauses.impossible(known) | empty[:, None]
+        values = np.where(empty[:, None], np.inf, self.clauses.values(known))
         value, closed = values[:, self.clauses.root], impossible[:, self.clauses.root]
-        self.tally.add(closed, any_along(impossible[:, self.clauses.outside]), values[:, self.clauses.asked])
+        outside = any_along(impossible[:, self.clauses.outside]) | empty
+        self.tally.add(owner, closed, outside, values[:, self.clauses.asked])
         rows = np.flatnonzero(~closed)
         if not len(rows):
             return batch.rows(rows)
-        rest = self.frame.learn(batch, linear).with_bound(value).rows(rows)
+        rest = replace(batch.with_bound(value), low=known.low, excluded=known.impossible).rows(rows)
         asked = self.clauses.open_leaves(impossible[rows])
         steep = self._steepness(linear, slopes[rows], asked)
-        self.tally.trace = self.replays.first(self._points(rest, steep))
-        return self._cut(*self._near_zero(rest, known.low[rows], asked), self._scores(rest, steep))
+        points = np.concatenate([self._points(rest, steep), improved.points])
+        self._refute(points, np.concatenate([rest.origin, rest.origin, batch.origin[improved.owners]]))
+        rest, at_zero = self._near_zero(rest, known.low[rows], asked)
+        by_input = self._scores(rest, steep) * np.where(at_neurons[rows], INPUTS_LAST, 1.0)[:, None]
+        return self._cut(rest, at_zero, np.concatenate([by_input, improved.scores[rows]], axis=1))
+
+    def _refute(self, points: Floats, origin: Indices) -> None:
+        """Look for counterexamples at points; once in a while they are moved to where one is more likely."""
+        owners = self.frame.owners
+        self.tally.traces |= self.replays.found(points, owners[origin], self.numbers)
+        began = time.monotonic()
+        if self._moved_for <= SHARE_OF_DESCENT * (began - self._began - BEFORE_DESCENT):
+            moved, origin = self._descent.moved(points, origin)
+            self.tally.traces |= self.replays.found(moved, owners[origin], self.numbers)
+            self._moved_for += time.monotonic() - began
 
     def _near_zero(self, rest: Domains, low: Floats, asked: Mask) -> tuple[Domains, Mask]:
         """The boxes that cutting will not close, since only a margin of zero keeps them open.
@@ -146,17 +217,11 @@ class BoxSearch:
 
     def _steepness(self, linear: Linear, slopes: Floats, asked: Mask) -> Floats:
         """(boxes, columns): sums over the open rows, with their sign, and with the absolute value as size."""
-        places = {place: column for column, place in enumerate(linear.inputs.names)}
-        columns = self.frame.columns
-        found = np.zeros((len(slopes), len(columns)))
         open_rows = asked[:, : slopes.shape[1], None]
         with np.errstate(all="ignore"):
             usable = np.nan_to_num(np.where(open_rows, slopes, 0.0), posinf=0.0, neginf=0.0)
             total = np.copysign(np.abs(usable).sum(axis=1), usable.sum(axis=1))
-        for column, place in enumerate(columns):
-            if place in places:
-                found[:, column] = total[:, places[place]]
-        return found
+        return self.frame.by_column(total, linear.inputs.names)
 
     def _points(self, rest: Domains, steep: Floats) -> Floats:
         """Of each box the centre, and the corner at which the open rows are lowest together."""
@@ -172,7 +237,7 @@ class BoxSearch:
         while len(rest):
             column = scores.argmax(axis=1)
             rest = rest.halves(column, self._discrete)
-            scores[np.arange(len(scores)), column] *= 0.5
+            scores[np.arange(len(scores)), column] *= np.where(column < rest.lower.shape[1], 0.5, 0.0)
             scores = np.concatenate([scores, scores])
             if 2 * len(rest) > FEW:
                 break
@@ -195,11 +260,15 @@ class BoxSearch:
     def _cuttable(self, rest: Domains, scores: Floats, at_zero: Mask) -> tuple[Domains, Floats]:
         """Boxes with a side to cut, and scores that are above zero only for such sides."""
         width = rest.width
+        inputs = width.shape[1]
         least = np.where(self._discrete, 0.5, NARROWEST * np.maximum(np.abs(rest.lower), np.abs(rest.upper)))
         allowed = (width > least) & np.isfinite(width)
         share = width / np.maximum(width.max(axis=1, keepdims=True, initial=0.0), 1e-300)
-        scores = np.where(allowed, scores + 1e-300 + 1e-6 * share * scores.max(axis=1, keepdims=True, initial=0.0), 0.0)
-        stuck = at_zero | ~allowed.any(axis=1)
+        own = scores[:, :inputs]
+        own = np.where(allowed, own + 1e-300 + 1e-6 * share * own.max(axis=1, keepdims=True, initial=0.0), 0.0)
+        neurons = (rest.least < 0) & (rest.most > 0) & self.improver.cuttable
+        scores = np.concatenate([own, np.where(neurons, scores[:, inputs:], 0.0)], axis=1)
+        stuck = at_zero | ~(scores > 0).any(axis=1)
         if stuck.any():
             self.tally.left.append(rest.rows(stuck))
         return rest.rows(~stuck), scores[~stuck]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
+
 import numpy as np
 
 from vernal.engines.candidates import refuting_path
-from vernal.engines.core.clauses import Clauses
+from vernal.engines.core.clauses import Clauses, RowNumbers
 from vernal.engines.core.domains import DomainFrame
 from vernal.engines.knowledge import Candidate
+from vernal.engines.paths.batches import Indices
 from vernal.evidence.trace import Trace
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.question import Question
@@ -19,35 +23,49 @@ MAX_REPLAYS_AT_ZERO = 24  # in all: of points so close to zero that floating poi
 
 
 class Replays:
-    """Turns points into counterexamples, or rejects them."""
+    """Turns points into counterexamples of some questions, or rejects them."""
 
-    def __init__(self, question: Question, clauses: Clauses, frame: DomainFrame, tick: Tick) -> None:
-        self.question, self.clauses, self.frame, self.tick = question, clauses, frame, tick
+    def __init__(self, questions: Sequence[Question], clauses: Clauses, frame: DomainFrame, tick: Tick) -> None:
+        self.questions, self.clauses, self.frame, self.tick = questions, clauses, frame, tick
         self.count = 0
-        self._at_zero = 0
-        self._defaults = dict.fromkeys(question.system.step.names.values(), 0)
+        self.seconds = np.zeros(len(questions))  # of replays, question by question
+        self._at_zero = dict.fromkeys(range(len(questions)), 0)
 
-    def first(self, points: Floats) -> Trace | None:
-        """The first of the points, (points, columns), that refutes the claim; the most promising are replayed first."""
-        known = self.clauses.at(self.frame.inputs(points), len(points))
+    def found(self, points: Floats, owner: Indices, numbers: RowNumbers) -> dict[int, Trace]:
+        """A path for each question that one of its points, (points, columns), refutes; the most promising go first."""
+        known = self.clauses.at(self.frame.inputs(points), len(points), numbers.take(owner))
         value = self.clauses.values(known)[:, self.clauses.root]
         finite = np.where(np.isfinite(known.low), np.abs(known.low), 0.0)
         slack = TOLERANCE * (1.0 + finite.max(axis=1, initial=0.0))
-        clear, near = np.flatnonzero(value < -slack), np.flatnonzero(np.abs(value) <= slack)
-        if self._at_zero >= MAX_REPLAYS_AT_ZERO:
+        hopeful = np.flatnonzero(value <= slack)
+        hopeful = hopeful[np.argsort(value[hopeful], kind="stable")]
+        found = {}
+        for question in dict.fromkeys(owner[hopeful].tolist()):
+            own = hopeful[owner[hopeful] == question]
+            clear = value[own] < -slack[own]
+            began = time.monotonic()
+            trace = self._first(question, points[own[clear]], points[own[~clear]])
+            self.seconds[question] += time.monotonic() - began
+            if trace is not None:
+                found[question] = trace
+        return found
+
+    def _first(self, question: int, clear: Floats, near: Floats) -> Trace | None:
+        """The first point that refutes a question; those near zero only now and then."""
+        if self._at_zero[question] >= MAX_REPLAYS_AT_ZERO:
             near = near[:0]
-        self._at_zero += min(len(near), REPLAYS_PER_BATCH)
-        for rows in (clear, near):
-            for row in rows[np.argsort(value[rows], kind="stable")][:REPLAYS_PER_BATCH]:
-                trace = self._replayed(points[row])
-                if trace is not None:
-                    return trace
+        self._at_zero[question] += min(len(near), REPLAYS_PER_BATCH)
+        for point in (*clear[:REPLAYS_PER_BATCH], *near[:REPLAYS_PER_BATCH]):
+            trace = self._replayed(self.questions[question], point)
+            if trace is not None:
+                return trace
         return None
 
-    def _replayed(self, point: Floats) -> Trace | None:
+    def _replayed(self, question: Question, point: Floats) -> Trace | None:
         self.tick()
         self.count += 1
-        system, steps = self.question.system, self.question.claim.horizon or 0
+        system, steps = question.system, question.claim.horizon or 0
         first = self.frame.valuation(system.initial, point)
-        candidate = Candidate(*system.pack(first), [self._defaults] * (steps + 1), steps)
-        return refuting_path(system, candidate, self.question.claim.path, self.tick)
+        defaults = dict.fromkeys(system.step.names.values(), 0)
+        candidate = Candidate(*system.pack(first), [defaults] * (steps + 1), steps)
+        return refuting_path(system, candidate, question.claim.path, self.tick)

@@ -1,4 +1,4 @@
-"""Explores many initial sets in one batch; asks singly only those left undecided.
+"""Explores many initial sets in one batch, for `engines.together`.
 
 All the sets are explored together, uncut; every set none of whose paths ends in a suspicion keeps the claim (OVER). A
 map of a thousand cells costs little more than its border.
@@ -6,16 +6,13 @@ map of a thousand cells costs little more than its border.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from vernal.engines.answers import answer
-from vernal.engines.base import Engine
 from vernal.engines.bounds.engine import FURTHEST
-from vernal.engines.knowledge import Proof
+from vernal.engines.knowledge import Known, Proof
 from vernal.engines.paths.affine import AffineSpace, Cutting
 from vernal.engines.paths.batches import Pieces
 from vernal.engines.paths.explore import OVERFLOWING, SCATTERED
@@ -23,13 +20,12 @@ from vernal.engines.paths.margins import MarginMeter
 from vernal.engines.paths.positions import NotExplorable, Position, StepGraph
 from vernal.engines.search import Search, Stage
 from vernal.errors import Stopped, UnsupportedFormula
-from vernal.evidence.result import Assurance, Result
+from vernal.evidence.result import Assurance
 from vernal.logic.claim import position_claim
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
 from vernal.logic.question import Question
 from vernal.model.initial import Box
-from vernal.model.system import Init, System
 from vernal.reduce.base import Direction
 from vernal.reduce.initial import initial_boxes
 from vernal.run.budget import Budget
@@ -73,47 +69,27 @@ def sift(question: Question, path: Formula, boxes: Sequence[Box], horizon: int, 
     return sieve
 
 
-def check_together(
-    system: System, starts: Sequence[Init], formula: Formula, engine: Engine, budget: Budget
-) -> list[Result]:
-    """A result for each initial set, as the engine would have it; `seconds` is its share of what was done together.
-
-    The budget is that of each question that is asked by itself, and of the exploration of all.
-    """
-    began = time.monotonic()
-    margin, open_sets = _sifted(system, starts, formula, budget)
-    share = (time.monotonic() - began) / max(len(starts), 1)
-    results = []
-    for number, init in enumerate(starts):
-        question, own = Question(system.starting(init), formula), time.monotonic()
-        alone = replace(budget, started=own)
-        known = engine.attempt(question, alone) if number in open_sets else _kept(margin)
-        results.append(replace(answer(question, known, alone), seconds=share + time.monotonic() - own))
-    return results
-
-
-def _sifted(system: System, starts: Sequence[Init], formula: Formula, budget: Budget) -> tuple[float, set[int]]:
-    """A margin that all the others keep, and the sets that have to be looked at by themselves."""
-    everything = set(range(len(starts)))
-    question = Question(system, formula)
-    reach, path = question.claim.horizon, question.claim.linear
-    owners, boxes = _all_boxes(system, starts)
+def kept_together(questions: Sequence[Question], budget: Budget) -> dict[int, Known]:
+    """Of questions that differ in their initial sets only, a proof for each of which no path ends in a suspicion."""
+    first = questions[0]
+    reach, path = first.claim.horizon, first.claim.linear
+    owners, boxes = _all_boxes(questions)
     if reach is None or reach > FURTHEST or path is None or not boxes:
-        return -np.inf, everything
+        return {}
     try:
-        sieve = sift(question, path, boxes, reach, budget)
+        sieve = sift(first, path, boxes, reach, budget)
     except (NotExplorable, UnsupportedFormula, Stopped):
-        return -np.inf, everything
-    sifted = set(owners)  # the others have no boxes of their own, or too many
-    return sieve.margins.least(), {owners[box] for box in sieve.open_boxes()} | (everything - sifted)
+        return {}
+    suspicious = {owners[box] for box in sieve.open_boxes()}
+    return dict.fromkeys(sorted(set(owners) - suspicious), _kept(sieve.margins.least()))
 
 
-def _all_boxes(system: System, starts: Sequence[Init]) -> tuple[list[int], list[Box]]:
+def _all_boxes(questions: Sequence[Question]) -> tuple[list[int], list[Box]]:
     """The boxes of all sets, with the number of the set each belongs to; none of a set that is more than its boxes."""
     owners: list[int] = []
     boxes: list[Box] = []
-    for number, init in enumerate(starts):
-        found = initial_boxes(system.starting(init))
+    for number, question in enumerate(questions):
+        found = initial_boxes(question.system)
         if found.direction is Direction.EXACT:
             owners += [number] * len(found.boxes)
             boxes += found.boxes

@@ -7,18 +7,25 @@ to exact arithmetic, box by box, where everything is piecewise linear.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+from math import inf
+
 import numpy as np
 
-from vernal.engines.base import UNBOUNDED
+from vernal.engines.base import UNBOUNDED, within
 from vernal.engines.bounds.engine import FURTHEST
 from vernal.engines.bounds.levels import MAX_SHARED_STEPS
-from vernal.engines.core.clauses import compiled
-from vernal.engines.core.domains import DomainFrame, joined
+from vernal.engines.core.clauses import Clauses, compiled, stacked
+from vernal.engines.core.domains import DomainFrame, joined, whole_boxes
 from vernal.engines.core.search import BoxCount, BoxSearch
 from vernal.engines.core.witness import Replays
+from vernal.engines.falsify.engine import Falsify
 from vernal.engines.knowledge import NO_STATISTICS, Counterexample, Known, Open, Proof, Statistics
 from vernal.engines.paths import exact_search
 from vernal.engines.programs.conditions import refuting_condition
+from vernal.engines.split.so_far import so_far
 from vernal.errors import Stopped
 from vernal.evidence.result import Assurance
 from vernal.logic.question import Question
@@ -29,19 +36,63 @@ from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
 
 MAX_LEAVES = 64  # small boxes that are asked of exact arithmetic, one by one
+PAUSES = (0.3, 3.0, 20.0)  # seconds of search, after which states are bred for at most half as long ...
+SHARE_OF_BREEDING = 0.2  # ... and for this share of the time that is left
 
 
-def branch_and_bound(question: Question, budget: Budget) -> BoxSearch | None:
-    """The search for a state that refutes a claim of all paths; None where a draw is to be decided."""
+def not_asked(question: Question) -> str | None:
+    """Why this engine is not for a question; None if it is."""
+    reach = question.claim.horizon
+    if reach is None:
+        return UNBOUNDED
+    if reach > FURTHEST:
+        return f"a horizon of {reach:,} steps is too long; at most {FURTHEST:,} are"
+    return "not supported by this engine: a claim of some path" if question.claim.mentions_some else None
+
+
+def outcome(search: BoxSearch, number: int) -> Known:
+    """What a search that came to its end knows of a question, boxes left to exact arithmetic being settled."""
+    tally, statistics = search.tally, search.tally.statistics(number)
+    if number in tally.traces:
+        return Counterexample(engine=BranchAndBound.name, trace=tally.traces[number], statistics=statistics)
+    margin = float(tally.margin[number])
+    exact = search.left_of(number) > 0
+    return Proof(
+        engine=BranchAndBound.name,
+        direction=Direction.OVER,
+        assurance=Assurance.RIGOROUS,
+        margin=None if not search.clauses.measured else min(margin, 0.0) if exact else margin,  # exact says only "true"
+        empty=not exact and margin == np.inf and bool(search.clauses.outside),
+        statistics=statistics,
+    )
+
+
+def refuted_by(question: Question, budget: Budget) -> Clauses | None:
+    """What a state has to satisfy to refute a claim of all paths; None where a draw is to be decided."""
     system = question.system
     unrolling = system.step.once(Unrolling) if (question.claim.horizon or 0) <= MAX_SHARED_STEPS else None
     bad = refuting_condition(system, question.claim.path, budget.check, unrolling)
     clauses = compiled(bad, system.init.where)
-    if draws(clauses.nodes):
-        return None
-    columns = tuple(var for var in system.initial.starts if var in clauses.variables)
-    frame = DomainFrame(columns, initial_boxes(system).boxes, clauses.inner)
-    return BoxSearch(clauses, frame, Replays(question, clauses, frame, budget.check), budget)
+    return None if draws(clauses.nodes) else clauses
+
+
+def search_for(
+    questions: Sequence[Question], clauses: Sequence[Clauses], budget: Budget, most: float = inf
+) -> BoxSearch:
+    """The search for states that refute these claims, whose clauses differ in numbers only."""
+    common = clauses[0]
+    boxes = [initial_boxes(question.system).boxes for question in questions]
+    owners = np.repeat(np.arange(len(boxes)), list(map(len, boxes)))
+    columns = tuple(var for var in questions[0].system.initial.starts if var in common.variables)
+    frame = DomainFrame(columns, tuple(chain.from_iterable(boxes)), owners, common.inner, common.leaves)
+    replays = Replays(questions, common, frame, budget.check)
+    return BoxSearch(common, stacked(clauses), frame, replays, budget, most)
+
+
+def branch_and_bound(question: Question, budget: Budget) -> BoxSearch | None:
+    """The search for a state that refutes a claim of all paths; None where a draw is to be decided."""
+    clauses = refuted_by(question, budget)
+    return None if clauses is None else search_for([question], [clauses], budget)
 
 
 class BranchAndBound:
@@ -51,50 +102,43 @@ class BranchAndBound:
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof, a counterexample, or the best bound that was proven."""
-        reach = question.claim.horizon
-        if reach is None:
-            return self._open(UNBOUNDED)
-        if reach > FURTHEST:
-            return self._open(f"a horizon of {reach:,} steps is too long; at most {FURTHEST:,} are")
-        if question.claim.mentions_some:
-            return self._open("not supported by this engine: a claim of some path")
+        refused = not_asked(question)
+        if refused is not None:
+            return self._open(refused)
         search = branch_and_bound(question, budget)
         if search is None:
             return self._open("not supported by this engine: what is asked depends on a draw")
         try:
-            tally = search.run()
-            return self._known(question, search, tally, budget)
+            bred = self._search(question, search, budget)
+            return bred or self._known(question, search, budget)
         except Stopped as stop:
-            return self._open(f"{stop.reason}{self._so_far(search)}", search.tally.statistics)
+            return self._open(stop.reason, search.tally.statistics(), so_far(question, search))
 
-    def _open(self, reason: str, statistics: Statistics = NO_STATISTICS) -> Open:
-        return Open(engine=self.name, reason=reason, statistics=statistics)
+    def _open(self, reason: str, statistics: Statistics = NO_STATISTICS, notes: tuple[str, ...] = ()) -> Open:
+        return Open(engine=self.name, reason=reason, statistics=statistics, notes=notes)
 
-    def _so_far(self, search: BoxSearch) -> str:
-        best = search.best_bound
-        return f"; the margin is at least {best:.6g}" if np.isfinite(best) else ""
+    def _search(self, question: Question, search: BoxSearch, budget: Budget) -> Counterexample | None:
+        """Work the search off; in its pauses simulated states are bred, which find some that no bound points at."""
+        for number, seconds in enumerate(PAUSES):
+            if search.run(seconds):
+                return None
+            part = replace(budget.part(SHARE_OF_BREEDING, 0.5 * seconds), seed=budget.seed + number)
+            known = within(Falsify(), question, part)
+            if isinstance(known, Counterexample):
+                return replace(known, engine=self.name, statistics={**known.statistics, **search.tally.statistics()})
+        search.run()
+        return None
 
-    def _known(self, question: Question, search: BoxSearch, tally: BoxCount, budget: Budget) -> Known:
-        if tally.trace is not None:
-            return Counterexample(engine=self.name, trace=tally.trace, statistics=tally.statistics)
-        settled = self._settle(question, search, tally, budget) if tally.left else None
-        if settled is not None:
-            return settled
-        margin = min(tally.margin, 0.0) if tally.left else tally.margin  # exact arithmetic says "true", not by how much
-        return Proof(
-            engine=self.name,
-            direction=Direction.OVER,
-            assurance=Assurance.RIGOROUS,
-            margin=margin if search.clauses.measured else None,
-            empty=not tally.left and tally.margin == np.inf and bool(search.clauses.outside),
-            statistics=tally.statistics,
-        )
+    def _known(self, question: Question, search: BoxSearch, budget: Budget) -> Known:
+        tally = search.tally
+        settled = self._settle(question, search, tally, budget) if tally.left and not tally.traces else None
+        return settled or outcome(search, 0)
 
     def _settle(self, question: Question, search: BoxSearch, tally: BoxCount, budget: Budget) -> Known | None:
         """What exact arithmetic finds in boxes left at margin zero; None if the claim holds in all of them."""
-        left = joined(tally.left)
+        left = whole_boxes(joined(tally.left))
         if len(left) > MAX_LEAVES:
-            return self._open(f"{len(left):,} small boxes stay open at margin zero", tally.statistics)
+            return self._open(f"{len(left):,} small boxes stay open at margin zero", tally.statistics())
         for row in range(len(left)):
             budget.progress(f"split: exact arithmetic for {len(left) - row} more boxes", row / len(left))
             part = question.system.cut(search.frame.box(left, row))

@@ -54,6 +54,7 @@ DENSE = 0.5  # from this share of open components on, all rows are bounded at on
 STRUCTURAL = (e.Affine, e.Add, e.Neg, e.Gather, e.Concat)
 SMOOTH = tuple(kind for kind, known in OPERATORS.items() if not known.piecewise_linear)
 ACTIVATIONS = (e.Relu, e.LeakyRelu, e.Abs)
+AS_GOOD = (*ACTIVATIONS, e.Neg, e.Gather, e.Concat)  # where they are affine, their ranges are as good as the arguments'
 SQUASHED = (*ACTIVATIONS, e.Nonlinear)  # their own range says all that backward substitution would
 
 
@@ -109,11 +110,12 @@ class Linear:
     def _enter(self, node: Expr, value: Value) -> None:
         """An input of the graph."""
         self.batch = max(self.batch, first_array(value).shape[0])
-        form = None
-        if node.sort.is_number:
-            x = as_range(self.backend, value)
-            form = self.inputs.add(node, integral(self.backend, x) if node.sort == INT else x)
-        self._store(node, value, form)
+        if not node.sort.is_number:
+            self._store(node, value)
+            return
+        x = as_range(self.backend, value)
+        form = self.inputs.add(node, integral(self.backend, x) if node.sort == INT else x)
+        self._store(node, value, form, form.size)
 
     def assume(self, node: Expr, form: Form) -> None:
         """Take the form of a node over the inputs as known; its range follows from it."""
@@ -262,6 +264,10 @@ class Linear:
         """Range, relaxation and (where it is affine in every box) form of a numeric node."""
         if self.mode == "backward":
             self._tighten_arguments(node)
+        layer = self._layer(node)
+        if layer is not None:
+            self._store(node, self._cut(node, layer), self.forms[node])
+            return
         value = interval.apply(self.backend, node, [self.values.get(arg) for arg in node.args])
         own = as_range(self.backend, value)
         form = self._form(node, own)
@@ -269,12 +275,28 @@ class Linear:
             value = meet(self.backend, own, as_range(self.backend, self.values[self.rewritten[node]]))
         if form is None and bool((own.lower == own.upper).all()):
             form = constant_form(self.backend, own)
-        elif form is not None and isinstance(value, Range) and form.coefficients is not None:
+        elif form is not None and self._says_more(node, form) and isinstance(value, Range):
             value = meet(self.backend, value, concretise(self.backend, self.inputs, form))
             value = integral(self.backend, value) if node.sort == INT else value
+        self._store(node, self._cut(node, value), form)
+
+    def _layer(self, node: Expr) -> Range | None:
+        """The range of an affine layer of something affine in the inputs, whose form says all; None of other nodes."""
+        known = self.forms.get(node.args[0]) if isinstance(node, e.Affine) else None
+        if known is None or known.coefficients is None:
+            return None
+        self.forms[node] = exact_form(self.backend, self.inputs, node, [known], None)
+        return concretise(self.backend, self.inputs, self.forms[node])
+
+    def _says_more(self, node: Expr, form: Form) -> bool:
+        """Whether the range of a form may be tighter than that from intervals."""
+        return form.coefficients is not None and not isinstance(node, AS_GOOD)
+
+    def _cut(self, node: Expr, value: Value) -> Value:
+        """A value cut to what is known of its node beforehand."""
         if node in self.known and isinstance(value, Range):
-            value = meet(self.backend, value, self.known[node])
-        self._store(node, value, form)
+            return meet(self.backend, value, self.known[node])
+        return value
 
     def _form(self, node: Expr, own: Range) -> Form | None:
         """The exact form if there is one; on the way, the relaxation of an operator that needs one."""
@@ -310,12 +332,14 @@ class Linear:
         """The range of a numeric node that has been evaluated."""
         return as_range(self.backend, self.values[node])
 
-    def _store(self, node: Expr, value: Value, form: Form | None = None) -> None:
+    def _store(self, node: Expr, value: Value, form: Form | None = None, size: Array | None = None) -> None:
         self.values[node] = value
         self.graph.position[node] = len(self.graph.position)
         if form is not None:
             self.forms[node] = form
-        if node.sort.is_number:
+        if size is not None:
+            self.sizes[node] = size
+        elif node.sort.is_number:
             x = as_range(self.backend, value)
             self.sizes[node] = self.backend.size(x.lower, x.upper)
 

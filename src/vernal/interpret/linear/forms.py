@@ -42,10 +42,17 @@ class Inputs:
         self._whole = None
         xp = self.backend.xp
         unit = np.zeros((1, node.size, self.count))
-        unit[0, np.arange(node.size), start + np.arange(node.size)] = 1.0
+        unit.reshape(-1)[start :: self.count + 1] = 1.0
         size = self.backend.size(x.lower, x.upper)
         zero = xp.zeros_like(size[:1])
         return Form(self.backend.array(unit), zero, zero, size)
+
+    def joined(self, columns: Sequence[slice]) -> Form:
+        """Several inputs one after the other, as a form."""
+        places = np.concatenate([np.arange(part.start, part.stop) for part in columns])
+        unit = self.backend.array(np.eye(self.count)[None, places])
+        zero = self.backend.array(np.zeros((1, len(places))))
+        return Form(unit, zero, zero, self.ball[2][:, self.backend.array(places)])
 
     @property
     def ball(self) -> tuple[Array, Array, Array]:
@@ -195,7 +202,9 @@ def exact_form(backend: Backend, inputs: Inputs, node: Expr, forms: Sequence[For
         case e.Gather():
             return forms[0].map(backend, node.indices)
         case e.Concat():
-            return _stack(backend, inputs, forms)
+            places = [inputs.columns.get(arg) for arg in node.args]
+            columns = [place for place in places if place is not None]
+            return _stack(backend, inputs, forms) if len(columns) < len(places) else inputs.joined(columns)
         case e.Neg():
             form = forms[0]
             A = None if form.coefficients is None else -form.coefficients
@@ -203,6 +212,8 @@ def exact_form(backend: Backend, inputs: Inputs, node: Expr, forms: Sequence[For
         case e.Add():
             return repeated(backend, combine(backend, inputs, forms, [None] * len(forms), zero, zero), node.size)
     assert rule is not None
+    if rule.lower is rule.upper and rule.lower.offset is None and len(forms) == 1:
+        return repeated(backend, _kept(forms[0], rule.lower.slopes[0]), node.size)
     low, high = (zero if plane.offset is None else plane.offset for plane in (rule.lower, rule.upper))
     middle, gap = backend.fused(_gap, (), low, high)
     return repeated(backend, combine(backend, inputs, forms, rule.lower.slopes, middle, gap), node.size)
@@ -213,6 +224,12 @@ def _gap(backend: Backend, low: Array, high: Array) -> tuple[Array, Array]:
     middle = 0.5 * low + 0.5 * high
     gap = backend.xp.maximum(high - middle, middle - low)
     return middle, backend.where(gap > 0, gap * (1.0 + 1e-12) + TINY, 0.0)
+
+
+def _kept(form: Form, active: Array) -> Form:
+    """Components as they are where a slope is 1, and 0 where it is 0: nothing is rounded."""
+    A = None if form.coefficients is None else form.coefficients * active[..., None]
+    return Form(A, form.constant * active, form.error * active, form.size * active)
 
 
 def repeated(backend: Backend, form: Form, size: int) -> Form:

@@ -39,5 +39,5 @@ class Plain(Linear):
             value = meet(self.backend, as_range(self.backend, value), self.number(self.rewritten[node]))
         self._store(node, value)
 
-    def _store(self, node: Expr, value: Value, form: Form | None = None) -> None:
+    def _store(self, node: Expr, value: Value, form: Form | None = None, size: Array | None = None) -> None:
         self.values[node] = value

@@ -140,13 +140,22 @@ class Rows:
         while self.heap:
             graph.tick()
             _, node = heapq.heappop(self.heap)
-            L = self.under_way.pop(node)
-            form = graph.form(node)
-            if form is not None and not (isinstance(node, e.Affine) and node.args[0] in graph.forms):
+            L = self.visit(node, self.under_way.pop(node))
+            form = self.landing(node)
+            if form is not None:
                 arrived.append((L, form))
             else:
                 self.through(node, L)
         self.land(arrived)
+
+    def visit(self, node: Expr, L: Array) -> Array:
+        """All rows for a node, when its turn has come."""
+        return L
+
+    def landing(self, node: Expr) -> Form | None:
+        """The form at which rows end their way, if the node has one and its argument has not."""
+        form = self.graph.form(node)
+        return None if isinstance(node, e.Affine) and node.args[0] in self.graph.forms else form
 
     def land(self, arrived: Sequence[tuple[Array, Form]]) -> None:
         """Arrive at nodes that are affine in the inputs, all together: one product, and one account of its rounding."""

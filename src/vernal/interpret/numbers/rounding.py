@@ -11,6 +11,7 @@ the functions of both, and a `Backend` hides the few names in which the two diff
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -48,15 +49,17 @@ def float_above(value: Fraction) -> float:
 
 def _nearest(value: Fraction, *, downward: bool) -> float:
     try:
-        near = float(value)
+        near = value.numerator / value.denominator  # correctly rounded
     except OverflowError:
-        near = float("inf") if value > 0 else float("-inf")
-    if np.isfinite(near) and Fraction(near) == value:
-        return near
-    too_high = near == float("inf") or (np.isfinite(near) and Fraction(near) > value)
-    if too_high == downward:
-        return float(np.nextafter(near, -np.inf if downward else np.inf))
-    return near
+        near = math.inf if value > 0 else -math.inf
+    above = near > 0  # of an infinite one
+    if math.isfinite(near):
+        numerator, denominator = near.as_integer_ratio()
+        gap = numerator * value.denominator - value.numerator * denominator
+        if gap == 0:
+            return near
+        above = gap > 0
+    return math.nextafter(near, -math.inf if downward else math.inf) if above == downward else near
 
 
 def namespace(*arrays: Array) -> Any:
