@@ -50,7 +50,7 @@ def test_z3_decides_on_the_edge(limit: Fraction, strict: bool, expected: bool) -
 
 
 def test_questions_are_the_same_for_the_same_seed_and_of_all_kinds() -> None:
-    questions = [drawn(seed) for seed in range(200)]
+    questions = [drawn(seed) for seed in range(40)]
     assert {one.kind for one in questions} == {"relu", "max", "tanh"}
     assert {isinstance(one.claim, Joined) for one in questions} == {True, False}
     for seed, one in enumerate(questions):
