@@ -84,7 +84,8 @@ def _of_violated(case: Case, claim: Claim, result: Result) -> Iterator[str]:
         case Trace() as trace:
             yield from _of_path(claim, result, trace)
         case Tree(path=path):
-            if Quantifier.SOME not in claim.quantifiers and claim.linear is not None:
+            one_path = Quantifier.SOME not in claim.quantifiers and claim.linear is not None
+            if one_path and (claim.horizon is not None or result.invariant is None):
                 yield "a tree where one path is enough"
             if result.step != 0 or not verify(path.system, path).accepted:
                 yield "a tree that does not begin at an initial state"

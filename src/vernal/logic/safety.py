@@ -42,8 +42,13 @@ def safety_claim(claim: Claim, *, total: bool) -> SafetyClaim | None:
 
 
 def excluding(claim: Claim) -> Formula | None:
-    """What refutes a claim of all paths if all paths keep it: the negation. None where the claim is none of these."""
-    return None if claim.linear is None or claim.mentions_some else nnf(Not(claim.linear))
+    """What refutes a claim of all paths if all paths keep it: the negation. None where the claim is none of these.
+
+    Nor of a claim up to a step: there a finite path shows more.
+    """
+    if claim.linear is None or claim.mentions_some or claim.horizon is not None:
+        return None
+    return nnf(Not(claim.linear))
 
 
 def _of(formula: Formula, total: bool) -> SafetyClaim | None:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from vernal.engines.core.search import BoxSearch
 from vernal.logic.claim import position_expression
 from vernal.logic.formula import Atom
+from vernal.logic.normal import Logic, classify
 from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model import expr as e
@@ -35,7 +36,8 @@ def so_far(question: Question, search: BoxSearch) -> tuple[str, ...]:
 
 def _weakened(question: Question, margin: Fraction) -> tuple[Expr | None, Expr]:
     """A comparison with a number as far as it is proven, and as it was asked; None of other claims."""
-    asked = build.TRUE if question.claim.horizon else position_expression(question.claim.path)
+    path = question.claim.path
+    asked = position_expression(path) if classify(path) is Logic.STATE else build.TRUE
     match asked:
         case e.Not(args=(e.Compare(args=(a, b), op="<" | "<=" as op),)):
             asked = build.compare("<=" if op == "<" else "<", b, a)
