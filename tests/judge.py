@@ -21,6 +21,8 @@ from vernal.evidence.invariant import Invariant
 from vernal.evidence.recheck import Judgement, recheck
 from vernal.evidence.replay import verify
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result
+from vernal.evidence.trace import Trace
+from vernal.formats.evidence import Rejected, excludes
 from vernal.logic.claim import Claim
 from vernal.logic.formula import Formula, Not, Quantifier
 from vernal.logic.normal import horizon, is_ctl, quantifiers
@@ -203,6 +205,9 @@ def evidence_problems(question: Instance, result: Result) -> Iterator[str]:
         return
     if not verify(question.system, trace).accepted:
         yield "the trace does not replay"
+    if result.verdict is VIOLATED and result.invariant is not None:
+        yield from exclusion_problems(question, trace, result.invariant)
+        return
     shown = confirm.truth(trace, asked, question.system)
     if result.verdict is VIOLATED and on_paths(asked) is not None and shown is not False:
         yield "the trace does not violate the formula"
@@ -213,3 +218,14 @@ def evidence_problems(question: Instance, result: Result) -> Iterator[str]:
 def has_disturbances(system: System) -> bool:
     """Whether there is a draw from an interval."""
     return any(isinstance(node, Between) for node in system.step.names)
+
+
+def exclusion_problems(question: Instance, trace: Trace, invariant: Invariant) -> Iterator[str]:
+    """A state from which every path stays in an invariant, in which the claim fails."""
+    try:
+        checked = excludes(question.system, question.formula, trace, invariant)
+    except Rejected as problem:
+        yield f"its invariant excludes nothing: {problem}"
+        return
+    if checked.judgement is Judgement.REJECTED:
+        yield f"its invariant is rejected: {checked.reason}"

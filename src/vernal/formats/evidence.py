@@ -15,6 +15,7 @@ from vernal.errors import FileMissing, FormatError, InputError
 from vernal.evidence import trace_file
 from vernal.evidence.confirm import Facts, assurance, truth
 from vernal.evidence.defined import is_defined
+from vernal.evidence.invariant import Invariant
 from vernal.evidence.invariant_file import invariant_of
 from vernal.evidence.periodic import is_enclosed
 from vernal.evidence.recheck import Judgement, Recheck, recheck
@@ -34,6 +35,7 @@ from vernal.model.system import System
 
 MAX_BYTES = 256 * 2**20
 CHANGED = "the file does not have the hash it was written with: it was changed"
+NOT_EXCLUDED = "an invariant beside a state excludes a claim of all or of some path at that state only"
 
 
 class Rejected(Exception):
@@ -92,24 +94,25 @@ def _judged(file: TraceFile, task: Task) -> Recheck:
     if not file.is_intact():
         raise Rejected(CHANGED)
     if file.invariant is not None:
-        return _excludes(file, task.system, formula, replayed.trace)
+        if file.verdict is not VIOLATED:
+            raise Rejected(NOT_EXCLUDED)
+        return excludes(task.system, formula, replayed.trace, invariant_of(file.invariant, task.system))
     return Recheck(Judgement.ACCEPTED, shows(file, formula, replayed.trace))
 
 
-def _excludes(file: TraceFile, system: System, formula: Formula, trace: Trace) -> Recheck:
+def excludes(system: System, formula: Formula, trace: Trace, invariant: Invariant) -> Recheck:
     """Whether every path from the state of a tree stays in its invariant, in which the claim fails.
 
     A claim of all paths is refuted by that only if there is a path.
     """
     claim = Claim(formula)
     opposite = claim.opposite if claim.mentions_some else excluding(claim)
-    if file.verdict is not VIOLATED or opposite is None or len(trace) != 1:
-        raise Rejected("an invariant beside a state excludes a claim of all or of some path at that state only")
+    if opposite is None or len(trace) != 1:
+        raise Rejected(NOT_EXCLUDED)
     inputs = Facts(trace, system).inputs(0)
     start = system.cut(Box({var: tuple((x, x) for x in _numbers(inputs[var])) for var in system.step.inputs}))
     if start is None:
         raise Rejected("the state is not an initial one")
-    invariant = invariant_of(file.invariant, system)
     if not claim.mentions_some and not is_defined(start, invariant):
         return Recheck(Judgement.UNDECIDED, "a value may be undefined, so that there may be no path from this state")
     checked = recheck(start, Claim(opposite), invariant)

@@ -117,7 +117,8 @@ class Rows:
         """The same, and the rows stay as they are."""
         backend, index = self.backend, self.index
         if backend.fuser is None:
-            taken = [by_rows(self.take(array)) for array in boxes]
+            # one box for each group is the common case, and this is called for every node: no further calls
+            taken = [array[:, None] for array in boxes] if index is None else [by_rows(self.take(a)) for a in boxes]
             return function(backend, *static, *rows, self.constant, gamma(n), *taken)
         numbers = (self.constant, backend.number(gamma(n)))
         if isinstance(index, slice):
