@@ -99,10 +99,11 @@ def between_planes(
     lows, highs, offsets = planes[:count], planes[count : 2 * count], planes[2 * count :]
     above = backend.positive(L)
     below = L - above
-    parts = [above] * is_low + [below] * is_high
-    for part, offset in zip(parts, offsets, strict=True):
-        constant = _gained(backend, constant, _against(backend, part, offset, finite))
-    made = [above * low + below * high for low, high in zip(lows[:-1], highs[:-1], strict=True)]
+    if is_low:
+        constant = _gained(backend, constant, _against(backend, above, offsets[0], finite))
+    if is_high:
+        constant = _gained(backend, constant, _against(backend, below, offsets[-1], finite))
+    made = [] if count < 2 else [above * low + below * high for low, high in zip(lows[:-1], highs[:-1], strict=True)]
     if count:  # the parts are not needed any more: in place, which is what makes long batches fast
         above *= lows[-1]
         below *= highs[-1]

@@ -56,8 +56,11 @@ class LinearGraph:
 
     def form(self, node: Expr) -> Form | None:
         """The form of a node that is affine, with a column for every input there is now."""
-        form, count = self.forms.get(node), self.inputs.count
-        if form is None or form.coefficients is None or form.coefficients.shape[-1] == count:
+        form = self.forms.get(node)
+        if form is None or form.coefficients is None:
+            return form
+        count = self.inputs.count
+        if form.coefficients.shape[-1] == count:
             return form
         wider = replace(form, coefficients=widen(self.backend, form.coefficients, count))
         self.forms[node] = wider
@@ -102,14 +105,15 @@ class Rows:
 
     def over(
         self, function: RowFunction, static: tuple[Any, ...], rows: Sequence[Array], *boxes: Array, n: int = 0
-    ) -> list[Array]:
+    ) -> tuple[Array, ...]:
         """New rows by a function of rows, their constants and what is known of boxes; the constants change with them.
 
         `function(backend, *static, *rows, constants, slack, *boxes)`, with slack = gamma(n), returns the new rows and
         then the new constants. Arrays of boxes come with an axis for the rows of a group.
         """
-        *made, self.constant = self.applied(function, static, rows, *boxes, n=n)
-        return made
+        made = self.applied(function, static, rows, *boxes, n=n)
+        self.constant = made[-1]
+        return made[:-1]
 
     def applied(
         self, function: RowFunction, static: tuple[Any, ...], rows: Sequence[Array], *boxes: Array, n: int = 0
@@ -119,7 +123,7 @@ class Rows:
         if backend.fuser is None:
             # one box for each group is the common case, and this is called for every node: no further calls
             taken = [array[:, None] for array in boxes] if index is None else [by_rows(self.take(a)) for a in boxes]
-            return function(backend, *static, *rows, self.constant, gamma(n), *taken)
+            return function(backend, *static, *rows, self.constant, gamma(n) if n else 0.0, *taken)
         numbers = (self.constant, backend.number(gamma(n)))
         if isinstance(index, slice):
             boxes, index = tuple(map(self.take, boxes)), None
@@ -156,7 +160,9 @@ class Rows:
     def landing(self, node: Expr) -> Form | None:
         """The form at which rows end their way, if the node has one and its argument has not."""
         form = self.graph.form(node)
-        return None if isinstance(node, e.Affine) and node.args[0] in self.graph.forms else form
+        if form is None or (isinstance(node, e.Affine) and node.args[0] in self.graph.forms):
+            return None
+        return form
 
     def land(self, arrived: Sequence[tuple[Array, Form]]) -> None:
         """Arrive at nodes that are affine in the inputs, all together: one product, and one account of its rounding."""
