@@ -58,7 +58,7 @@ SETUPS: dict[str, tuple[str, dict[str, object]]] = {
     "auto": ("auto", {}),
 }
 MORE: dict[str, tuple[str, dict[str, object]]] = {  # on request
-    **{name: (name, {}) for name in ("deepening", "lasso", "induction", "liveness")},
+    **{name: (name, {}) for name in ("deepening", "lasso", "induction", "liveness", "split")},
     "smt": ("smt", {}),
     "input on start": ("milp", {"unroll": "ios"}),
     "input on demand": ("milp", {"unroll": "iod"}),

@@ -185,12 +185,17 @@ def _fitted(curve: Curve) -> EnclosingLines:
     """Lines below and above where there is at most one inflection."""
     backend, name = curve.backend, curve.name
     first, last = at(backend, name, curve.lo), at(backend, name, curve.hi)
-    touch = (
-        None if bool((curve.bend.left != curve.bend.right).any()) else _touch(curve, 0.5 * curve.lo + 0.5 * curve.hi)
-    )
+    touch = None if _is_mixed(curve) else _touch(curve, 0.5 * curve.lo + 0.5 * curve.hi)
     b, d = _above(curve, first, last, 1.0, touch)
     a, c = _above(curve, interval.negate(first), interval.negate(last), -1.0, touch)
     return -a, -c, b, d
+
+
+def _is_mixed(curve: Curve) -> bool:
+    """Whether some interval has an inflection inside; what is traced has no values yet, so that there it may be."""
+    if not enclose.may_bend(curve.name):
+        return False
+    return curve.backend.traces or bool((curve.bend.left != curve.bend.right).any())
 
 
 class Touch(NamedTuple):
