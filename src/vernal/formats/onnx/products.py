@@ -32,13 +32,22 @@ def _matmul(call: NodeCall) -> OnnxValue:
 
 def _product(call: NodeCall, a: OnnxValue, b: OnnxValue) -> OnnxValue:
     """a b, by which of them are data."""
-    try:
-        np.matmul(*(np.broadcast_to(np.empty(1), value.shape) for value in (a, b)))
-    except ValueError:
-        raise call.wrong(f"multiplies shapes {a.shape} and {b.shape}, which do not fit") from None
+    if not _fit(a.shape, b.shape):
+        raise call.wrong(f"multiplies shapes {a.shape} and {b.shape}, which do not fit")
     if isinstance(a, Tensor):
         return _of_data(call, a, b) if isinstance(b, Tensor) else _from_right(call, a, call.matrix(b))
     return _from_left(call, call.matrix(a), b) if isinstance(b, Tensor) else integer_product(call, a, b)
+
+
+def _fit(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+    """Whether numpy would multiply matrices, or stacks of them, of these shapes."""
+    if not a or not b or a[-1] != b[-2 if len(b) > 1 else 0]:
+        return False
+    try:
+        np.broadcast_shapes(a[:-2], b[:-2])
+    except ValueError:
+        return False
+    return True
 
 
 def _from_right(call: NodeCall, x: Tensor, weight: Array) -> Tensor:
