@@ -92,7 +92,15 @@ def failing_path(question: Question, box: Box, tick: Tick = idle) -> Trace | Non
 
 def failing_state(question: Question, box: Box, tick: Tick = idle) -> Trace | None:
     """An initial state in the box, as a path of one position."""
-    return _first(path_of(question.system, one, tick) for one in from_box(question, box, 0))
+    return next(states_of(question, box, tick), None)
+
+
+def states_of(question: Question, box: Box, tick: Tick = idle) -> Iterator[Trace]:
+    """A few initial states in the box, each as a path of one position."""
+    for candidate in from_box(question, box, 0):
+        trace = path_of(question.system, candidate, tick)
+        if trace is not None:
+            yield trace
 
 
 def from_box(question: Question, box: Box, steps: int) -> Iterator[Candidate]:

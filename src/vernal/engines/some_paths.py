@@ -7,10 +7,10 @@ keeps the claim: `AG !p` refutes `EF p`, from all initial states or from one of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from vernal.engines.candidates import from_box, path_of
+from vernal.engines.candidates import states_of
 from vernal.engines.knowledge import FailingState, Known, Open, Proof, Subject
 from vernal.errors import Stopped
 from vernal.evidence.defined import is_defined
@@ -133,24 +133,16 @@ def _refuted(question: Question, budget: Budget, prove: Prove) -> Known:
     if opposite is None or question.claim.quantifiers != {Quantifier.SOME}:
         return _open()
     known = _asked(prove, question, opposite, budget, WHOLE)
-    for trace in _states(question, budget):
+    for trace in states_of(question, question.system.initial.hull, budget.check):
         if isinstance(known, Proof):
-            return _fails(known, trace, opposite)
+            return fails_by(known, trace, opposite, known.direction)
         start = question.system.cut(_at(trace, question.system))
         if start is None or question.system.initial.is_point:
             break
         alone = _asked(prove, replace(question, system=start), opposite, budget, ONE_STATE)
         if isinstance(alone, Proof):
-            return _fails(alone, trace, opposite)
+            return fails_by(alone, trace, opposite, alone.direction)
     return _open(NO_STATE) if isinstance(known, Proof) else _left_open(opposite, "would refute it", known)
-
-
-def _states(question: Question, budget: Budget) -> Iterator[Trace]:
-    """A few initial states, each as a path of one position."""
-    for candidate in from_box(question, question.system.initial.hull, 0):
-        trace = path_of(question.system, candidate, budget.check)
-        if trace is not None:
-            yield trace
 
 
 def _at(trace: Trace, system: System) -> Box:
@@ -160,13 +152,14 @@ def _at(trace: Trace, system: System) -> Box:
     return Box({var: tuple((x, x) for x in items) for var, items in values.items()})  # type: ignore[misc] # rational
 
 
-def _fails(known: Proof, trace: Trace, opposite: Formula) -> FailingState:
+def fails_by(known: Proof, trace: Trace, opposite: Formula, direction: Direction) -> FailingState:
+    """A state at which a claim fails, since it is proven that all paths keep the opposite."""
     invariant = _invariant(known)
     by = "an invariant" if invariant is not None else known.engine
     return FailingState(
         engine=known.engine,
         trace=trace,
-        direction=known.direction,
+        direction=direction,
         assurance=known.assurance,
         excluded_by=f"every path from this state keeps {opposite}, by {by}",
         invariant=invariant,

@@ -8,7 +8,8 @@ any one will do to show it.
 from __future__ import annotations
 
 from vernal.engines.candidates import failing_state
-from vernal.engines.knowledge import FailingState, Known, Open, Proof
+from vernal.engines.knowledge import Known, Open, Proof
+from vernal.engines.some_paths import NO_STATE, fails_by
 from vernal.evidence.defined import is_defined
 from vernal.evidence.invariant import Invariant
 from vernal.logic.formula import Formula
@@ -18,7 +19,6 @@ from vernal.run.budget import Budget
 
 BROKEN = "a simulated run breaks the claim, so there is no invariant to look for; falsify will show a path"
 REACHED = "simulated runs come to what is waited for, so that no invariant excludes it"
-NO_START = "no path keeps the claim, but no initial state was found to show it"
 MAY_BE_UNDEFINED = "no path keeps the claim, but a value may be undefined, so that there may be no path at all"
 
 
@@ -33,16 +33,8 @@ def excluded(question: Question, never: Formula, known: Proof | Open, budget: Bu
         return _open(known, MAY_BE_UNDEFINED)
     shown = None if known.empty else failing_state(question, question.system.initial.hull, budget.check)
     if shown is None:
-        return _open(known, NO_START)
-    return FailingState(
-        engine=known.engine,
-        trace=shown,
-        direction=Direction.TWO_SIDED,
-        assurance=known.assurance,
-        excluded_by=f"every path from this state keeps {never}, by an invariant",
-        invariant=invariant,
-        statistics=known.statistics,
-    )
+        return _open(known, NO_STATE)
+    return fails_by(known, shown, never, Direction.TWO_SIDED)
 
 
 def _open(known: Proof | Open, reason: str) -> Open:
