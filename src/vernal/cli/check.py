@@ -84,12 +84,13 @@ def check(
     Without --property and --spec every property of the task is checked, in order.
     """
     from vernal.engines.journals import refuse_journal
-    from vernal.formats.task.blueprint import load
+    from vernal.formats.task.blueprint import open_task
+    from vernal.run.budget import silent
 
     if limits.journal is not None:
         refuse_journal(limits.engine, limits.options)
     writable(json, trace, report)
-    loaded = load(task, overrides(set))
+    loaded = open_task(task, limits.budget(started(), silent).check).task(overrides(set))
     outputs = Outputs(json, trace, report, quiet)
     raise typer.Exit(Invocation(loaded, questions(loaded, property, spec), limits, outputs).go())
 

@@ -18,7 +18,7 @@ from vernal.cli import check, convert, exits, explain, replay, schema, simulate,
 from vernal.cli.clock import invoked, process_start
 from vernal.cli.interrupt import exit_code, leave, watching
 from vernal.cli.stream import drop_output, say
-from vernal.errors import VernalError
+from vernal.errors import Stopped, VernalError
 
 EXAMPLES = """\b
 Examples:
@@ -110,6 +110,9 @@ def _guarded(run: Callable[[], int]) -> int:
     except BrokenPipeError:
         drop_output()
         return exits.BROKEN_PIPE
+    except Stopped as stopped:
+        say(f"unknown: {stopped}, before any question was asked")
+        return exits.UNDECIDED
     except VernalError as error:
         say(f"error: {error}")
         return exits.BAD_INPUT

@@ -40,11 +40,13 @@ from vernal.logic.syntax import (
     WrittenSort,
 )
 from vernal.model.expr import Function
+from vernal.model.tick import Tick, idle
 
 if TYPE_CHECKING:  # lark is loaded when the first text is parsed, not when the package is imported
     from lark import Lark, Token, UnexpectedInput
 
 MAX_LENGTH = 1_000_000  # characters of one text
+PACE = 1000  # tokens between two calls of the tick
 MAX_DEPTH = 200  # brackets within brackets, and nodes within nodes
 MAX_DIGITS = 1000  # characters of one number
 MAX_EXPONENT = 400  # of ten, either way
@@ -62,33 +64,45 @@ T = TypeVar("T", bound=Syntax)
 Child: TypeAlias = "Syntax | Token"
 
 
-def parse(source: Source | str) -> Syntax:
-    """Read an expression or a formula."""
-    return _read(source, "expression")
+def parse(source: Source | str, tick: Tick = idle) -> Syntax:
+    """Read an expression or a formula; `tick` is called again and again while a long one is read."""
+    return _read(source, "expression", tick)
 
 
-def parse_region(source: Source | str) -> Syntax:
+def parse_region(source: Source | str, tick: Tick = idle) -> Syntax:
     """Read an initial value: a Range `[lo, hi]`, Members `{a, b}`, or an expression."""
-    return _read(source, "region")
+    return _read(source, "region", tick)
 
 
-def parse_sort(source: Source | str) -> WrittenSort:
+def parse_sort(source: Source | str, tick: Tick = idle) -> WrittenSort:
     """Read the sort of a variable: `real [-1, 1]`, `bool`, `enum {RED, GREEN}`."""
-    return cast(WrittenSort, _read(source, "sort"))
+    return cast(WrittenSort, _read(source, "sort", tick))
 
 
-def _read(source: Source | str, start: str) -> Syntax:
-    from lark import UnexpectedInput
-
+def _read(source: Source | str, start: str, tick: Tick) -> Syntax:
     source = Source(source) if isinstance(source, str) else source
     try:
         _guard(source.text)
-        return cast(Syntax, _grammar().parse(source.text, start=start))
+        return _parse(source.text, start, tick)
     except _Complaint as complaint:
         problem = complaint
-    except UnexpectedInput as unexpected:
-        problem = _explain(unexpected, source.text)
     raise ParseError(problem.message, place=source.place(*problem.span))
+
+
+def _parse(text: str, start: str, tick: Tick) -> Syntax:
+    """Hand the tokens to the parser one by one, so that a long text can be stopped on the way."""
+    from lark import UnexpectedInput
+
+    parser: Any = _grammar().parse_interactive(text, start)
+    token = None
+    try:
+        for number, token in enumerate(parser.lexer_thread.lex(parser.parser_state)):
+            if number % PACE == 0:
+                tick()
+            parser.feed_token(token)
+        return cast(Syntax, parser.feed_eof(token))
+    except UnexpectedInput as unexpected:
+        raise _explain(unexpected, text, frozenset(parser.accepts())) from None
 
 
 @cache
@@ -364,11 +378,10 @@ WHEN = "'when' belongs to an option of choose(a when p, b)"
 LATEST = r"(?:\b[AE]?[XFGURW]|always|eventually|\[\]|<>)\s*<=\s*[\w.]+\s*$"  # the bound of `F<=5`
 
 
-def _explain(error: UnexpectedInput, text: str) -> _Complaint:
+def _explain(error: UnexpectedInput, text: str, accepted: frozenset[str]) -> _Complaint:
     """The error message for a syntax error: what was found, and what the grammar would have accepted."""
     from lark import UnexpectedToken
 
-    accepted: frozenset[str] = frozenset(cast(Any, error).interactive_parser.accepts())
     if isinstance(error, UnexpectedToken) and error.token.type == "$END":
         end = len(text.rstrip())
         return _Complaint(f"the text ends too early; {_expected(accepted)}", (end, end + 1))

@@ -10,26 +10,31 @@ file are reported at once, each at its line and column.
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vernal.errors import FileMissing, FormatError, InputError, NameUnknown, ParseError, nearest
+from vernal.errors import InputError, NameUnknown, ParseError, nearest
 from vernal.formats.task.places import Path as KeyPath
 from vernal.formats.task.places import Places, scan, toml_error
 from vernal.formats.task.schema import TaskTable, fit
+from vernal.formats.task.text import decode, read_bytes
 from vernal.formats.task.world import give, on_worlds
-from vernal.logic.syntax import Source, Syntax
+from vernal.logic.syntax import Source, Syntax, place_in
 from vernal.logic.task import InputFile, Task
 from vernal.model.network import Network
+from vernal.model.tick import Tick, idle
 
 if TYPE_CHECKING:
     from vernal.formats.task.agents import Library
     from vernal.formats.task.expressions import Reader
 
-MAX_BYTES = 4 * 2**20
+MAX_PARTS = 64  # of a dotted key: tomllib takes time and memory quadratic in them
+LONG_KEY = re.compile(rf"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{MAX_PARTS}}}""")
 VERSION = 1
 NOT_YET = {"flow": "continuous time ([flow])", "abstraction": "neural abstraction ([abstraction])"}
 
@@ -41,13 +46,12 @@ def load(path: str | Path, overrides: Mapping[str, Override] | None = None, /, *
     return open_task(path).task({**(overrides or {}), **parameters})
 
 
-def open_task(path: str | Path) -> Blueprint:
-    """A file to make tasks from, one for each choice of parameters."""
+def open_task(path: str | Path, tick: Tick = idle) -> Blueprint:
+    """A file to make tasks from, one for each choice of parameters; `tick` is called while it is read."""
     file = Path(path)
-    content = _read_bytes(file)
-    return Blueprint(
-        _decode(content, str(path)), InputFile(str(path), hashlib.sha256(content).hexdigest()), file.parent
-    )
+    content = read_bytes(file, "task")
+    source = InputFile(str(path), hashlib.sha256(content).hexdigest())
+    return Blueprint(decode(content, str(path)), source, file.parent, tick=tick)
 
 
 def read_task(
@@ -61,9 +65,10 @@ def read_task(
     return Blueprint(text, source, base, policies).task(overrides)
 
 
-def read_tables(text: str, file: str, base: Path) -> tuple[dict[str, Any], Places, list[InputFile]]:
+def read_tables(text: str, file: str, base: Path, tick: Tick = idle) -> tuple[dict[str, Any], Places, list[InputFile]]:
     """The tables of a task with those of its worlds below them, where everything stands, and the worlds."""
-    return on_worlds(*_read_toml(text, file), base, _read_toml)
+    read = partial(_read_toml, tick=tick)
+    return on_worlds(*read(text, file), base, read)
 
 
 class Blueprint:
@@ -72,12 +77,20 @@ class Blueprint:
     Tasks whose parameters differ only where a system starts, or in what is asked of it, share the graph of a step.
     """
 
-    def __init__(self, text: str, source: InputFile, base: Path, policies: Mapping[str, Network] | None = None) -> None:
+    def __init__(
+        self,
+        text: str,
+        source: InputFile,
+        base: Path,
+        policies: Mapping[str, Network] | None = None,
+        tick: Tick = idle,
+    ) -> None:
         from vernal.formats.task.build import Shared
         from vernal.formats.task.names import declare_all
 
-        self.source, self.base = source, base
-        document, self.places, self.worlds = read_tables(text, source.file, base)
+        self.source, self.base, self.tick = source, base, tick
+        document, self.places, self.worlds = read_tables(text, source.file, base, tick)
+        tick()
         self.given = give(document, policies or {})
         table, self.lost, self.problems = fit(document, self.places)
         if table is None:
@@ -109,46 +122,26 @@ class Blueprint:
     def _reader(self) -> Reader:
         from vernal.formats.task.expressions import Reader
 
-        reader = Reader(self.places, self.names.owners, problems=[*self.problems, *self.names.problems])
+        problems = [*self.problems, *self.names.problems]
+        reader = Reader(self.places, self.names.owners, problems=problems, tick=self.tick)
         reader.broken.update(self.names.broken, (str(path[-1]) for path in self.lost))
         reader.doubtful = any(len(path) == 1 or path == ("environment", "let") for path in self.lost)
         return reader
 
 
-def _read_bytes(file: Path) -> bytes:
-    try:
-        if not file.exists():
-            raise FileMissing(f"there is no task file {str(file)!r}")
-        if file.is_dir():
-            raise FormatError(f"{file} is a directory; name the task file in it")
-        with file.open("rb") as stream:
-            content = stream.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise FormatError(f"{str(file)!r} cannot be opened ({error})") from None
-    if len(content) > MAX_BYTES:
-        raise FormatError(f"{file}: larger than {MAX_BYTES // 2**20} MiB, which is more than a task file may have")
-    return content
-
-
-def _decode(content: bytes, name: str) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        message = f"{name}: not a TOML file: byte {error.start} is not UTF-8 text; a task file names its networks"
-        raise FormatError(message) from None
-
-
-def _read_toml(text: str, file: str) -> tuple[dict[str, Any], Places]:
+def _read_toml(text: str, file: str, tick: Tick) -> tuple[dict[str, Any], Places]:
     """The tables of a text that says it is a task file, and where everything in them stands."""
     document = _parse_toml(text, file)
-    places = scan(text, file)
+    places = scan(text, file, tick)
     _check_version(document, places)
     return document, places
 
 
 def _parse_toml(text: str, file: str) -> dict[str, Any]:
+    long = LONG_KEY.search(text)
+    if long is not None:
+        message = f"not a task file: a key of more than {MAX_PARTS} parts"
+        raise ParseError(message, place=place_in(text, long.start(), file))
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from vernal.model import build
 from vernal.model.expr import Const, Expr
 from vernal.model.network import Network
 from vernal.model.sorts import BOOL, Sort, join
+from vernal.model.tick import Tick, idle
 
 MAX_BITS = 4000  # of an integer in the file, about as much as the parser's digits; more is a slip or an attack
 
@@ -46,6 +48,7 @@ class Reader:
     doubtful: bool = False  # a whole table could not be read: an unknown name may well be declared in it
     replaced: dict[Path, Source] = field(default_factory=dict)  # texts that come from elsewhere than the file
     parsed: dict[Path, tuple[Syntax, Source]] = field(default_factory=dict)
+    tick: Tick = idle  # called before every entry of the file
 
     def place(self, path: Path) -> Place:
         """Where the value at a path stands."""
@@ -55,6 +58,7 @@ class Reader:
     @contextmanager
     def collect(self, path: Path, *breaks: str) -> Iterator[None]:
         """Note an error instead of raising it, at this path unless it knows better; the given names are then broken."""
+        self.tick()
         try:
             yield
         except Skip:
@@ -71,7 +75,7 @@ class Reader:
         """The text at a path as written, and where it stands."""
         if path not in self.parsed:
             source = self.replaced.get(path) or self.places.source(path)
-            self.parsed[path] = (parse_region(source) if region else parse(source)), source
+            self.parsed[path] = (parse_region if region else parse)(source, self.tick), source
         return self.parsed[path]
 
     def expression(
@@ -92,7 +96,7 @@ class Reader:
             return node
         syntax, source = self.parse(path)
         self.check_names(syntax, source, use)
-        names = {**self.names, **(extra or {})}
+        names = ChainMap(dict(extra), self.names) if extra else self.names
         scope = Scope(names, self.functions, allow_draws=draws is not None, draw_name=draws or "draw")
         return expression(syntax, scope, expected, source=source)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from graphlib import CycleError, TopologicalSorter
@@ -15,6 +16,7 @@ from vernal.formats.task.schema import TaskTable
 from vernal.logic.parser import OPERATORS, RESERVED
 from vernal.logic.syntax import FunctionCall, Identifier, Source, Syntax
 
+SHOWN = 4  # definitions of a circle that a message shows from its beginning, and from its end
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 TAKEN = {
     "where": "it introduces the constraints of [init]",
@@ -123,22 +125,55 @@ def words(syntax: Syntax) -> set[str]:
 
 
 def in_order(needs: Mapping[str, set[str]]) -> tuple[list[str], list[list[str]]]:
-    """Definitions such that each needs only earlier ones, and the circles that prevent it (left out of the order)."""
-    remaining = {name: needed & needs.keys() for name, needed in needs.items()}
+    """Definitions such that each needs only earlier ones, and circles that prevent it.
+
+    What is on a circle, or needs something that is, is left out of the order. A circle begins with what was written
+    first; of circles that share a definition, one is found.
+    """
+    sorter = TopologicalSorter({name: needed & needs.keys() for name, needed in needs.items()})
+    order: list[str] = []
+    with suppress(CycleError):
+        sorter.prepare()
+    while ready := sorter.get_ready():
+        order.extend(ready)
+        sorter.done(*ready)
+    return order, _circles(needs, needs.keys() - set(order))
+
+
+def _circles(needs: Mapping[str, set[str]], waiting: Set[str]) -> list[list[str]]:
+    """Walk from each definition to one it waits for, until the walk meets itself or an earlier one."""
+    number = {name: place for place, name in enumerate(needs)}
+    behind = {name: min(needs[name] & waiting, key=number.__getitem__) for name in needs if name in waiting}
+    walks: dict[str, str] = {}  # each definition walked through, and where its walk began
     circles: list[list[str]] = []
-    while True:
-        try:
-            return list(TopologicalSorter(remaining).static_order()), circles
-        except CycleError as error:
-            circle = list(dict.fromkeys(error.args[1]))[::-1]
-            circles.append(circle)
-            gone = set(circle)
-            remaining = {name: needed - gone for name, needed in remaining.items() if name not in gone}
+    for first in behind:
+        name = first
+        while name not in walks:
+            walks[name] = first
+            name = behind[name]
+        if walks[name] == first:
+            circles.append(_turned(_around(name, behind), number))
+    return circles
+
+
+def _around(first: str, behind: Mapping[str, str]) -> list[str]:
+    circle = [first]
+    while (name := behind[circle[-1]]) != first:
+        circle.append(name)
+    return circle
+
+
+def _turned(circle: list[str], number: Mapping[str, int]) -> list[str]:
+    """The same circle from what was written first."""
+    at = circle.index(min(circle, key=number.__getitem__))
+    return [*circle[at:], *circle[:at]]
 
 
 def circle_error(circle: list[str], place_of: Path, places: Places) -> InputError:
     """`a -> b -> a`, at the definition of a."""
-    chain = " -> ".join([*circle, circle[0]])
+    hidden = f"... ({len(circle) - 2 * SHOWN:,} more)"
+    shown = circle if len(circle) <= 2 * SHOWN + 1 else [*circle[:SHOWN], hidden, *circle[-SHOWN:]]
+    chain = " -> ".join([*shown, circle[0]])
     return TypeClash(f"these definitions depend on each other in a circle: {chain}", place=places.key_place(place_of))
 
 

@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 from vernal.errors import ParseError, Place
 from vernal.logic.syntax import Source, place_in
+from vernal.model.tick import Tick, idle
 
 Path: TypeAlias = tuple[str | int, ...]
 LineColumn: TypeAlias = tuple[int, int]
@@ -143,10 +144,10 @@ class Places:
         return Place(self.file, line, column, text, max(1, min(width, len(text) - column + 1)))
 
 
-def scan(text: str, file: str | None = None) -> Places:
-    """Map a text that tomllib accepts."""
+def scan(text: str, file: str | None = None, tick: Tick = idle) -> Places:
+    """Map a text that tomllib accepts; `tick` is called at every line of it."""
     lines = [0, *(newline.end() for newline in re.finditer("\n", text))]
-    return Places(text, file, _Scanner(text).document(), lines)
+    return Places(text, file, _Scanner(text).document(tick), lines)
 
 
 def toml_error(error: tomllib.TOMLDecodeError, text: str, file: str | None = None) -> ParseError:
@@ -181,11 +182,12 @@ class _Scanner:
         self.text = text
         self.at = 0
 
-    def document(self) -> KeyNode:
+    def document(self, tick: Tick) -> KeyNode:
         """Read line by line: a header sets the table that the following pairs belong to."""
         root = table = KeyNode(0, 0)
         self._skip(IDLE)
         while self.at < len(self.text):
+            tick()
             if self.text[self.at] == "[":
                 table = self._header(root)
             else:

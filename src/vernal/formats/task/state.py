@@ -30,11 +30,9 @@ def define(reader: Reader, prefix: Path, entries: Mapping[str, object], read: Ca
         with reader.collect((*prefix, name), name):
             needs[name] = words(reader.parse((*prefix, name))[0]) if isinstance(value, str) else set()
     order, circles = in_order(needs)
+    reader.broken.update(needs.keys() - set(order))
     for circle in circles:
-        first = min(circle, key=list(entries).index)
-        turned = [*circle[circle.index(first) :], *circle[: circle.index(first)]]
-        reader.problems.append(circle_error(turned, (*prefix, first), reader.places))
-        reader.broken.update(circle)
+        reader.problems.append(circle_error(circle, (*prefix, circle[0]), reader.places))
     for name in order:
         with reader.collect((*prefix, name), name):
             read(name, (*prefix, name))
@@ -77,7 +75,7 @@ def read_state(reader: Reader, declarations: Mapping[str, str]) -> dict[str, Var
         path: Path = ("state", name)
         with reader.collect(path, name):
             source = reader.places.source(path)
-            state[name] = _variable(reader, name, parse_sort(source), source)
+            state[name] = _variable(reader, name, parse_sort(source, reader.tick), source)
             reader.names[name] = state[name].var
     return state
 
@@ -112,15 +110,15 @@ def _range(reader: Reader, domain: s.WrittenRange, source: s.Source, *, integral
 
 
 def _labels(reader: Reader, items: tuple[s.Syntax, ...], source: s.Source) -> list[str]:
-    labels: list[str] = []
+    labels: dict[str, None] = {}  # in the order in which they are written
     for item in items:
         if not isinstance(item, s.Identifier):
             raise ParseError("a label is a name, as in enum {RED, GREEN}", place=source.place(*item.span))
         problem = label_problem(item.text, reader.owners)
         if item.text in labels or problem:
             raise ParseError(problem or f"label {item.text!r} appears twice", place=source.place(*item.span))
-        labels.append(item.text)
-    return labels
+        labels[item.text] = None
+    return list(labels)
 
 
 # Initial values -------------------------------------------------------------------------------------------------------

@@ -13,9 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from vernal.errors import FileMissing, FormatError, InputError, NameUnknown, ParseError
+from vernal.errors import InputError, NameUnknown, ParseError
 from vernal.formats.task.places import Places
 from vernal.formats.task.shelf import Shelf
+from vernal.formats.task.text import decode, read_bytes
 from vernal.logic.task import InputFile
 from vernal.model.network import Network
 
@@ -24,7 +25,6 @@ WorldReader: TypeAlias = Callable[[str, str], tuple[Document, Places]]
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 MAX_LAYERS = 8  # worlds on worlds; more is a circle
-MAX_BYTES = 4 * 2**20
 
 
 def on_worlds(
@@ -70,15 +70,7 @@ def world_text(name: str, base: Path) -> str:
     file = base / name
     if file.suffix != ".toml":
         raise ParseError(f"{name!r} is neither the name of a world nor a .toml file")
-    if not file.is_file():
-        raise FileMissing(f"there is no world file {str(file)!r}")
-    try:
-        content = file.read_bytes()[: MAX_BYTES + 1]
-        if len(content) > MAX_BYTES:
-            raise FormatError(f"{file}: larger than {MAX_BYTES // 2**20} MiB, which is more than a world may have")
-        return content.decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FormatError(f"{file}: cannot be read as text ({error})") from None
+    return decode(read_bytes(file, "world"), str(file))
 
 
 def _over(upper: Document, lower: Document, depth: int = 3) -> Document:

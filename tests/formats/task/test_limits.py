@@ -1,0 +1,112 @@
+"""Reading a task file takes time linear in its text, and can be stopped at any of its entries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from vernal.cli import exits
+from vernal.cli.main import main
+from vernal.errors import InputError, ParseError, Stopped
+from vernal.formats.task.blueprint import open_task
+from vernal.formats.task.names import in_order
+from vernal.logic.parser import parse
+
+TASK = """vernal = 1
+[state]
+x = "real"
+[init]
+x = 0
+[environment.let]
+{lets}
+[environment.next]
+x = "x"
+[properties]
+p = "G[0,3] (x < 10)"
+"""
+
+
+def with_lets(folder: Path, *lets: str) -> Path:
+    file = folder / "task.toml"
+    file.write_text(TASK.format(lets="\n".join(lets)))
+    return file
+
+
+def problem_of(file: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        open_task(file).task({})
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["{}", "[{}]", "[[{}]]"])
+@pytest.mark.parametrize("part", ["a", '"a b"', "'a'"])
+def test_a_key_of_very_many_parts_is_refused_before_it_is_read(
+    tmp_path: Path, key: str, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "task.toml"
+    line = key.format(" . ".join([part] * 200))
+    file.write_text(f"vernal = 1\n{line}{' = 1' if line[0] != '[' else ''}\n")
+    monkeypatch.setattr("tomllib.loads", lambda _: pytest.fail("tomllib was asked"))
+    assert "task.toml:2:" in problem_of(file)
+    assert "a key of more than 64 parts" in problem_of(file)
+
+
+def test_dots_in_texts_are_no_keys(tmp_path: Path) -> None:
+    long = " + ".join(["0.5"] * 300)
+    task = open_task(with_lets(tmp_path, f"# {'a. ' * 50}", f'far = "{long}"')).task({})
+    assert "far" in task.system.lets
+
+
+def test_a_long_circle_is_one_short_message(tmp_path: Path) -> None:
+    count = 300
+    lets = (f'a{place} = "a{(place + 1) % count}"' for place in range(count))
+    message = problem_of(with_lets(tmp_path, *lets))
+    assert "a0 -> a1 -> a2 -> a3 -> ... (292 more) -> a296 -> a297 -> a298 -> a299 -> a0" in message
+    assert len(message) < 300
+
+
+def test_every_circle_of_its_own_is_reported(tmp_path: Path) -> None:
+    message = problem_of(with_lets(tmp_path, 'a = "b"', 'b = "a + u"', 'u = "v"', 'v = "w"', 'w = "u"', 'z = "a + u"'))
+    assert "a -> b -> a" in message
+    assert "u -> v -> w -> u" in message
+
+
+def test_definitions_come_after_what_they_need() -> None:
+    order, circles = in_order(
+        {"c": {"b"}, "b": {"a", "elsewhere"}, "a": set(), "p": {"q"}, "q": {"p"}, "r": {"p", "a"}}
+    )
+    assert order == ["a", "b", "c"]
+    assert circles == [["p", "q"]]
+
+
+def test_reading_can_be_stopped_at_every_entry(tmp_path: Path) -> None:
+    file = with_lets(tmp_path, *(f'a{place} = "x + {place}"' for place in range(50)))
+    calls = 0
+
+    def tick() -> None:
+        nonlocal calls
+        calls += 1
+
+    open_task(file, tick).task({})
+    assert calls > 150  # every line, every definition parsed, every definition understood
+
+
+def test_a_long_text_can_be_stopped() -> None:
+    def stop() -> None:
+        raise Stopped("enough")
+
+    with pytest.raises(Stopped):
+        parse(" + ".join(["x"] * 5000), stop)
+
+
+def test_a_task_that_takes_too_long_to_read_is_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = with_lets(tmp_path, *(f'a{place} = "x + {place}"' for place in range(2000)))
+    assert main(["check", str(file), "--timeout", "0.01"]) == exits.UNDECIDED
+    assert "unknown: timeout after 0.01 s, before any question was asked" in capsys.readouterr().err
+
+
+def test_an_error_stays_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ParseError, match="1:7"):
+        parse("x + y ,")
+    assert "nowhere" in problem_of(with_lets(tmp_path, 'a = "nowhere"'))
