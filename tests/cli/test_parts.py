@@ -16,7 +16,7 @@ from vernal.cli.clock import process_start
 from vernal.cli.interrupt import Terminated, exit_code, watching
 from vernal.cli.options import overrides
 from vernal.cli.progress import Live
-from vernal.cli.stream import writable, write
+from vernal.cli.stream import refuse_overwriting, writable
 from vernal.errors import InputError
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED
 
@@ -75,18 +75,20 @@ def test_outputs_are_refused_before_the_work(tmp_path: Path) -> None:
             writable(bad)
 
 
-def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
-    target = tmp_path / "out.json"
-    write(target, "old")
+def test_an_output_named_twice_is_refused(tmp_path: Path) -> None:
     link = tmp_path / "link.json"
-    link.symlink_to(target)
-    write(link, "new")
-    assert target.read_text() == "new"
-    assert link.is_symlink()
-    with pytest.raises(UnicodeEncodeError):
-        write(target, "\udc80")
-    assert target.read_text() == "new"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["link.json", "out.json"]
+    link.symlink_to(tmp_path / "out.json")
+    with pytest.raises(InputError, match="named for two outputs"):
+        writable(tmp_path / "out.json", link)
+    writable("/dev/null", Path("/dev/null"))
+
+
+def test_an_output_that_is_read_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "task.toml").write_text("")
+    (tmp_path / "link.toml").symlink_to(tmp_path / "task.toml")
+    with pytest.raises(InputError, match=r"link\.toml is read by this command"):
+        refuse_overwriting([tmp_path / "task.toml"], [None, "-", tmp_path / "link.toml"])
+    refuse_overwriting([tmp_path / "task.toml"], ["-", tmp_path / "other.toml"])
 
 
 class Terminal:

@@ -11,7 +11,7 @@ import pytest
 from onnx import checker, helper
 
 from tests.formats.samples import compute, model, points, reference, relu_stack, save
-from vernal.errors import FileMissing, FormatError
+from vernal.errors import FileMissing, FormatError, InputError
 from vernal.formats.convert import compare, convert, write_network
 from vernal.formats.networks import read_network
 from vernal.formats.onnx.writer import to_model, write_onnx
@@ -133,9 +133,9 @@ def test_a_failed_conversion_leaves_nothing_behind(tmp_path: Path) -> None:
         ("old.nnet", "plain stack"),
         ("out.h5", "written as"),
         ("out", "written as"),
-        ("nowhere/out.onnx", "cannot be written"),
+        ("nowhere/out.onnx", "cannot write"),
     ):
-        with pytest.raises(FormatError, match=message):
+        with pytest.raises(InputError, match=message):
             convert(source, tmp_path / target)
     with pytest.raises(FileMissing):
         convert(tmp_path / "ghost.onnx", tmp_path / "out.onnx")

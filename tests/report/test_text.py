@@ -47,6 +47,6 @@ def test_the_trace_comes_below_unless_unwanted() -> None:
 
 
 def test_colour_only_wraps_the_verdict() -> None:
-    coloured = verdict_line(samples.violated(), colour=True)
+    coloured = result_text(samples.violated(), colour=True)
     assert coloured.startswith("\x1b[31mviolated\x1b[0m  ")
-    assert "\x1b" not in verdict_line(samples.violated())
+    assert "\x1b" not in result_text(samples.violated())

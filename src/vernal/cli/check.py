@@ -30,7 +30,8 @@ from vernal.cli.options import (
     questions,
 )
 from vernal.cli.progress import Live
-from vernal.cli.stream import put, writable, write
+from vernal.cli.stream import inputs_of, put, refuse_overwriting, show, writable
+from vernal.run.output import write_text
 
 if TYPE_CHECKING:
     from vernal.engines.check import Keep
@@ -85,12 +86,12 @@ def check(
     """
     from vernal.engines.journals import refuse_journal
     from vernal.formats.task.blueprint import open_task
-    from vernal.run.budget import silent
 
     if limits.journal is not None:
         refuse_journal(limits.engine, limits.options)
-    writable(json, trace, report)
-    loaded = open_task(task, limits.budget(started(), silent).check).task(overrides(set))
+    writable(json, trace, report, limits.journal)
+    loaded = open_task(task, limits.reading(started()).check).task(overrides(set))
+    refuse_overwriting(inputs_of(loaded), (json, trace, report, limits.journal))
     outputs = Outputs(json, trace, report, quiet)
     raise typer.Exit(Invocation(loaded, questions(loaded, property, spec), limits, outputs).go())
 
@@ -174,11 +175,11 @@ class Invocation:
         if self.outputs.trace is not None:
             write_traces(self.task, self.results, self.outputs.trace, self.mention)
         if self.outputs.report is not None:
-            write(self.outputs.report, report_page(self.task, self.results, self.asked))
+            write_text(self.outputs.report, report_page(self.task, self.results, self.asked))
             self.mention(f"report written to {self.outputs.report}")
 
     def mention(self, message: str) -> None:
-        print(message, file=self.outputs.stream, flush=True)
+        show(message, self.outputs.stream)
 
 
 def colourful(stream: TextIO) -> bool:
@@ -213,7 +214,7 @@ def write_traces(task: Task, results: Sequence[Result], file: Path, mention: Cal
     names = file_names([result.property or str(number) for number, result in enumerate(found, start=1)])
     for name, result in zip(names, found, strict=True):
         target = file if len(found) == 1 else beside(file, name)
-        write(target, dump(task, result))
+        write_text(target, dump(task, result))
         what = "invariant" if result.trace is None else "trace"
         mention(f"{what} written to {target}    replay: vernal replay {target}")
 

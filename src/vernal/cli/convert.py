@@ -24,11 +24,12 @@ def convert(
     target: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.", show_default=False)],
 ) -> None:
     """Convert a network, read it back and compare; the suffixes say the formats."""
-    from vernal.cli.stream import writable
+    from vernal.cli.stream import refuse_overwriting, show, writable
     from vernal.formats.convert import convert as write
 
     writable(target)
+    refuse_overwriting([source], [target])
     done = write(source, target)
-    typer.echo(str(done))
+    show(str(done))
     for note in done.notes:
-        typer.echo(f"note: {note}")
+        show(f"note: {note}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vernal.cli.options import OUTPUT, Asked, Settings, Specs, TaskFile, overrides
+from vernal.cli.stream import show
 from vernal.errors import InputError
 
 if TYPE_CHECKING:
@@ -61,9 +62,9 @@ def explain(
         return
     if depth is not None:
         raise InputError("--depth goes with --tree FILE")
-    typer.echo(explain_system(loaded))
+    show(explain_system(loaded))
     for question in asked:
-        typer.echo("\n" + _property(loaded, question))
+        show("\n" + _property(loaded, question))
     listed = "\n".join(f"  {entry.name:10} {entry.about}" for entry in engines())
     typer.echo(f"\nengines\n{listed}")
 
@@ -76,7 +77,7 @@ def _draw(task: Task, asked: list[Asked], file: Path, depth: int) -> None:
         names = ", ".join(question.name or "" for question in asked)
         raise InputError(f"--tree draws one formula, and here are {len(asked)} ({names}); choose with --spec")
     plot_tree(task.system, asked[0].formula, depth, file)
-    typer.echo(f"tree written to {file}")
+    show(f"tree written to {file}")
 
 
 def _property(task: Task, question: Asked) -> str:

@@ -17,7 +17,7 @@ import typer
 from vernal.cli import check, convert, exits, explain, replay, schema, simulate, solvers, supports, sweep, verify
 from vernal.cli.clock import invoked, process_start
 from vernal.cli.interrupt import exit_code, leave, watching
-from vernal.cli.stream import drop_output, say
+from vernal.cli.stream import drop_output, open_closed, say
 from vernal.errors import Stopped, VernalError
 
 EXAMPLES = """\b
@@ -77,6 +77,7 @@ for _module in (check, sweep, replay, simulate, explain, convert, verify, suppor
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Time limits count from the start of the process, or of this call."""
+    open_closed()
     arguments = list(sys.argv[1:] if argv is None else argv)
     invoked.set(process_start() if argv is None else time.monotonic())
     with watching():
@@ -93,6 +94,8 @@ def _run(arguments: list[str]) -> int:
         command.main(args=arguments, prog_name="vernal", standalone_mode=True)
     except SystemExit as leaving:
         sys.stdout.flush()
+        if isinstance(leaving.__context__, BrokenPipeError):  # typer turns a broken pipe into exit code 1
+            raise leaving.__context__ from None
         why = getattr(leaving.__context__, "__cause__", None)
         if isinstance(why, KeyboardInterrupt):  # typer turns every interrupt into exit code 130
             raise why from None

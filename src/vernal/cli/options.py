@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from vernal.logic.task import Task
     from vernal.run.budget import Budget, Progress
 
+READING = 1.0  # seconds beyond the limit for a task that is being read
 LIMITS = "Limits"
 OUTPUT = "Output"
 
@@ -178,6 +179,12 @@ class Limits:
         device = find_device(self.device)
         if device is not None and device.remark:
             say(device.remark)
+
+    def reading(self, started: float) -> Budget:
+        """The budget while a task is read: a second more, so that what was read is answered, if by unknown."""
+        from vernal.run.budget import Budget
+
+        return Budget(None if self.timeout is None else self.timeout + READING, self.memory, started=started)
 
     def budget(self, started: float, progress: Progress) -> Budget:
         """The budget of one question whose clock started then."""

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from vernal.cli import exits
+from vernal.cli.stream import show
 
 EXAMPLES = """\b
 Example:
@@ -38,9 +39,10 @@ def replay(
     from vernal.evidence import trace_file
     from vernal.evidence.recheck import Judgement
     from vernal.formats.evidence import check_again, read_text
+    from vernal.report.printable import in_one_line
 
     file = trace_file.load(read_text(evidence))
     checked = check_again(file, evidence)
-    typer.echo(f"{checked.judgement.value}  {file.formula}\n          {checked.reason}")
+    show(f"{checked.judgement.value}  {in_one_line(file.formula)}\n          {in_one_line(checked.reason)}")
     codes = {Judgement.ACCEPTED: exits.OK, Judgement.REJECTED: exits.REJECTED, Judgement.UNDECIDED: exits.UNDECIDED}
     raise typer.Exit(codes[checked.judgement])

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
 from vernal.cli.options import Seed, Settings, TaskFile, overrides
 from vernal.errors import InputError
+from vernal.run.output import write_file
+
+if TYPE_CHECKING:
+    from vernal.simulate.runs import Runs
 
 MAX_NUMBERS = 10**8  # values kept in memory: about 800 MB
 EXAMPLES = """\b
@@ -46,7 +52,7 @@ def simulate(
     import numpy as np
 
     from vernal.cli.check import page_width
-    from vernal.cli.stream import writable
+    from vernal.cli.stream import inputs_of, refuse_overwriting, show, writable
     from vernal.formats.task.blueprint import load
     from vernal.report.runs import quantities, summary_table
     from vernal.run.threads import one_blas_thread
@@ -54,24 +60,31 @@ def simulate(
 
     check_sizes(runs, steps, seed)
     writable(csv, plot)
-    system = load(task, overrides(set)).system
+    loaded = load(task, overrides(set))
+    refuse_overwriting(inputs_of(loaded), (csv, plot))
+    system = loaded.system
     kept = len(system.state) + sum(slot.var.size for slot in system.slots) + len(system.step.names)
     if runs * (steps + 1) * kept > MAX_NUMBERS:
         raise InputError("so many runs and steps do not fit into memory; ask for fewer with --runs or --steps")
     with one_blas_thread():
         made = run(system, runs, steps, np.random.default_rng(seed))
-    typer.echo(summary_table(made, width=page_width(sys.stdout)))
+    show(summary_table(made, width=page_width(sys.stdout)))
     if csv is not None:
-        from vernal.report.runs import write_csv
-
-        with csv.open("w", encoding="utf-8", newline="") as file:
-            write_csv(made, file)
-        typer.echo(f"runs written to {csv}")
+        write_file(csv, partial(_write_csv, made))
+        show(f"runs written to {csv}")
     if plot is not None:
         from vernal.report.plots import plot_runs
 
         plot_runs(quantities(made), plot)
-        typer.echo(f"plot written to {plot}")
+        show(f"plot written to {plot}")
+
+
+def _write_csv(runs: Runs, stream: BinaryIO) -> None:
+    from vernal.report.runs import write_csv
+
+    text = TextIOWrapper(stream, "utf-8", newline="")
+    write_csv(runs, text)
+    text.detach()  # flushed, and the stream stays open
 
 
 def check_sizes(runs: int, steps: int, seed: int) -> None:

@@ -1,17 +1,29 @@
-"""Output: verdicts to stdout, messages to stderr, whole files."""
+"""Output: verdicts to stdout, messages to stderr, files that may be written."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 
 from vernal.errors import InputError
+from vernal.report.printable import printable
+from vernal.run.output import write_text
+
+if TYPE_CHECKING:
+    from vernal.logic.task import Task
 
 
 def say(message: str) -> None:
     """One message on stderr."""
-    print(message, file=sys.stderr, flush=True)
+    show(message, sys.stderr)
+
+
+def show(text: str, stream: TextIO | None = None) -> None:
+    """Text for a person, on stdout unless said otherwise: control characters of names and files are shown escaped."""
+    print(printable(text), file=stream or sys.stdout, flush=True)
 
 
 def drop_output() -> None:
@@ -21,9 +33,9 @@ def drop_output() -> None:
 
 def writable(*files: Path | str | None) -> None:
     """Refuse outputs that cannot be written before hours are spent on them; the text `-` (--json) is stdout."""
-    for file in files:
-        if file is None or file == "-":
-            continue
+    named = [file for file in files if file is not None and file != "-"]
+    places = [Path(file).resolve() for file in named]
+    for number, file in enumerate(named):
         if str(file) == "-":
             raise InputError("only --json can go to stdout; name a file instead of -")
         folder = Path(file).absolute().parent
@@ -33,6 +45,29 @@ def writable(*files: Path | str | None) -> None:
             raise InputError(f"cannot write {file}: it is a folder")
         if not os.access(file if Path(file).exists() else folder, os.W_OK):
             raise InputError(f"cannot write {file}: no permission")
+        if places[number] in places[:number] and not _is_device(file):
+            raise InputError(f"{file} is named for two outputs; name two files")
+
+
+def _is_device(file: Path | str) -> bool:
+    """Whether it is there and is no plain file: what is written to it does not replace anything."""
+    return Path(file).exists() and not Path(file).is_file()
+
+
+def refuse_overwriting(inputs: Iterable[Path | str], outputs: Iterable[Path | str | None]) -> None:
+    """Refuse outputs that are inputs, before anything runs; links to one file are that file."""
+    read = {Path(file).resolve() for file in inputs}
+    for file in outputs:
+        if file is not None and file != "-" and Path(file).resolve() in read:
+            raise InputError(f"{file} is read by this command; name another file to write to")
+
+
+def inputs_of(task: Task) -> list[Path]:
+    """The files a task was read from, as far as they lie beside it: itself, its networks and its worlds."""
+    if task.source is None:
+        return []
+    file = Path(task.source.file)
+    return [file, *(file.parent / item.file.removeprefix("world:") for item in task.networks)]
 
 
 def put(file: str, text: str) -> None:
@@ -41,24 +76,12 @@ def put(file: str, text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
     else:
-        write(file, text)
+        write_text(file, text)
 
 
-def write(file: Path | str, text: str) -> None:
-    """Write a whole file or none: a reader never sees half of it. A device or pipe is written directly."""
-    try:
-        _write(Path(file).resolve(), text)
-    except OSError as error:
-        raise InputError(f"cannot write {file}: {error.strerror or error}") from None
-
-
-def _write(target: Path, text: str) -> None:
-    if (target.exists() and not target.is_file()) or not os.access(target.parent, os.W_OK):
-        target.write_text(text, encoding="utf-8")
-        return
-    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+def open_closed() -> None:
+    """Streams that were closed before the start discard what is written to them; the exit code still speaks."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open as long as the process lives
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115

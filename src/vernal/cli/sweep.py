@@ -31,8 +31,9 @@ from vernal.cli.options import (
     questions,
 )
 from vernal.cli.progress import Live
-from vernal.cli.stream import put, writable, write
+from vernal.cli.stream import inputs_of, put, refuse_overwriting, show, writable
 from vernal.errors import InputError, VernalError
+from vernal.run.output import write_text
 
 if TYPE_CHECKING:
     from vernal.engines.journals import Recall
@@ -80,7 +81,7 @@ def sweep(
     """Check every combination of parameter values and print the table."""
     from vernal.formats.task.blueprint import open_task
 
-    writable(json, csv)
+    writable(json, csv, limits.journal)
     grid = Grid([parse_over(text) for text in over])
     fixed = overrides(set)
     both = [axis.name for axis in grid.axes if axis.name in fixed]
@@ -88,6 +89,7 @@ def sweep(
         raise InputError(f"--over and --set both give {', '.join(both)}; which is it?")
     run = Sweep(open_task(task), grid, fixed, property, spec, limits, quiet)
     run.base = run.without_axes(run.tasks.task(fixed | next(grid.points())))
+    refuse_overwriting(inputs_of(run.base), (json, csv, limits.journal))
     code = run.go()
     run.tell(json, csv)
     if run.failure is not None:
@@ -236,15 +238,15 @@ class Sweep:
 
         stream = sys.stderr if json == "-" else sys.stdout
         if self.cells:
-            print(sweep_table(self.cells, width=page_width(stream)), file=stream, flush=True)
+            show(sweep_table(self.cells, width=page_width(stream)), stream)
         missing = self.grid.size - len({tuple(cell.parameters.items()) for cell in self.cells})
         if missing:
             print(f"{missing} of {self.grid.size} cells were not reached", file=sys.stderr, flush=True)
         if json is not None and self.base is not None:
             put(json, dump(sweep_document(self.base, self.rows)))
         if csv is not None:
-            write(csv, csv_text(self.rows))
-            print(f"table written to {csv}", file=stream)
+            write_text(csv, csv_text(self.rows))
+            show(f"table written to {csv}", stream)
 
 
 def _where(point: dict[str, str]) -> str:
@@ -253,18 +255,18 @@ def _where(point: dict[str, str]) -> str:
 
 def csv_text(rows: Sequence[SweepRow]) -> str:
     """One line per cell: parameters, property, verdict, scope, margin, engine, seconds."""
-    import csv
     from io import StringIO
 
+    from vernal.report.cells import write_rows
     from vernal.report.document import exact_number
 
-    text = StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     names = list(rows[0].parameters) if rows else []
-    writer.writerow([*names, "property", "verdict", "scope", "margin", "engine", "seconds"])
+    table: list[list[object]] = [[*names, "property", "verdict", "scope", "margin", "engine", "seconds"]]
     for row in rows:
         result = row.result
         values = [exact_number(row.parameters[name]) for name in names]
         found = [result.property or result.formula, result.verdict.value, result.scope, result.margin, result.engine]
-        writer.writerow([*values, *found, round(result.seconds, 6)])
+        table.append([*values, *found, round(result.seconds, 6)])
+    text = StringIO()
+    write_rows(text, table)
     return text.getvalue()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import sys
 import time
 from collections.abc import Sequence
@@ -16,8 +15,9 @@ from vernal.cli import exits
 from vernal.cli.clock import started
 from vernal.cli.options import DeviceName, EngineName, Limits, MemoryLimit, Quiet, Seed, Timeout, Workers
 from vernal.cli.progress import Live
-from vernal.cli.stream import say
+from vernal.cli.stream import say, show
 from vernal.errors import InputError, VernalError
+from vernal.report.cells import write_rows
 
 if TYPE_CHECKING:
     from vernal.formats.vnnlib.query import Query
@@ -90,7 +90,7 @@ def _one(query: Path, networks: Sequence[str], limits: Limits, quiet: bool) -> N
         budget = limits.budget(started(), live)
         found = answer_files(query, lambda read: network_file(read, networks), budget, limits.engine)
     values = [] if found.query is None else assignment(found.query, found.answer)
-    typer.echo("\n".join([found.answer.status.value, *values]))
+    show("\n".join([found.answer.status.value, *values]))
     _remark(found.answer, quiet)
 
 
@@ -133,7 +133,7 @@ def _answered(instance: QueryInstance, limits: Limits, quiet: bool) -> str:
 
 def _line(*fields: str) -> None:
     """A row of a table with commas, flushed: whoever reads along sees it now."""
-    csv.writer(sys.stdout, lineterminator="\n").writerow(fields)
+    write_rows(sys.stdout, [fields])
     sys.stdout.flush()
 
 

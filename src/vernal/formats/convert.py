@@ -9,10 +9,10 @@ refused, and nothing is left behind.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from vernal.formats.networks import read_network
 from vernal.interpret.concrete import evaluate
 from vernal.model.expr import Expr
 from vernal.model.network import Network
+from vernal.run.output import write_bytes
 
 POINTS = 200
 EXACT_POINTS = 5
@@ -55,19 +56,12 @@ class Conversion:
 def convert(source: str | Path, target: str | Path, *, seed: int = 0) -> Conversion:
     """Read `source`, write `target` (.onnx or .nnet), read it back and compare."""
     network = read_network(source)
-    written = Path(target)
-    draft = written.with_name(f".{written.stem}.{os.getpid()}{written.suffix}")
-    try:
+    with TemporaryDirectory() as folder:
+        draft = Path(folder) / f"draft{Path(target).suffix}"
         write_network(network, draft)
         again = read_network(draft)
         difference = compare(network, again, seed=seed)
-        draft.replace(written)
-    except OSError as error:
-        if isinstance(error, FormatError):
-            raise
-        raise FormatError(f"{target}: cannot be written ({error.strerror or error})") from None
-    finally:
-        draft.unlink(missing_ok=True)
+        write_bytes(target, draft.read_bytes())
     identical = again.roots == network.roots
     notes = (*((f"the file ends with {network.dropped}",) if network.dropped else ()), *_memory_notes(network))
     apart = Fraction(0) if identical else exact_difference(network, again, seed=seed)

@@ -32,6 +32,7 @@ from vernal.logic.safety import excluding
 from vernal.logic.task import Task
 from vernal.model.initial import Box
 from vernal.model.system import System
+from vernal.run.output import write_text
 
 MAX_BYTES = 256 * 2**20
 CHANGED = "the file does not have the hash it was written with: it was changed"
@@ -46,7 +47,7 @@ def write_evidence(subject: Task | System, result: Result, file: str | Path) -> 
     """Write the evidence of a result, a trace or an invariant, to a file that `replay` checks again."""
     if result.evidence is None:
         raise InputError(f"the result of {result.formula} has no evidence to write: it is {result.verdict.value}")
-    Path(file).write_text(trace_file.dump(_task(subject), result), encoding="utf-8")
+    write_text(file, trace_file.dump(_task(subject), result))
 
 
 def replay(file: str | Path, subject: Task | System | None = None) -> Recheck:

@@ -33,6 +33,7 @@ from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.network import Network, network_input
+from vernal.run.output import write_text
 
 NUMBER = re.compile(r"[+-]?([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})([eE][+-]?[0-9]{1,3})?")
 NO_NUMBER = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
@@ -177,7 +178,7 @@ def _scaling(means: Sequence[Fraction], ranges: Sequence[Fraction], inputs: int)
 
 def write_nnet(network: Network, path: str | Path) -> None:
     """Write a ReLU stack as a .nnet file."""
-    Path(path).write_text(format_nnet(network), encoding="ascii")
+    write_text(path, format_nnet(network))
 
 
 def format_nnet(network: Network) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from io import StringIO
+from io import BytesIO, StringIO
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from vernal.errors import InputError
 from vernal.evidence.trace import Trace
 from vernal.report.values import Series, as_float, scalar, series
+from vernal.run.output import write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,7 +104,9 @@ def save_figure(figure: Figure, file: str | Path) -> None:
     if kind not in known:
         raise InputError(f"cannot draw {file}: name a file ending in {', '.join('.' + name for name in sorted(known))}")
     dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-    figure.savefig(file, bbox_inches="tight", dpi=200, metadata=dated)
+    drawn = BytesIO()
+    figure.savefig(drawn, format=kind, bbox_inches="tight", dpi=200, metadata=dated)
+    write_bytes(file, drawn.getvalue())
 
 
 def _draw(trace: Trace) -> Figure:

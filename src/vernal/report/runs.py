@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import numpy as np
 
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.sorts import REAL, Kind, Sort
+from vernal.report.cells import write_rows
 from vernal.report.tables import WIDTH, Column, aligned
 from vernal.simulate.runs import Runs
 
@@ -127,4 +127,4 @@ def rows(runs: Runs) -> Iterator[list[str]]:
 
 def write_csv(runs: Runs, file: TextIO) -> None:
     """All of it, as CSV."""
-    csv.writer(file, lineterminator="\n").writerows(rows(runs))
+    write_rows(file, rows(runs))

@@ -6,6 +6,7 @@ from textwrap import fill
 
 from vernal.evidence.result import HOLDS, VIOLATED, Result, Verdict
 from vernal.report.invariants import invariant_words
+from vernal.report.printable import printable
 from vernal.report.tables import WIDTH, reach, seconds, trace_table
 from vernal.report.values import number
 
@@ -21,11 +22,11 @@ def verdict_word(verdict: Verdict, *, colour: bool = False) -> str:
     return f"{COLOURS[verdict.value]}{word}{PLAIN}" if colour else word
 
 
-def verdict_line(result: Result, *, colour: bool = False) -> str:
+def verdict_line(result: Result) -> str:
     """`violated  AX[3] (h > 100)  at step 3  (falsify, exact, 0.2 s)`"""
     asked = f"{result.property}: {result.formula}" if result.property else result.formula
     where = reach(result)
-    return "  ".join([verdict_word(result.verdict, colour=colour), asked, *([where] if where else []), _how(result)])
+    return "  ".join([verdict_word(result.verdict), asked, *([where] if where else []), _how(result)])
 
 
 def _how(result: Result) -> str:
@@ -58,7 +59,9 @@ def result_text(
     result: Result, *, colour: bool = False, width: int = WIDTH, wrap: bool = False, trace: bool = True
 ) -> str:
     """The whole answer: verdict, what is to be said about it (wrapped for a screen, in a pipe not), and the trace."""
-    lines = [verdict_line(result, colour=colour), *details(result, wrap=width if wrap else None)]
+    lines = [verdict_line(result), *details(result, wrap=width if wrap else None)]
     if trace and result.trace is not None:
         lines.append(trace_table(result.trace, width=width, indent=MARGIN))
-    return "\n".join(lines)
+    text = printable("\n".join(lines))
+    plain = verdict_word(result.verdict)
+    return verdict_word(result.verdict, colour=True) + text.removeprefix(plain) if colour else text

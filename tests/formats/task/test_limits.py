@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vernal.cli import exits
+from vernal.cli import exits, options
 from vernal.cli.main import main
 from vernal.errors import InputError, ParseError, Stopped
 from vernal.formats.task.blueprint import open_task
@@ -100,8 +100,11 @@ def test_a_long_text_can_be_stopped() -> None:
         parse(" + ".join(["x"] * 5000), stop)
 
 
-def test_a_task_that_takes_too_long_to_read_is_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_task_that_takes_too_long_to_read_is_unknown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = with_lets(tmp_path, *(f'a{place} = "x + {place}"' for place in range(2000)))
+    monkeypatch.setattr(options, "READING", 0.0)
     assert main(["check", str(file), "--timeout", "0.01"]) == exits.UNDECIDED
     assert "unknown: timeout after 0.01 s, before any question was asked" in capsys.readouterr().err
 

@@ -19,6 +19,7 @@ from vernal.model import expr as e
 from vernal.model.expr import Expr, Function
 from vernal.model.graph import order
 from vernal.model.network import Network
+from vernal.run.output import write_bytes
 
 if TYPE_CHECKING:
     from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto
@@ -35,7 +36,7 @@ def write_onnx(network: Network, path: str | Path) -> None:
 
     What it remembers comes in as `h_in` [N, units] and goes out as `h_out`, under the names of its memories.
     """
-    Path(path).write_bytes(to_model(network).SerializeToString())
+    write_bytes(path, to_model(network).SerializeToString())
 
 
 def to_model(network: Network) -> ModelProto:
