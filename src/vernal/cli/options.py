@@ -184,7 +184,7 @@ class Limits:
         """The budget while a task is read: a second more, so that what was read is answered, if by unknown."""
         from vernal.run.budget import Budget
 
-        return Budget(None if self.timeout is None else self.timeout + READING, self.memory, started=started)
+        return Budget(None if self.timeout is None else self.timeout + READING, started=started)
 
     def budget(self, started: float, progress: Progress) -> Budget:
         """The budget of one question whose clock started then."""
