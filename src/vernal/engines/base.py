@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import numpy as np
+
 from vernal.engines.knowledge import Known, Open
 from vernal.errors import Stopped
 from vernal.logic.question import Question
@@ -21,8 +23,14 @@ class Engine(Protocol):
 
 
 def within(engine: Engine, question: Question, budget: Budget) -> Known:
-    """What an engine knows when its budget is used up."""
+    """What an engine knows when its budget is used up, the memory is, or numbers are larger than any float."""
     try:
-        return engine.attempt(question, budget)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # infinite bounds say nothing, and no more
+            return engine.attempt(question, budget)
     except Stopped as stop:
-        return Open(engine=engine.name, reason=stop.reason)
+        reason = stop.reason
+    except MemoryError:
+        reason = "out of memory; try --memory, a smaller bound or a smaller initial set"
+    except OverflowError:
+        reason = "numbers beyond the range of floating point; try other units"
+    return Open(engine=engine.name, reason=reason)

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import overload
 
 from vernal.engines.answers import answer
-from vernal.engines.base import Engine
+from vernal.engines.base import Engine, within
 from vernal.engines.journals import open_journal
-from vernal.engines.knowledge import Open
 from vernal.engines.options import (
     BoundsOptions,
     DepthOptions,
@@ -24,7 +23,7 @@ from vernal.engines.options import (
 )
 from vernal.engines.placing import device_for
 from vernal.engines.several import Ask, FairShares
-from vernal.errors import InputError, NameUnknown, Stopped, nearest
+from vernal.errors import InputError, NameUnknown, nearest
 from vernal.evidence.result import Result
 from vernal.interpret.numbers.device import find_device, using
 from vernal.logic.formula import ALL_TIME, Always, Bound, Formula
@@ -197,14 +196,8 @@ def ask(
 
 def asked_of(engine: Engine, question: Question, budget: Budget) -> Result:
     """The result of an engine; a limit reached on the way leaves the question open."""
-    try:
-        with using(device_for(budget.device, question)):
-            known = engine.attempt(question, budget)
-    except Stopped as stop:
-        known = Open(engine=engine.name, reason=stop.reason)
-    except MemoryError:
-        reason = "out of memory; try --memory, a smaller bound or a smaller initial set"
-        known = Open(engine=engine.name, reason=reason)
+    with using(device_for(budget.device, question)):
+        known = within(engine, question, budget)
     return answer(question, known, budget)
 
 

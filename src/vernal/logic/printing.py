@@ -37,6 +37,7 @@ from vernal.model.graph import order
 from vernal.model.sorts import BOOL, Kind, Sort
 
 MAX_CHARACTERS = 200_000
+FEW, LONG = 12, 20  # digits of a number that is written with its power of ten, and the powers from which on it is
 
 # How tightly an operator binds, loosest first; the grammar's rules in the same order.
 IFF, IMPLIES, OR, AND, UNTIL, PREFIX, COMPARE, SUM, PRODUCT, SIGN, POWER, WHOLE = range(12)
@@ -60,14 +61,18 @@ def text(item: Expr | Formula) -> str:
 
 
 def number(value: Fraction) -> str:
-    """A decimal where there is one (written out, without exponent), else `p/q`."""
+    """A decimal where there is one, written out unless it is mostly zeros, else `p/q`."""
     digits = _decimal_digits(value.denominator)
     if digits is None:
         return f"{value.numerator}/{value.denominator}"
+    shifted = str(abs(value.numerator) * 10**digits // value.denominator)
+    sign, leading = "-" * (value < 0), shifted.rstrip("0")
+    if len(leading) <= FEW and not -LONG <= (exponent := len(shifted) - 1 - digits) <= LONG:
+        return f"{sign}{leading[0]}{'.' * (len(leading) > 1)}{leading[1:]}e{exponent}"
     if digits == 0:
-        return str(value.numerator)
-    shifted = str(abs(value.numerator) * 10**digits // value.denominator).rjust(digits + 1, "0")
-    return f"{'-' * (value < 0)}{shifted[:-digits]}.{shifted[-digits:]}"
+        return f"{sign}{shifted}"
+    padded = shifted.rjust(digits + 1, "0")
+    return f"{sign}{padded[:-digits]}.{padded[-digits:]}"
 
 
 def _decimal_digits(denominator: int) -> int | None:

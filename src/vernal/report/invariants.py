@@ -226,7 +226,8 @@ def _clipped(corners: Sequence[Corner], side: Side) -> list[Corner]:
 def _measured(one: StateSet, x: int, y: int) -> list[Side]:
     """Half-planes around the shadow, by a linear program for each of several directions."""
     import numpy as np
-    from scipy.optimize import linprog
+
+    from vernal.interpret.geometry.float_program import minimise
 
     A = np.array([[float(a) for a in row] for row in one.rows])
     b = np.array([float(bound) for bound in one.bounds])
@@ -234,7 +235,7 @@ def _measured(one: StateSet, x: int, y: int) -> list[Side]:
     for angle in np.linspace(0, 2 * np.pi, DIRECTIONS, endpoint=False).tolist():
         c = np.zeros(A.shape[1])
         c[x], c[y] = np.cos(angle), np.sin(angle)
-        found = linprog(-c, A_ub=A, b_ub=b, bounds=(None, None), method="highs")
-        if found.x is not None:
-            sides.append((float(c[x]), float(c[y]), float(c @ found.x)))
+        found = minimise(-c, A, b, [(None, None)] * A.shape[1])
+        if found is not None:
+            sides.append((float(c[x]), float(c[y]), float(c @ found.point)))
     return sides

@@ -16,6 +16,7 @@ from vernal.engines.core.clauses import Clauses, Readings, RowNumbers
 from vernal.engines.core.domains import DomainFrame, Domains
 from vernal.engines.core.tuning import Tuner
 from vernal.engines.paths.batches import Indices
+from vernal.interpret.geometry.float_program import minimise
 from vernal.interpret.linear.ascent import WeightedRows
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.tuned import Tuning
@@ -43,24 +44,21 @@ class Leaf:
 
     def bound(self, tuner: Tuner, which: int) -> LeafBound:
         """The rigorous bound that the dual of the program gives."""
-        from scipy.optimize import linprog
-
         A, c = self._conditions()
         rows = np.flatnonzero(tuner.together[which])
         B, d, owners = self._sides()
         matrix, ends = np.concatenate([A[rows], B]), np.concatenate([c[rows], d])
         scale = np.maximum(np.abs(matrix).max(axis=1, initial=0.0), 1e-300)
         whole = self.linear.inputs.range
-        result = linprog(
+        found = minimise(
             np.append(np.zeros(matrix.shape[1]), 1.0),
-            A_ub=np.hstack([matrix / scale[:, None], -np.ones((len(scale), 1))]),
-            b_ub=-ends / scale,
-            bounds=[*zip(whole.lower[0], whole.upper[0], strict=True), (None, None)],
-            method="highs",
+            np.hstack([matrix / scale[:, None], -np.ones((len(scale), 1))]),
+            -ends / scale,
+            [*zip(whole.lower[0].tolist(), whole.upper[0].tolist(), strict=True), (None, None)],
         )
-        if result.x is None:
+        if found is None:
             return LeafBound(-np.inf, 0.5 * (self.box.lower[0] + self.box.upper[0]))
-        dual = np.maximum(-result.ineqlin.marginals, 0.0) / scale
+        dual = found.multipliers / scale
         weights = np.zeros((1, len(c)))
         weights[0, rows] = dual[: len(rows)]
         multipliers = {node: np.zeros_like(phase) for node, phase in self.phases.items()}
@@ -68,7 +66,7 @@ class Leaf:
             multipliers[node][0, component] = factor
         return LeafBound(
             self._certified(tuner, weights, multipliers),
-            tuner.frame.by_column(result.x[None, :-1], self.linear.inputs.names)[0],
+            tuner.frame.by_column(found.point[None, :-1], self.linear.inputs.names)[0],
         )
 
     def _certified(self, tuner: Tuner, weights: Floats, multipliers: dict[Expr, Floats]) -> float:

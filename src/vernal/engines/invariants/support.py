@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from vernal.interpret.geometry.float_program import minimise
 from vernal.interpret.numbers.rounding import TINY, Floats, gamma
 from vernal.model.tick import Tick
 
@@ -101,8 +102,6 @@ class Cut:
 
     def _inside(self, A: Floats, b: Floats) -> Floats | None:
         """A point well inside, the centre of the box if it is; None where the set is flat or empty."""
-        from scipy.optimize import linprog
-
         n = len(self.low)
         centre = 0.5 * (self.low + self.high)
         lengths = np.linalg.norm(A, axis=1)
@@ -111,10 +110,8 @@ class Cut:
             return centre
         self.tick()
         rows = np.hstack([A, lengths[:, None]])
-        inmost = linprog(np.r_[np.zeros(n), -1.0], A_ub=rows, b_ub=b, bounds=(None, None))
-        if inmost.status != 0 or inmost.x is None or inmost.x[-1] <= 1e-3 * least:
-            return None
-        return np.asarray(inmost.x[:-1], dtype=np.float64)
+        inmost = minimise(np.r_[np.zeros(n), -1.0], rows, b, [(None, None)] * (n + 1))
+        return None if inmost is None or inmost.point[-1] <= 1e-3 * least else inmost.point[:-1]
 
     def _at_vertex(self, a: Floats) -> Floats | None:
         """Multipliers of the rows through the corner that is furthest, such that they add up to the function."""
@@ -136,13 +133,9 @@ class Cut:
 
     def _by_program(self, a: Floats) -> Floats | None:
         """Multipliers that a solver proposes."""
-        from scipy.optimize import linprog
-
         limits = list(zip(self.low.tolist(), self.high.tolist(), strict=True))
-        found = linprog(-a, A_ub=self.rows, b_ub=self.ends, bounds=limits)
-        if found.status != 0 or found.ineqlin is None:
-            return None
-        return np.maximum(-np.asarray(found.ineqlin.marginals, dtype=np.float64), 0.0)
+        found = minimise(-a, self.rows, self.ends, limits)
+        return None if found is None else found.multipliers
 
     def _bounds(self, A: Floats, c: Floats, Y: Floats) -> Floats:
         """Y ends + c + max over the box of (A - Y rows) x, rounded up."""

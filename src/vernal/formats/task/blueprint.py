@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vernal.errors import InputError, NameUnknown, ParseError, nearest
+from vernal.errors import InputError, NameUnknown, ParseError, TypeClash, nearest
 from vernal.formats.task.places import Path as KeyPath
 from vernal.formats.task.places import Places, scan, toml_error
 from vernal.formats.task.schema import TaskTable, fit
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from vernal.formats.task.agents import Library
     from vernal.formats.task.expressions import Reader
 
+MAX_BITS = 4000  # of a parameter's numerator or denominator, as of numbers in the file
 MAX_PARTS = 64  # of a dotted key: tomllib takes time and memory quadratic in them
 LONG_KEY = re.compile(rf"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{MAX_PARTS}}}""")
 VERSION = 1
@@ -179,7 +180,14 @@ def _override(reader: Any, table: TaskTable, overrides: Mapping[str, Override]) 
         if name not in parameters:
             reader.problems.append(NameUnknown(f"there is no parameter {name!r}{nearest(name, parameters)}"))
             continue
+        if not isinstance(value, str | float) and _bits(value) > MAX_BITS:
+            reader.problems.append(TypeClash(f"the value given for {name!r} is too long: more than {MAX_BITS:,} bits"))
+            continue
         text = value if isinstance(value, str) else str(value)
         reader.replaced[("parameters", name)] = Source(text, f"--set {name}")
         parameters[name] = text
     return parameters
+
+
+def _bits(value: int | Fraction) -> int:
+    return max(value.numerator.bit_length(), value.denominator.bit_length())

@@ -15,6 +15,7 @@ from flint import fmpq
 from numpy.typing import NDArray
 
 from vernal.interpret.geometry.affine_form import ZERO, AffineForm, ExactBox, OpenEnds, Relation, Row, extent
+from vernal.interpret.geometry.float_program import minimise
 from vernal.model.expr import Component
 
 DIGITS = 2**40  # a float is tried as a rational with a denominator of at most this, before as the float it is
@@ -29,30 +30,26 @@ def propose(box: ExactBox, opened: OpenEnds, rows: Sequence[Row]) -> dict[Compon
 
 
 def _propose(box: ExactBox, opened: OpenEnds, rows: Sequence[Row]) -> dict[Component, fmpq] | Literal[False] | None:
-    from scipy.optimize import linprog
-
     names = list(box)
     matrix, ends, equations = _arrays(rows, names)
     slack = np.where(equations, 0.0, 1.0)[:, None]
     unequal, equal = ~equations, equations
     bounds = [(float(low), float(high)) for low, high in (box[name] for name in names)]
-    result = linprog(
+    found = minimise(
         np.append(np.zeros(len(names)), -1.0),
-        A_ub=np.hstack([-matrix, slack])[unequal] if unequal.any() else None,
-        b_ub=ends[unequal] if unequal.any() else None,
-        A_eq=np.hstack([matrix, 0 * slack])[equal] if equal.any() else None,
-        b_eq=-ends[equal] if equal.any() else None,
-        bounds=[*bounds, (None, 1.0)],
-        method="highs",
+        np.hstack([-matrix, slack])[unequal],
+        ends[unequal],
+        [*bounds, (None, 1.0)],
+        np.hstack([matrix, 0 * slack])[equal] if equal.any() else None,
+        -ends[equal] if equal.any() else None,
     )
-    if result.x is None:
+    if found is None:
         return False
-    point = {name: _inside(value, box[name]) for name, value in zip(names, result.x[:-1].tolist(), strict=True)}
+    point = {name: _inside(value, box[name]) for name, value in zip(names, found.point[:-1].tolist(), strict=True)}
     if _is_inside(point, opened, box) and all(row.holds_at(point) for row in rows):
         return point
     weights = np.zeros(len(rows))
-    weights[unequal] = np.maximum(-result.ineqlin.marginals, 0) if unequal.any() else 0
-    weights[equal] = -result.eqlin.marginals if equal.any() else 0
+    weights[unequal], weights[equal] = found.multipliers, found.of_equations
     return None if _contradicts([_rational(w) for w in weights.tolist()], box, opened, rows) else False
 
 
