@@ -17,6 +17,7 @@ from vernal.cli import exits
 from vernal.cli.clock import started
 from vernal.cli.interrupt import exit_code
 from vernal.cli.options import (
+    AllowOutside,
     Asked,
     Json,
     Limits,
@@ -78,6 +79,7 @@ def check(
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE.html", help="Write a report: verdicts, traces and plots.")
     ] = None,
+    allow_outside: AllowOutside = False,
     quiet: Quiet = False,
 ) -> None:
     """Check properties of a task: holds, violated with a trace, or unknown with the reason.
@@ -90,7 +92,7 @@ def check(
     if limits.journal is not None:
         refuse_journal(limits.engine, limits.options)
     writable(json, trace, report, limits.journal)
-    loaded = open_task(task, limits.reading(started()).check).task(overrides(set))
+    loaded = open_task(task, limits.reading(started()).check, allow_outside=allow_outside).task(overrides(set))
     refuse_overwriting(inputs_of(loaded), (json, trace, report, limits.journal))
     outputs = Outputs(json, trace, report, quiet)
     raise typer.Exit(Invocation(loaded, questions(loaded, property, spec), limits, outputs).go())

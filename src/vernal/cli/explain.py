@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vernal.cli.options import OUTPUT, Asked, Settings, Specs, TaskFile, overrides
+from vernal.cli.options import OUTPUT, AllowOutside, Asked, Settings, Specs, TaskFile, overrides
 from vernal.cli.stream import show
 from vernal.errors import InputError
 
@@ -43,7 +43,12 @@ STEPS = 3  # of a tree, where nothing is said
 
 
 def explain(
-    task: TaskFile, spec: Specs = None, set: Settings = None, tree: TreeFile = None, depth: Depth = None
+    task: TaskFile,
+    spec: Specs = None,
+    set: Settings = None,
+    tree: TreeFile = None,
+    depth: Depth = None,
+    allow_outside: AllowOutside = False,
 ) -> None:
     """Describe the system, and say what each property asks: fully bracketed, in words, and who can answer it.
 
@@ -53,7 +58,7 @@ def explain(
     from vernal.formats.task.blueprint import load
     from vernal.report.explain import explain_system
 
-    loaded = load(task, overrides(set))
+    loaded = load(task, overrides(set), allow_outside=allow_outside)
     asked = [Asked(None, parse_formula(loaded, text)) for text in spec or ()]
     if not asked:
         asked = [Asked(name, formula) for name, formula in loaded.properties.items()]

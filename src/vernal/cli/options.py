@@ -44,6 +44,9 @@ Specs = Annotated[
     list[str] | None,
     typer.Option("--spec", "-s", metavar="TEXT", help="Check this formula over the task's names; may be repeated."),
 ]
+AllowOutside = Annotated[
+    bool, typer.Option("--allow-outside", help="Read worlds that are files outside the task's folder, too.")
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=EXPR", help="Give a parameter of the task another value; may be repeated."),

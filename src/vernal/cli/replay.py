@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from vernal.cli import exits
+from vernal.cli.options import AllowOutside
 from vernal.cli.stream import show
 
 EXAMPLES = """\b
@@ -31,6 +32,7 @@ def replay(
     evidence: Annotated[
         Path, typer.Argument(metavar="EVIDENCE", help="The trace or invariant file.", show_default=False)
     ],
+    allow_outside: AllowOutside = False,
 ) -> None:
     """Recompute a trace step by step, and check that it shows what it is said to show.
 
@@ -42,7 +44,7 @@ def replay(
     from vernal.report.printable import in_one_line
 
     file = trace_file.load(read_text(evidence))
-    checked = check_again(file, evidence)
+    checked = check_again(file, evidence, allow_outside=allow_outside)
     show(f"{checked.judgement.value}  {in_one_line(file.formula)}\n          {in_one_line(checked.reason)}")
     codes = {Judgement.ACCEPTED: exits.OK, Judgement.REJECTED: exits.REJECTED, Judgement.UNDECIDED: exits.UNDECIDED}
     raise typer.Exit(codes[checked.judgement])

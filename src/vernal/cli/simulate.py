@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from vernal.cli.options import Seed, Settings, TaskFile, overrides
+from vernal.cli.options import AllowOutside, Seed, Settings, TaskFile, overrides
 from vernal.errors import InputError
 from vernal.run.output import write_file
 
@@ -45,6 +45,7 @@ def simulate(
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw the runs (.pdf, .svg or .png).")
     ] = None,
+    allow_outside: AllowOutside = False,
 ) -> None:
     """Simulate the system from random initial states under random draws, and summarise what happened."""
     import sys
@@ -60,7 +61,7 @@ def simulate(
 
     check_sizes(runs, steps, seed)
     writable(csv, plot)
-    loaded = load(task, overrides(set))
+    loaded = load(task, overrides(set), allow_outside=allow_outside)
     refuse_overwriting(inputs_of(loaded), (csv, plot))
     system = loaded.system
     kept = len(system.state) + sum(slot.var.size for slot in system.slots) + len(system.step.names)

@@ -18,6 +18,7 @@ from vernal.cli import exits
 from vernal.cli.check import page_width
 from vernal.cli.interrupt import exit_code
 from vernal.cli.options import (
+    AllowOutside,
     Asked,
     Json,
     Limits,
@@ -76,6 +77,7 @@ def sweep(
     limits: Limits,
     json: Json = None,
     csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the cells as CSV.")] = None,
+    allow_outside: AllowOutside = False,
     quiet: Quiet = False,
 ) -> None:
     """Check every combination of parameter values and print the table."""
@@ -87,7 +89,7 @@ def sweep(
     both = [axis.name for axis in grid.axes if axis.name in fixed]
     if both:
         raise InputError(f"--over and --set both give {', '.join(both)}; which is it?")
-    run = Sweep(open_task(task), grid, fixed, property, spec, limits, quiet)
+    run = Sweep(open_task(task, allow_outside=allow_outside), grid, fixed, property, spec, limits, quiet)
     run.base = run.without_axes(run.tasks.task(fixed | next(grid.points())))
     refuse_overwriting(inputs_of(run.base), (json, csv, limits.journal))
     code = run.go()

@@ -60,10 +60,12 @@ def replay(file: str | Path, subject: Task | System | None = None) -> Recheck:
     return check_again(trace_file.load(read_text(path)), path, subject)
 
 
-def check_again(file: TraceFile, path: Path, subject: Task | System | None = None) -> Recheck:
-    """What came of checking evidence that was read from a path."""
+def check_again(
+    file: TraceFile, path: Path, subject: Task | System | None = None, *, allow_outside: bool = False
+) -> Recheck:
+    """What came of checking evidence that was read from a path; `allow_outside` as in `load`."""
     try:
-        return _judged(file, task_of(file, path) if subject is None else _task(subject))
+        return _judged(file, task_of(file, path, allow_outside) if subject is None else _task(subject))
     except Rejected as why:
         return Recheck(Judgement.REJECTED, str(why))
 
@@ -140,9 +142,9 @@ def _proves(file: TraceFile, task: Task) -> Recheck:
     return Recheck(checked.judgement, f"an invariant of {checked.reason}") if accepted else checked
 
 
-def task_of(file: TraceFile, path: Path) -> Task:
+def task_of(file: TraceFile, path: Path, allow_outside: bool) -> Task:
     """The task that the evidence names, with the same networks."""
-    task = load(find_task(file, path), trace_file.parameters(file))
+    task = load(find_task(file, path), trace_file.parameters(file), allow_outside=allow_outside)
     compare_networks(file, task)
     return task
 

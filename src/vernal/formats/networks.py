@@ -94,10 +94,18 @@ def read_whole(file: Path, most: int = DEFAULT.bytes) -> tuple[bytes, str]:
     content = unpacked(packed, file, most) if file.suffix.lower() == PACKED else packed
     if unpacked_name(file).suffix.lower() == ".onnx" and MARK in content:
         with _naming(file):
-            content, others = with_data(content, lambda location: read_bytes(file.parent / location, most), most)
+            content, others = with_data(content, lambda location: _read_beside(file, location, most), most)
         for other in others:
             digest.update(other)
     return content, digest.hexdigest()
+
+
+def _read_beside(file: Path, location: str, most: int) -> bytes:
+    """A file below the folder of a network; a link to elsewhere is refused."""
+    target = file.parent / location
+    if not target.resolve().is_relative_to(file.parent.resolve()):
+        raise FormatError(f"{location!r} is a link to a file outside the folder of the network")
+    return read_bytes(target, most)
 
 
 def _neighbours(file: Path) -> str:

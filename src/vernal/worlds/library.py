@@ -23,6 +23,7 @@ from vernal.model.expr import Role
 from vernal.model.given import Initial, Policy
 from vernal.model.network import Network, network_input
 from vernal.model.system import System
+from vernal.model.tick import idle
 from vernal.worlds import spread
 from vernal.worlds.outside import opened
 
@@ -75,7 +76,9 @@ def system(
 
 def _interface(world: str) -> dict[str, tuple[int, int]]:
     """How many numbers each agent of a world observes, and how many its network has to answer with."""
-    document, _, _ = read_tables(world_text(world, Path()), f"world:{world}", Path(world).parent)
+    document, _, _ = read_tables(
+        world_text(world, Path()), f"world:{world}", Path(world).parent, idle, allow_outside=True
+    )
     agents = document.get("agents")
     known = agents.items() if isinstance(agents, dict) else ()
     return {name: (_inputs(agent), _outputs(name, agent)) for name, agent in known if isinstance(agent, dict)}

@@ -42,17 +42,27 @@ NOT_YET = {"flow": "continuous time ([flow])", "abstraction": "neural abstractio
 Override = str | int | float | Fraction
 
 
-def load(path: str | Path, overrides: Mapping[str, Override] | None = None, /, **parameters: Override) -> Task:
-    """The task in a file; `overrides` and keywords replace parameters, as numbers or as constant expressions."""
-    return open_task(path).task({**(overrides or {}), **parameters})
+def load(
+    path: str | Path,
+    overrides: Mapping[str, Override] | None = None,
+    /,
+    *,
+    allow_outside: bool | Override = False,  # as a type, so that mappings of parameters may be given as keywords
+    **parameters: Override,
+) -> Task:
+    """The task in a file; `overrides` and keywords replace parameters, as numbers or as constant expressions.
+
+    A world that is a file has to lie below the task's folder unless `allow_outside` is given.
+    """
+    return open_task(path, allow_outside=bool(allow_outside)).task({**(overrides or {}), **parameters})
 
 
-def open_task(path: str | Path, tick: Tick = idle) -> Blueprint:
+def open_task(path: str | Path, tick: Tick = idle, *, allow_outside: bool = False) -> Blueprint:
     """A file to make tasks from, one for each choice of parameters; `tick` is called while it is read."""
     file = Path(path)
     content = read_bytes(file, "task")
     source = InputFile(str(path), hashlib.sha256(content).hexdigest())
-    return Blueprint(decode(content, str(path)), source, file.parent, tick=tick)
+    return Blueprint(decode(content, str(path)), source, file.parent, tick=tick, allow_outside=allow_outside)
 
 
 def read_task(
@@ -62,14 +72,19 @@ def read_task(
     overrides: Mapping[str, Override],
     policies: Mapping[str, Network] | None = None,
 ) -> Task:
-    """The task a text describes; networks are looked up relative to `base`, except the `policies` agents are given."""
-    return Blueprint(text, source, base, policies).task(overrides)
+    """The task of a text that a program names, and may thus be built on worlds anywhere.
+
+    Networks are looked up relative to `base`, except the `policies` agents are given.
+    """
+    return Blueprint(text, source, base, policies, allow_outside=True).task(overrides)
 
 
-def read_tables(text: str, file: str, base: Path, tick: Tick = idle) -> tuple[dict[str, Any], Places, list[InputFile]]:
+def read_tables(
+    text: str, file: str, base: Path, tick: Tick, allow_outside: bool
+) -> tuple[dict[str, Any], Places, list[InputFile]]:
     """The tables of a task with those of its worlds below them, where everything stands, and the worlds."""
     read = partial(_read_toml, tick=tick)
-    return on_worlds(*read(text, file), base, read)
+    return on_worlds(*read(text, file), base, read, allow_outside=allow_outside)
 
 
 class Blueprint:
@@ -85,12 +100,14 @@ class Blueprint:
         base: Path,
         policies: Mapping[str, Network] | None = None,
         tick: Tick = idle,
+        *,
+        allow_outside: bool = False,
     ) -> None:
         from vernal.formats.task.build import Shared
         from vernal.formats.task.names import declare_all
 
         self.source, self.base, self.tick = source, base, tick
-        document, self.places, self.worlds = read_tables(text, source.file, base, tick)
+        document, self.places, self.worlds = read_tables(text, source.file, base, tick, allow_outside)
         tick()
         self.given = give(document, policies or {})
         table, self.lost, self.problems = fit(document, self.places)

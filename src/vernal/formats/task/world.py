@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from vernal.errors import InputError, NameUnknown, ParseError
+from vernal.errors import FormatError, InputError, NameUnknown, ParseError
 from vernal.formats.task.places import Places
 from vernal.formats.task.shelf import Shelf
 from vernal.formats.task.text import decode, read_bytes
@@ -28,15 +28,20 @@ MAX_LAYERS = 8  # worlds on worlds; more is a circle
 
 
 def on_worlds(
-    document: Document, places: Places, base: Path, read: WorldReader
+    document: Document, places: Places, base: Path, read: WorldReader, *, allow_outside: bool = False
 ) -> tuple[Document, Places, list[InputFile]]:
-    """The document over its world, that over its own, and so on; one map of places; the worlds that were read."""
+    """The document over its world, that over its own, and so on; one map of places; the worlds that were read.
+
+    A file that names a world is not trusted to name any file: it has to lie below the task's folder, links resolved.
+    """
     layers, found = [(document, places)], list[InputFile]()
     while isinstance(name := layers[-1][0].get("world"), str):
         place = layers[-1][1].value_place(("world",))
         if len(layers) > MAX_LAYERS:
             raise ParseError(f"more than {MAX_LAYERS} worlds are built on each other", place=place)
         try:
+            if not allow_outside:
+                refuse_outside(name, base)
             text = world_text(name, base)
         except InputError as error:
             raise error.at(place) from None
@@ -59,6 +64,12 @@ def give(document: Document, policies: Mapping[str, Network]) -> dict[str, Netwo
         given[f"given:{name}"] = network
         agents[name] = {**agents[name], "policy": f"given:{name}"}
     return given
+
+
+def refuse_outside(name: str, base: Path) -> None:
+    """An error for a world that is a file elsewhere than below this folder."""
+    if not NAME.fullmatch(name) and not (base / name).resolve().is_relative_to(base.resolve()):
+        raise FormatError(f"{name!r} lies outside the task's folder; --allow-outside reads it all the same")
 
 
 def world_text(name: str, base: Path) -> str:
