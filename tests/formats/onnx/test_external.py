@@ -113,6 +113,14 @@ def again_and_again(path: Path) -> None:
     save(made, path.parent, path.name)
 
 
+def link(path: Path) -> None:
+    """The data as a link to a file elsewhere."""
+    data = path.parent / DATA
+    elsewhere = path.parent.with_name(f"{path.parent.name}-elsewhere")
+    data.replace(elsewhere)
+    data.symlink_to(elsewhere)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -126,6 +134,7 @@ def again_and_again(path: Path) -> None:
         (edit("location", "C:secret"), "outside the folder"),
         (edit("location", ""), "outside the folder"),
         (edit("location", "."), "not a plain file|outside the folder"),
+        (link, "link to a file outside the folder"),
         (many, "more than 64 files"),
         (again_and_again, "larger than 64 MiB with its data"),
     ],
