@@ -20,7 +20,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup verify test lint bench docs clean
+.PHONY: help setup verify test lint bench docs sbom clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ bench: $(DEV)  ## the benchmarks
 
 docs: $(DEV)  ## run the documentation: every example in it is executed
 	$(BIN)/python -m pytest -q -rs tests/test_docs.py $(ARGS)
+
+sbom: $(CORE)  ## the software bill of materials (CycloneDX), in sbom.json
+	$(BIN)/python scripts/sbom.py > sbom.json
 
 clean:  ## remove the environment, caches and built files
 	rm -rf .venv build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
