@@ -101,6 +101,19 @@ def test_two_runs_do_not_share_a_journal(file: Path) -> None:
     assert subprocess.run([sys.executable, "-c", code, str(file)]).returncode == 0
 
 
+def test_two_threads_do_not_share_a_journal(file: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(file)
+    with Journal(file, MINE):
+        for name in (file, link):
+            with pytest.raises(InputError, match="in use by another run"):
+                Journal(name, MINE)
+    Journal(file, MINE).close()
+    with pytest.raises(InputError):
+        Journal(file, Occasion("elsewhere", "paths", None))
+    Journal(file, MINE).close()  # what could not be opened is not in use
+
+
 def test_tasks_differ_by_file_parameters_and_networks() -> None:
     digests = {
         task_digest("f", {"k": 1}, ["n"]),

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import stat
+import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,15 +50,30 @@ class Occasion:
         return None if known else f"another formula: {line['formula']}"
 
 
+_OPEN: set[Path] = set()  # journals of this process, by their resolved paths
+_OPENING = threading.Lock()
+
+
 @dataclass
 class Journal:
-    """An open journal. It belongs to one process: two runs that write into one file would confuse each other."""
+    """An open journal. It belongs to one run: two that write into one file would confuse each other.
+
+    A lock keeps other processes out; threads of this one are kept out by the list of journals that are open here.
+    """
 
     file: Path
     subject: Occasion
     outcomes: dict[tuple[str, str], Record] = field(default_factory=dict)  # by formula and key
 
     def __post_init__(self) -> None:
+        self._place = self.file.resolve()
+        with _OPENING:
+            if self._place in _OPEN:
+                raise InputError(f"the journal {self.file} is in use by another run")
+            self._open()
+            _OPEN.add(self._place)
+
+    def _open(self) -> None:
         try:
             self._handle = os.open(self.file, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
         except OSError as error:
@@ -66,7 +82,7 @@ class Journal:
             self._lock()
             self._read()
         except BaseException:
-            self.close()
+            os.close(self._handle)
             raise
 
     def __enter__(self) -> Journal:
@@ -77,6 +93,7 @@ class Journal:
 
     def close(self) -> None:
         os.close(self._handle)
+        _OPEN.discard(self._place)
 
     def of(self, formula: str) -> Entries:
         """The entries of one question."""
