@@ -47,6 +47,7 @@ PUBLIC = [
     "match",
     "maximum",
     "minimum",
+    "one_of",
     "read_network",
     "real",
     "relu",

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         sign,
         when,
     )
-    from vernal.model.declare import agent, boolean, enum, equals, integer, interval, match, real
+    from vernal.model.declare import agent, boolean, enum, equals, integer, interval, match, one_of, real
     from vernal.model.functions import atan, cos, exp, log, sigmoid, sin, sqrt, tan, tanh
     from vernal.model.network import Network
     from vernal.model.system import System
@@ -90,6 +90,7 @@ _HOMES = {
         "integer",
         "interval",
         "match",
+        "one_of",
         "real",
     ],
     "vernal.model.functions": ["atan", "cos", "exp", "log", "sigmoid", "sin", "sqrt", "tan", "tanh"],
@@ -135,6 +136,7 @@ __all__ = [
     "match",
     "maximum",
     "minimum",
+    "one_of",
     "read_network",
     "real",
     "relu",
@@ -163,7 +165,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted(__all__)
 
 
 def _plot(trace: Trace, *rest: Any) -> Any:

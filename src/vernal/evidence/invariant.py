@@ -61,6 +61,9 @@ class Invariant(Portable):
 
     plotter: ClassVar[Callable[..., Any] | None] = None  # drawing lives downstream; the package plugs it in
 
+    def __repr__(self) -> str:
+        return f"<Invariant of {len(self.sets)} sets over {', '.join(self.components)}>"
+
     @property
     def kind(self) -> Literal["invariant"]:
         """Which kind of evidence this is."""

@@ -76,5 +76,11 @@ class Result(Portable):
         """The invariant that proves the claim, or that no path keeps it, if there is one."""
         return None if self.evidence is None or isinstance(self.evidence, Trace) else self.evidence.invariant
 
+    def __repr__(self) -> str:
+        name = f"{self.property}: " if self.property else ""
+        where = self.scope if self.step is None else f"at step {self.step}"
+        asked = " ".join([f"{name}{self.formula[:200]}", *([where] if where else [])])
+        return f"<Result {self.verdict.value}: {asked} ({self.engine})>"
+
     def __bool__(self) -> bool:
         raise TypeError("a result has no truth value; compare its verdict: result.verdict is vn.HOLDS")

@@ -76,6 +76,10 @@ class Trace(Portable):
     def __len__(self) -> int:
         return len(self.steps)
 
+    def __repr__(self) -> str:
+        returns = "" if self.loop is None else f", returning to {self.loop}"
+        return f"<Trace of {len(self.steps)} positions{returns}>"
+
     @property
     def kind(self) -> Literal["trace", "lasso"]:
         """Which kind of evidence this is."""

@@ -36,3 +36,6 @@ class Task(Portable):
     @property
     def name(self) -> str:
         return self.system.name
+
+    def __repr__(self) -> str:
+        return f"<Task {self.name}: {', '.join(self.properties) or 'no properties'}>"

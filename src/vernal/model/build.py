@@ -7,11 +7,13 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import cast
 
 from vernal.errors import TypeClash
 from vernal.model import expr as e
 from vernal.model import travel as travel  # nodes are pickled by way of it
 from vernal.model.expr import Expr, Occurrence, Operand, Shape
+from vernal.model.numbers import from_numpy
 from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort, join
 from vernal.model.terms import terms
 
@@ -21,9 +23,13 @@ TOO_LONG = f"a constant grows beyond all bounds: at most {MAX_BITS:,} bits, some
 
 
 def const(value: Operand) -> Expr:
-    """A number or truth value as a node. A float stands for the decimal it prints as: 0.1 is one tenth."""
+    """A number or truth value as a node.
+
+    A float stands for the decimal it prints as: 0.1 is one tenth. A number of numpy is what it holds, bit by bit.
+    """
     if isinstance(value, Expr):
         return value
+    value = from_numpy(value)
     if isinstance(value, bool):
         return e.Const((), BOOL, (), (Fraction(value),))
     if isinstance(value, float):
@@ -31,8 +37,8 @@ def const(value: Operand) -> Expr:
             raise TypeClash(f"{value} is not a number Vernal computes with")
         value = repr(value)
     try:
-        number = Fraction(value)
-    except (ValueError, ZeroDivisionError):
+        number = Fraction(cast("Fraction | int | str", value))
+    except (ValueError, TypeError, ZeroDivisionError):
         raise TypeClash(f"{value!r} is not a number; for a label write vn.equals(x, 'LABEL')") from None
     return e.Const((), INT if number.denominator == 1 else REAL, (), (number,))
 

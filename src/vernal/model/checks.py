@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
+
 from vernal.errors import TypeClash
 from vernal.model import build
 from vernal.model.expr import Const, Expr
 from vernal.model.initial import OneOf, Span, Start, start_between
-from vernal.model.numbers import show
+from vernal.model.numbers import from_numpy, show
 from vernal.model.sorts import INT, REAL, Kind, Sort
 from vernal.model.system import Variable
 
 MAX_INTEGERS = 1000  # an interval of integers is a set, and sets stay small
 
 
-def value_of(sort: Sort, value: Fraction | int | float | str | bool) -> Fraction:
+def value_of(sort: Sort, value: Fraction | int | float | str | bool | np.generic) -> Fraction:
     """A value of a sort as a number: the index of a label, 0 or 1 for a truth value."""
+    value = from_numpy(value)
     if sort.kind is Kind.ENUM:
         if value not in sort.labels:
             raise TypeClash(f"{value!r} is not a label of {sort}")

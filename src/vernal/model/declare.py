@@ -26,6 +26,7 @@ from vernal.model.given import Declaration, GivenNames, GivenNumber, GivenValue,
 from vernal.model.graph import draws, rewrite, variables
 from vernal.model.initial import OneOf, Span, Start
 from vernal.model.network import Network
+from vernal.model.numbers import from_numpy
 from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort
 from vernal.model.sorts import enum as enum_sort
 from vernal.model.system import Agent, Fields, Init, System, Variable
@@ -51,6 +52,11 @@ def boolean() -> Declaration:
 def enum(*labels: str) -> Declaration:
     """One of the given labels."""
     return Declaration(enum_sort(*labels))
+
+
+def one_of(*values: GivenValue) -> list[GivenValue]:
+    """Each of these initial values."""
+    return list(values)
 
 
 def interval(lower: GivenNumber, upper: GivenNumber) -> Span:
@@ -287,8 +293,13 @@ def _starts(init: Mapping[str, Initial], declared: Mapping[str, Variable]) -> di
 
 
 def _start(variable: Variable, given: Initial) -> Start:
+    given = from_numpy(given)
     if isinstance(given, Span | OneOf):
         return check_start(variable, given)
+    if isinstance(given, tuple) and len(given) == 2 and variable.sort.is_number:
+        two = ", ".join(str(value) for value in given)
+        remedies = f"write vn.interval({two}) or vn.one_of({two})"
+        raise TypeClash(f"{variable.name} = ({two}) may be an interval or two values: {remedies}")
     values = list(given) if isinstance(given, Collection) and not isinstance(given, str) else [given]
     return check_start(variable, OneOf(tuple(value_of(variable.sort, value) for value in values)))
 

@@ -94,6 +94,8 @@ def _content(kind: type) -> Callable[[object], tuple[object, ...]]:
 class Expr(Portable, metaclass=_Interned):
     """A node of the graph; see the subclasses for the operators."""
 
+    __array_ufunc__: ClassVar[None] = None  # numpy leaves its operators to ours
+
     args: tuple[Expr, ...]
     sort: Sort
     shape: Shape
@@ -178,7 +180,7 @@ class Expr(Portable, metaclass=_Interned):
         return _made("component", self, index)
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, str | int | float | Fraction):
+        if isinstance(other, str | int | float | Fraction | np.generic):
             raise TypeError(
                 "== on expressions compares objects; write vn.eq(a, b), or vn.equals(a, 'LABEL') for a label"
             )
@@ -187,10 +189,10 @@ class Expr(Portable, metaclass=_Interned):
     __hash__ = object.__hash__
 
     def __bool__(self) -> bool:
-        raise TypeError("an expression has no truth value; use &, |, ~ and vn.If instead of and, or, not and if")
+        raise TypeError("an expression has no truth value; use &, |, ~ and vn.if_ instead of and, or, not and if")
 
 
-Operand = Expr | Fraction | int | float | bool | str
+Operand = Expr | Fraction | int | float | bool | str | np.generic
 
 
 # What the operators above build: `vernal.model.build`, which is loaded with the package, enters its constructors here.

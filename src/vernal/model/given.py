@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
+import numpy as np
+
 from vernal.errors import NameUnknown, nearest
 from vernal.model.expr import Expr, Operand
 from vernal.model.initial import Start
 from vernal.model.network import Network
 from vernal.model.sorts import Sort
 
-GivenNumber: TypeAlias = Fraction | int | float | str
+GivenNumber: TypeAlias = Fraction | int | float | str | np.generic
 GivenValue: TypeAlias = GivenNumber | bool
 Initial: TypeAlias = GivenValue | Start | Collection[GivenValue]
 

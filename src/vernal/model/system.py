@@ -210,6 +210,10 @@ class System(Portable):
         for entry, value in zip(dataclasses.fields(self), fields, strict=True):
             object.__setattr__(self, entry.name, value)
 
+    def __repr__(self) -> str:
+        agents = f"; agents {', '.join(agent.name for agent in self.agents)}" if self.agents else ""
+        return f"<System {self.name}: {', '.join(variable.name for variable in self.state)}{agents}>"
+
     @cached_property
     def step(self) -> Step:
         """The closed graph of one step; made once."""
