@@ -9,6 +9,7 @@ size follows the clock, so that limits are looked at often and memory stays smal
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Self
@@ -25,11 +26,12 @@ from vernal.engines.paths.batches import Indices
 from vernal.evidence.trace import Trace
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.placed import batch_sizes, bounds_over
+from vernal.interpret.numbers.device import current
 from vernal.interpret.numbers.rounding import Floats, Mask, any_along
 from vernal.run.budget import Budget
 
 FIRST_BATCH, MAX_FIRST_BATCH, MAX_BATCH = 64, 512, 4096  # boxes
-PACE = (0.08, 0.25)  # seconds: batches that take less grow, those that take more shrink
+PACE = (0.08, 0.25)  # seconds of the processor: batches that take less grow, those that take more shrink
 FEW = 16  # boxes that cost hardly more to bound than one, so that they are cut at once
 NARROWEST = 2.0**-40  # relative to the magnitude of its ends: a side that is not cut any more
 MAX_CUTS_AT_ZERO = 10
@@ -69,6 +71,14 @@ class BoxCount:
         return {"boxes": int(self.bounded[question]), "batches": self.batches}
 
 
+def pace_clock() -> Callable[[], float]:
+    """What the size of batches follows: on a busy machine the clock on the wall would make them ever smaller.
+
+    A card works while the processor waits, so there it is the clock on the wall.
+    """
+    return time.process_time if current() is None else time.monotonic
+
+
 class BoxSearch:
     """One search for any number of questions, which may be stopped at any time and then knows the best bound so far."""
 
@@ -94,6 +104,7 @@ class BoxSearch:
         self._ended = 0  # questions whose boxes were dropped
         self._descent = Descent(clauses, numbers, frame, budget.check)
         self._began, self._moved_for = time.monotonic(), 0.0
+        self._clock = pace_clock()
 
     @property
     def waiting(self) -> int:
@@ -123,13 +134,13 @@ class BoxSearch:
         """One batch."""
         batch = self._take()
         self.budget.progress(f"split: {self.waiting:,} boxes, {int(self.tally.closed.sum()):,} closed", None)
-        began = time.monotonic()
+        began = self._clock()
         try:
             children = self._work(batch)
         except BaseException:
             self.stack.append(batch)  # not lost: its bound counts
             raise
-        self._pace(time.monotonic() - began, len(batch))
+        self._pace(self._clock() - began, len(batch))
         if len(children):
             self.stack.append(children)
         self._end_questions()
