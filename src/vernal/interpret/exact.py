@@ -249,7 +249,7 @@ def _whole_numbers(array: NDArray[np.float64]) -> tuple[list[int], fmpz]:
 def is_sparse(matrix: e.Matrix) -> bool:
     """Whether a large matrix is almost all zeros, as that of a convolution is."""
     array = matrix.array
-    return array.ndim == 2 and array.size > SMALL_PRODUCT and np.count_nonzero(array) < SPARSE * array.size
+    return array.ndim == 2 and array.size > SMALL_PRODUCT and bool(np.count_nonzero(array) < SPARSE * array.size)
 
 
 @lru_cache(maxsize=4096)

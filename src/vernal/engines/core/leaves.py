@@ -134,9 +134,8 @@ class Leaves:
     def _leaf(self, numbers: RowNumbers, domains: Domains, box: int) -> Leaf:
         one = np.array([box])
         own = domains.rows(one)
-        linear = Linear(self.frame.abstract(own), tick=self.tick, known=self.frame.ranges(own))
-        for node in self.clauses.nodes:
-            linear.need(node)
+        linear = Linear(self.frame.abstract(own), tick=self.tick, known=self.frame.known(own))
+        self.clauses.evaluate(linear)
         cut = {node: at for node, at in self.tuner.places.items() if own.phases[0, at].any() and node in linear.values}
         phases = {node: own.phases[:, at].astype(float) for node, at in cut.items()}
         return Leaf(linear, own, phases, numbers.take(one))

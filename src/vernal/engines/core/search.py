@@ -176,16 +176,17 @@ class BoxSearch:
 
     def _work(self, batch: Domains) -> Domains:
         """Bound a batch; what of it is still open, cut."""
-        known_ranges = self.frame.ranges(batch)
-        linear = bounds_over(self.frame.abstract(batch), tick=self.budget.check, batch=len(batch), known=known_ranges)
         owner = self.frame.question(batch)
+        at_branches = self.improver.at_branches(self.tally.bounded[owner])
+        given = self.frame.known(batch, sides=bool(at_branches.any()))
+        linear = bounds_over(self.frame.abstract(batch), tick=self.budget.check, batch=len(batch), known=given)
         numbers = self.numbers.take(owner)
         found, slopes = self.clauses.bounded(linear, numbers)
         known = Readings(np.maximum(found.low, batch.low), found.impossible | batch.excluded)
         batch = self.frame.learn(batch, linear)
-        empty = any_along(batch.least > batch.most)  # no state has these phases
+        empty = self.frame.empty(batch)
         at_neurons = self.improver.at_neurons(batch, self.tally.bounded[owner])
-        improved = self.improver.improve(linear, numbers, batch, known, empty, at_neurons)
+        improved = self.improver.improve(linear, numbers, batch, known, empty, at_neurons, at_branches)
         known, batch = improved.known, improved.domains
         impossible = self.clauses.impossible(known) | empty[:, None]
         values = np.where(empty[:, None], np.inf, self.clauses.values(known))
@@ -201,7 +202,7 @@ class BoxSearch:
         points = np.concatenate([self._points(rest, steep), improved.points])
         self._refute(points, np.concatenate([rest.origin, rest.origin, batch.origin[improved.owners]]))
         rest, at_zero = self._near_zero(rest, known.low[rows], asked)
-        by_input = self._scores(rest, steep) * np.where(at_neurons[rows], INPUTS_LAST, 1.0)[:, None]
+        by_input = self._scores(rest, steep) * np.where(improved.inside[rows], INPUTS_LAST, 1.0)[:, None]
         return self._cut(rest, at_zero, np.concatenate([by_input, improved.scores[rows]], axis=1))
 
     def _refute(self, points: Floats, origin: Indices) -> None:

@@ -84,7 +84,8 @@ def search_for(
     boxes = [initial_boxes(question.system).boxes for question in questions]
     owners = np.repeat(np.arange(len(boxes)), list(map(len, boxes)))
     columns = tuple(var for var in questions[0].system.initial.starts if var in common.variables)
-    frame = DomainFrame(columns, tuple(chain.from_iterable(boxes)), owners, common.inner, common.leaves)
+    whole = tuple(chain.from_iterable(boxes))
+    frame = DomainFrame(columns, whole, owners, common.inner, common.leaves, common.cases)
     replays = Replays(questions, common, frame, budget.check)
     return BoxSearch(common, stacked(clauses), frame, replays, budget, most)
 

@@ -47,7 +47,7 @@ from vernal.model.traits import OPERATORS
 
 InputBox = Mapping[Expr, Value | tuple[Array, Array]]
 
-NOTHING_KNOWN: Mapping[Expr, Range] = {}
+NOTHING_KNOWN: Mapping[Expr, Value] = {}
 CHUNK = 1 << 16  # numbers in a block of rows on the host: they stay in the cache
 ARRAYS_UNDER_WAY = 24  # of a block, at most, that are in a card's memory at one time
 MAX_FORM = 1 << 24  # numbers in the coefficients of a form that is kept
@@ -88,12 +88,13 @@ class Linear:
         mode: Mode = "backward",
         tick: Tick = idle,
         batch: int = 1,
-        known: Mapping[Expr, Range] = NOTHING_KNOWN,
+        known: Mapping[Expr, Value] = NOTHING_KNOWN,
     ) -> None:
         """`tick` is called for every node that is bounded or that rows pass, and may stop the work by raising.
 
         `batch` is how many boxes there are, where the box itself does not say it: it may be the same for all of them,
-        or without any input. `known` has ranges (batch, components) that nodes are known to stay in.
+        or without any input. `known` has ranges (batch, components) that nodes are known to stay in, and of conditions
+        and argmax nodes what they can be.
         """
         self.mode, self.tick, self.known = mode, tick, known
         self.backend = backend_for(next((first_array(value) for value in box.values()), None))
@@ -297,9 +298,8 @@ class Linear:
 
     def _cut(self, node: Expr, value: Value) -> Value:
         """A value cut to what is known of its node beforehand."""
-        if node in self.known and isinstance(value, Range):
-            return meet(self.backend, value, self.known[node])
-        return value
+        known = self.known.get(node)
+        return meet(self.backend, value, known) if isinstance(known, Range) and isinstance(value, Range) else value
 
     def _form(self, node: Expr, own: Range) -> Form | None:
         """The exact form if there is one; on the way, the relaxation of an operator that needs one."""
@@ -387,7 +387,7 @@ class Linear:
             x = tighter(self.backend, x, low[:, : node.size], -low[:, node.size :])
             self.tight.add(node)
         else:
-            every = self.backend.xp.ones_like(x.lower, dtype=bool) if open_components is None else open_components
+            every = x.lower <= x.upper if open_components is None else open_components
             x = self._tighten_some(node, x, every)
         self.values[node] = integral(self.backend, x) if node.sort == INT else x
         self.sizes[node] = self.backend.size(x.lower, x.upper)
@@ -487,14 +487,16 @@ def drawn_from(node: Expr) -> tuple[Expr, ...]:
 
 def as_relu(node: Expr, args: Sequence[Expr]) -> Expr:
     """max(a, b) = b + relu(a - b) and min(a, b) = b - relu(b - a), folded over the arguments that matter."""
-    largest = isinstance(node, e.Max)
     best = args[0]
     for arg in args[1:]:
-        if largest:
-            best = build.add(arg, build.relu(build.sub(best, arg)))
-        else:
-            best = build.sub(arg, build.relu(build.sub(arg, best)))
+        ahead = relu_of_two(node, best, arg)
+        best = build.add(arg, ahead) if isinstance(node, e.Max) else build.sub(arg, ahead)
     return best
+
+
+def relu_of_two(node: Expr, best: Expr, arg: Expr) -> Expr:
+    """By how much the first of two arguments of a maximum or minimum is ahead of the second."""
+    return build.relu(build.sub(best, arg) if isinstance(node, e.Max) else build.sub(arg, best))
 
 
 def bounds(roots: Sequence[Expr], box: InputBox, *, mode: Mode = "backward") -> list[LinearBounds]:

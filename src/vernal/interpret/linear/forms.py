@@ -19,7 +19,6 @@ from vernal.interpret.numbers.rounding import FLOOR, TINY, Array, Backend, gamma
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 
-
 MAX_INPUTS = 8192  # forms have a column for each
 
 
