@@ -23,7 +23,7 @@ NEURONS = {"max": 2, "if": 2, "argmax": 3}  # sums that become one value; of oth
 
 @dataclass(frozen=True)
 class PlainNetwork:
-    """Layers with whole weights, divided by a power of two; between them ReLU, the larger of each two neighbours, ..."""
+    """Layers with whole weights, divided by a power of two; between them one kind of activation."""
 
     layers: tuple[Layer, ...]
     activation: str  # one of CONTINUOUS or JUMPING
@@ -89,22 +89,25 @@ Case = tuple[list[Form], Form]  # forms that are at least 0, and the value there
 def _units(forms: list[Form], activation: str) -> list[list[Case]]:
     """For every neuron of a layer its cases."""
     zero, one = (Fraction(0),) * 3, (Fraction(0), Fraction(0), Fraction(1))
-    pairs, triples = list(zip(forms[::2], forms[1::2], strict=False)), list(zip(*(forms[i::3] for i in range(3)), strict=False))
+    pairs, triples = (
+        list(zip(forms[::2], forms[1::2], strict=False)),
+        list(zip(*(forms[i::3] for i in range(3)), strict=False)),
+    )
     match activation:
         case "relu":
             return [[([f], f), ([_minus(zero, f)], zero)] for f in forms]
         case "abs":
             return [[([f], f), ([_minus(zero, f)], _minus(zero, f))] for f in forms]
         case "clip":  # to [0, 1]
-            return [
-                [([_minus(zero, f)], zero), ([f, _minus(one, f)], f), ([_minus(f, one)], one)] for f in forms
-            ]
+            return [[([_minus(zero, f)], zero), ([f, _minus(one, f)], f), ([_minus(f, one)], one)] for f in forms]
         case "sign":
             return [[([f], one), ([_minus(zero, f)], _minus(zero, one))] for f in forms]
         case "max":
             return [[([_minus(f, g)], f), ([_minus(g, f)], g)] for f, g in pairs]
         case "if":  # if(f > g, f + 1, -g)
-            return [[([_minus(f, g)], _minus(f, _minus(zero, one))), ([_minus(g, f)], _minus(zero, g))] for f, g in pairs]
+            return [
+                [([_minus(f, g)], _minus(f, _minus(zero, one))), ([_minus(g, f)], _minus(zero, g))] for f, g in pairs
+            ]
         case "argmax":  # the next score after the winner
             return [
                 [([_minus(own[k], own[j]) for j in range(3) if j != k], own[(k + 1) % 3]) for k in range(3)]

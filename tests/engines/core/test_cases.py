@@ -26,6 +26,7 @@ from vernal.model.system import System, Variable
 from vernal.run.budget import Budget
 
 X, Y = build.var("x"), build.var("y")
+START = Init(dict.fromkeys("xy", Span(Fraction(-1), Fraction(1))))
 SUM = X + Fraction(37, 100) * Y
 
 
@@ -84,7 +85,7 @@ WINNING = build.switch(build.argmax(build.concat(*SCORES)), [Fraction(0), Fracti
 )
 def test_a_branch_across_the_box_is_cut(node: Expr, bound: Fraction) -> None:
     """Along a slanted line the cases differ: no cut across an input separates them."""
-    system = System("slanted", (Variable("x", REAL), Variable("y", REAL)), Init(dict.fromkeys("xy", Span(-1, 1))), {})
+    system = System("slanted", (Variable("x", REAL), Variable("y", REAL)), START, {})
     question = Question(system, Atom(build.compare("<=", bound, node)))
     search = branch_and_bound(question, Budget(60))
     assert search is not None

@@ -120,6 +120,7 @@ class Leaves:
         """
         low, sure, waiting = known.low.copy(), known.impossible.copy(), self.tuner.waiting(known)
         points, owners = [np.zeros((0, domains.lower.shape[1]))], []
+        boxes = boxes[waiting[boxes].any(axis=1)]
         for box in boxes[~any_along(scores[boxes] > 0)]:
             leaf = self._leaf(numbers, domains, box)
             for which in np.flatnonzero(waiting[box]).tolist():

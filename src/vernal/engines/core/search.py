@@ -36,8 +36,10 @@ FEW = 16  # boxes that cost hardly more to bound than one, so that they are cut 
 NARROWEST = 2.0**-40  # relative to the magnitude of its ends: a side that is not cut any more
 MAX_CUTS_AT_ZERO = 10
 FLAT = 0.05  # the share of the steepest slope that a column without any counts with
+MANY_BOXES, FINE = 50_000, 2.0**-6  # from so many boxes on, those of such relative widths may be too fine
 SHARE_OF_DESCENT, BEFORE_DESCENT = 0.08, 0.05  # of the time of a search, after so many seconds: moving points
-AT_ZERO = 1e-9  # relative: a bound this close below zero is left to exact arithmetic
+AT_ZERO = ((0, 1e-9), (50_000, 1e-7), (200_000, 1e-5), (800_000, 1e-3))  # from so many boxes of a question on:
+# relative, how close below zero a bound is left to exact arithmetic; else no cutting ends along a region at zero
 
 
 @dataclass
@@ -221,11 +223,24 @@ class BoxSearch:
         That is so where every open leaf is at zero. Where others are not, one of them may exclude the box once it is
         smaller; but not for ever.
         """
-        least = -AT_ZERO * (1.0 + np.where(np.isfinite(low), np.abs(low), 0.0).max(axis=1, initial=0.0))
+        boxes = self.tally.bounded[self.frame.question(rest)]
+        near = np.array([closeness for _, closeness in AT_ZERO])
+        near = near[np.searchsorted([count for count, _ in AT_ZERO], boxes, side="right") - 1]
+        least = -near * (1.0 + np.where(np.isfinite(low), np.abs(low), 0.0).max(axis=1, initial=0.0))
         touching = rest.bound >= least
         rest = replace(rest, cuts_at_zero=rest.cuts_at_zero + touching)
         hopeless = ((low >= least[:, None]) | ~asked).all(axis=1) | (rest.cuts_at_zero > MAX_CUTS_AT_ZERO)
-        return rest, touching & hopeless
+        return rest, (touching & hopeless) | self._too_fine(rest, boxes, asked)
+
+    def _too_fine(self, rest: Domains, boxes: Indices, asked: Mask) -> Mask:
+        """Boxes that only conditions without a margin keep open, however small they are."""
+        without = ~asked[:, : len(self.clauses.differences)].any(axis=1)
+        if not (without & (boxes > MANY_BOXES)).any():
+            return np.zeros(len(rest), dtype=bool)
+        with np.errstate(all="ignore"):
+            relative = np.nan_to_num(rest.width / self._first_width[rest.origin], posinf=0.0)
+        fine: Mask = without & (boxes > MANY_BOXES) & (relative.max(axis=1, initial=0.0) < FINE)
+        return fine
 
     def _steepness(self, linear: Linear, slopes: Floats, asked: Mask) -> Floats:
         """(boxes, columns): sums over the open rows, with their sign, and with the absolute value as size."""
@@ -264,6 +279,7 @@ class BoxSearch:
         """
         whole = self._first_width[rest.origin]
         steepest = (np.abs(steep) * whole).max(axis=1, keepdims=True, initial=0.0)
+        steepest = np.where(steepest > 0, steepest, 1.0)  # without any slope the widest column is cut
         with np.errstate(all="ignore"):
             relative = np.nan_to_num(rest.width / whole, posinf=0.0)
         scores: Floats = np.abs(steep) * rest.width + FLAT * steepest * relative
