@@ -1,8 +1,10 @@
 """Where plain bounds leave a box open: tuned bounds, neurons to cut, and linear programs, as far as they pay.
 
 With few inputs cutting across them is cheaper than anything else, except for constraints on initial states (plain
-bounds know nothing of them) and, late in a long search, for boxes in which few neurons are left that are not linear:
-those are settled for good by cutting them. With many inputs neurons are cut from the beginning.
+bounds know nothing of them) and late in a long search. Then slopes are tuned in the boxes that lack little, boxes in
+which few neurons are left that are not linear are cut at these, and a branching is cut where one of its cases costs a
+good part of what the bound lacks: however small a box is, its branches stay apart. With many inputs neurons and cases
+are cut from the beginning.
 """
 
 from __future__ import annotations
@@ -21,9 +23,10 @@ from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.model.tick import Tick
 
 MAX_INPUTS_TO_CUT = 10  # with more of them, neurons are cut
-LONG_SEARCH = 200  # boxes of a question, from which on those with few neurons ...
+LONG_SEARCH = 200  # boxes of a question, from which on slopes are tuned, and boxes with few neurons ...
 FEW_NEURONS = 8  # ... that are not linear are cut at these
 TUNING_STEPS = 4
+FAR = 0.3  # of the open boxes, those that lack most: tuning would not close them
 INPUTS_LAST = 1e-18  # weight of cuts across inputs where neurons are cut: for boxes without any such neuron
 BRANCHING = 32  # boxes of a question, from which on those that are open may be cut at the cases of branchings
 SHARE_OF_CASE = 0.4  # of what a bound lacks: a case that costs as much is cut, since cutting inputs leaves it
@@ -85,12 +88,14 @@ class Improver:
         empty: Mask,
         at_neurons: Mask,
         at_branches: Mask,
+        boxes_so_far: Indices,
     ) -> Improvement:
         """Tuned bounds of what is open where that pays, and programs for leaves where neurons are cut."""
         nothing = np.zeros((0, batch.lower.shape[1])), np.zeros(0, np.intp)
         scores = IDLE * np.where(self._unstable(batch) & at_neurons[:, None], batch.most - batch.least, 0.0)
         boxes = self._open(known, empty)
-        boxes = boxes if self._constraints else boxes[(at_neurons | at_branches)[boxes]]
+        nearly = self._nearly(known, boxes, boxes_so_far)
+        boxes = boxes if self._constraints else boxes[(at_neurons | at_branches | nearly)[boxes]]
         if not len(boxes):
             return Improvement(known, batch, *nothing, scores, at_neurons)
         linear = self._on_host(linear, batch)
@@ -105,6 +110,15 @@ class Improver:
         leaves = self.leaves.settle(numbers, tuned.domains, tuned.readings, still_open, cost)
         points, owners = np.concatenate([tuned.points, leaves.points]), np.concatenate([tuned.boxes, leaves.owners])
         return Improvement(leaves.readings, tuned.domains, points, owners, scores + cost, inside)
+
+    def _nearly(self, known: Readings, boxes: Indices, boxes_so_far: Indices) -> Mask:
+        """(boxes,): of those that are open late in a search the ones that lack little: slopes may close them."""
+        chosen = np.zeros(len(boxes_so_far), dtype=bool)
+        late = boxes[boxes_so_far[boxes] > LONG_SEARCH]
+        if len(late) and self.tuner.neurons.any():
+            value = self.clauses.values(known)[late, self.clauses.root]
+            chosen[late[value >= np.quantile(value, FAR)]] = True
+        return chosen
 
     def _is_due(self, known: Readings, cost: Floats) -> Mask:
         """(boxes,): those in which a case of a branching costs a good part of what the bound lacks."""

@@ -179,7 +179,8 @@ class BoxSearch:
     def _work(self, batch: Domains) -> Domains:
         """Bound a batch; what of it is still open, cut."""
         owner = self.frame.question(batch)
-        at_branches = self.improver.at_branches(self.tally.bounded[owner])
+        so_far = self.tally.bounded[owner]
+        at_branches = self.improver.at_branches(so_far)
         given = self.frame.known(batch, sides=bool(at_branches.any()))
         linear = bounds_over(self.frame.abstract(batch), tick=self.budget.check, batch=len(batch), known=given)
         numbers = self.numbers.take(owner)
@@ -187,8 +188,8 @@ class BoxSearch:
         known = Readings(np.maximum(found.low, batch.low), found.impossible | batch.excluded)
         batch = self.frame.learn(batch, linear)
         empty = self.frame.empty(batch)
-        at_neurons = self.improver.at_neurons(batch, self.tally.bounded[owner])
-        improved = self.improver.improve(linear, numbers, batch, known, empty, at_neurons, at_branches)
+        at_neurons = self.improver.at_neurons(batch, so_far)
+        improved = self.improver.improve(linear, numbers, batch, known, empty, at_neurons, at_branches, so_far)
         known, batch = improved.known, improved.domains
         impossible = self.clauses.impossible(known) | empty[:, None]
         values = np.where(empty[:, None], np.inf, self.clauses.values(known))
