@@ -28,6 +28,7 @@ from vernal.engines.split.at_zero import ZeroBoxes
 from vernal.engines.split.so_far import so_far
 from vernal.errors import Stopped
 from vernal.evidence.result import Assurance
+from vernal.interpret.linear.forms import MAX_INPUTS
 from vernal.logic.question import Question
 from vernal.model.graph import draws
 from vernal.reduce.base import Direction
@@ -46,6 +47,8 @@ def not_asked(question: Question) -> str | None:
         return UNBOUNDED
     if reach > FURTHEST:
         return f"a horizon of {reach:,} steps is too long; at most {FURTHEST:,} are"
+    if len(question.system.state) > MAX_INPUTS:
+        return f"more than {MAX_INPUTS:,} variables are too many for linear bounds"
     return "not supported by this engine: a claim of some path" if question.claim.mentions_some else None
 
 
