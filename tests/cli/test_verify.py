@@ -143,8 +143,8 @@ def convolution(file: Path) -> None:
     for number, (width, kernel, stride) in enumerate(((16, 3, 1), (16, 4, 2), (32, 4, 2))):
         weight = draw.normal(size=(width, channels, kernel, kernel)) / (channels * kernel * kernel) ** 0.5
         weights.append(numbers(weight.astype(np.float32), f"w{number}"))
-        given = {"kernel_shape": [kernel] * 2, "strides": [stride] * 2, "pads": [1] * 4}
-        nodes.append(onnx.helper.make_node("Conv", [last, f"w{number}"], [f"c{number}"], **given))
+        made = onnx.helper.make_node("Conv", [last, f"w{number}"], [f"c{number}"], strides=[stride] * 2, pads=[1] * 4)
+        nodes.append(made)
         nodes.append(onnx.helper.make_node("Relu", [f"c{number}"], [f"r{number}"]))
         last, channels = f"r{number}", width
     weights.append(numbers((draw.normal(size=(2048, 10)) / 45).astype(np.float32), "w"))
@@ -154,8 +154,8 @@ def convolution(file: Path) -> None:
         for name, shape in (("x", [1, 3, 32, 32]), ("y", [1, 10]))
     ]
     graph = onnx.helper.make_graph(nodes, "convolution", ends[:1], ends[1:], weights)
-    made = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8)
-    onnx.save(made, str(file))
+    versions = [onnx.helper.make_opsetid("", 13)]
+    onnx.save(onnx.helper.make_model(graph, opset_imports=versions, ir_version=8), str(file))
 
 
 def test_convolutions_end_inside_the_limits(tmp_path: Path) -> None:
