@@ -13,9 +13,9 @@ affine      x' = A x + b from boxes, contracting and expanding (tests/affine_loo
             time, against the analytic answer where that is clear by a margin;
 graphs      finitely many states (tests/graph_loops.py), formulas to depth four with and without bounds, LTL and CTL; a
             naive checker of graphs (tests/explicit_oracle.py) knows the answer;
-networks    one application of a ReLU, maxout or tanh network of up to 40 neurons (tests/network_questions.py), with
-            nested claims about its outputs, on and near the edge. Z3 knows the answer but for tanh; margins, and bounds
-            of runs that were stopped, are compared with thousands of points.
+networks    one application of a ReLU, maxout, tanh, clipped or branching network of up to 40 neurons
+            (tests/network_questions.py), with nested claims about its outputs, on and near the edge. Z3 knows the
+            answer but for tanh; margins, and bounds of runs that were stopped, are compared with thousands of points.
 
 `recurrent` and `nonlinear` are checked by dense sampling, local search and exact or enclosed replay, margins included
 (tests/sampling.py). In all of them engines may not contradict each other, every trace has to replay and to show its

@@ -1,7 +1,7 @@
 """Random questions about one application of a network, as plain data, and their truth by Z3 in exact arithmetic.
 
-ReLU, tanh and maxout networks of up to 40 neurons on boxes of one to four inputs; claims are nested and/or of
-comparisons whose thresholds are taken from what the network really reaches: a little above, a little below, or exactly
+ReLU, tanh, maxout and branching networks of up to 40 neurons on boxes of one to four inputs; claims are nested
+and/or of comparisons whose thresholds are taken from what the network really reaches: a little above, below, or exactly
 there, where only strictness decides. The network is kept as rows of rationals: the system that engines see and the
 terms that Z3 sees are both made from these, and share nothing else.
 """
@@ -25,14 +25,15 @@ from vernal.model.system import Init, Span, System, Variable
 MAX_NEURONS = 40
 Z3_LIMIT = 4_000  # milliseconds for one question
 NUDGES = (Fraction(0), Fraction(1, 1000), Fraction(1, 20), Fraction(1, 2))
-KINDS = ("relu", "relu", "max", "tanh")
+KINDS = ("relu", "relu", "max", "tanh", "abs", "clip", "sign", "if", "argmax")
+SUMS = {"max": 2, "if": 2, "argmax": 3}  # that become one value; of other kinds it is one
 
 Row = tuple[Fraction, ...]
 
 
 @dataclass(frozen=True)
 class DenseLayer:
-    """A row of weights and a bias for each neuron; two of each for a neuron that takes their maximum."""
+    """A row of weights and a bias for each neuron; two or three of each for one that compares them."""
 
     weights: tuple[Row, ...]
     biases: Row
@@ -64,7 +65,7 @@ class PlainQuestion:
 
     box: tuple[tuple[Fraction, Fraction], ...]
     layers: tuple[DenseLayer, ...]
-    kind: str  # relu, max or tanh
+    kind: str  # one of KINDS
     claim: PlainClaim
 
 
@@ -79,7 +80,7 @@ def drawn(seed: int) -> PlainQuestion:
     widths = _widths(rng)
     outputs = rng.randint(1, 3)
     sizes = [inputs, *widths, outputs]
-    pieces = [2 if kind == "max" and number < len(widths) else 1 for number in range(len(sizes) - 1)]
+    pieces = [SUMS.get(kind, 1) if number < len(widths) else 1 for number in range(len(sizes) - 1)]
     layers = tuple(_layer(rng, sizes[i], sizes[i + 1] * pieces[i]) for i in range(len(sizes) - 1))
     box = tuple(_ends(rng) for _ in range(inputs))
     blank = PlainQuestion(box, layers, kind, Joined(True, ()))
@@ -146,10 +147,24 @@ def computed(question: PlainQuestion, point: Row) -> Row:
 
 
 def _activated(kind: str, sums: Row) -> Row:
-    if kind == "max":
-        return tuple(map(max, sums[::2], sums[1::2]))
-    if kind == "relu":
-        return tuple(max(value, Fraction(0)) for value in sums)
+    """Of an argmax the first winner counts; a tie leaves others open."""
+    match kind:
+        case "max":
+            return tuple(map(max, sums[::2], sums[1::2]))
+        case "if":
+            return tuple(a + 1 if a > b else -b for a, b in zip(sums[::2], sums[1::2], strict=True))
+        case "argmax":
+            return tuple(
+                own[(own.index(max(own)) + 1) % 3] for own in zip(*(sums[i::3] for i in range(3)), strict=True)
+            )
+        case "relu":
+            return tuple(max(value, Fraction(0)) for value in sums)
+        case "abs":
+            return tuple(map(abs, sums))
+        case "clip":
+            return tuple(min(max(value, Fraction(0)), Fraction(1)) for value in sums)
+        case "sign":
+            return tuple(Fraction((value > 0) - (value < 0)) for value in sums)
     return tuple(Fraction(math.tanh(value)).limit_denominator(10**6) for value in sums)
 
 
@@ -201,10 +216,32 @@ def _array(rows: Any) -> Any:
 
 
 def _activation(kind: str, node: Expr) -> Expr:
-    if kind == "max":
+    if kind in SUMS:
         parts = [build.component(node, index) for index in range(node.size)]
-        return build.concat(*(build.maximum(a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)))
-    return build.relu(node) if kind == "relu" else build.apply(Function.TANH, node)
+        return build.concat(*(_joined(kind, own) for own in zip(*_thirds(parts, SUMS[kind]), strict=True)))
+    match kind:
+        case "relu":
+            return build.relu(node)
+        case "abs":
+            return build.absolute(node)
+        case "clip":
+            return build.clip(node, 0, 1)
+        case "sign":
+            return build.sign(node)
+    return build.apply(Function.TANH, node)
+
+
+def _thirds(parts: Sequence[Any], count: int) -> list[Sequence[Any]]:
+    return [parts[start::count] for start in range(count)]
+
+
+def _joined(kind: str, own: Sequence[Expr]) -> Expr:
+    if kind == "max":
+        return build.maximum(*own)
+    if kind == "if":
+        return build.if_(build.compare(">", own[0], own[1]), own[0] + 1, -own[1])
+    winner = build.argmax(build.concat(*own))
+    return build.switch(winner, [Fraction(0), Fraction(1), None], [own[1], own[2], own[0]])
 
 
 def _formula(claim: PlainClaim, outputs: int) -> Formula:
@@ -251,15 +288,35 @@ def _sum(z3: Any, row: Row, values: Sequence[Any]) -> Any:
 
 
 def _cases(z3: Any, kind: str, values: Sequence[Any]) -> list[Any]:
-    if kind == "max":
-        return [z3.If(a >= b, a, b) for a, b in zip(values[::2], values[1::2], strict=True)]
-    return [z3.If(value >= 0, value, z3.Q(0, 1)) for value in values]
+    """The value of each neuron by its sums; of an argmax the pairs of condition and value, of which one is true."""
+    zero, one = z3.Q(0, 1), z3.Q(1, 1)
+    match kind:
+        case "max":
+            return [z3.If(a >= b, a, b) for a, b in zip(*_thirds(values, 2), strict=True)]
+        case "if":
+            return [z3.If(a > b, a + one, -b) for a, b in zip(*_thirds(values, 2), strict=True)]
+        case "argmax":
+            return [
+                [(z3.And([own[k] >= other for other in own]), own[(k + 1) % 3]) for k in range(3)]
+                for own in zip(*_thirds(values, 3), strict=True)
+            ]
+        case "relu":
+            return [z3.If(value >= 0, value, zero) for value in values]
+        case "abs":
+            return [z3.If(value >= 0, value, -value) for value in values]
+        case "clip":
+            return [z3.If(value <= 0, zero, z3.If(value >= 1, one, value)) for value in values]
+    return [z3.If(value > 0, one, z3.If(value < 0, -one, zero)) for value in values]
 
 
 def _named(z3: Any, solver: Any, number: int, values: Sequence[Any]) -> list[Any]:
     """A variable for each value, so that terms stay small."""
     names = [z3.Real(f"h{number}_{index}") for index in range(len(values))]
-    solver.add(*(name == value for name, value in zip(names, values, strict=True)))
+    for name, value in zip(names, values, strict=True):
+        if isinstance(value, list):  # any of the winners of a tie
+            solver.add(z3.Or([z3.And(condition, name == chosen) for condition, chosen in value]))
+        else:
+            solver.add(name == value)
     return names
 
 

@@ -11,7 +11,9 @@ import pytest
 from benchmarks.never_wrong import Run
 from tests.judge import Judge, instance
 from tests.network_questions import (
+    KINDS,
     MAX_NEURONS,
+    SUMS,
     DenseLayer,
     Joined,
     PlainAtom,
@@ -50,11 +52,11 @@ def test_z3_decides_on_the_edge(limit: Fraction, strict: bool, expected: bool) -
 
 
 def test_questions_are_the_same_for_the_same_seed_and_of_all_kinds() -> None:
-    questions = [drawn(seed) for seed in range(40)]
-    assert {one.kind for one in questions} == {"relu", "max", "tanh"}
+    questions = [drawn(seed) for seed in range(60)]
+    assert {one.kind for one in questions} == set(KINDS)
     assert {isinstance(one.claim, Joined) for one in questions} == {True, False}
     for seed, one in enumerate(questions):
-        assert sum(len(layer.biases) for layer in one.layers[:-1]) <= MAX_NEURONS * (2 if one.kind == "max" else 1)
+        assert sum(len(layer.biases) for layer in one.layers[:-1]) <= MAX_NEURONS * SUMS.get(one.kind, 1)
         drawn.cache_clear()
         assert drawn(seed) == one
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import csv
 import gzip
+import subprocess
+import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import onnx
+import onnx.numpy_helper
 import pytest
 
 from vernal.cli.main import main
@@ -130,6 +134,42 @@ def test_reading_a_query_is_inside_the_limits(tmp_path: Path, capsys: pytest.Cap
     assert ask("\n".join(lines), tmp_path, "--timeout", "1") == 0
     assert capsys.readouterr().out == "timed-out\n"
     assert time.monotonic() - start < 5
+
+
+def convolution(file: Path) -> None:
+    """Three layers over 3 x 32 x 32 pixels, the first of them 16 x 32 x 32 wide, and ten scores."""
+    draw, numbers = np.random.default_rng(0), onnx.numpy_helper.from_array
+    nodes, weights, last, channels = [], [], "x", 3
+    for number, (width, kernel, stride) in enumerate(((16, 3, 1), (16, 4, 2), (32, 4, 2))):
+        weight = draw.normal(size=(width, channels, kernel, kernel)) / (channels * kernel * kernel) ** 0.5
+        weights.append(numbers(weight.astype(np.float32), f"w{number}"))
+        made = onnx.helper.make_node("Conv", [last, f"w{number}"], [f"c{number}"], strides=[stride] * 2, pads=[1] * 4)
+        nodes.append(made)
+        nodes.append(onnx.helper.make_node("Relu", [f"c{number}"], [f"r{number}"]))
+        last, channels = f"r{number}", width
+    weights.append(numbers((draw.normal(size=(2048, 10)) / 45).astype(np.float32), "w"))
+    nodes += [onnx.helper.make_node("Flatten", [last], ["f"]), onnx.helper.make_node("MatMul", ["f", "w"], ["y"])]
+    ends = [
+        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
+        for name, shape in (("x", [1, 3, 32, 32]), ("y", [1, 10]))
+    ]
+    graph = onnx.helper.make_graph(nodes, "convolution", ends[:1], ends[1:], weights)
+    versions = [onnx.helper.make_opsetid("", 13)]
+    onnx.save(onnx.helper.make_model(graph, opset_imports=versions, ir_version=8), str(file))
+
+
+def test_convolutions_end_inside_the_limits(tmp_path: Path) -> None:
+    """Bounds of 16,384 neurons over 3,072 inputs take minutes; the answer is there when the time is up."""
+    convolution(tmp_path / "c.onnx")
+    lines = [f"(declare-const X_{i} Real)" for i in range(3072)] + [f"(declare-const Y_{i} Real)" for i in range(10)]
+    lines += [f"(assert (>= X_{i} 0.4))\n(assert (<= X_{i} 0.6))" for i in range(3072)]
+    query = tmp_path / "c.vnnlib"
+    query.write_text("\n".join([*lines, "(assert (<= Y_0 -1000))"]))
+    start = time.monotonic()
+    command = [sys.executable, "-m", "vernal", "verify", str(query), str(tmp_path / "c.onnx"), "--timeout", "4"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout in ("timed-out\n", "unsat\n", "unknown\n")
+    assert time.monotonic() - start < 4 + 2 + 6  # two after the limit, and more where the machine is busy
 
 
 def test_products_of_variables_are_answered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

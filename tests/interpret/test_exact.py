@@ -179,6 +179,22 @@ def test_weights_of_any_size_are_exact(scale: float) -> None:
     assert [Fraction(int(n), int(below)) for n in whole.entries()] == [Fraction(w) for w in array.ravel().tolist()]
 
 
+def test_sparse_layers_are_exact() -> None:
+    """Of a large matrix of zeros only the entries are multiplied, and rows without any are the bias."""
+    rng = np.random.default_rng(0)
+    array = np.zeros((400, 300))
+    places = rng.integers(0, 300, (399, 5))
+    np.put_along_axis(array[:399], places, rng.normal(size=(399, 5)) * 10.0 ** rng.integers(-9, 9, (399, 5)), axis=1)
+    bias = rng.normal(size=400)
+    assert exact.is_sparse(e.Matrix(array))
+    var = build.var("v", shape=(300,))
+    x = [Fraction(int(n), 7) for n in rng.integers(-50, 50, 300)]
+    (found,) = exact.evaluate([build.affine(var, e.Matrix(array), e.Matrix(bias))], {var: x})
+    assert isinstance(found, tuple)
+    for row in (0, 17, 399):
+        assert found[row] == sum((Fraction(w) * v for w, v in zip(array[row], x, strict=True)), Fraction(bias[row]))
+
+
 # Random graphs --------------------------------------------------------------------------------------------------------
 
 

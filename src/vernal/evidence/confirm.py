@@ -16,6 +16,7 @@ from vernal.evidence.replay import PRECISIONS
 from vernal.evidence.result import Assurance
 from vernal.evidence.trace import Enclosure, Trace, TraceNumber, TraceValue, components
 from vernal.interpret import exact
+from vernal.interpret.demand import Walk
 from vernal.interpret.exact import ExactValue, Given
 from vernal.interpret.numbers import reals
 from vernal.logic.formula import Formula
@@ -87,6 +88,7 @@ class Facts:
     system: System
     known: dict[Expr, Expr] = field(default_factory=dict)
     truths: dict[tuple[Expr, int], bool | None] = field(default_factory=dict)
+    walks: dict[int, Walk] = field(default_factory=dict)  # by position: what atoms have in common is computed once
 
     def truth(self, atom: Expr, t: int) -> bool | None:
         if (atom, t) not in self.truths:
@@ -104,8 +106,11 @@ class Facts:
         return self.known[atom]
 
     def value(self, node: Expr, t: int) -> ExactValue:
+        if t not in self.walks:
+            self.walks[t] = Walk(self.inputs(t), {}, lenient=False)
         with ctx.workprec(PRECISION):
-            (value,) = exact.evaluate([node], self.inputs(t), {}, PRECISION)
+            self.walks[t].visit(node)
+            (value,) = exact.evaluation(self.walks[t], [node]).values
         return value
 
     def inputs(self, t: int) -> Mapping[Expr, Given]:

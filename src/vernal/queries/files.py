@@ -20,6 +20,7 @@ from vernal.formats.vnnlib.reader import read_query
 from vernal.queries.answer import Answer
 from vernal.queries.model import load_model
 from vernal.queries.verify import stopped, verify
+from vernal.run.alarm import alarm
 from vernal.run.budget import Budget
 
 MAX_LINES = 100_000
@@ -49,9 +50,10 @@ def answer_files(
     """Read a query and its network, and answer it; the clock of the budget runs from the start."""
     query: Query | None = None
     try:
-        query = read_query(query_file, budget.check)
-        model = load_model(query, network_file(query), limits_for(budget.memory, budget.check))
-        return AnsweredQuery(query, verify(query, model, budget, engine))
+        with alarm(budget):
+            query = read_query(query_file, budget.check)
+            model = load_model(query, network_file(query), limits_for(budget.memory, budget.check))
+            return AnsweredQuery(query, verify(query, model, budget, engine))
     except Stopped as stop:
         return AnsweredQuery(query, stopped(budget, stop))
 

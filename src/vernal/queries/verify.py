@@ -104,7 +104,7 @@ class Alternatives:
         if not undecided and not not_asked:
             return Answer(QueryStatus.UNSAT)
         if self.budget.timeout is not None and self.budget.left <= SCRAPS * self.budget.timeout:
-            notes = undecided[-1].notes if len(self.cases) == 1 else ()
+            notes = undecided[-1].notes if len(self.cases) == 1 and undecided else ()
             return Answer(QueryStatus.TIMED_OUT, reason=f"timeout after {self.budget.timeout:g} s", notes=notes)
         several = f" ({len(undecided)} of {len(self.cases)} alternatives are open)" if len(self.cases) > 1 else ""
         return replace(undecided[0], reason=f"{undecided[0].reason}{several}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 
@@ -33,7 +34,7 @@ def graph(network: PlainNetwork, inputs: list[Expr]) -> Expr:
     for number, (weight, bias) in enumerate(network.layers):
         x = dense(x, np.array(weight) / network.divisor, np.array(bias) / network.divisor)
         if number < len(network.layers) - 1:
-            x = build.relu(x) if network.activation == "relu" else larger(x)
+            x = ACTIVATIONS[network.activation](x)
     return build.component(x, 0)
 
 
@@ -41,6 +42,34 @@ def larger(x: Expr) -> Expr:
     """The larger of each two neighbours."""
     parts = [build.component(x, index) for index in range(x.size)]
     return build.concat(*(build.maximum(a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)))
+
+
+def jumping(x: Expr) -> Expr:
+    """if(f > g, f + 1, -g) of each two neighbours."""
+    parts = [build.component(x, index) for index in range(x.size)]
+    pairs = zip(parts[::2], parts[1::2], strict=True)
+    return build.concat(*(build.if_(build.compare(">", f, g), f + 1, -g) for f, g in pairs))
+
+
+def after_winner(x: Expr) -> Expr:
+    """Of each three neighbours the one after the largest."""
+    made = []
+    for start in range(0, x.size, 3):
+        own = build.gather(x, range(start, start + 3))
+        parts = [build.component(own, index) for index in (1, 2, 0)]
+        made.append(build.switch(build.argmax(own), [Fraction(0), Fraction(1), None], parts))
+    return build.concat(*made)
+
+
+ACTIVATIONS: dict[str, Callable[[Expr], Expr]] = {
+    "relu": build.relu,
+    "max": larger,
+    "abs": build.absolute,
+    "clip": lambda x: build.clip(x, 0, 1),
+    "sign": build.sign,
+    "if": jumping,
+    "argmax": after_winner,
+}
 
 
 def over_a_box(network: PlainNetwork, box: list[tuple[Fraction, Fraction]]) -> tuple[System, Expr]:

@@ -14,13 +14,17 @@ from numpy.typing import NDArray
 
 from tests.interpret.sets import abstract, boxes, contains, exact_value, inside, items, samples
 from tests.strategies import expressions
+from vernal.errors import Stopped
 from vernal.interpret import exact, interval
-from vernal.interpret.abstract import Finite, Range, Value
+from vernal.interpret.abstract import Finite, Range, Truth, Value
+from vernal.interpret.linear import bounds as linear_bounds
 from vernal.interpret.linear.bounds import Linear, Mode, bounds
+from vernal.interpret.linear.forms import MAX_INPUTS
 from vernal.interpret.numbers.rounding import torch_tensor
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function
+from vernal.model.graph import order
 from vernal.model.network import network_input
 from vernal.model.sorts import enum
 
@@ -399,6 +403,49 @@ def test_roots_may_come_later() -> None:
         a, b = grown.range(x + v), fresh.range(x + v)
         assert np.allclose([a.lower, a.upper], [b.lower, b.upper], rtol=1e-9)
     assert grown.truth(states[-1][0] > 0).must[0]
+
+
+@pytest.mark.parametrize("limit", ["MAX_ROWS", "MAX_FORM", "MAX_WORK"])
+def test_wide_layers_are_bounded_in_blocks(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows one by one, and no forms of layers: the ranges hold what is computed, and are hardly wider."""
+    rng = np.random.default_rng(3)
+    net = random_network(rng, [3, 12, 12, 2])
+    x = next(node for node in order([net]) if not node.args)
+    low, high = np.sort(rng.normal(size=(2, 5, 3)), axis=0)
+    ranges: dict[Expr, Value] = {x: Range(low, high)}
+    before = Linear(ranges).range(net)
+    monkeypatch.setattr(linear_bounds, limit, 0)
+    after = Linear(ranges).range(net)
+    assert (after.upper - after.lower <= 1.1 * (before.upper - before.lower) + 1e-9).all()
+    for box in range(5):
+        values = run_network(net, rng.uniform(low[box], high[box], (1000, 3)))
+        assert (values >= after.lower[box] - 1e-9).all()
+        assert (values <= after.upper[box] + 1e-9).all()
+
+
+def test_too_many_inputs_are_said() -> None:
+    x = build.var("x", shape=(MAX_INPUTS + 1,))
+    ends = np.zeros((1, x.size))
+    with pytest.raises(Stopped, match="too many for linear bounds"):
+        Linear({x: Range(ends, ends + 1)})
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_is_known_of_conditions_decides_branches(mode: Mode) -> None:
+    """The truth of a comparison, and who may win, are taken as given, box by box."""
+    x, y = build.var("x"), build.var("y")
+    less, winner = build.compare("<", x, y), build.argmax(build.concat(x, y))
+    unit: dict[Expr, Value] = {node: Range(np.zeros(3), np.ones(3)) for node in (x, y)}
+    sides = np.array([[1], [-1], [0]])
+    known: dict[Expr, Value] = {
+        less: Truth(sides > 0, sides >= 0),
+        winner: Finite(np.concatenate([sides <= 0, sides >= 0], axis=1)[:, None, :], (Fraction(0), Fraction(1))),
+    }
+    linear = Linear(unit, mode=mode, known=known)
+    for node in (build.if_(less, 5, 7), build.switch(winner, [Fraction(1), None], [build.const(5), build.const(7)])):
+        found = linear.range(node)
+        assert found.lower.ravel().tolist() == [5, 7, 5]
+        assert found.upper.ravel().tolist() == [5, 7, 7]
 
 
 @pytest.mark.torch

@@ -15,11 +15,12 @@ import numpy as np
 import pytest
 
 from tests.cases import CASES, Case
-from tests.engines.core import test_split
+from tests.engines.core import test_cases, test_split
 from tests.hosted import hosted_kernels, needs_compiler
 from tests.interpret.linear.test_bounds import closed_loop, random_network
 from tests.operators import SAMPLES
 from vernal.engines.check import check, parse_formula
+from vernal.engines.core import improve
 from vernal.engines.placing import device_for, smallest_batch, weights
 from vernal.errors import InputError, MissingExtra, Stopped
 from vernal.interpret.abstract import Finite, Range, Truth, Value
@@ -168,6 +169,15 @@ def test_what_an_engine_decides_it_decides_elsewhere(engine: str, case: Case) ->
 def test_boxes_are_searched_elsewhere(activation: str) -> None:
     test_split.test_the_least_value_of_random_networks((4, 4), activation)
     test_split.test_the_least_value_of_smooth_networks((4,))
+
+
+@pytest.mark.torch
+@pytest.mark.usefixtures("elsewhere")
+@pytest.mark.parametrize("activation", ["sign", "if", "argmax"])
+def test_cases_are_cut_elsewhere(activation: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(improve, "BRANCHING", 0)
+    monkeypatch.setattr(improve, "SHARE_OF_CASE", 0.0)
+    test_cases.test_the_least_value(activation, (6,))
 
 
 @pytest.mark.torch

@@ -8,11 +8,12 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from vernal.engines.core.cases import CaseFinder, Cases, by_pivots, measure
 from vernal.engines.core.requirement import Combined, Difference, Fixed, Requirement, requirement
 from vernal.engines.paths.batches import Indices
 from vernal.interpret import concrete
 from vernal.interpret.abstract import Truth
-from vernal.interpret.linear.bounds import SQUASHED, Linear
+from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.numbers.rounding import Array, Floats, Mask, float_below
 from vernal.interpret.program import ArrayInputs, Program
 from vernal.model.expr import Expr
@@ -110,10 +111,18 @@ class Clauses:
         return frozenset(variables(self.nodes))
 
     @cached_property
+    def cases(self) -> Cases:
+        """What boxes may be cut at, besides their inputs."""
+        return self._finder.cases
+
+    @cached_property
     def inner(self) -> tuple[Expr, ...]:
-        """The arguments of activations: their ranges are what bounds cost most to find."""
-        found = (node.args[0] for node in order(self.nodes) if isinstance(node, SQUASHED))
-        return tuple(dict.fromkeys(node for node in found if node.args))
+        """The arguments of activations, and what else decides cases."""
+        return self._finder.inner()
+
+    @cached_property
+    def _finder(self) -> CaseFinder:
+        return CaseFinder(self.nodes)
 
     def _numbers(self) -> RowNumbers:
         """A row for each difference, over every node that one of them has."""
@@ -134,8 +143,7 @@ class Clauses:
 
         `numbers` are those of each box, where boxes belong to different questions.
         """
-        for node in self.nodes:
-            linear.need(node)
+        self.evaluate(linear)
         numbers = numbers or self.numbers
         batch, rows = linear.batch, len(self.differences)
         slopes = np.zeros((batch, rows, linear.inputs.count))
@@ -145,6 +153,12 @@ class Clauses:
             slopes, low = linear.rows(seeds, np.broadcast_to(numbers.constants, (batch, rows)))
         may = [self._may(leaf, linear) for leaf in self.fixed]
         return self._readings(low, may, numbers.strict), slopes
+
+    def evaluate(self, linear: Linear) -> None:
+        """All nodes, and the pivots of cases as far as something is known of them."""
+        for node in self.nodes:
+            linear.need(node)
+        measure(self.cases, linear)
 
     def _may(self, leaf: Fixed, linear: Linear) -> Mask:
         truth = linear.truth(leaf.node)
@@ -216,7 +230,7 @@ def stacked(clauses: Sequence[Clauses]) -> RowNumbers:
 @lru_cache(maxsize=256)
 def compiled(condition: Expr, where: tuple[Expr, ...]) -> Clauses:
     """The clauses of a condition under constraints; made once for all boxes that are asked the same."""
-    return Clauses(requirement(condition), tuple(map(requirement, where)))
+    return Clauses(requirement(by_pivots(condition)), tuple(map(requirement, where)))
 
 
 def _parts_first(root: Requirement) -> list[Requirement]:

@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vernal.engines.core.cases import NO_CASES, Cases, Signs, truth_by_phases, winners_by_phases
 from vernal.engines.paths.batches import Indices
 from vernal.interpret.abstract import Range, Value, between
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
+from vernal.interpret.numbers.rounding import Floats, Mask, any_along, float_above, float_below
 from vernal.interpret.program import ArrayInputs
 from vernal.model.expr import Component, Expr
 from vernal.model.initial import Box, InitialSet, Valuation
 from vernal.model.sorts import BOOL, REAL
-
-Signs = NDArray[np.int8]
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class DomainFrame:
     owners: Indices  # of each whole box, the number of the question it belongs to
     inner: tuple[Expr, ...] = ()  # nodes whose ranges a part takes over from the box it was cut from
     leaves: int = 0  # of what is required: their bounds are taken over as well
+    cases: Cases = NO_CASES  # what is decided by the signs of some inner nodes
 
     @property
     def columns(self) -> list[Component]:
@@ -75,14 +76,45 @@ class DomainFrame:
         """(boxes,): the number of the question each belongs to."""
         return self.owners[domains.origin]
 
-    def ranges(self, domains: Domains) -> dict[Expr, Range]:
-        """What is known of inner nodes."""
-        return {node: Range(domains.least[:, at], domains.most[:, at]) for node, at in slices(self.inner)}
+    @cached_property
+    def places(self) -> dict[Expr, slice]:
+        """The columns of inner nodes."""
+        return dict(slices(self.inner))
+
+    @cached_property
+    def branch_columns(self) -> Mask:
+        """(inner components,): those that decide branches."""
+        found = np.zeros(sum(node.size for node in self.inner), dtype=bool)
+        for pivot in self.cases.branch_pivots:
+            found[self.places[pivot]] = True
+        return found
+
+    def known(self, domains: Domains, *, sides: bool = False) -> dict[Expr, Value]:
+        """What is known of inner nodes; with `sides`, or where some were cut, also of what their signs decide."""
+        made: dict[Expr, Value] = {
+            node: Range(domains.least[:, at], domains.most[:, at]) for node, at in self.places.items()
+        }
+        if sides or domains.phases[:, self.branch_columns].any():
+            for atom, pivot in self.cases.comparisons.items():
+                made[atom] = truth_by_phases(domains.phases[:, self.places[pivot]])
+            for atom, own in self.cases.winners.items():
+                phases = domains.phases[:, self.places[own.pivot]]
+                made[atom] = winners_by_phases(own, atom.args[0].size, phases)
+        return made
+
+    def empty(self, domains: Domains) -> Mask:
+        """(boxes,): those in which no state has the phases that were cut, or no score is left to win."""
+        found = any_along(domains.least > domains.most)
+        for atom, own in self.cases.winners.items():
+            phases = domains.phases[:, self.places[own.pivot]]
+            if phases.any():
+                found |= ~winners_by_phases(own, atom.args[0].size, phases).mask.any(axis=(1, 2))
+        return found
 
     def learn(self, domains: Domains, linear: Linear) -> Domains:
         """The boxes with the ranges that were found for inner nodes."""
         least, most = domains.least.copy(), domains.most.copy()
-        for node, at in slices(self.inner):
+        for node, at in self.places.items():
             x = linear.computed(node)
             if isinstance(x, Range):
                 least[:, at], most[:, at] = x.lower, x.upper

@@ -120,6 +120,7 @@ class Leaves:
         """
         low, sure, waiting = known.low.copy(), known.impossible.copy(), self.tuner.waiting(known)
         points, owners = [np.zeros((0, domains.lower.shape[1]))], []
+        boxes = boxes[waiting[boxes].any(axis=1)]
         for box in boxes[~any_along(scores[boxes] > 0)]:
             leaf = self._leaf(numbers, domains, box)
             for which in np.flatnonzero(waiting[box]).tolist():
@@ -134,9 +135,8 @@ class Leaves:
     def _leaf(self, numbers: RowNumbers, domains: Domains, box: int) -> Leaf:
         one = np.array([box])
         own = domains.rows(one)
-        linear = Linear(self.frame.abstract(own), tick=self.tick, known=self.frame.ranges(own))
-        for node in self.clauses.nodes:
-            linear.need(node)
+        linear = Linear(self.frame.abstract(own), tick=self.tick, known=self.frame.known(own))
+        self.clauses.evaluate(linear)
         cut = {node: at for node, at in self.tuner.places.items() if own.phases[0, at].any() and node in linear.values}
         phases = {node: own.phases[:, at].astype(float) for node, at in cut.items()}
         return Leaf(linear, own, phases, numbers.take(one))

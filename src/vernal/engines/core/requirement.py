@@ -20,6 +20,7 @@ from vernal.model.expr import Component, Expr
 from vernal.model.graph import order
 from vernal.model.numbers import nearest
 from vernal.model.sorts import BOOL
+from vernal.model.traits import may_be_undefined
 
 MAX_PAIRS = 4096  # comparisons of scores that one atom about an argmax may become
 
@@ -117,12 +118,17 @@ def _below(a: Expr, b: Expr, *, strict: bool) -> Requirement:
     factors, constant = _linear([(a, Fraction(1)), (b, Fraction(-1))])
     if not all(map(is_float, factors.values())):
         factors, constant = {(a, 0): Fraction(1), (b, 0): Fraction(-1)}, Fraction(0)
-    if any(not factor and not isinstance(node, e.Var) for (node, _), factor in factors.items()):
+    if any(not factor and not _is_defined(node) for (node, _), factor in factors.items()):
         return Fixed(build.compare("<" if strict else "<=", a, b), True)  # what cancels may be undefined all the same
     factors = {part: factor for part, factor in factors.items() if factor}
     if not factors:
         return ALWAYS if constant < 0 or (constant == 0 and not strict) else NEVER
     return Difference({part: float(factor) for part, factor in factors.items()}, constant, strict)
+
+
+def _is_defined(node: Expr) -> bool:
+    """Whether a node has a value whatever the inputs are."""
+    return isinstance(node, e.Var) or not any(map(may_be_undefined, order([node])))
 
 
 def _linear(parts: Sequence[tuple[Expr, Fraction]]) -> tuple[dict[Component, Fraction], Fraction]:

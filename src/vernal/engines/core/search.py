@@ -9,6 +9,7 @@ size follows the clock, so that limits are looked at often and memory stays smal
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Self
@@ -25,17 +26,20 @@ from vernal.engines.paths.batches import Indices
 from vernal.evidence.trace import Trace
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.placed import batch_sizes, bounds_over
+from vernal.interpret.numbers.device import current
 from vernal.interpret.numbers.rounding import Floats, Mask, any_along
 from vernal.run.budget import Budget
 
 FIRST_BATCH, MAX_FIRST_BATCH, MAX_BATCH = 64, 512, 4096  # boxes
-PACE = (0.08, 0.25)  # seconds: batches that take less grow, those that take more shrink
+PACE = (0.08, 0.25)  # seconds of the processor: batches that take less grow, those that take more shrink
 FEW = 16  # boxes that cost hardly more to bound than one, so that they are cut at once
 NARROWEST = 2.0**-40  # relative to the magnitude of its ends: a side that is not cut any more
 MAX_CUTS_AT_ZERO = 10
 FLAT = 0.05  # the share of the steepest slope that a column without any counts with
+MANY_BOXES, FINE = 50_000, 2.0**-6  # from so many boxes on, those of such relative widths may be too fine
 SHARE_OF_DESCENT, BEFORE_DESCENT = 0.08, 0.05  # of the time of a search, after so many seconds: moving points
-AT_ZERO = 1e-9  # relative: a bound this close below zero is left to exact arithmetic
+AT_ZERO = ((0, 1e-9), (50_000, 1e-7), (200_000, 1e-5), (800_000, 1e-3))  # from so many boxes of a question on:
+# relative, how close below zero a bound is left to exact arithmetic; else no cutting ends along a region at zero
 
 
 @dataclass
@@ -69,6 +73,14 @@ class BoxCount:
         return {"boxes": int(self.bounded[question]), "batches": self.batches}
 
 
+def pace_clock() -> Callable[[], float]:
+    """What the size of batches follows: on a busy machine the clock on the wall would make them ever smaller.
+
+    A card works while the processor waits, so there it is the clock on the wall.
+    """
+    return time.process_time if current() is None else time.monotonic
+
+
 class BoxSearch:
     """One search for any number of questions, which may be stopped at any time and then knows the best bound so far."""
 
@@ -94,6 +106,7 @@ class BoxSearch:
         self._ended = 0  # questions whose boxes were dropped
         self._descent = Descent(clauses, numbers, frame, budget.check)
         self._began, self._moved_for = time.monotonic(), 0.0
+        self._clock = pace_clock()
 
     @property
     def waiting(self) -> int:
@@ -123,13 +136,13 @@ class BoxSearch:
         """One batch."""
         batch = self._take()
         self.budget.progress(f"split: {self.waiting:,} boxes, {int(self.tally.closed.sum()):,} closed", None)
-        began = time.monotonic()
+        began = self._clock()
         try:
             children = self._work(batch)
         except BaseException:
             self.stack.append(batch)  # not lost: its bound counts
             raise
-        self._pace(time.monotonic() - began, len(batch))
+        self._pace(self._clock() - began, len(batch))
         if len(children):
             self.stack.append(children)
         self._end_questions()
@@ -165,16 +178,18 @@ class BoxSearch:
 
     def _work(self, batch: Domains) -> Domains:
         """Bound a batch; what of it is still open, cut."""
-        known_ranges = self.frame.ranges(batch)
-        linear = bounds_over(self.frame.abstract(batch), tick=self.budget.check, batch=len(batch), known=known_ranges)
         owner = self.frame.question(batch)
+        so_far = self.tally.bounded[owner]
+        at_branches = self.improver.at_branches(so_far)
+        given = self.frame.known(batch, sides=bool(at_branches.any()))
+        linear = bounds_over(self.frame.abstract(batch), tick=self.budget.check, batch=len(batch), known=given)
         numbers = self.numbers.take(owner)
         found, slopes = self.clauses.bounded(linear, numbers)
         known = Readings(np.maximum(found.low, batch.low), found.impossible | batch.excluded)
         batch = self.frame.learn(batch, linear)
-        empty = any_along(batch.least > batch.most)  # no state has these phases
-        at_neurons = self.improver.at_neurons(batch, self.tally.bounded[owner])
-        improved = self.improver.improve(linear, numbers, batch, known, empty, at_neurons)
+        empty = self.frame.empty(batch)
+        at_neurons = self.improver.at_neurons(batch, so_far)
+        improved = self.improver.improve(linear, numbers, batch, known, empty, at_neurons, at_branches, so_far)
         known, batch = improved.known, improved.domains
         impossible = self.clauses.impossible(known) | empty[:, None]
         values = np.where(empty[:, None], np.inf, self.clauses.values(known))
@@ -190,7 +205,7 @@ class BoxSearch:
         points = np.concatenate([self._points(rest, steep), improved.points])
         self._refute(points, np.concatenate([rest.origin, rest.origin, batch.origin[improved.owners]]))
         rest, at_zero = self._near_zero(rest, known.low[rows], asked)
-        by_input = self._scores(rest, steep) * np.where(at_neurons[rows], INPUTS_LAST, 1.0)[:, None]
+        by_input = self._scores(rest, steep) * np.where(improved.inside[rows], INPUTS_LAST, 1.0)[:, None]
         return self._cut(rest, at_zero, np.concatenate([by_input, improved.scores[rows]], axis=1))
 
     def _refute(self, points: Floats, origin: Indices) -> None:
@@ -209,11 +224,24 @@ class BoxSearch:
         That is so where every open leaf is at zero. Where others are not, one of them may exclude the box once it is
         smaller; but not for ever.
         """
-        least = -AT_ZERO * (1.0 + np.where(np.isfinite(low), np.abs(low), 0.0).max(axis=1, initial=0.0))
+        boxes = self.tally.bounded[self.frame.question(rest)]
+        near = np.array([closeness for _, closeness in AT_ZERO])
+        near = near[np.searchsorted([count for count, _ in AT_ZERO], boxes, side="right") - 1]
+        least = -near * (1.0 + np.where(np.isfinite(low), np.abs(low), 0.0).max(axis=1, initial=0.0))
         touching = rest.bound >= least
         rest = replace(rest, cuts_at_zero=rest.cuts_at_zero + touching)
         hopeless = ((low >= least[:, None]) | ~asked).all(axis=1) | (rest.cuts_at_zero > MAX_CUTS_AT_ZERO)
-        return rest, touching & hopeless
+        return rest, (touching & hopeless) | self._too_fine(rest, boxes, asked)
+
+    def _too_fine(self, rest: Domains, boxes: Indices, asked: Mask) -> Mask:
+        """Boxes that only conditions without a margin keep open, however small they are."""
+        without = ~asked[:, : len(self.clauses.differences)].any(axis=1)
+        if not (without & (boxes > MANY_BOXES)).any():
+            return np.zeros(len(rest), dtype=bool)
+        with np.errstate(all="ignore"):
+            relative = np.nan_to_num(rest.width / self._first_width[rest.origin], posinf=0.0)
+        fine: Mask = without & (boxes > MANY_BOXES) & (relative.max(axis=1, initial=0.0) < FINE)
+        return fine
 
     def _steepness(self, linear: Linear, slopes: Floats, asked: Mask) -> Floats:
         """(boxes, columns): sums over the open rows, with their sign, and with the absolute value as size."""
@@ -252,6 +280,7 @@ class BoxSearch:
         """
         whole = self._first_width[rest.origin]
         steepest = (np.abs(steep) * whole).max(axis=1, keepdims=True, initial=0.0)
+        steepest = np.where(steepest > 0, steepest, 1.0)  # without any slope the widest column is cut
         with np.errstate(all="ignore"):
             relative = np.nan_to_num(rest.width / whole, posinf=0.0)
         scores: Floats = np.abs(steep) * rest.width + FLAT * steepest * relative

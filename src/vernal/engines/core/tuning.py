@@ -11,17 +11,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from vernal.engines.core.cases import undecided
 from vernal.engines.core.clauses import Clauses, Readings, RowNumbers
 from vernal.engines.core.companions import asked_rows, companions
-from vernal.engines.core.domains import DomainFrame, Domains, slices
+from vernal.engines.core.domains import DomainFrame, Domains
 from vernal.engines.paths.batches import Indices
 from vernal.interpret.abstract import Range
 from vernal.interpret.linear.ascent import Ascent, TunedBound, WeightedRows
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.linear.tuned import TUNABLE, Tuning
+from vernal.interpret.linear.tuned import Tuning
 from vernal.interpret.numbers.rounding import Array, Floats, Mask
 from vernal.model.expr import Expr
-from vernal.model.graph import order
 
 FREE_SIDE = 0.1  # a relaxation costs less where a row takes its lower plane, whose slope is free
 GROUPS = 1024  # weighted sums that are improved together: their arrays stay in the cache
@@ -51,11 +51,11 @@ class Tuner:
         for number, own in enumerate(self.companions):
             self.members[number, list(own.members)] = True
             self.together[number, list(own.together)] = True
-        users = [node for node in order(clauses.nodes) if isinstance(node, TUNABLE) and node.args[0] in frame.inner]
-        self.places = dict(slices(frame.inner))
-        self.cuttable = np.zeros(sum(node.size for node in frame.inner), dtype=bool)
-        for user in users:
-            self.cuttable[self.places[user.args[0]]] = True
+        self.places = frame.places
+        self.neurons = np.zeros(len(frame.branch_columns), dtype=bool)  # inner components that activations depend on
+        for user in clauses.cases.activations:
+            self.neurons[self.places[user.args[0]]] = True
+        self.cuttable = self.neurons | frame.branch_columns
 
     def improve(
         self, linear: Linear, numbers: RowNumbers, domains: Domains, known: Readings, boxes: Indices, steps: int
@@ -155,7 +155,19 @@ class Tuner:
                 gap = np.where((x.lower < 0) & (x.upper > 0), -x.lower * x.upper / (x.upper - x.lower), 0.0)
                 cost = np.maximum(-L, 0.0) + FREE_SIDE * np.maximum(L, 0.0)
                 made[:, self.places[arg]] += cost * gap
+            self._add_branches(linear, boxes, bound, made)
         return np.nan_to_num(made, posinf=0.0, neginf=0.0)
+
+    def _add_branches(self, linear: Linear, boxes: Indices, bound: TunedBound, scores: Floats) -> None:
+        """What the relaxations of branchings may cost, on the account of all that they depend on and is open."""
+        cases = self.clauses.cases
+        for node, loss in bound.losses.items():
+            for atom in cases.deciding.get(node, ()):
+                opened = undecided(cases, linear, atom)
+                if opened is not None:
+                    own = cases.winners[atom].pivot if atom in cases.winners else cases.comparisons[atom]
+                    shared = loss if loss.shape[1] == opened.shape[1] else loss.sum(axis=1, keepdims=True)
+                    scores[:, self.places[own]] += np.where(opened[boxes], shared, 0.0)
 
 
 def _lowest_of_each(place: Indices, value: Floats) -> Indices:

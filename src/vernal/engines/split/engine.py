@@ -2,7 +2,7 @@
 
 The condition under which a path refutes a claim becomes rows over the graph, and a box in which bounds exclude it is
 closed (OVER: proofs are of all paths). Points behind the bounds are replayed exactly. What is left at margin zero goes
-to exact arithmetic, box by box, where everything is piecewise linear.
+to exact arithmetic (`at_zero`), where everything is piecewise linear.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from vernal.engines.base import UNBOUNDED, within
 from vernal.engines.bounds.engine import FURTHEST
 from vernal.engines.bounds.levels import MAX_SHARED_STEPS
 from vernal.engines.core.clauses import Clauses, compiled, stacked
-from vernal.engines.core.domains import DomainFrame, joined, whole_boxes
-from vernal.engines.core.search import BoxCount, BoxSearch
+from vernal.engines.core.domains import DomainFrame, joined
+from vernal.engines.core.search import BoxSearch
 from vernal.engines.core.witness import Replays
 from vernal.engines.falsify.engine import Falsify
 from vernal.engines.knowledge import NO_STATISTICS, Counterexample, Known, Open, Proof, Statistics
-from vernal.engines.paths import exact_search
 from vernal.engines.programs.conditions import refuting_condition
+from vernal.engines.split.at_zero import ZeroBoxes
 from vernal.engines.split.so_far import so_far
 from vernal.errors import Stopped
 from vernal.evidence.result import Assurance
+from vernal.interpret.linear.forms import MAX_INPUTS
 from vernal.logic.question import Question
 from vernal.model.graph import draws
 from vernal.reduce.base import Direction
@@ -35,7 +36,6 @@ from vernal.reduce.initial import initial_boxes
 from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
 
-MAX_LEAVES = 64  # small boxes that are asked of exact arithmetic, one by one
 PAUSES = (0.3, 3.0, 20.0)  # seconds of search, after which states are bred for at most half as long ...
 SHARE_OF_BREEDING = 0.2  # ... and for this share of the time that is left
 
@@ -47,6 +47,8 @@ def not_asked(question: Question) -> str | None:
         return UNBOUNDED
     if reach > FURTHEST:
         return f"a horizon of {reach:,} steps is too long; at most {FURTHEST:,} are"
+    if len(question.system.state) > MAX_INPUTS:
+        return f"more than {MAX_INPUTS:,} variables are too many for linear bounds"
     return "not supported by this engine: a claim of some path" if question.claim.mentions_some else None
 
 
@@ -84,7 +86,8 @@ def search_for(
     boxes = [initial_boxes(question.system).boxes for question in questions]
     owners = np.repeat(np.arange(len(boxes)), list(map(len, boxes)))
     columns = tuple(var for var in questions[0].system.initial.starts if var in common.variables)
-    frame = DomainFrame(columns, tuple(chain.from_iterable(boxes)), owners, common.inner, common.leaves)
+    whole = tuple(chain.from_iterable(boxes))
+    frame = DomainFrame(columns, whole, owners, common.inner, common.leaves, common.cases)
     replays = Replays(questions, common, frame, budget.check)
     return BoxSearch(common, stacked(clauses), frame, replays, budget, most)
 
@@ -131,20 +134,8 @@ class BranchAndBound:
 
     def _known(self, question: Question, search: BoxSearch, budget: Budget) -> Known:
         tally = search.tally
-        settled = self._settle(question, search, tally, budget) if tally.left and not tally.traces else None
-        return settled or outcome(search, 0)
-
-    def _settle(self, question: Question, search: BoxSearch, tally: BoxCount, budget: Budget) -> Known | None:
-        """What exact arithmetic finds in boxes left at margin zero; None if the claim holds in all of them."""
-        left = whole_boxes(joined(tally.left))
-        if len(left) > MAX_LEAVES:
-            return self._open(f"{len(left):,} small boxes stay open at margin zero", tally.statistics())
-        for row in range(len(left)):
-            budget.progress(f"split: exact arithmetic for {len(left) - row} more boxes", row / len(left))
-            part = question.system.cut(search.frame.box(left, row))
-            if part is None:
-                continue
-            known = exact_search.decide(Question(part, question.formula, question.name), budget, engine=self.name)
-            if not isinstance(known, Proof):
-                return known
-        return None
+        if tally.left and not tally.traces:
+            settled = ZeroBoxes(question, search, budget, self.name).settle(joined(tally.left))
+            if settled is not None:
+                return settled
+        return outcome(search, 0)

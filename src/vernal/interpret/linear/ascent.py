@@ -16,7 +16,7 @@ import numpy as np
 from vernal.interpret.linear import choice
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.rows import lower_bounds
-from vernal.interpret.linear.tuned import TunedRows, Tuning, behind
+from vernal.interpret.linear.tuned import TunedRows, Tuning, behind, branch_losses
 from vernal.interpret.numbers.rounding import TINY, Array, gamma
 from vernal.model.expr import Expr
 
@@ -33,6 +33,7 @@ class TunedBound:
     point: Array  # (groups, inputs): where the relaxed graph attains it
     coefficients: Mapping[Expr, Array]  # by activation, (groups, components): what arrived at it
     values: Mapping[Expr, Array]  # by node on the way, (groups, components): its value in the relaxed graph
+    losses: Mapping[Expr, Array]  # by branching on the way, (groups, components): what its relaxation costs at most
     gradient: Tuning
 
 
@@ -56,7 +57,10 @@ class WeightedRows:
         self.backend = linear.backend
         self.matrices = matrices
         self.constants = constants
-        choice.prepare(linear, self.matrices)
+        choice.prepare(linear, matrices)
+        self.aside = _aside(linear, matrices, phases)
+        if self.aside:
+            choice.prepare(linear, self.aside)
 
     def bound(self, tuning: Tuning) -> TunedBound:
         """The lower bounds of a tuning, and their gradient."""
@@ -66,7 +70,13 @@ class WeightedRows:
             low = lower_bounds(rows)[:, 0]
             point, values = behind(rows)
             return TunedBound(
-                low, self._slopes(rows), point, self._coefficients(rows), values, self._gradient(rows, values)
+                low,
+                self._slopes(rows),
+                point,
+                self._coefficients(rows),
+                values,
+                branch_losses(rows, values),
+                self._gradient(rows, values),
             )
 
     def _rows(self, tuning: Tuning) -> TunedRows:
@@ -82,6 +92,8 @@ class WeightedRows:
         rows = TunedRows(graph, self.index, constant[:, None], tuning, self.phases)
         for node, matrix in self.matrices.items():
             rows.push(node, times(w, matrix)[:, None, :])
+        for node in self.aside:
+            rows.push(node, self.backend.zeros((len(self.index), 1, node.size)))
         rows.run()
         return rows
 
@@ -108,6 +120,23 @@ class WeightedRows:
             (times(values[n], m.swapaxes(1, 2)) for n, m in self.matrices.items()), start=0.0
         )
         return Tuning(shares, phases, weights)
+
+
+def _aside(linear: Linear, matrices: Mapping[Expr, Array], phases: Mapping[Expr, Array]) -> list[Expr]:
+    """Nodes with phases that no row comes by on its own: pivots of branches, whose values are used nowhere else."""
+    missing = set(phases) - set(matrices)
+    if not missing:
+        return []
+    reached: set[Expr] = set()
+    waiting = list(matrices)
+    while waiting:
+        node = waiting.pop()
+        if node not in reached:
+            reached.add(node)
+            rule = linear.graph.rules.get(node)
+            same = linear.graph.same.get(node)
+            waiting += [same] if same is not None else node.args if rule is None else rule.args
+    return [node for node in phases if node in missing and node not in reached]
 
 
 def times(rows: Array, matrices: Array) -> Array:
@@ -193,6 +222,7 @@ class Ascent:
             point=pick(column, new.point, old.point),
             coefficients=merged(new.coefficients, old.coefficients),
             values=merged(new.values, old.values),
+            losses=merged(new.losses, old.losses),
         )
         now, before = self.tuning, self.best_tuning
         self.best_tuning = Tuning(

@@ -34,7 +34,7 @@ from vernal.interpret.linear import choice as linear_choice
 from vernal.interpret.linear.choice import Mode
 from vernal.interpret.linear.forms import Form, Inputs, concretise, constant_form, exact_form, widen
 from vernal.interpret.linear.relax import BUILDERS, Relaxation, constant
-from vernal.interpret.linear.rows import LinearGraph, RowIndex, Rows, Seeds, Selected, lower_bounds, tighter
+from vernal.interpret.linear.rows import LinearGraph, RowIndex, Rows, Seeds, Selected, Units, lower_bounds, tighter
 from vernal.interpret.numbers.backends import backend_for
 from vernal.interpret.numbers.device import free_numbers
 from vernal.interpret.numbers.rounding import FLOOR, Array, Backend
@@ -47,9 +47,12 @@ from vernal.model.traits import OPERATORS
 
 InputBox = Mapping[Expr, Value | tuple[Array, Array]]
 
-NOTHING_KNOWN: Mapping[Expr, Range] = {}
+NOTHING_KNOWN: Mapping[Expr, Value] = {}
 CHUNK = 1 << 16  # numbers in a block of rows on the host: they stay in the cache
 ARRAYS_UNDER_WAY = 24  # of a block, at most, that are in a card's memory at one time
+MAX_FORM = 1 << 24  # numbers in the coefficients of a form that is kept
+MAX_WORK = 1 << 33  # products for one form: about a second
+MAX_ROWS = 1 << 24  # numbers in the rows of all components of a node at once; more are bounded in blocks
 DENSE = 0.5  # from this share of open components on, all rows are bounded at once
 STRUCTURAL = (e.Affine, e.Add, e.Neg, e.Gather, e.Concat)
 SMOOTH = tuple(kind for kind, known in OPERATORS.items() if not known.piecewise_linear)
@@ -85,12 +88,13 @@ class Linear:
         mode: Mode = "backward",
         tick: Tick = idle,
         batch: int = 1,
-        known: Mapping[Expr, Range] = NOTHING_KNOWN,
+        known: Mapping[Expr, Value] = NOTHING_KNOWN,
     ) -> None:
         """`tick` is called for every node that is bounded or that rows pass, and may stop the work by raising.
 
         `batch` is how many boxes there are, where the box itself does not say it: it may be the same for all of them,
-        or without any input. `known` has ranges (batch, components) that nodes are known to stay in.
+        or without any input. `known` has ranges (batch, components) that nodes are known to stay in, and of conditions
+        and argmax nodes what they can be.
         """
         self.mode, self.tick, self.known = mode, tick, known
         self.backend = backend_for(next((first_array(value) for value in box.values()), None))
@@ -283,7 +287,7 @@ class Linear:
     def _layer(self, node: Expr) -> Range | None:
         """The range of an affine layer of something affine in the inputs, whose form says all; None of other nodes."""
         known = self.forms.get(node.args[0]) if isinstance(node, e.Affine) else None
-        if known is None or known.coefficients is None:
+        if known is None or known.coefficients is None or self._is_huge(node, [known]):
             return None
         self.forms[node] = exact_form(self.backend, self.inputs, node, [known], None)
         return concretise(self.backend, self.inputs, self.forms[node])
@@ -294,9 +298,8 @@ class Linear:
 
     def _cut(self, node: Expr, value: Value) -> Value:
         """A value cut to what is known of its node beforehand."""
-        if node in self.known and isinstance(value, Range):
-            return meet(self.backend, value, self.known[node])
-        return value
+        known = self.known.get(node)
+        return meet(self.backend, value, known) if isinstance(known, Range) and isinstance(value, Range) else value
 
     def _form(self, node: Expr, own: Range) -> Form | None:
         """The exact form if there is one; on the way, the relaxation of an operator that needs one."""
@@ -324,9 +327,19 @@ class Linear:
     def _exact(self, node: Expr, args: Sequence[Expr], rule: Relaxation | None) -> Form | None:
         forms = [self.forms.get(arg) for arg in args]
         known = [form for form in forms if form is not None]
-        if len(known) < len(forms):
+        if len(known) < len(forms) or self._is_huge(node, known):
             return None
         return exact_form(self.backend, self.inputs, node, known, rule)
+
+    def _is_huge(self, node: Expr, forms: Sequence[Form]) -> bool:
+        """Whether a form would take too much memory, or too long in one piece: rows then pass the node instead."""
+        numbers = node.size * self.inputs.count
+        if numbers * self.batch <= MAX_FORM or all(form.coefficients is None for form in forms):
+            return False
+        shared = all(form.coefficients is None or form.shared for form in forms)
+        work = 1 if not isinstance(node, e.Affine) or forms[0] is self.inputs.identity else node.args[0].size
+        boxes = 1 if shared else self.batch
+        return boxes * numbers > MAX_FORM or boxes * numbers * work > MAX_WORK
 
     def number(self, node: Expr) -> Range:
         """The range of a numeric node that has been evaluated."""
@@ -368,22 +381,22 @@ class Linear:
         share = 1.0 if open_components is None else float(open_components.sum()) / (self.batch * node.size)
         if share == 0.0:
             return
-        if open_components is None or share > DENSE:
+        if (open_components is None or share > DENSE) and 2 * node.size**2 <= MAX_ROWS:
             L, c = self._seed_all(node)
             low = self.lower({node: L}, c, None)
             x = tighter(self.backend, x, low[:, : node.size], -low[:, node.size :])
             self.tight.add(node)
         else:
-            x = self._tighten_some(node, x, open_components)
+            every = x.lower <= x.upper if open_components is None else open_components
+            x = self._tighten_some(node, x, every)
         self.values[node] = integral(self.backend, x) if node.sort == INT else x
         self.sizes[node] = self.backend.size(x.lower, x.upper)
 
     def _tighten_some(self, node: Expr, x: Range, open_components: Array) -> Range:
         """One group of two rows for each open component of each box."""
         boxes, places = self.backend.nonzero(self.backend.xp.broadcast_to(open_components, (self.batch, node.size)))
-        target, L, c = self._component_rows(node)
-        constants = self.backend.xp.stack([c[places], -c[places]], axis=1)
-        low = self.lower({target: Selected(self.backend, L, places)}, constants, boxes)
+        target, L, constants = self._component_rows(node, places)
+        low = self.lower({target: L}, constants, boxes)
         lower, upper = (self._full(end, node.size) for end in (x.lower, x.upper))
         lower[boxes, places] = self.backend.xp.maximum(lower[boxes, places], low[:, 0])
         upper[boxes, places] = self.backend.xp.minimum(upper[boxes, places], -low[:, 1])
@@ -392,13 +405,13 @@ class Linear:
     def _full(self, array: Array, size: int) -> Array:
         return self.backend.xp.zeros_like(array[:1]) + self.backend.xp.broadcast_to(array, (self.batch, size))
 
-    def _component_rows(self, node: Expr) -> tuple[Expr, Array, Array]:
-        """Rows for each component: of an affine layer its weights on the argument, exactly; else unit rows."""
+    def _component_rows(self, node: Expr, places: Array) -> tuple[Expr, Selected | Units, Array]:
+        """Rows for some components: of an affine layer its weights on the argument, exactly; else unit rows."""
         if isinstance(node, e.Affine):
             weights, bias = (self.backend.weights(part.array) for part in (node.weight, node.bias))
-            return node.args[0], weights, bias
-        unit = self.backend.array(np.eye(node.size))
-        return node, unit, unit[0] * 0.0
+            constants = self.backend.xp.stack([bias[places], -bias[places]], axis=1)
+            return node.args[0], Selected(self.backend, weights, places), constants
+        return node, Units(self.backend, node.size, places), self.backend.zeros((places.shape[0], 2))
 
     def _seed_all(self, node: Expr) -> tuple[Array, Array]:
         """Rows for the lower bounds of all components, then for those of their negations."""
@@ -474,14 +487,16 @@ def drawn_from(node: Expr) -> tuple[Expr, ...]:
 
 def as_relu(node: Expr, args: Sequence[Expr]) -> Expr:
     """max(a, b) = b + relu(a - b) and min(a, b) = b - relu(b - a), folded over the arguments that matter."""
-    largest = isinstance(node, e.Max)
     best = args[0]
     for arg in args[1:]:
-        if largest:
-            best = build.add(arg, build.relu(build.sub(best, arg)))
-        else:
-            best = build.sub(arg, build.relu(build.sub(arg, best)))
+        ahead = relu_of_two(node, best, arg)
+        best = build.add(arg, ahead) if isinstance(node, e.Max) else build.sub(arg, ahead)
     return best
+
+
+def relu_of_two(node: Expr, best: Expr, arg: Expr) -> Expr:
+    """By how much the first of two arguments of a maximum or minimum is ahead of the second."""
+    return build.relu(build.sub(best, arg) if isinstance(node, e.Max) else build.sub(arg, best))
 
 
 def bounds(roots: Sequence[Expr], box: InputBox, *, mode: Mode = "backward") -> list[LinearBounds]:

@@ -33,6 +33,7 @@ class Bounding(Protocol):
     pending: set[Expr]
     rewritten: dict[Expr, Expr]
     graph: LinearGraph
+    known: Mapping[Expr, Value]
 
     def number(self, node: Expr) -> Range: ...
 
@@ -55,6 +56,7 @@ def _compare(linear: Bounding, node: e.Compare) -> Truth:
     """Intervals first; the difference of the sides where they leave it open."""
     rough = interval.apply(linear.backend, node, [linear.values[arg] for arg in node.args])
     assert isinstance(rough, Truth)
+    rough = _as_known(linear, node, rough)
     undecided = any_along(rough.may & ~rough.must)
     finite = any(isinstance(linear.values[arg], Finite) for arg in node.args)  # an index is no form over the inputs
     if finite or not bool(undecided.any()):
@@ -70,7 +72,15 @@ def _compare(linear: Bounding, node: e.Compare) -> Truth:
     must, may = must | False, may | False  # own copies
     must[index] = must[index] | sharp.must
     may[index] = may[index] & sharp.may
-    return Truth(must, may)
+    return _as_known(linear, node, Truth(must, may))
+
+
+def _as_known(linear: Bounding, node: Expr, found: Truth) -> Truth:
+    """A truth cut to what is known; that counts also where bounds say the opposite, since no state is there."""
+    known = linear.known.get(node)
+    if not isinstance(known, Truth):
+        return found
+    return Truth((found.must & known.may) | known.must, (found.may & known.may) | known.must)
 
 
 def difference(linear: Bounding, node: e.Compare, index: Array | None) -> Range:
@@ -117,6 +127,10 @@ def _argmax(linear: Bounding, node: e.Argmax) -> Finite:
             mask = mask | winners(linear, leaf, linear.backend.array(np.arange(linear.batch)))
         elif index.shape[0]:
             mask[index] = mask[index] | winners(linear, leaf, index)
+    given = linear.known.get(node)
+    if isinstance(given, Finite):
+        cut = mask & given.mask[:, 0, :]
+        mask = linear.backend.where(any_along(cut)[:, None], cut, mask)  # where nothing is left, no state is there
     return Finite(mask[:, None, :], indices(n))
 
 

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vernal.errors import Stopped
 from vernal.interpret.abstract import Range
 from vernal.interpret.interval import concat, gather
 from vernal.interpret.linear.relax import Relaxation
 from vernal.interpret.numbers.rounding import FLOOR, TINY, Array, Backend, gamma
 from vernal.model import expr as e
 from vernal.model.expr import Expr
+
+MAX_INPUTS = 8192  # forms have a column for each
 
 
 class Inputs:
@@ -28,6 +31,7 @@ class Inputs:
         self.names: list[tuple[Expr, int]] = []
         self._parts: list[Range] = []
         self._whole: tuple[Array, Array, Array] | None = None
+        self.identity: Form | None = None  # of all inputs in their order, where somebody has asked for it
 
     @property
     def count(self) -> int:
@@ -36,6 +40,8 @@ class Inputs:
     def add(self, node: Expr, x: Range) -> Form:
         """A new input, as a form."""
         start = self.count
+        if start + node.size > MAX_INPUTS:
+            raise Stopped(f"more than {MAX_INPUTS:,} inputs are too many for linear bounds")
         self.columns[node] = slice(start, start + node.size)
         self.names += [(node, index) for index in range(node.size)]
         self._parts.append(x)
@@ -50,9 +56,12 @@ class Inputs:
     def joined(self, columns: Sequence[slice]) -> Form:
         """Several inputs one after the other, as a form."""
         places = np.concatenate([np.arange(part.start, part.stop) for part in columns])
-        unit = self.backend.array(np.eye(self.count)[None, places])
+        unit = np.zeros((1, len(places), self.count))
+        unit[0, np.arange(len(places)), places] = 1.0
         zero = self.backend.array(np.zeros((1, len(places))))
-        return Form(unit, zero, zero, self.ball[2][:, self.backend.array(places)])
+        form = Form(self.backend.array(unit), zero, zero, self.ball[2][:, self.backend.array(places)])
+        self.identity = form if np.array_equal(places, np.arange(self.count)) else self.identity
+        return form
 
     @property
     def ball(self) -> tuple[Array, Array, Array]:
@@ -183,13 +192,14 @@ def _combined(
     return c, rounded + FLOOR if any(scaled) else rounded, size
 
 
-def affine_form(backend: Backend, form: Form, W: Array, b: Array) -> Form:
-    """W x + b"""
+def affine_form(backend: Backend, form: Form, W: Array, b: Array, identity: bool = False) -> Form:
+    """W x + b; of inputs as they are, the coefficients are those of W."""
     slack = gamma(W.shape[1] + 4)
     V = abs(W)
     size = (form.size @ V.T + abs(b)) * (1.0 + 4.0 * slack) + TINY
     error = (form.error @ V.T) * (1.0 + 4.0 * slack) + slack * size + FLOOR
-    A = None if form.coefficients is None else backend.xp.matmul(W, form.coefficients)
+    A = form.coefficients
+    A = None if A is None else W[None] if identity else backend.xp.matmul(W, A)
     return Form(A, form.constant @ W.T + b, error, size)
 
 
@@ -198,7 +208,8 @@ def exact_form(backend: Backend, inputs: Inputs, node: Expr, forms: Sequence[For
     zero = backend.number(0.0)
     match node:
         case e.Affine():
-            return affine_form(backend, forms[0], *(backend.weights(m.array) for m in (node.weight, node.bias)))
+            W, b = (backend.weights(m.array) for m in (node.weight, node.bias))
+            return affine_form(backend, forms[0], W, b, forms[0] is inputs.identity)
         case e.Gather():
             return forms[0].map(backend, node.indices)
         case e.Concat():

@@ -33,7 +33,7 @@ def bounds_over(
     *,
     tick: Tick = idle,
     batch: int = 1,
-    known: Mapping[Expr, Range] = NOTHING_KNOWN,
+    known: Mapping[Expr, Value] = NOTHING_KNOWN,
     steps: int = 1,
 ) -> Linear:
     """Bounds over a batch of boxes, on the card in use if there is one and the batch is worth it.
@@ -74,7 +74,7 @@ class Placed(Linear):
         *,
         tick: Tick = idle,
         batch: int = 1,
-        known: Mapping[Expr, Range] = NOTHING_KNOWN,
+        known: Mapping[Expr, Value] = NOTHING_KNOWN,
     ) -> None:
         self.device = device
         given, ranges = ({node: self._there(value) for node, value in part.items()} for part in (box, known))

@@ -84,7 +84,27 @@ class Selected:
         return self.backend.xp.stack([rows, -rows], axis=1)
 
 
-Seeds = Mapping[Expr, Array | Selected]  # the rows that start at each node
+@dataclass(frozen=True, slots=True)
+class Units:
+    """Unit rows, each with its negation, as groups of two; made block by block: all of them would be a large matrix."""
+
+    backend: Backend
+    size: int
+    places: Array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.places.shape[0], 2, self.size)
+
+    def __getitem__(self, part: slice) -> Array:
+        places = self.places[part]
+        rows = self.backend.zeros((places.shape[0], 2, self.size))
+        groups = self.backend.array(np.arange(places.shape[0]))
+        rows[groups, 0, places], rows[groups, 1, places] = 1.0, -1.0
+        return rows
+
+
+Seeds = Mapping[Expr, Array | Selected | Units]  # the rows that start at each node
 
 
 class Rows:

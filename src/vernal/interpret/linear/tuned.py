@@ -193,6 +193,19 @@ def _forward(rows: TunedRows, node: Expr, L: Array, point: Array, values: Mappin
     return backend.where(L >= 0, low, _plane(rows, rule, args, upper=True)) + backend.xp.zeros_like(L)
 
 
+def branch_losses(rows: TunedRows, values: Mapping[Expr, Array]) -> dict[Expr, Array]:
+    """By branching on the way: what lies between its planes at the point behind the bound, times the coefficient."""
+    found: dict[Expr, Array] = {}
+    for node, L in rows.way:
+        rule = rows.graph.rules.get(node)
+        if isinstance(node, e.If | e.Switch) and rule is not None and not rule.exact and node in values:
+            args = [values[arg] for arg in rule.args if arg in values]
+            if len(args) == len(rule.args):
+                gap = _plane(rows, rule, args, upper=True) - _plane(rows, rule, args, upper=False)
+                found[node] = abs(L[:, 0, :]) * rows.backend.positive(gap)
+    return found
+
+
 def _plane(rows: TunedRows, rule: Relaxation, args: list[Array], *, upper: bool) -> Array:
     plane = rule.upper if upper else rule.lower
     total = rows.backend.array(np.zeros((1, 1))) if plane.offset is None else rows.take(plane.offset)

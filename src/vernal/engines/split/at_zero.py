@@ -1,0 +1,73 @@
+"""Boxes that only a margin of zero keeps open: exact arithmetic decides them, as many at a time as it manages.
+
+There may be very many, all along the edge of a region in which the margin is zero. So all of them are asked about at
+once, by the smallest box around them, and where that takes too long, each half of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vernal.engines.core.domains import Domains, whole_boxes
+from vernal.engines.core.search import BoxSearch
+from vernal.engines.knowledge import Known, Open, Proof
+from vernal.engines.paths import exact_search
+from vernal.errors import Stopped
+from vernal.logic.question import Question
+from vernal.run.budget import Budget
+
+MAX_ATTEMPTS = 256  # at boxes around some, before the rest is left open
+SECONDS = (0.3, 0.05)  # for all of them, and for a part
+SHARE = 0.5  # of the time that is left, for a box alone
+
+
+class ZeroBoxes:
+    """The boxes of one question that are left at margin zero."""
+
+    def __init__(self, question: Question, search: BoxSearch, budget: Budget, engine: str) -> None:
+        self.question, self.search, self.budget, self.engine = question, search, budget, engine
+        self._attempts = 0
+
+    def settle(self, left: Domains) -> Known | None:
+        """What exact arithmetic finds in them; None if the claim holds in all of them."""
+        left = whole_boxes(left)
+        waiting = [left.rows(left.origin == origin) for origin in np.unique(left.origin)]
+        while waiting:
+            part = waiting.pop()
+            open_boxes = len(part) + sum(map(len, waiting))
+            self.budget.progress(f"split: exact arithmetic for {open_boxes:,} more boxes", None)
+            if self._attempts >= MAX_ATTEMPTS:
+                return self._open(f"{open_boxes:,} small boxes stay open at margin zero")
+            known = self._asked(part)
+            if isinstance(known, Open) and len(part) > 1:
+                waiting += _halves(part)
+            elif not isinstance(known, Proof | None):
+                return known
+        return None
+
+    def _open(self, reason: str) -> Open:
+        return Open(engine=self.engine, reason=reason, statistics=self.search.tally.statistics())
+
+    def _asked(self, part: Domains) -> Known | None:
+        """The answer for the smallest box around some boxes of one whole; None where it has no initial state."""
+        around = part.rows(np.array([0])).between(part.lower.min(axis=0)[None], part.upper.max(axis=0)[None])
+        system = self.question.system.cut(self.search.frame.box(around, 0))
+        if system is None:
+            return None
+        seconds = SECONDS[min(self._attempts, 1)]
+        self._attempts += 1
+        budget = self.budget.part(SHARE, seconds) if len(part) > 1 else self.budget.part(SHARE)
+        asked = Question(system, self.question.formula, self.question.name)
+        try:
+            return exact_search.decide(asked, budget, engine=self.engine)
+        except Stopped as stop:
+            self.budget.check()
+            return self._open(f"{len(part):,} small boxes stay open at margin zero: {stop.reason}")
+
+
+def _halves(part: Domains) -> list[Domains]:
+    """Two halves of some boxes, apart along the column in which they spread most."""
+    centre = part.lower + part.upper
+    column = int((centre.max(axis=0) - centre.min(axis=0)).argmax())
+    order = np.argsort(centre[:, column], kind="stable")
+    return [part.rows(order[: len(order) // 2]), part.rows(order[len(order) // 2 :])]
