@@ -9,7 +9,7 @@ import numpy as np
 
 from vernal.interpret.numbers.rounding import Floats
 
-Limits = Sequence[tuple[float | None, float | None]]  # of each variable; None is no limit
+ColumnLimits = Sequence[tuple[float | None, float | None]]  # of each variable; None is no limit
 ROWLESS = np.zeros(0)
 
 
@@ -23,7 +23,7 @@ class FloatOptimum:
 
 
 def minimise(
-    c: Floats, rows: Floats, ends: Floats, limits: Limits, equations: Floats | None = None, values: Floats | None = None
+    c: Floats, rows: Floats, ends: Floats, limits: ColumnLimits, equations: Floats | None = None, values: Floats | None = None
 ) -> FloatOptimum | None:
     """The least `c x` with `rows x <= ends` and `equations x = values`; None where the solver does not say.
 
