@@ -34,6 +34,7 @@ FEW = 16  # boxes that cost hardly more to bound than one, so that they are cut 
 NARROWEST = 2.0**-40  # relative to the magnitude of its ends: a side that is not cut any more
 MAX_CUTS_AT_ZERO = 10
 FLAT = 0.05  # the share of the steepest slope that a column without any counts with
+NO_SLOPE = 1e-200  # what counts as the steepest slope where there is none
 SHARE_OF_DESCENT, BEFORE_DESCENT = 0.08, 0.05  # of the time of a search, after so many seconds: moving points
 AT_ZERO = 1e-9  # relative: a bound this close below zero is left to exact arithmetic
 
@@ -249,9 +250,10 @@ class BoxSearch:
 
         A row may have no slope in a column because the lines below its neurons are flat there, and cutting that column
         may then be the only way to close the box: so every column counts with a share of the steepest one's slope.
+        Conditions have no slopes at all: for them the column is cut that is widest in proportion to its first width.
         """
         whole = self._first_width[rest.origin]
-        steepest = (np.abs(steep) * whole).max(axis=1, keepdims=True, initial=0.0)
+        steepest = (np.abs(steep) * whole).max(axis=1, keepdims=True, initial=NO_SLOPE)
         with np.errstate(all="ignore"):
             relative = np.nan_to_num(rest.width / whole, posinf=0.0)
         scores: Floats = np.abs(steep) * rest.width + FLAT * steepest * relative
