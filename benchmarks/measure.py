@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from vernal.engines.base import Engine
-from vernal.engines.check import ask, asked_of
+from vernal.engines.check import ask, asked_of, find_engine
+from vernal.engines.together import check_questions
 from vernal.evidence.result import Result
 from vernal.evidence.trace import Trace
 from vernal.formats.task.blueprint import load
@@ -76,6 +77,16 @@ def measure_task(task: Task, name: str, method: Method, cap: float) -> Measured:
     budget = Budget(timeout=cap, workers=method.workers)
     result = ask(task, task.properties[name], name, method.engine, budget, method.options)
     return _measured(result, _processor() - started)
+
+
+def measure_map(tasks: Sequence[Task], cap: float) -> list[Measured]:
+    """The only property of each task, all of them together; processor time is shared out as the seconds are."""
+    started = _processor()
+    asked = [Question(task.system, formula, name) for task in tasks for name, formula in task.properties.items()]
+    with one_blas_thread():
+        results = check_questions(asked, find_engine("auto"), Budget(timeout=cap))
+    worked = (_processor() - started) / sum(result.seconds for result in results)
+    return [_measured(result, worked * result.seconds) for result in results]
 
 
 def measure_engine(task: Task, name: str, engine: Engine, cap: float) -> Measured:

@@ -194,9 +194,11 @@ class Sweep:
         """What is in the journal, what common work has found, or what the engine says of this question alone."""
         from vernal.engines.check import ask
 
-        known = journal.get(task, question) or common.result(question, budget)
+        known = journal.get(task, question)
+        if known is not None:
+            return known
+        limits, known = self.limits, common.result(question, budget)
         if known is None:
-            limits = self.limits
             known = ask(task, question.formula, question.name, limits.engine, budget, limits.options)
             known = replace(known, seconds=known.seconds + common.seconds(question))
         journal.add(task, question, known)

@@ -76,8 +76,8 @@ class KnownCells:
         return None if self.journal is None else self.journal.of(str(question.formula)).get(_digest(task))
 
     def add(self, task: Task, question: Question, result: Result) -> None:
-        """Write an answer down, unless it is known, or unknown: behind that may stand a limit."""
-        if self.journal is not None and result.verdict is not UNKNOWN and not self.has(task, question):
+        """Write an answer down, unless it is unknown: behind that may stand a limit."""
+        if self.journal is not None and result.verdict is not UNKNOWN:
             self.journal.of(str(question.formula)).add(_digest(task), result_data(result, question.system))
 
 
