@@ -11,6 +11,7 @@ from vernal.engines import together
 from vernal.engines.bounds.together import known_by_bounds
 from vernal.engines.check import asked_of, find_engine
 from vernal.engines.knowledge import Counterexample, Proof
+from vernal.engines.split.many import Decided
 from vernal.engines.together import FIRST, MOST, CommonWork, known_together
 from vernal.errors import Stopped
 from vernal.evidence.result import HOLDS, VIOLATED
@@ -91,7 +92,7 @@ def test_more_are_asked_together_as_long_as_that_pays(monkeypatch: pytest.Monkey
     decided = known_together(questions, Budget(20))
     limits: list[float] = []
 
-    def known(asked: object, budget: Budget, engine: str) -> dict[int, together.Decided]:
+    def known(asked: object, budget: Budget, engine: str) -> dict[int, Decided]:
         assert budget.timeout is not None
         limits.append(budget.timeout)
         return answers.pop(0)
@@ -113,7 +114,7 @@ def test_more_are_asked_together_as_long_as_that_pays(monkeypatch: pytest.Monkey
 def test_common_work_has_a_share_of_the_time_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[float | None] = []
 
-    def known(asked: object, budget: Budget, engine: str) -> dict[int, together.Decided]:
+    def known(asked: object, budget: Budget, engine: str) -> dict[int, Decided]:
         given.append(budget.timeout)
         raise Stopped("enough")
 

@@ -64,7 +64,7 @@ class Effort:
         return cuts >= self.trial and 2 * count > first << cuts
 
 
-NONLINEAR = Effort(rounds=40, most=4096, patience=9, few=8)
+NONLINEAR = Effort(rounds=40, most=4096, patience=9, few=16)
 SMOOTH = Effort(rounds=24, most=4096, patience=9, trial=24, few=8)  # without decisions, narrower boxes are all there is
 
 
