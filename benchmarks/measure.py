@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import platform
 import resource
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -71,12 +72,15 @@ def measure(file: Path, method: Method, cap: float, **parameters: float) -> Meas
     return measure_task(task, name, method, cap)
 
 
-def measure_task(task: Task, name: str, method: Method, cap: float) -> Measured:
-    """A property of a task, by one method."""
+def measure_task(
+    task: Task, name: str, method: Method, cap: float, clock: Callable[[], float] = time.monotonic
+) -> Measured:
+    """A property of a task, by one method; by the clock of the processor the cap and the seconds are its own."""
     started = _processor()
-    budget = Budget(timeout=cap, workers=method.workers)
+    budget = Budget(timeout=cap, workers=method.workers, started=clock(), clock=clock)
     result = ask(task, task.properties[name], name, method.engine, budget, method.options)
-    return _measured(result, _processor() - started)
+    done = _measured(result, _processor() - started)
+    return replace(done, seconds=done.processor) if clock is time.process_time else done
 
 
 def measure_map(tasks: Sequence[Task], cap: float) -> list[Measured]:
