@@ -68,6 +68,11 @@ class Limits:
     cap: float
     until: float = float("inf")
     to: int | None = None  # the highest rung
+    clock: Callable[[], float] = time.monotonic  # or that of the processor, for a machine with other work
+
+    @property
+    def seconds(self) -> str:
+        return "CPU seconds" if self.clock is time.process_time else "s"
 
     def allow(self, method: Method) -> bool:
         return method == OURS or time.monotonic() < self.until
@@ -91,16 +96,20 @@ class Ladder:
         for rung in self.rungs:
             if limits.to is not None and rung > limits.to:
                 break
-            cells = {method.name: self.cell(method, rung, limits.cap) for method in alive if limits.allow(method)}
+            cells = {
+                method.name: self.cell(method, rung, limits.cap, limits.clock)
+                for method in alive
+                if limits.allow(method)
+            }
             alive = [one for one in alive if one == OURS or (one.name in cells and not cells[one.name].timed_out)]
             if sys.stderr.isatty():
                 print(*self.label, rung, *(f"{name}: {cell}" for name, cell in cells.items()), file=sys.stderr)
             yield Row(self, rung, cells)
 
-    def cell(self, method: Method, rung: int, cap: float) -> Cell:
+    def cell(self, method: Method, rung: int, cap: float, clock: Callable[[], float] = time.monotonic) -> Cell:
         """One question by one method, read anew, so that nobody profits from what another has made of the task."""
         task = load(self.file, **self.fixed, **{self.rung: rung})
-        done = measure_task(task, self.name, method, cap)
+        done = measure_task(task, self.name, method, cap, clock)
         if done.verdict != "violated":
             return Cell(done)
         return Cell(done, witness(task.system, task.properties[self.name], done.trace))
@@ -230,7 +239,7 @@ def run(header: Sequence[str], ladders: Sequence[Ladder], limits: Limits, say: C
     for method in {method.name: method for ladder in ladders for method in ladder.methods}.values():
         ladders[0].cell(method, ladders[0].rungs[0], min(limits.cap, 5))  # what is imported once is nobody's time
     rows = climb(ladders, limits)
-    say(f"{setting()}, at most {limits.cap:g} s a cell\n\n{LEGEND}\n\n{cells_table(header, rows)}\n")
+    say(f"{setting()}, at most {limits.cap:g} {limits.seconds} a cell\n\n{LEGEND}\n\n{cells_table(header, rows)}\n")
     say(f"{totals_table(rows)}\n\nat the largest bound that a baseline decides:\n\n{ratios_table(header, rows)}\n")
     found = [cell.witnessed for row in rows for cell in row.cells.values() if cell.witnessed is not None]
     say(summary(found))

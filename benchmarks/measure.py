@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import platform
 import resource
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -14,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from vernal.engines.base import Engine
-from vernal.engines.check import ask, asked_of
+from vernal.engines.check import ask, asked_of, find_engine
+from vernal.engines.together import check_questions
 from vernal.evidence.result import Result
 from vernal.evidence.trace import Trace
 from vernal.formats.task.blueprint import load
@@ -70,12 +72,25 @@ def measure(file: Path, method: Method, cap: float, **parameters: float) -> Meas
     return measure_task(task, name, method, cap)
 
 
-def measure_task(task: Task, name: str, method: Method, cap: float) -> Measured:
-    """A property of a task, by one method."""
+def measure_task(
+    task: Task, name: str, method: Method, cap: float, clock: Callable[[], float] = time.monotonic
+) -> Measured:
+    """A property of a task, by one method; by the clock of the processor the cap and the seconds are its own."""
     started = _processor()
-    budget = Budget(timeout=cap, workers=method.workers)
+    budget = Budget(timeout=cap, workers=method.workers, started=clock(), clock=clock)
     result = ask(task, task.properties[name], name, method.engine, budget, method.options)
-    return _measured(result, _processor() - started)
+    done = _measured(result, _processor() - started)
+    return replace(done, seconds=done.processor) if clock is time.process_time else done
+
+
+def measure_map(tasks: Sequence[Task], cap: float) -> list[Measured]:
+    """The only property of each task, all of them together; processor time is shared out as the seconds are."""
+    started = _processor()
+    asked = [Question(task.system, formula, name) for task in tasks for name, formula in task.properties.items()]
+    with one_blas_thread():
+        results = check_questions(asked, find_engine("auto"), Budget(timeout=cap))
+    worked = (_processor() - started) / sum(result.seconds for result in results)
+    return [_measured(result, worked * result.seconds) for result in results]
 
 
 def measure_engine(task: Task, name: str, engine: Engine, cap: float) -> Measured:

@@ -66,7 +66,7 @@ class Told(ladder.Ladder):
     verdicts: dict[str, str] = field(default_factory=dict)
     seen: list[tuple[str, int]] = field(default_factory=list)
 
-    def cell(self, method: Method, rung: int, cap: float) -> ladder.Cell:
+    def cell(self, method: Method, rung: int, cap: float, clock: object = None) -> ladder.Cell:
         self.seen.append((method.name, rung))
         mark = self.verdicts[method.name][rung]
         verdict = {"T": "holds", "F": "violated"}.get(mark, "unknown")

@@ -1,4 +1,4 @@
-"""Larger policies through time, measured: `python -m benchmarks.larger [--cap S] [--to N] [--policies NAME ...]`.
+"""Larger policies, measured: `python -m benchmarks.larger [--cap S] [--to N] [--policies NAME ...] [--processor]`.
 
 Two hidden layers of 64 tanh or of 256 ReLU units in the cart pole and the lander, with the questions that the smaller
 policies are asked: `G[0,k]` upright and steady for k to 10 from within r of rest, and `X[t] (abs(theta) < eps)` for t
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -51,11 +52,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--to", type=int, metavar="N", help="the most steps asked (default: all)")
     parser.add_argument("--policies", nargs="+", default=NAMES, choices=NAMES, metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--engines", nargs="+", default=["auto"], metavar="NAME", help="default: auto")
+    parser.add_argument(
+        "--processor", action="store_true", help="seconds of the processor, on a machine with other work"
+    )
     given = parser.parse_args(arguments)
     for name in given.policies:
         need(name)
+    clock = time.process_time if given.processor else time.monotonic
     methods = tuple(Method(engine, engine) for engine in given.engines)
-    return run(HEADER, ladders(given.policies, methods), Limits(given.cap, to=given.to))
+    return run(HEADER, ladders(given.policies, methods), Limits(given.cap, to=given.to, clock=clock))
 
 
 if __name__ == "__main__":

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.measure import AUTO, Measured, measure, table
+from benchmarks.measure import Measured, measure_map, table
 from benchmarks.vcas.methods import FOLDER
+from vernal.formats.task.blueprint import open_task
 
 ALTITUDES = range(-500, 451, 50)
 RATES = range(-30, 26, 5)
@@ -15,9 +16,11 @@ Atlas = dict[tuple[int, int], Measured]  # by h0 and v0
 
 
 def run_map(cap: float) -> Atlas:
-    """`AG[1,5] safe` from every cell [h0, h0 + 50] x [v0, v0 + 5], scaling 200."""
+    """`AG[1,5] safe` from every cell [h0, h0 + 50] x [v0, v0 + 5], scaling 200, asked together."""
     cells = [(h0, v0) for v0 in RATES for h0 in ALTITUDES]
-    return {(h0, v0): measure(FOLDER / "vcas_map.toml", AUTO, cap, h0=h0, v0=v0) for h0, v0 in cells}
+    file = open_task(FOLDER / "vcas_map.toml")
+    tasks = [file.task({"h0": h0, "v0": v0}) for h0, v0 in cells]
+    return dict(zip(cells, measure_map(tasks, cap), strict=True))
 
 
 def map_text(atlas: Atlas) -> str:

@@ -12,8 +12,8 @@ import jsonschema
 import pytest
 
 from tests.cli.samples import room
+from vernal.cli.grid import Grid, parse_over
 from vernal.cli.main import main
-from vernal.cli.sweep import Grid, parse_over
 from vernal.errors import InputError
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED
 from vernal.report.document import schema

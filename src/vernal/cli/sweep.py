@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,10 +14,10 @@ import typer
 
 from vernal.cli import exits
 from vernal.cli.check import page_width
+from vernal.cli.grid import Grid, parse_over
 from vernal.cli.interrupt import exit_code
 from vernal.cli.options import (
     AllowOutside,
-    Asked,
     Json,
     Limits,
     Properties,
@@ -37,15 +35,16 @@ from vernal.errors import InputError, VernalError
 from vernal.run.output import write_text
 
 if TYPE_CHECKING:
-    from vernal.engines.journals import Recall
+    from vernal.engines.journals import KnownCells
+    from vernal.engines.together import Common, CommonWork
     from vernal.evidence.result import Result
     from vernal.formats.task.blueprint import Blueprint
+    from vernal.logic.question import Question
     from vernal.logic.task import Task
     from vernal.report.document import SweepRow
     from vernal.report.tables import SweepCell
     from vernal.run.budget import Budget
 
-MAX_CELLS = 1_000_000
 EXAMPLES = """\b
 Examples:
   vernal sweep vcas.toml --over v0=-19.5,-22.5,-25.5 --over k=1..6
@@ -100,73 +99,12 @@ def sweep(
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
-    """A parameter and the values it takes, as written (for the table) and as expressions (for the task)."""
+class Cell:
+    """One combination of values, the task made with them, and what is asked of it."""
 
-    name: str
-    values: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """Every combination of the axes' values; the last varies fastest."""
-
-    axes: Sequence[Axis]
-
-    def __post_init__(self) -> None:
-        names = [axis.name for axis in self.axes]
-        if len(set(names)) < len(names):
-            raise InputError(f"--over names a parameter twice: {', '.join(names)}")
-        if self.size > MAX_CELLS:
-            raise InputError(f"the sweep has {self.size} cells; at most {MAX_CELLS} are taken on")
-
-    @property
-    def size(self) -> int:
-        size = 1
-        for axis in self.axes:
-            size *= len(axis.values)
-        return size
-
-    def points(self) -> Iterator[dict[str, str]]:
-        names = [axis.name for axis in self.axes]
-        for values in itertools.product(*(axis.values for axis in self.axes)):
-            yield dict(zip(names, values, strict=True))
-
-
-def parse_over(text: str) -> Axis:
-    """`v0=-19.5,-22.5`, `k=1..6` or `x=0..1..0.1`; items of a list may be ranges too."""
-    name, equals, values = text.partition("=")
-    items = [item.strip() for item in values.split(",")]
-    if not equals or not name.strip() or not all(items):
-        raise InputError(f"--over wants NAME=a,b,c or NAME=lo..hi, not {text!r}")
-    return Axis(name.strip(), tuple(value for item in items for value in _values(item, text)))
-
-
-def _values(item: str, text: str) -> list[str]:
-    from vernal.logic.printing import number
-
-    if ".." not in item:
-        return [item]
-    ends = item.split("..")
-    if len(ends) not in (2, 3):
-        raise InputError(f"{item!r} in --over {text} is no range; write lo..hi or lo..hi..step")
-    low, high, *rest = (_decimal(end, text) for end in ends)
-    if not rest and (low.denominator != 1 or high.denominator != 1):
-        raise InputError(f"the ends of {item!r} in --over {text} are not integers; add a step: {item}..0.5")
-    step = rest[0] if rest else Fraction(1)
-    if step == 0 or (high - low) / step < 0:
-        raise InputError(f"the range {item!r} in --over {text} is empty; from {low} one does not get to {high}")
-    count = int((high - low) / step) + 1
-    if count > MAX_CELLS:
-        raise InputError(f"the range {item!r} has {count} values; at most {MAX_CELLS} are taken on")
-    return [number(low + index * step) for index in range(count)]
-
-
-def _decimal(text: str, whole: str) -> Fraction:
-    try:
-        return Fraction(text.strip())
-    except (ValueError, ZeroDivisionError):
-        raise InputError(f"{text!r} in --over {whole} is not a number") from None
+    point: dict[str, str]
+    task: Task
+    questions: list[Question]
 
 
 @dataclass
@@ -193,38 +131,78 @@ class Sweep:
     def go(self) -> int:
         """Every cell; an interruption or a bad cell ends the sweep, not what was found so far."""
         from vernal.engines.journals import keeping_cells
+        from vernal.engines.together import CommonWork
 
         assert self.base is not None
         kept = keeping_cells(self.limits.journal, self.base, self.limits.engine, self.limits.options)
-        with Live("sweep", quiet=self.quiet) as live, kept as recall:
+        work = CommonWork(self.limits.engine, shared=not self.limits.options)
+        points = self.grid.points()
+        with Live("sweep", quiet=self.quiet) as live, kept as journal:
             try:
-                for done, point in enumerate(self.grid.points()):
-                    live(_where(point), done / self.grid.size)
-                    self.cell(point, recall)
+                while batch := self.taken(points, work.size):
+                    self.batch(batch, work, journal, live)
             except KeyboardInterrupt as interrupt:
                 return exit_code(interrupt)
-            except InputError as error:
-                self.failure = InputError(f"in the cell {_where(point)}: {error}")
         verdicts = {cell.result.verdict.value for cell in self.cells}
         return exits.UNDECIDED if "unknown" in verdicts else exits.OK
 
-    def cell(self, point: dict[str, str], recall: Recall) -> None:
-        """One combination: the task is made with these values, and its clock starts now."""
+    def taken(self, points: Iterator[dict[str, str]], count: int) -> list[Cell]:
+        """The next cells, up to the first that is bad input."""
+        made: list[Cell] = []
+        while self.failure is None and len(made) < count and (point := next(points, None)):
+            try:
+                made.append(self.cell(point))
+            except InputError as error:
+                self.failure = _bad(point, error)
+        return made
+
+    def cell(self, point: dict[str, str]) -> Cell:
+        """One combination: the task is made with these values."""
+        from vernal.logic.question import Question
+
+        task = self.tasks.task(self.fixed | point)
+        asked = questions(task, self.properties, self.specs)
+        made = [Question(task.system, one.formula, one.name) for one in asked]
+        for question in made:
+            question.claim.logic  # noqa: B018 - a formula that is neither LTL nor CTL is refused before any work
+        return Cell(point, task, made)
+
+    def batch(self, cells: Sequence[Cell], work: CommonWork, journal: KnownCells, live: Live) -> None:
+        """Some cells: first what they have in common, then each by itself; its clock starts with its turn."""
         from vernal.engines.several import FairShares
         from vernal.run.budget import silent
 
-        started = time.monotonic()
-        task = self.tasks.task(self.fixed | point)
-        asks = [partial(self.answer, task, asked, recall) for asked in questions(task, self.properties, self.specs)]
-        for result in FairShares(asks, self.limits.budget(started, silent)):
-            self.keep(task, point, result)
+        done = len({tuple(cell.parameters.items()) for cell in self.cells}) / self.grid.size
+        if len(cells) > 1:
+            live(f"{len(cells)} cells together", done)
+        waiting = [
+            (cell, question) for cell in cells for question in cell.questions if not journal.has(cell.task, question)
+        ]
+        common = work.ask([question for _, question in waiting], self.limits.budget(time.monotonic(), silent))
+        for number, cell in enumerate(cells):
+            live(_where(cell.point), done + number / self.grid.size)
+            asks = [partial(self.answer, cell.task, question, common, journal) for question in cell.questions]
+            spent = sum(map(common.seconds, cell.questions))
+            try:
+                for result in FairShares(asks, self.limits.budget(time.monotonic() - spent, silent)):
+                    self.keep(cell.task, cell.point, result)
+            except InputError as error:
+                self.failure = _bad(cell.point, error)
+                return
 
-    def answer(self, task: Task, asked: Asked, recall: Recall, budget: Budget) -> Result:
+    def answer(self, task: Task, question: Question, common: Common, journal: KnownCells, budget: Budget) -> Result:
+        """What is in the journal, what common work has found, or what the engine says of this question alone."""
         from vernal.engines.check import ask
-        from vernal.logic.question import Question
 
-        work = partial(ask, task, asked.formula, asked.name, self.limits.engine, budget, self.limits.options)
-        return recall(task, Question(task.system, asked.formula, asked.name), work)
+        known = journal.get(task, question)
+        if known is not None:
+            return known
+        limits, known = self.limits, common.result(question, budget)
+        if known is None:
+            known = ask(task, question.formula, question.name, limits.engine, budget, limits.options)
+            known = replace(known, seconds=known.seconds + common.seconds(question))
+        journal.add(task, question, known)
+        return known
 
     def keep(self, task: Task, point: dict[str, str], result: Result) -> None:
         from vernal.report.document import SweepRow
@@ -249,6 +227,10 @@ class Sweep:
         if csv is not None:
             write_text(csv, csv_text(self.rows))
             show(f"table written to {csv}", stream)
+
+
+def _bad(point: dict[str, str], error: InputError) -> InputError:
+    return InputError(f"in the cell {_where(point)}: {error}")
 
 
 def _where(point: dict[str, str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
@@ -15,7 +15,7 @@ from vernal.evidence.result_data import result_data, result_of
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.run.journal import Entries, Journal, Occasion, task_digest
+from vernal.run.journal import Journal, Occasion, Record, task_digest
 
 KEEPERS = ("auto", "milp", "paths")
 
@@ -49,29 +49,43 @@ def _said(engine: str, options: Mapping[str, object]) -> str:
 
 # Sweeps ---------------------------------------------------------------------------------------------------------------
 
-Recall = Callable[[Task, Question, Callable[[], Result]], Result]  # the answer for a cell; asked for if it is not known
 
-
-@contextmanager
-def keeping_cells(file: Path | None, base: Task, engine: str, options: Mapping[str, object]) -> Iterator[Recall]:
-    """Keep a journal of a sweep, where a file for it is named; `base` is the task without the parameters swept over.
+class KnownCells:
+    """The cells of a sweep that an earlier run has left in its journal, and room for those of this one.
 
     A cell is known by the hash of its task with all its parameters and by its formula, so that a sweep over more values
     goes on from the journal of a smaller one.
     """
+
+    def __init__(self, journal: Journal | None) -> None:
+        self.journal = journal
+
+    def has(self, task: Task, question: Question) -> bool:
+        """Whether a cell is known."""
+        return self._entry(task, question) is not None
+
+    def get(self, task: Task, question: Question) -> Result | None:
+        """The answer for a cell, if it is known."""
+        known = self._entry(task, question)
+        if known is None:
+            return None
+        with reading(_digest(task)):
+            return result_of(known, question)
+
+    def _entry(self, task: Task, question: Question) -> Record | None:
+        return None if self.journal is None else self.journal.of(str(question.formula)).get(_digest(task))
+
+    def add(self, task: Task, question: Question, result: Result) -> None:
+        """Write an answer down, unless it is unknown: behind that may stand a limit."""
+        if self.journal is not None and result.verdict is not UNKNOWN:
+            self.journal.of(str(question.formula)).add(_digest(task), result_data(result, question.system))
+
+
+@contextmanager
+def keeping_cells(file: Path | None, base: Task, engine: str, options: Mapping[str, object]) -> Iterator[KnownCells]:
+    """Keep a journal of a sweep, where a file for it is named; `base` is the task without the parameters swept over."""
     if file is None:
-        yield lambda task, question, ask: ask()
+        yield KnownCells(None)
         return
     with Journal(file, Occasion(_digest(base), f"a sweep by {_said(engine, options)}", None)) as journal:
-        yield lambda task, question, ask: _recalled(journal.of(str(question.formula)), _digest(task), question, ask)
-
-
-def _recalled(entries: Entries, key: str, question: Question, ask: Callable[[], Result]) -> Result:
-    known = entries.get(key)
-    if known is not None:
-        with reading(key):
-            return result_of(known, question)
-    result = ask()
-    if result.verdict is not UNKNOWN:  # behind an unknown may stand a limit
-        entries.add(key, result_data(result, question.system))
-    return result
+        yield KnownCells(journal)

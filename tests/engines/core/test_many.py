@@ -16,13 +16,13 @@ from vernal.engines.paths.engine import Paths
 from vernal.engines.split.engine import BranchAndBound
 from vernal.engines.split.many import decide_together, families
 from vernal.engines.together import check_questions
-from vernal.evidence.result import HOLDS, VIOLATED
+from vernal.evidence.result import HOLDS, VIOLATED, Verdict
 from vernal.logic.formula import And, Atom, Formula, Not
 from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.initial import Init, Span
-from vernal.model.sorts import REAL
+from vernal.model.sorts import REAL, enum
 from vernal.model.system import System, Variable
 from vernal.run.budget import Budget
 
@@ -166,3 +166,42 @@ def test_margins_are_those_of_each_question(seed: int) -> None:
         assert known.margin is not None
         assert np.isfinite(known.margin)
         assert known.margin <= 1 + number + 1e-9
+
+
+LABELS = enum("HIGH", "LOW")
+Y = INPUTS[1]
+
+
+def high(rival: Fraction) -> Expr:
+    """Two scores of y: one that is 1/2 at least, and a constant."""
+    return build.concat(build.absolute(Y) + build.absolute(Y - Fraction(1, 2)), build.const(rival))
+
+
+@pytest.mark.parametrize(("rival", "expected"), [(Fraction(2, 5), HOLDS), (Fraction(3, 5), VIOLATED)])
+def test_a_winner_with_a_label_has_rows(rival: Fraction, expected: Verdict) -> None:
+    """What is asked of a label is what is asked of its index."""
+    labelled, plain = build.argmax(high(rival), LABELS), build.argmax(high(rival))
+    system = System("labels", VARIABLES, starting([(Fraction(0), Fraction(1)), (Fraction(-1), Fraction(1))]), {})
+    claims = [Atom(build.eq(labelled, build.label(LABELS, "HIGH"))), Atom(build.eq(plain, 0))]
+    questions = [Question(system, claim) for claim in (*claims, *map(Not, claims))]
+    (family,) = families(questions, Budget())
+    assert all(clauses.differences and not clauses.fixed for _, _, clauses in family)
+    verdicts = [result.verdict for result in check_questions(questions, BranchAndBound(), Budget(20))]
+    assert verdicts == [expected, expected, VIOLATED, VIOLATED]
+
+
+def test_conditions_without_slopes_are_cut_across_every_input() -> None:
+    """Who wins depends on y alone, which is not the first input, and the condition has no rows that would say so."""
+    other = build.label(LABELS, "HIGH")
+    chosen = build.if_(
+        build.compare("<", INPUTS[0], build.const(100)), build.argmax(high(Fraction(2, 5)), LABELS), other
+    )
+    claim = Atom(build.eq(chosen, other))
+    boxes = [[(Fraction(n), Fraction(n + 1)), (Fraction(-1), Fraction(1))] for n in range(24)]
+    questions = [Question(System("chosen", VARIABLES, starting(box), {}), claim) for box in boxes]
+    ((_, _, clauses), *_) = families(questions, Budget())[0]
+    assert clauses.fixed
+    assert not clauses.differences
+    found = decide_together(questions, Budget(20))
+    assert sorted(found) == list(range(24))
+    assert all(isinstance(known.known, Proof) for known in found.values())

@@ -9,10 +9,10 @@ import pytest
 
 from tests import systems
 from vernal.engines.check import asked_of
-from vernal.engines.knowledge import Known
+from vernal.engines.knowledge import Proof
 from vernal.engines.paths import together
 from vernal.engines.paths.engine import Paths
-from vernal.engines.paths.together import Sieve
+from vernal.engines.paths.together import Sieve, kept_together
 from vernal.engines.together import check_together
 from vernal.errors import Stopped
 from vernal.evidence.result import HOLDS, VIOLATED
@@ -47,10 +47,21 @@ def test_each_set_has_the_answer_it_has_alone() -> None:
     assert {result.verdict for result in found} == {HOLDS, VIOLATED}
 
 
-def test_the_margin_is_one_that_all_of_them_keep() -> None:
-    found = check_together(walker(), starts((0, 1), (5, 6)), below(10, 3), Paths(), Budget())
-    assert [result.margin for result in found] == [pytest.approx(1), pytest.approx(1)]
-    assert all(result.margin is not None and result.margin <= 1 for result in found)
+def test_each_has_its_own_margin_and_pieces() -> None:
+    """The third is the second once more: they are explored as one."""
+    questions = [Question(walker(), below(10, 3)).starting(init) for init in starts((0, 1), (5, 6), (5, 6))]
+    found = kept_together(questions, Budget())
+    alone = asked_of(Paths(), questions[0], Budget())
+    margins = [proof.margin for proof in found.values() if isinstance(proof, Proof)]
+    assert margins == [pytest.approx(6), pytest.approx(1), pytest.approx(1)]
+    assert alone.margin == pytest.approx(6)
+    assert found[0].statistics["pieces"] == alone.statistics["pieces"]
+
+
+def test_sets_that_touch_stay_apart() -> None:
+    """A suspicion in one of them says nothing of its neighbour."""
+    questions = [Question(walker(), below(10, 3)).starting(init) for init in starts((4, 5), (5, 6), (6, 7), (7, 8))]
+    assert sorted(kept_together(questions, Budget())) == [0, 1]
 
 
 def test_constraints_are_asked_one_by_one() -> None:
@@ -79,12 +90,5 @@ def test_a_box_that_is_given_up_is_not_proven(monkeypatch: pytest.MonkeyPatch) -
         return sieve
 
     monkeypatch.setattr(together, "sift", gives_up)
-    asked: list[Question] = []
-
-    class Asked(Paths):
-        def attempt(self, question: Question, budget: Budget) -> Known:
-            asked.append(question)
-            return super().attempt(question, budget)
-
-    check_together(walker(), starts((0, 1), (5, 6)), below(10, 3), Asked(), Budget())
-    assert len(asked) == 2
+    questions = [Question(walker(), below(10, 3)).starting(init) for init in starts((0, 1), (5, 6))]
+    assert kept_together(questions, Budget()) == {}

@@ -64,7 +64,7 @@ class Effort:
         return cuts >= self.trial and 2 * count > first << cuts
 
 
-NONLINEAR = Effort(rounds=40, most=4096, patience=9, few=8)
+NONLINEAR = Effort(rounds=40, most=4096, patience=9, few=16)
 SMOOTH = Effort(rounds=24, most=4096, patience=9, trial=24, few=8)  # without decisions, narrower boxes are all there is
 
 
@@ -132,7 +132,7 @@ class Bounds:
                 if refuted is not None:
                     return refuted
                 if not tally.open:
-                    return self._proof(tally)
+                    return proof_of(tally)
                 settled = len(levels.boxes) - len(tally.open)
                 idle = idle + 1 if settled < max(1, self.share * len(levels.boxes)) else 0
                 vain = idle == patience or limits.is_vain(cuts, cut.first, len(tally.open))
@@ -164,7 +164,7 @@ class Bounds:
             elif answer is True:
                 tally.proven += 1
                 tally.margin = min(tally.margin, levels.margin(question.formula, index))
-            elif answer is False and (refuted := self._refuted(question, box, tick)) is not None:
+            elif answer is False and (refuted := refuted_by(question, box, tick)) is not None:
                 return refuted
             else:
                 still_open.append(index)
@@ -172,33 +172,6 @@ class Bounds:
         tally.exact &= levels.exact
         tally.open, tally.rows = [levels.boxes[index] for index in still_open], still_open
         return None
-
-    def _refuted(self, question: Question, box: Box, tick: Tick) -> Known | None:
-        """A box in which every state fails; None where no concrete state of it could be shown."""
-        if not question.claim.mentions_some:
-            trace = failing_path(question, box, tick)
-            return None if trace is None else Counterexample(engine=self.name, trace=trace)
-        trace = failing_state(question, box, tick)
-        if trace is None:
-            return None
-        return FailingState(
-            engine=self.name,
-            trace=trace,
-            direction=Direction.TWO_SIDED,
-            assurance=Assurance.RIGOROUS,
-            excluded_by="bounds on all paths from this state exclude the claim",
-        )
-
-    def _proof(self, tally: BoxTally) -> Proof:
-        return Proof(
-            engine=self.name,
-            direction=Direction.TWO_SIDED,
-            subject=Subject.STATES,
-            assurance=Assurance.EXACT if tally.exact else Assurance.RIGOROUS,
-            margin=tally.margin,
-            empty=tally.proven == 0,
-            statistics={"boxes": tally.proven + tally.empty},
-        )
 
     def _unbounded(self, question: Question, budget: Budget) -> Open:
         """An unbounded formula is not for this engine, but what holds for the first steps is worth saying."""
@@ -211,6 +184,36 @@ class Bounds:
             levels = Levels(question.system, list(initial_boxes(question.system).boxes), budget, reach, self.method)
             proven = proven_steps(cut, levels)
         return self._open(UNBOUNDED, proven)
+
+
+def refuted_by(question: Question, box: Box, tick: Tick) -> Known | None:
+    """A box in which every state fails; None where no concrete state of it could be shown."""
+    if not question.claim.mentions_some:
+        trace = failing_path(question, box, tick)
+        return None if trace is None else Counterexample(engine=Bounds.name, trace=trace)
+    trace = failing_state(question, box, tick)
+    if trace is None:
+        return None
+    return FailingState(
+        engine=Bounds.name,
+        trace=trace,
+        direction=Direction.TWO_SIDED,
+        assurance=Assurance.RIGOROUS,
+        excluded_by="bounds on all paths from this state exclude the claim",
+    )
+
+
+def proof_of(tally: BoxTally) -> Proof:
+    """What follows where no box is open."""
+    return Proof(
+        engine=Bounds.name,
+        direction=Direction.TWO_SIDED,
+        subject=Subject.STATES,
+        assurance=Assurance.EXACT if tally.exact else Assurance.RIGOROUS,
+        margin=tally.margin,
+        empty=tally.proven == 0,
+        statistics={"boxes": tally.proven + tally.empty},
+    )
 
 
 def proven_steps(formula: Formula, levels: Levels) -> int | None:

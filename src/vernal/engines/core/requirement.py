@@ -77,6 +77,8 @@ def _pair(node: Expr, made: Mapping[Expr, WithNegation]) -> WithNegation:
             return _junction(False, [made[arg] for arg in args])
         case e.If(args=args) if all(arg in made for arg in args):
             return _choice(*(made[arg] for arg in args))
+        case e.Compare(args=(a, b)) if not a.shape and not b.shape and (won := _winner(node)) is not None:
+            return won  # also where the winner has a label
         case e.Compare(args=(a, b)) if a.sort.is_number and not a.shape and not b.shape:
             return _comparison(node)
     return Fixed(node, True), Fixed(node, False)
@@ -99,9 +101,6 @@ def _choice(condition: WithNegation, then: WithNegation, otherwise: WithNegation
 
 
 def _comparison(node: e.Compare) -> WithNegation:
-    won = _winner(node)
-    if won is not None:
-        return won
     a, b = node.args
     match node.op:
         case "<":

@@ -277,6 +277,7 @@ class BoxSearch:
 
         A row may have no slope in a column because the lines below its neurons are flat there, and cutting that column
         may then be the only way to close the box: so every column counts with a share of the steepest one's slope.
+        Conditions have no slopes at all: for them the column is cut that is widest in proportion to its first width.
         """
         whole = self._first_width[rest.origin]
         steepest = (np.abs(steep) * whole).max(axis=1, keepdims=True, initial=0.0)

@@ -99,7 +99,8 @@ class AffineSpace:
         return position(self.graph, self, stage, pieces) if len(pieces) else None
 
     def _merged(self, batches: Sequence[Pieces]) -> Pieces:
-        pieces, pairs = merge(join(batches), unite=self.nonlinear is None)
+        apart = self.cutting is Cutting.UNCUT or self.nonlinear is not None  # what is found is to be told box by box
+        pieces, pairs = merge(join(batches), unite=not apart)
         if pairs is not None:
             self.trails.merged(pairs)
             self.round.merged(pairs)

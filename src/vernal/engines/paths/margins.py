@@ -16,10 +16,14 @@ from vernal.logic.claim import PositionClaim
 
 @dataclass(frozen=True)
 class MarginMeter:
-    """Measures pieces by a claim; without one nothing is measured."""
+    """Measures pieces by a claim; without one nothing is measured.
+
+    Of several initial boxes, up to `most` pieces of a step are measured one by one: then each box has its own margin.
+    """
 
     claim: PositionClaim | None
     space: AffineSpace
+    most: int = TOO_MANY_TO_GATHER
 
     def measure(self, stage: Stage, position: Position[Pieces]) -> None:
         """Note by how much the claim is kept here, at least."""
@@ -27,7 +31,7 @@ class MarginMeter:
             return
         pieces, space = position.batch, self.space
         value = space.graph.value(self.claim.margin, position.discrete)
-        if space.nonlinear is not None or (len(space.boxes) > 1 and len(pieces) <= TOO_MANY_TO_GATHER):
+        if space.nonlinear is not None or (len(space.boxes) > 1 and len(pieces) <= self.most):
             space.round.keeps(pieces, lowest(value, position.layout, pieces))
         else:
             known = float(space.round.margins.min())

@@ -68,6 +68,14 @@ class Round:
         """By how much all boxes that are closed keep the claim, at least."""
         return float(self.margins[~self.open].min(initial=np.inf))
 
+    def margin_of_each(self) -> Floats:
+        """By how much every box keeps the claim, at least; a trail may stand for trails of other boxes."""
+        margins = self.margins.copy()
+        while lower := [(kept, other) for kept, other in self._merged if margins[kept] < margins[other]]:
+            for kept, other in lower:
+                margins[other] = min(margins[other], margins[kept])
+        return margins
+
     def weigh(self, decision: Expr, layout: Layout, found: Sequence[tuple[int, Pieces]], count: int) -> None:
         """Note which parameters keep a decision open that was just asked of so many pieces."""
         if not is_decision(decision) or sum(len(pieces) for _, pieces in found) == count or not layout.memo:

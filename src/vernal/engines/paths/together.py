@@ -14,7 +14,7 @@ import numpy as np
 from vernal.engines.bounds.engine import FURTHEST
 from vernal.engines.knowledge import Known, Proof
 from vernal.engines.paths.affine import AffineSpace, Cutting
-from vernal.engines.paths.batches import Pieces
+from vernal.engines.paths.batches import Indices, Pieces
 from vernal.engines.paths.explore import OVERFLOWING, SCATTERED
 from vernal.engines.paths.margins import MarginMeter
 from vernal.engines.paths.positions import NotExplorable, Position, StepGraph
@@ -30,6 +30,8 @@ from vernal.reduce.base import Direction
 from vernal.reduce.initial import initial_boxes
 from vernal.run.budget import Budget
 
+MAX_MEASURED = 20_000  # pieces of a step that are measured one by one: beyond, all sets have one margin
+
 
 @dataclass
 class Sieve:
@@ -38,10 +40,16 @@ class Sieve:
     space: AffineSpace
     margins: MarginMeter
     suspicious: set[int] = field(default_factory=set)
+    pieces: Indices = field(init=False)  # of each box
 
     done = False
 
+    def __post_init__(self) -> None:
+        self.pieces = np.zeros(len(self.space.boxes), np.intp)
+
     def reached(self, stage: Stage, states: Position[Pieces]) -> None:
+        boxes = self.space.trails.origin(states.batch.trail)
+        self.pieces += np.bincount(boxes, minlength=len(self.pieces))
         self.margins.measure(stage, states)
 
     def kept(self, stage: Stage, states: Position[Pieces]) -> None:
@@ -64,7 +72,7 @@ def sift(question: Question, path: Formula, boxes: Sequence[Box], horizon: int, 
     """Explore all boxes together, uncut."""
     graph = StepGraph(question.system.step, atoms(path), budget.check)
     space = AffineSpace(question, graph, boxes, Cutting.UNCUT, SCATTERED)
-    sieve = Sieve(space, MarginMeter(position_claim(path), space))
+    sieve = Sieve(space, MarginMeter(position_claim(path), space, MAX_MEASURED))
     Search(path, space, sieve, total=question.is_total, tick=budget.check).levels(horizon)
     return sieve
 
@@ -81,7 +89,12 @@ def kept_together(questions: Sequence[Question], budget: Budget) -> dict[int, Kn
     except (NotExplorable, UnsupportedFormula, Stopped):
         return {}
     suspicious = {owners[box] for box in sieve.open_boxes()}
-    return dict.fromkeys(sorted(set(owners) - suspicious), _kept(sieve.margins.least()))
+    margins, counted = sieve.space.round.margin_of_each(), sieve.margins.claim is not None
+    kept: dict[int, Known] = {}
+    for number in sorted(set(owners) - suspicious):
+        own = np.flatnonzero(np.array(owners) == number)
+        kept[number] = _kept(float(margins[own].min()) if counted else -np.inf, int(sieve.pieces[own].sum()))
+    return kept
 
 
 def _all_boxes(questions: Sequence[Question]) -> tuple[list[int], list[Box]]:
@@ -96,6 +109,11 @@ def _all_boxes(questions: Sequence[Question]) -> tuple[list[int], list[Box]]:
     return owners, boxes
 
 
-def _kept(margin: float) -> Proof:
-    kept = margin if margin >= 0 else None
-    return Proof(engine="paths", direction=Direction.OVER, assurance=Assurance.RIGOROUS, margin=kept)
+def _kept(margin: float, pieces: int) -> Proof:
+    return Proof(
+        engine="paths",
+        direction=Direction.OVER,
+        assurance=Assurance.RIGOROUS,
+        margin=margin if margin >= 0 else None,
+        statistics={"pieces": pieces},
+    )

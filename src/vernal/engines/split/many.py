@@ -68,7 +68,7 @@ def families(questions: Sequence[Question], budget: Budget) -> list[Numbered]:
     for place, question in enumerate(questions):
         if not_asked(question) is not None or question.claim.horizon:
             continue
-        key = (id(question.system.step), id(question.claim), question.system.init.where)
+        key = (id(question.system.step), question.formula, question.system.init.where)
         if key not in known:
             known[key] = refuted_by(question, budget)
         clauses = known[key]

@@ -23,7 +23,12 @@ class FloatOptimum:
 
 
 def minimise(
-    c: Floats, rows: Floats, ends: Floats, limits: ColumnLimits, equations: Floats | None = None, values: Floats | None = None
+    c: Floats,
+    rows: Floats,
+    ends: Floats,
+    limits: ColumnLimits,
+    equations: Floats | None = None,
+    values: Floats | None = None,
 ) -> FloatOptimum | None:
     """The least `c x` with `rows x <= ends` and `equations x = values`; None where the solver does not say.
 

@@ -1,0 +1,54 @@
+"""Bounds of many initial sets in one batch, for `engines.together`: one look at each, uncut."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+import numpy as np
+
+from vernal.engines.bounds.engine import FURTHEST, BoxTally, proof_of, refuted_by
+from vernal.engines.bounds.levels import Levels
+from vernal.engines.knowledge import Known
+from vernal.errors import Stopped
+from vernal.interpret.linear.bounds import Linear
+from vernal.logic.question import Question
+from vernal.model.tick import Tick
+from vernal.reduce.initial import initial_boxes
+from vernal.run.budget import Budget
+
+
+def known_by_bounds(questions: Sequence[Question], budget: Budget, method: type[Linear] = Linear) -> dict[int, Known]:
+    """Of questions that differ in the boxes of their initial sets only, what follows where no box of one is open.
+
+    `method` is `Linear`, or `Plain` for intervals.
+    """
+    first, found = questions[0], [initial_boxes(question.system).boxes for question in questions]
+    reach, ends = first.claim.horizon, np.cumsum([0, *map(len, found)]).tolist()
+    if reach is None or reach > FURTHEST or not ends[-1]:
+        return {}
+    levels = Levels(first.system, [box for boxes in found for box in boxes], budget, reach, method)
+    made: dict[int, Known] = {}
+    with suppress(Stopped):  # what is known by then stays known
+        for number, question in enumerate(questions):
+            known = _known(question, levels, range(ends[number], ends[number + 1]), budget.check)
+            if known is not None:
+                made[number] = known
+    return made
+
+
+def _known(question: Question, levels: Levels, indices: range, tick: Tick) -> Known | None:
+    """What the boxes of a question show: that each keeps the claim or has no initial state, or that one fails."""
+    tally = BoxTally()
+    levels.exact = True  # as far as this question goes
+    for index in indices:
+        answer = levels.evaluate(question.formula, index)
+        if levels.is_empty(index):
+            tally.empty += 1
+        elif answer is True:
+            tally.proven += 1
+            tally.margin = min(tally.margin, levels.margin(question.formula, index))
+        else:
+            return refuted_by(question, levels.boxes[index], tick) if answer is False else None
+    tally.exact = levels.exact
+    return proof_of(tally) if indices else None

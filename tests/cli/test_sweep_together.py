@@ -1,0 +1,134 @@
+"""Cells of a sweep that are asked together have the answers they have alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vernal as vn
+from vernal.cli.main import main
+from vernal.engines import together
+from vernal.engines.together import known_together
+
+TASK = """
+vernal = 1
+name = "slide"
+[parameters]
+a = 0
+b = 0
+k = 3
+[state]
+x = "real"
+y = "real"
+[init]
+x = "[a, a + 1/2]"
+y = "[b, b + 1/2]"
+[environment.let]
+push = "if(x > 0, choose(-1/4, -1/8), 1/4)"
+[environment.next]
+x = "x + y / 4 + push"
+y = "y / 2"
+[properties]
+below = "G[0,k] (x < 2)"
+near = "x + y < 2"
+"""
+GRID = ["--over", "a=-2..2..0.5", "--over", "b=-1..2..0.5"]
+
+
+@pytest.fixture
+def slide(tmp_path: Path) -> Path:
+    file = tmp_path / "slide.toml"
+    file.write_text(TASK, encoding="utf-8")
+    return file
+
+
+def swept(file: Path, *more: str, code: int = 0) -> list[dict[str, Any]]:
+    output = file.with_suffix(".json")
+    assert main(["sweep", str(file), *GRID, *more, "--json", str(output), "--quiet"]) == code
+    rows: list[dict[str, Any]] = json.loads(output.read_text())["rows"]
+    return rows
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The parameters of the cells that an engine is asked about alone, as they come."""
+    from vernal.engines import check
+
+    ask, found = check.ask, []
+
+    def counted(task: Any, *rest: Any) -> Any:
+        found.append(str(task.parameters))
+        return ask(task, *rest)
+
+    monkeypatch.setattr("vernal.engines.check.ask", counted)
+    return found
+
+
+@pytest.mark.parametrize("name", ["below", "near"])
+def test_every_cell_has_the_verdict_it_has_alone(name: str, slide: Path, asked: list[str]) -> None:
+    rows = swept(slide, "--property", name)
+    asked_alone = len(asked)
+    alone = {
+        (row["parameters"]["a"], row["parameters"]["b"]): vn.check(
+            vn.load(slide, **{key: str(value) for key, value in row["parameters"].items()}), property=name
+        )[name]
+        for row in rows
+    }
+    assert len(alone) == len(rows) == 63
+    found = [(alone[row["parameters"]["a"], row["parameters"]["b"]], row) for row in rows]
+    assert [row["verdict"] for _, row in found] == [result.verdict.value for result, _ in found]
+    assert {row["verdict"] for row in rows} == {"holds", "violated"}
+    assert all(row["scope"] == result.scope and row["seconds"] > 0 for result, row in found)
+    assert asked_alone < len(rows) // 2
+
+
+@pytest.mark.parametrize("engine", ["paths", "bounds", "split", "falsify"])
+def test_an_engine_by_name_says_what_it_says(engine: str, slide: Path) -> None:
+    rows = swept(slide, "--property", "near", "--engine", engine, code=5 if engine in ("bounds", "falsify") else 0)
+    assert {row["engine"] for row in rows} == {engine}
+    for row in rows[::7]:
+        values = {key: str(value) for key, value in row["parameters"].items()}
+        alone = vn.check(vn.load(slide, **values), property="near", engine=engine)["near"]
+        assert row["verdict"] == alone.verdict.value
+
+
+def test_an_interrupted_sweep_keeps_what_is_done(slide: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+
+    def known(*arguments: Any) -> Any:
+        calls.append(len(arguments[0]))
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return known_together(*arguments)
+
+    monkeypatch.setattr(together, "known_together", known)
+    rows = swept(slide, "--property", "below", code=130)
+    assert len(rows) == sum(calls[:2])
+    assert calls == [16, 32, 15]
+
+
+def test_what_runs_out_of_time_together_is_asked_alone(slide: Path, asked: list[str]) -> None:
+    """A limit that common work can only exceed: what it leaves is open, not wrong."""
+    rows = swept(slide, "--property", "below", "--timeout", "20")
+    few = swept(slide, "--property", "below", "--memory", "0.001", code=5)
+    assert {row["verdict"] for row in few} == {"unknown"}
+    assert {row["verdict"] for row in rows} == {"holds", "violated"}
+
+
+def test_several_properties_of_a_cell_come_in_order(slide: Path) -> None:
+    rows = swept(slide)
+    assert [row["property"] for row in rows] == ["below", "near"] * 63
+
+
+def test_two_workers_and_a_journal(slide: Path, tmp_path: Path, asked: list[str]) -> None:
+    plain = swept(slide, "--property", "below")
+    journal = str(tmp_path / "journal")
+    rows = swept(slide, "--property", "below", "--workers", "2", "--journal", journal)
+    before = len(asked)
+    again = swept(slide, "--property", "below", "--workers", "2", "--journal", journal)
+    assert len(asked) == before
+    assert [row["verdict"] for row in plain] == [row["verdict"] for row in rows]
+    assert [dict(row, seconds=0) for row in rows] == [dict(row, seconds=0) for row in again]
