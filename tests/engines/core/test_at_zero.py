@@ -68,3 +68,11 @@ def test_what_cancels_and_is_always_defined_is_left_out() -> None:
     result = ask(SYSTEM, build.compare("<=", 0, RIDGE + hidden - hidden))
     assert result.verdict is HOLDS
     assert ask(SYSTEM, build.compare("<", hidden, 1 + hidden)).statistics["boxes"] == 1
+
+
+def test_a_comparison_that_cancels_has_a_margin_all_the_same() -> None:
+    """Of 0 <= 0 it is 0, however far from failing the rest of a claim is: nothing is said rather than too much."""
+    claim = build.conj(build.compare("<=", -1, RIDGE), build.compare("<=", X, X), build.compare("<=", 0 * RIDGE, 0))
+    result = ask(SYSTEM, claim)
+    assert result.verdict is HOLDS
+    assert result.margin is None or result.margin <= 0

@@ -62,6 +62,7 @@ class Clauses:
         parts = _parts_first(root)
         self.differences = [part for part in parts if isinstance(part, Difference)]
         self.fixed = [part for part in parts if isinstance(part, Fixed)]
+        self._cancelled = any(isinstance(part, Combined) and part.of_numbers for part in parts)
         leaves: list[Requirement] = [*self.differences, *self.fixed]
         self._places.update((leaf, number) for number, leaf in enumerate(leaves))
         for part in parts:
@@ -87,7 +88,7 @@ class Clauses:
         junctions = tuple((every, tuple(parts)) for every, parts in self.junctions)
         conditions = tuple((leaf.node, leaf.wanted) for leaf in self.fixed)
         winners = tuple(leaf.of_winner for leaf in self.differences)
-        whole = (self.root, self.asked, tuple(self.outside))
+        whole = (self.root, self.asked, tuple(self.outside), self._cancelled)
         return tuple(self.numbers.matrices), conditions, winners, junctions, whole
 
     @cached_property
@@ -103,7 +104,8 @@ class Clauses:
     @cached_property
     def measured(self) -> bool:
         """Whether the value of what is asked is the margin of the claim: only comparisons of numbers have one."""
-        return not self.fixed and not any(leaf.of_winner for leaf in self.differences)
+        whole = not self.fixed and not self._cancelled
+        return whole and not any(leaf.of_winner for leaf in self.differences)
 
     @cached_property
     def variables(self) -> frozenset[Expr]:

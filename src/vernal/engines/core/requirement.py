@@ -49,6 +49,7 @@ class Combined:
 
     every: bool
     parts: tuple[Requirement, ...]
+    of_numbers: bool = False  # a comparison of two numbers that cancel: it has a margin, which is not kept
 
 
 Requirement = Difference | Fixed | Combined
@@ -121,7 +122,7 @@ def _below(a: Expr, b: Expr, *, strict: bool) -> Requirement:
         return Fixed(build.compare("<" if strict else "<=", a, b), True)  # what cancels may be undefined all the same
     factors = {part: factor for part, factor in factors.items() if factor}
     if not factors:
-        return ALWAYS if constant < 0 or (constant == 0 and not strict) else NEVER
+        return Combined(constant < 0 or (constant == 0 and not strict), (), of_numbers=True)
     return Difference({part: float(factor) for part, factor in factors.items()}, constant, strict)
 
 
