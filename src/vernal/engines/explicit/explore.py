@@ -15,6 +15,7 @@ from vernal.interpret.numbers.rounding import Mask
 from vernal.logic.question import Question
 from vernal.model.expr import Expr
 from vernal.model.graph import decisions, order
+from vernal.reduce.starts import start_boxes
 from vernal.run.budget import Budget
 
 BATCH = 4096  # states whose successors are computed together
@@ -74,6 +75,9 @@ class Enumeration:
         return self._graph(levels, complete=not met and self.parts.expanded, goal=met)
 
     def _starts(self) -> Codes:
+        boxes = start_boxes(self.system.initial, self.budget.check)
+        if boxes is not None:
+            return self.columns.starts_in(boxes, self.system.initial, self.most)
         rows = self.columns.starts(self.system.initial, self.most)
         where = self.system.init.where
         kept = [np.ones(len(rows), bool)]
