@@ -32,6 +32,7 @@ class Task(Portable):
     functions: Mapping[str, Network] = field(default_factory=dict)
     source: InputFile | None = None
     networks: tuple[InputFile, ...] = ()  # and the worlds it is built on: whatever else was read
+    predicates: tuple[Expr, ...] = ()  # conditions on the state, by which predicate abstraction tells states apart
 
     @property
     def name(self) -> str:
