@@ -191,7 +191,8 @@ def ask(
     question.claim.logic  # noqa: B018 - a formula that is neither LTL nor CTL is refused before any work
     with one_blas_thread():
         result = asked_of(find_engine(engine, options), question, budget)
-    return replace(result, seconds=time.monotonic() - started)
+    statistics = {**task.counts, **result.statistics}
+    return replace(result, seconds=time.monotonic() - started, proviso=task.proviso, statistics=statistics)
 
 
 def asked_of(engine: Engine, question: Question, budget: Budget) -> Result:

@@ -63,7 +63,8 @@ def read_constants(model: Entry, given: Settings) -> dict[str, Const]:
 def _constant(entry: Entry, name: str, known: Names, given: Settings) -> Const:
     sort = _constant_sort(entry["type"])
     if name in given:
-        value = build.const(given[name])
+        told = given[name]
+        value = build.const(bool(told) if sort == BOOL and told in (0, 1) else told)
         assert isinstance(value, Const)
         if join(value.sort, sort) != sort:
             raise entry.error(f"the constant {name!r} is of sort {sort}, but {shown(given[name])} is given", TypeClash)

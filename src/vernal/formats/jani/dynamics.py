@@ -29,7 +29,7 @@ class Moves:
     """The environment of a planning model: outcomes whose guards include the ranges."""
 
     outcomes: tuple[Outcome, ...]
-    out_of_range: int  # outcomes that may lead out of a range, and do not exist where they do
+    leaving: int  # outcomes that may lead out of a range, and do not exist where they do
 
 
 def inside_ranges(model: PlanningModel) -> Moves:

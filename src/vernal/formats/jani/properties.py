@@ -34,9 +34,9 @@ class SafetyProperty:
     name: str
     start: Expr | StateList | None
     unsafe: Expr
-    predicates: tuple[Expr, ...]
-    policy: Path | None
-    files: tuple[InputFile, ...]
+    predicates: tuple[Expr, ...] = ()
+    policy: Path | None = None
+    files: tuple[InputFile, ...] = ()
 
 
 @dataclass(slots=True)

@@ -9,14 +9,15 @@ something that exists as long as anything does.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 from vernal.errors import InputError
 from vernal.formats.jani.compose import PlanningModel, read_model
-from vernal.formats.jani.declare import Settings, setting, whole_range
+from vernal.formats.jani.declare import setting, whole_range
 from vernal.formats.jani.dynamics import STUCK, inside_ranges, planning_system
-from vernal.formats.jani.entries import read_json
+from vernal.formats.jani.entries import Entry, read_json
 from vernal.formats.jani.policy import PolicyInterface, read_policy
 from vernal.formats.jani.properties import PropertyReader, SafetyProperty, StateList, pick
 from vernal.logic.elaborate import Scope, expression
@@ -25,7 +26,7 @@ from vernal.logic.syntax import Source
 from vernal.logic.task import InputFile, Task
 from vernal.model import build
 from vernal.model import expr as e
-from vernal.model.build import TRUE
+from vernal.model.build import FALSE, TRUE
 from vernal.model.expr import Expr, Role
 from vernal.model.graph import order
 from vernal.model.initial import OneOf, Start
@@ -34,6 +35,7 @@ from vernal.model.system import Init, System
 
 NOT_STUCK = "not_stuck"
 APPLICABLE = "applicable"
+SAFE = "safe"  # the name of a property that is written as two conditions
 
 Override = str | int | float | Fraction | bool
 
@@ -42,7 +44,7 @@ def load_jani(
     model: str | Path,
     *,
     policy: str | Path | None = None,
-    property: str | None = None,
+    property: str | Path | None = None,
     constants: Mapping[str, Override] | None = None,
     start: str | None = None,
     unsafe: str | None = None,
@@ -52,19 +54,73 @@ def load_jani(
 
     `property` is a PA property, FILE#NUMBER or FILE#NAME, of the model itself without FILE; `start` and `unsafe` are
     expressions in its place. `policy` is a jani2nnet or TOML file; without it, the property's own, or none at all.
+    `filter="applicable"` lets the policy choose among applicable actions only.
     """
-    file = Path(model)
-    whole, source = read_json(file)
-    given = {name: _setting(name, value) for name, value in (constants or {}).items()}
-    planning = read_model(whole, given)
-    asked, files = _property(planning, file, property, start, unsafe)
-    chosen = Path(policy) if policy is not None else asked.policy
-    interface = None if chosen is None else read_policy(chosen, planning)
-    filtered = _filtered(interface, filter)
-    moves = inside_ranges(planning)
-    system = planning_system(planning, moves, interface, _init(planning, asked), filtered)
-    read = (*(interface.files if interface else ()), *files)
-    return Task(system, _properties(system, asked), _numbers(planning), dict(planning.constants), {}, source, read)
+    given = {"policy": policy, "property": property, "start": start, "unsafe": unsafe, "filter": filter}
+    return open_jani(model, {name: str(text) for name, text in given.items() if text is not None}).task(constants or {})
+
+
+def open_jani(model: str | Path, options: Mapping[str, str]) -> PlanningBlueprint:
+    """A model to make tasks from, one for each choice of constants."""
+    return PlanningBlueprint(*read_json(Path(model)), options)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanningBlueprint:
+    """A JANI model that was read, and what was said about policy and property."""
+
+    entry: Entry
+    source: InputFile
+    options: Mapping[str, str]
+
+    def task(self, constants: Mapping[str, Override]) -> Task:
+        """The task with these constants."""
+        model = read_model(self.entry, {name: _setting(name, value) for name, value in constants.items()})
+        asked = self._property(model)
+        policy = self._policy(asked)
+        interface = None if policy is None else read_policy(policy, model)
+        filtered = self._is_filtered(interface)
+        moves = inside_ranges(model)
+        system = planning_system(model, moves, interface, initial_states(model, asked), filtered)
+        return Task(
+            system,
+            _properties(system, asked),
+            {name: constant.value for name, constant in model.constants.items()},
+            dict(model.constants),
+            source=self.source,
+            networks=(*(interface.files if interface else ()), *asked.files),
+            predicates=asked.predicates,
+            options=self.options,
+            proviso=_proviso(moves.leaving),
+            counts={"outcomes": len(moves.outcomes), "dropped_out_of_range": moves.leaving},
+        )
+
+    def _policy(self, asked: SafetyProperty) -> Path | None:
+        named = self.options.get("policy")
+        return asked.policy if named is None else Path(named)
+
+    def _is_filtered(self, policy: PolicyInterface | None) -> bool:
+        asked = self.options.get("filter")
+        if asked is None:
+            return policy is not None and policy.filter
+        if asked != APPLICABLE:
+            raise InputError(f"--filter is {APPLICABLE!r}, not {asked!r}")
+        if policy is None:
+            raise InputError("--filter needs a policy: name one with --policy")
+        return True
+
+    def _property(self, model: PlanningModel) -> SafetyProperty:
+        """The PA property that is asked for, or the one that --start and --unsafe make."""
+        start, unsafe, which = (self.options.get(name) for name in ("start", "unsafe", "property"))
+        if start is None and unsafe is None:
+            return _named(model, which or "")
+        if which is not None:
+            raise InputError("a PA property, or --start and --unsafe, not both: leave out one of them")
+        return SafetyProperty(
+            SAFE,
+            None if start is None else _written(model, start, "--start"),
+            FALSE if unsafe is None else _written(model, unsafe, "--unsafe"),
+        )
 
 
 def _setting(name: str, value: Override) -> Fraction | bool:
@@ -73,53 +129,27 @@ def _setting(name: str, value: Override) -> Fraction | bool:
     return value if isinstance(value, bool) else Fraction(str(value))
 
 
-def _filtered(policy: PolicyInterface | None, asked: str | None) -> bool:
-    if asked is None:
-        return policy is not None and policy.filter
-    if asked != APPLICABLE:
-        raise InputError(f"--filter is {APPLICABLE!r}, not {asked!r}")
-    if policy is None:
-        raise InputError("--filter needs a policy: name one with --policy")
-    return True
-
-
-def _numbers(model: PlanningModel) -> dict[str, Fraction]:
-    return {name: constant.value for name, constant in model.constants.items()}
+def _proviso(leaving: int) -> str | None:
+    if not leaving:
+        return None
+    outcomes = "1 outcome" if leaving == 1 else f"{leaving} outcomes"
+    return f"successors outside declared ranges are no transitions ({outcomes})"
 
 
 # The property ---------------------------------------------------------------------------------------------------------
-
-
-def _property(
-    model: PlanningModel, file: Path, which: str | None, start: str | None, unsafe: str | None
-) -> tuple[SafetyProperty, tuple[InputFile, ...]]:
-    if start is None and unsafe is None:
-        return _named(model, file, which)
-    if which is not None:
-        raise InputError("a property or --start and --unsafe, not both: leave out one of them")
-    made = SafetyProperty(
-        "safe",
-        None if start is None else _written(model, start, "--start"),
-        build.FALSE if unsafe is None else _written(model, unsafe, "--unsafe"),
-        (),
-        None,
-        (),
-    )
-    return made, ()
 
 
 def _written(model: PlanningModel, text: str, option: str) -> Expr:
     return expression(Source(text, option), Scope(dict(model.names)), BOOL)
 
 
-def _named(model: PlanningModel, file: Path, which: str | None) -> tuple[SafetyProperty, tuple[InputFile, ...]]:
-    name, _, number = (which or "").partition("#")
-    whole, files = model.entry, []
-    if name:
-        whole, source = read_json(Path(name))
-        files.append(source)
-    asked = PropertyReader(model).read(pick(whole, number))
-    return asked, (*files, *asked.files)
+def _named(model: PlanningModel, which: str) -> SafetyProperty:
+    """`FILE#NUMBER`, `FILE#NAME`, or of the model's own file `#NUMBER`; the only one where no number is given."""
+    name, _, number = which.partition("#")
+    if not name:
+        return PropertyReader(model).read(pick(model.entry, number))
+    whole, source = read_json(Path(name))
+    return PropertyReader(model, [source]).read(pick(whole, number))
 
 
 def _properties(system: System, asked: SafetyProperty) -> dict[str, Formula]:
@@ -150,7 +180,7 @@ def as_formula(condition: Expr) -> Formula:
 # Initial states -------------------------------------------------------------------------------------------------------
 
 
-def _init(model: PlanningModel, asked: SafetyProperty) -> Init:
+def initial_states(model: PlanningModel, asked: SafetyProperty) -> Init:
     if asked.start is None:
         starts = {one.variable.name: one.start for one in model.state}
         return Init(starts, () if model.restriction is TRUE else (model.restriction,))
@@ -181,5 +211,3 @@ def _listed(model: PlanningModel, given: StateList) -> Init:
     whole = build.disj(*rows)
     return Init(starts, () if whole is TRUE else (whole,))
 
-
-__all__ = ["Settings", "load_jani"]
