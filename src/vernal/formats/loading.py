@@ -1,7 +1,7 @@
 """Tasks, whatever file they are in: TOML task files and JANI planning models.
 
-    task = load("vcas.toml", v0=-22.5)
-    task = load("blocks.jani", item_cost_bound=8)
+task = load("vcas.toml", v0=-22.5)
+task = load("blocks.jani", item_cost_bound=8)
 """
 
 from __future__ import annotations

@@ -210,4 +210,3 @@ def _listed(model: PlanningModel, given: StateList) -> Init:
     ]
     whole = build.disj(*rows)
     return Init(starts, () if whole is TRUE else (whole,))
-
