@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from vernal.formats.convert import write_network
     from vernal.formats.evidence import replay, write_evidence
     from vernal.formats.jani.task import load_jani
+    from vernal.formats.loading import load
     from vernal.formats.networks import read_network
     from vernal.formats.recurrent import rnn
-    from vernal.formats.loading import load
     from vernal.formats.torch.module import from_torch
     from vernal.logic.task import Task
     from vernal.model.build import (

@@ -8,7 +8,7 @@ union is the set itself (EXACT). So a huge disjunction that few states satisfy i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -106,6 +106,16 @@ def start_boxes(initial: InitialSet, tick: Tick = idle) -> StartBoxes | None:
     return _solved(initial.where, mentioned, starts, Ticking(tick))
 
 
+def has_state(where: Sequence[Expr], starts: Mapping[Expr, Start], tick: Tick = idle) -> bool:
+    """Whether conditions on discrete variables are satisfied by some of their values."""
+    mentioned = tuple(variables(where))
+    domains = [_domain(starts[var], var) for var in mentioned]
+    try:
+        return len(StartSearch(tuple(where), mentioned, domains, tick, most=0).run()) > 0
+    except TooManyBoxes:
+        return True
+
+
 @dataclass(frozen=True)
 class Ticking:
     """A tick that does not tell questions apart: the same boxes are found whoever waits for them."""
@@ -141,9 +151,14 @@ class StartSearch:
     """Cuts boxes of values until every one is decided."""
 
     def __init__(
-        self, where: tuple[Expr, ...], vars: tuple[Expr, ...], domains: list[Sequence[int]], tick: Tick
+        self,
+        where: tuple[Expr, ...],
+        vars: tuple[Expr, ...],
+        domains: list[Sequence[int]],
+        tick: Tick,
+        most: int = MAX_BOXES,
     ) -> None:
-        self.where, self.variables, self.domains, self.tick = where, vars, domains, tick
+        self.where, self.variables, self.domains, self.tick, self.most = where, vars, domains, tick, most
         self.found: list[tuple[Places, Places]] = []
         self.count = 0
 
@@ -198,7 +213,7 @@ class StartSearch:
         if len(first):
             self.found.append((first, last))
         self.count += len(first)
-        if self.count > MAX_BOXES:
+        if self.count > self.most:
             raise TooManyBoxes
 
     def _truth(self, first: Places, last: Places) -> tuple[Mask, Mask]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from vernal.errors import NameUnknown, nearest
@@ -119,7 +119,7 @@ def _as_names(variables: Mapping[str, Declared]) -> dict[str, Expr]:
 
 
 def _called(variable: Variable, name: str) -> Variable:
-    return Variable(name, variable.sort, variable.lower, variable.upper)
+    return replace(variable, name=name)
 
 
 def _locations(entry: Entry) -> tuple[str, ...]:

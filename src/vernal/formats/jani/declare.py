@@ -111,7 +111,7 @@ def _variable(entry: Entry, name: str, names: Names) -> Variable:
     lower, upper = (_bound(entry, key, name, names) for key in ("lower-bound", "upper-bound"))
     if lower > upper:
         entry.refuse(f"the range [{lower}, {upper}] of {name!r} holds no integer")
-    return Variable(name, INT, lower, upper)
+    return Variable(name, INT, lower, upper, enforced=True)
 
 
 def _bound(entry: Entry, key: str, name: str, names: Names) -> Fraction:

@@ -13,13 +13,16 @@ from fractions import Fraction
 
 from vernal.formats.jani.automata import free_name
 from vernal.formats.jani.compose import Outcome, PlanningModel
+from vernal.formats.jani.declare import whole_range
 from vernal.formats.jani.policy import PolicyInterface
 from vernal.interpret.ends import EndsProgram, PartialEnds
 from vernal.model import build
 from vernal.model.build import FALSE
 from vernal.model.expr import And, Const, Expr
+from vernal.model.initial import Start
 from vernal.model.sorts import INT
 from vernal.model.system import Agent, Init, System, Variable
+from vernal.reduce.starts import has_state
 
 POLICY, EDGE, STUCK = "policy", "edge", "stuck"
 
@@ -36,11 +39,12 @@ def inside_ranges(model: PlanningModel) -> Moves:
     """Outcomes restricted to the states from which they stay inside all ranges."""
     ranges = {one.variable.name: one.variable for one in model.state}
     ends: dict[Expr, PartialEnds] = {v.var: (v.lower, v.upper) for v in ranges.values() if v.sort == INT}
+    starts: dict[Expr, Start] = {v.var: whole_range(v) for v in ranges.values()}
     kept: list[Outcome] = []
     leaving = 0
     for outcome in model.outcomes:
         conditions = _staying(outcome, ranges, ends)
-        leaving += bool(conditions)
+        leaving += bool(conditions) and has_state([outcome.guard, build.negate(build.conj(*conditions))], starts)
         guard = build.conj(outcome.guard, *conditions)
         if guard is not FALSE:
             kept.append(replace(outcome, guard=guard))
