@@ -63,7 +63,7 @@ class StartBoxes:
 
     def rows(self) -> Places:
         """Every combination of values, a column for each variable."""
-        first, last = self.first, self.last
+        first, last = self.first.copy(), self.last
         for column in range(len(self.variables)):
             widths = last[:, column] - first[:, column] + 1
             which = np.repeat(np.arange(len(first)), widths)
@@ -71,9 +71,9 @@ class StartBoxes:
             first, last = first[which], last[which]
             first[:, column] += offsets
             last[:, column] = first[:, column]
-        return np.stack(
-            [values_at(domain, first[:, column]) for column, domain in enumerate(self.domains)], axis=1
-        ).reshape(len(first), len(self.variables))
+        for column, domain in enumerate(self.domains):
+            first[:, column] = values_at(domain, first[:, column])
+        return first
 
     def alternatives(self, initial: InitialSet) -> Iterator[InitialSet]:
         """The initial set as one set without constraints for each box."""

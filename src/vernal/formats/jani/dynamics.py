@@ -17,7 +17,7 @@ from vernal.formats.jani.declare import whole_range
 from vernal.formats.jani.policy import PolicyInterface
 from vernal.interpret.ends import EndsProgram, PartialEnds
 from vernal.model import build
-from vernal.model.build import FALSE
+from vernal.model.build import FALSE, TRUE
 from vernal.model.expr import And, Const, Expr
 from vernal.model.initial import Start
 from vernal.model.sorts import INT
@@ -130,12 +130,17 @@ def planning_system(
         outcomes = chosen(moves.outcomes, policy, agents[0], filtered)
         stuck = build.conj(possible(moves.outcomes), build.negate(possible(outcomes)))
         lets[free_name(STUCK, [*names, agents[0].name])] = stuck
-    if not outcomes:
-        return System(model.name, state, init, {}, agents, lets, FALSE)
+    following = _following(state, outcomes) if outcomes else {}
+    enabled = TRUE if following else possible(outcomes)  # a choice on which nothing depends would not be drawn
+    return System(model.name, state, init, following, agents, lets, enabled)
+
+
+def _following(state: Sequence[Variable], outcomes: Sequence[Outcome]) -> dict[str, Expr]:
+    """The next values of the variables that some outcome changes, all by one choice of an outcome."""
     options = [build.when(index, outcome.guard) for index, outcome in enumerate(outcomes)]
     edge = build.choose(*options, name=EDGE)
-    following = {variable.name: _next(variable, outcomes, edge) for variable in state}
-    return System(model.name, state, init, following, agents, lets)
+    found = {variable.name: _next(variable, outcomes, edge) for variable in state}
+    return {variable.name: found[variable.name] for variable in state if found[variable.name] is not variable.var}
 
 
 def _next(variable: Variable, outcomes: Sequence[Outcome], edge: Expr) -> Expr:
