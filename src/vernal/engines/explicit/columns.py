@@ -136,11 +136,10 @@ class Columns:
 
     # Reading ----------------------------------------------------------------------------------------------------------
 
-    def values(self, rows: Codes) -> dict[Expr, Value]:
-        """What interval arithmetic is given for each variable: points, but around reals that are no floats."""
-        return {var: self._value(var, rows[:, place.start : place.stop]) for var, place in self.places.items()}
-
-    def _value(self, var: Expr, codes: Codes) -> Value:
+    def value(self, var: Expr, rows: Codes) -> Value:
+        """What interval arithmetic is given for a variable: points, but around reals that are no floats."""
+        place = self.places[var]
+        codes = rows[:, place.start : place.stop]
         match var.sort.kind:
             case Kind.BOOL:
                 truth: Array = codes.astype(bool)
