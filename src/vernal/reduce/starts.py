@@ -14,7 +14,6 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vernal.errors import Stopped
 from vernal.interpret import exact
@@ -26,8 +25,7 @@ from vernal.model.graph import variables
 from vernal.model.initial import InitialSet, OneOf, Start
 from vernal.model.sorts import REAL, Kind
 from vernal.model.tick import Tick, idle
-
-Places = NDArray[np.int64]  # places of values in the domains of variables, one row for each box
+from vernal.reduce.listed import ListedStates, Places, listed_states
 
 MAX_BOXES = 1_000_000  # found; with more, the constraints are left as they are
 BATCH = 1 << 14  # boxes that are looked at together
@@ -56,10 +54,14 @@ class StartBoxes:
         return len(self.first)
 
     @property
+    def sizes(self) -> list[int]:
+        """How many combinations of values each box has."""
+        return [math.prod(row) for row in (self.last - self.first + 1).tolist()]
+
+    @property
     def count(self) -> int:
         """How many combinations of values there are."""
-        widths = (self.last - self.first + 1).tolist()
-        return sum(math.prod(row) for row in widths)
+        return sum(self.sizes)
 
     def rows(self) -> Places:
         """Every combination of values, a column for each variable."""
@@ -95,15 +97,26 @@ def values_at(domain: Sequence[int], places: Places) -> Places:
 def start_boxes(initial: InitialSet, tick: Tick = idle) -> StartBoxes | None:
     """The boxes that the constraints leave; None where there are none to solve, or they are not of this kind.
 
-    They are solved for discrete variables only. Where there would be too many boxes, or the time is up, they are not.
+    They are solved for discrete variables only, and not where there would be too many boxes.
     """
+    if not is_solvable(initial):
+        return None
     mentioned = tuple(variables(initial.where))
+    return _solved(initial.where, mentioned, tuple(initial.starts[var][0] for var in mentioned), Ticking(tick))
+
+
+def is_solvable(initial: InitialSet) -> bool:
+    """Whether there are constraints, all of them on discrete variables of moderate size."""
+    mentioned = variables(initial.where)
     if not initial.where or any(var.sort == REAL or var.shape for var in mentioned):
-        return None
-    starts = tuple(initial.starts[var][0] for var in mentioned)
-    if any(max(map(abs, start.ends)) >= LARGEST for start in starts):
-        return None
-    return _solved(initial.where, mentioned, starts, Ticking(tick))
+        return False
+    return all(max(map(abs, initial.starts[var][0].ends)) < LARGEST for var in mentioned)
+
+
+def has_start(initial: InitialSet, tick: Tick = idle) -> bool:
+    """Whether solvable constraints leave an initial state."""
+    mentioned = variables(initial.where)
+    return has_state(initial.where, {var: initial.starts[var][0] for var in mentioned}, tick)
 
 
 def has_state(where: Sequence[Expr], starts: Mapping[Expr, Start], tick: Tick = idle) -> bool:
@@ -133,10 +146,9 @@ class Ticking:
 def _solved(
     where: tuple[Expr, ...], mentioned: tuple[Expr, ...], starts: tuple[Start, ...], ticking: Ticking
 ) -> StartBoxes | None:
+    domains = [_domain(start, var) for var, start in zip(mentioned, starts, strict=True)]
     try:
-        return StartSearch(
-            where, mentioned, [_domain(start, var) for var, start in zip(mentioned, starts, strict=True)], ticking.tick
-        ).run()
+        return StartSearch(where, mentioned, domains, ticking.tick).run()
     except TooManyBoxes:
         return None
 
@@ -163,31 +175,46 @@ class StartSearch:
         self.count = 0
 
     def run(self) -> StartBoxes:
-        columns = len(self.variables)
-        if all(len(domain) for domain in self.domains):
+        lists = [listed for condition in self.where if (listed := listed_states(condition)) is not None]
+        if lists:
+            self.where = tuple(condition for condition in self.where if listed_states(condition) is not lists[0])
+        elif all(len(domain) for domain in self.domains):
             self._narrow()
-        first, last = np.zeros((1, columns), np.int64), np.array([[len(domain) - 1 for domain in self.domains]])
-        waiting = [(first, last)] if all(len(domain) for domain in self.domains) else []
+        self._search(*self._whole(lists[0] if lists else None))
+        columns = np.zeros((0, len(self.variables)), np.int64)
+        first, last = (np.concatenate([columns, *(part[end] for part in self.found)]) for end in (0, 1))
+        return StartBoxes(self.variables, tuple(self.domains), first, last)
+
+    def _search(self, first: Places, last: Places) -> None:
+        waiting = [(first, last)]
         while waiting:
             self.tick()
             first, last = waiting.pop()
             if len(first) > BATCH:
-                waiting += [(first[:BATCH], last[:BATCH]), (first[BATCH:], last[BATCH:])][::-1]
-                continue
-            waiting += self._decide(first, last)
-        lows, highs = ([part[end] for part in self.found] for end in (0, 1))
-        empty = np.zeros((0, columns), np.int64)
-        return StartBoxes(
-            self.variables, tuple(self.domains), np.concatenate([empty, *lows]), np.concatenate([empty, *highs])
-        )
+                waiting += [(first[BATCH:], last[BATCH:]), (first[:BATCH], last[:BATCH])]
+            elif len(first):
+                waiting += self._decide(first, last)
+
+    def _whole(self, listed: ListedStates | None = None) -> tuple[Places, Places]:
+        """All values of all variables as one box, or one box for each state of a list."""
+        columns = len(self.domains)
+        count = 1 if all(len(domain) for domain in self.domains) else 0
+        first, last = np.zeros((count, columns), np.int64), np.array([[len(domain) - 1 for domain in self.domains]])
+        last = last[:count]
+        if listed is None or not count:
+            return first, last
+        places = [self.variables.index(var) for var in listed.variables]
+        rows = listed.within([self.domains[place] for place in places])
+        first, last = np.repeat(first, len(rows), axis=0), np.repeat(last, len(rows), axis=0)
+        first[:, places] = last[:, places] = rows
+        return first, last
 
     def _narrow(self) -> None:
         """Leave out values of single variables with which the constraints are false whatever the others are."""
         for column, domain in enumerate(self.domains):
             if 1 < len(domain) <= MAX_DOMAIN:
                 self.tick()
-                first, last = np.zeros((1, len(self.domains)), np.int64), np.array([[len(d) - 1 for d in self.domains]])
-                _, may = self._truth(*_cut(first, last, column, len(domain)))
+                _, may = self._truth(*_cut(*self._whole(), column, len(domain)))
                 self.domains[column] = tuple(value for value, kept in zip(domain, may, strict=True) if kept)
             if not len(self.domains[column]):
                 return

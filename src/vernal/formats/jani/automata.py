@@ -54,7 +54,11 @@ class Process:
 
     def at(self, entry: Entry, location: str) -> Expr:
         """The condition that it is at a location."""
-        return at_location(self.place, location_index(entry, location, self.locations))
+        return at_location(self.place, self.index(entry, location))
+
+    def index(self, entry: Entry, location: str) -> int:
+        """The number of a location."""
+        return location_index(entry, location, self.locations)
 
 
 def at_location(place: Declared | None, index: int) -> Expr:

@@ -124,7 +124,7 @@ def read_json(file: Path) -> tuple[Entry, InputFile]:
     content = read_bytes(file, MAX_BYTES)
     source = InputFile(str(file), hashlib.sha256(content).hexdigest())
     try:
-        value = json.loads(content, parse_float=_decimal, parse_int=_integer, parse_constant=_no_number)
+        value = json.loads(content, parse_float=_decimal, parse_constant=_no_number)
     except RecursionError:
         raise FormatError(
             f"{file}: objects or arrays are nested too deep to be read; balance long conditions"
@@ -139,12 +139,6 @@ def _decimal(text: str) -> Fraction:
     if len(mantissa) > MAX_DIGITS or abs(int(exponent or 0)) > MAX_DIGITS:
         raise ValueError(f"the number {text[:40]} has more than {MAX_DIGITS} digits")
     return Fraction(text)
-
-
-def _integer(text: str) -> int:
-    if len(text) > MAX_DIGITS:
-        raise ValueError(f"the number {text[:40]}... has more than {MAX_DIGITS} digits")
-    return int(text)
 
 
 def _no_number(text: str) -> NoReturn:

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 from pathlib import Path
 
 from vernal.errors import NameUnknown, nearest
 from vernal.formats.jani.compose import PlanningModel
-from vernal.formats.jani.declare import Declared, check_value
 from vernal.formats.jani.entries import Entry, read_json, shown
-from vernal.formats.jani.expressions import read_condition, read_constant
+from vernal.formats.jani.expressions import read_condition
+from vernal.formats.jani.state_lists import StateList, StateReader
 from vernal.formats.networks import locate
 from vernal.logic.task import InputFile
 from vernal.model import build
 from vernal.model.build import FALSE, TRUE
-from vernal.model.expr import Const, Expr
+from vernal.model.expr import Expr
 
 SAFETY = "PA"
-
-
-@dataclass(frozen=True, slots=True)
-class StateList:
-    """Initial states one by one: a value for each variable of the model, in its order."""
-
-    states: tuple[tuple[Fraction, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +65,7 @@ class PropertyReader:
 
     def start(self, entry: Entry) -> Expr | StateList:
         if entry.text("op") == "states-values":
-            return self.states(entry)
+            return StateReader(self.model).read(entry)
         return self.condition(entry)
 
     def condition(self, entry: Entry) -> Expr:
@@ -89,42 +81,6 @@ class PropertyReader:
     def _location(self, entry: Entry) -> Expr:
         process = self.model.process(entry["automaton"], entry.text("automaton"))
         return process.at(entry["location"], entry.text("location"))
-
-    # Lists of states --------------------------------------------------------------------------------------------------
-
-    def states(self, entry: Entry) -> StateList:
-        """States with values for some variables; the others have their initial values."""
-        declared = {one.variable.name: (place, one) for place, one in enumerate(self.model.state)}
-        usual = [one.initial for one in self.model.state]
-        made = dict.fromkeys(self._state(item, declared, usual) for item in entry["values"].items())
-        if not made:
-            entry["values"].refuse("the list of start states is empty")
-        return StateList(tuple(made))
-
-    def _state(
-        self, entry: Entry, declared: dict[str, tuple[int, Declared]], usual: list[Fraction | None]
-    ) -> tuple[Fraction, ...]:
-        values = list(usual)
-        for item in entry["variables"].items():
-            name = item.text("var")
-            if name not in declared:
-                raise item.error(f"the model has no variable {name!r}{nearest(name, declared)}", NameUnknown)
-            place, one = declared[name]
-            values[place] = self._value(item["value"], one)
-        for item in entry.items("locations"):
-            process = self.model.process(item["automaton"], item.text("automaton"))
-            if process.place is not None:
-                index = process.locations.index(item.text("location"))
-                values[declared[process.place.variable.name][0]] = Fraction(index)
-        missing = [name for name, (place, _) in declared.items() if values[place] is None]
-        if missing:
-            entry.refuse(f"{', '.join(map(repr, missing))} have neither a value here nor an initial value")
-        return tuple(value for value in values if value is not None)
-
-    def _value(self, entry: Entry, declared: Declared) -> Fraction:
-        value: Const = read_constant(entry, self.model.constants, declared.variable.sort)
-        check_value(entry, declared.variable, value.value)
-        return value.value
 
 
 # Which property -------------------------------------------------------------------------------------------------------

@@ -19,7 +19,8 @@ from vernal.formats.jani.declare import setting, whole_range
 from vernal.formats.jani.dynamics import STUCK, inside_ranges, planning_system
 from vernal.formats.jani.entries import Entry, read_json
 from vernal.formats.jani.policy import PolicyInterface, read_policy
-from vernal.formats.jani.properties import PropertyReader, SafetyProperty, StateList, pick
+from vernal.formats.jani.properties import PropertyReader, SafetyProperty, pick
+from vernal.formats.jani.state_lists import StateList
 from vernal.logic.elaborate import Scope, expression
 from vernal.logic.formula import Always, And, Atom, Formula, Not, Or
 from vernal.logic.syntax import Source
@@ -29,7 +30,6 @@ from vernal.model import expr as e
 from vernal.model.build import FALSE, TRUE
 from vernal.model.expr import Expr, Role
 from vernal.model.graph import order
-from vernal.model.initial import OneOf, Start
 from vernal.model.sorts import BOOL
 from vernal.model.system import Init, System
 
@@ -185,28 +185,7 @@ def initial_states(model: PlanningModel, asked: SafetyProperty) -> Init:
         starts = {one.variable.name: one.start for one in model.state}
         return Init(starts, () if model.restriction is TRUE else (model.restriction,))
     if isinstance(asked.start, StateList):
-        return _listed(model, asked.start)
+        return asked.start.init(model.state)
     starts = {one.variable.name: whole_range(one.variable) for one in model.state}
     conditions = asked.start.args if isinstance(asked.start, e.And) else (asked.start,)
     return Init(starts, tuple(condition for condition in conditions if condition is not TRUE))
-
-
-def _listed(model: PlanningModel, given: StateList) -> Init:
-    columns = list(zip(*given.states, strict=True))
-    names = [one.variable.name for one in model.state]
-    starts: dict[str, Start] = {
-        name: OneOf(tuple(sorted(set(column)))) for name, column in zip(names, columns, strict=True)
-    }
-    variables = [one.variable for one in model.state]
-    rows = [
-        build.conj(
-            *(
-                build.eq(variable.var, e.Const((), variable.sort, (), (value,)))
-                for variable, value in zip(variables, state, strict=True)
-                if not starts[variable.name].is_point
-            )
-        )
-        for state in given.states
-    ]
-    whole = build.disj(*rows)
-    return Init(starts, () if whole is TRUE else (whole,))
