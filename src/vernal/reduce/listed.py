@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vernal.model.expr import And, Compare, Const, Expr, Or, Var
 
-Places = NDArray[np.int64]  # places of values in the domains of variables, one row for each box
+DomainPlaces = NDArray[np.int64]  # places of values in the domains of variables, one row for each box
 
 FEW_STATES = 64  # up to which a list of states is a condition like any other
 
@@ -23,7 +23,7 @@ class ListedStates:
     variables: tuple[Expr, ...]
     rows: NDArray[np.int64]
 
-    def within(self, domains: Sequence[Sequence[int]]) -> Places:
+    def within(self, domains: Sequence[Sequence[int]]) -> DomainPlaces:
         """The places of the values in these domains, each state once; states with other values are left out."""
         places = np.empty_like(self.rows)
         kept = np.ones(len(self.rows), bool)

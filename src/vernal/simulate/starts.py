@@ -23,7 +23,9 @@ from vernal.model.initial import OneOf, Span, Start, Valuation
 from vernal.model.numbers import nearest
 from vernal.model.sorts import BOOL, REAL
 from vernal.model.system import System
-from vernal.reduce.starts import StartBoxes, start_boxes, values_at
+from vernal.model.tick import Tick, idle
+from vernal.reduce.starts import start_boxes
+from vernal.reduce.values import ValueBoxes, values_at
 
 BATCHES = 200  # of samples, before the initial set is called too thin to sample
 SMALLEST_BATCH = 1000
@@ -110,11 +112,16 @@ def satisfied(system: System, points: Mapping[Var, Floats]) -> NDArray[np.bool_]
 # Points ---------------------------------------------------------------------------------------------------------------
 
 
-def initial_points(system: System, runs: int, rng: np.random.Generator, *, corners: bool = False) -> dict[Var, Floats]:
-    """Initial states and memories, uniform over boxes and sets; constraints are met by rejection."""
+def initial_points(
+    system: System, runs: int, rng: np.random.Generator, *, corners: bool = False, tick: Tick = idle
+) -> dict[Var, Floats]:
+    """Initial states and memories, uniform over boxes and sets.
+
+    Constraints on discrete variables are solved, others are met by rejection.
+    """
     if not system.step.inputs:
         return {}
-    solved = start_boxes(system.initial)
+    solved = start_boxes(system.initial, tick)
     if solved is not None:
         return _solved_points(system, solved, runs, rng)
     kept: list[dict[Var, Floats]] = []
@@ -138,7 +145,7 @@ def initial_points(system: System, runs: int, rng: np.random.Generator, *, corne
     return {var: _fill(np.concatenate([part[var] for part in kept]), runs) for var in system.step.inputs}
 
 
-def _solved_points(system: System, boxes: StartBoxes, runs: int, rng: np.random.Generator) -> dict[Var, Floats]:
+def _solved_points(system: System, boxes: ValueBoxes, runs: int, rng: np.random.Generator) -> dict[Var, Floats]:
     """Points of boxes that the constraints leave: every state is as likely as any other."""
     if not len(boxes):
         raise NoInitialState("init.where: the constraints contradict each other, there is no initial state")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +14,7 @@ from vernal.engines.explicit.explore import Enumeration
 from vernal.formats.jani.task import NOT_STUCK, load_jani
 from vernal.logic.question import Question
 from vernal.logic.task import Task
+from vernal.model.initial import Valuation
 from vernal.model.sorts import BOOL, Kind
 from vernal.run.budget import Budget
 
@@ -68,7 +67,7 @@ def reachable(task: Task, oracle: PlanningOracle) -> tuple[dict[State, int], set
     return dict(zip(states, graph.depth.tolist(), strict=True)), edges
 
 
-def named(values: Mapping[object, tuple[Fraction, ...]], task: Task, oracle: PlanningOracle) -> State:
+def named(values: Valuation, task: Task, oracle: PlanningOracle) -> State:
     """A state as the oracle writes it."""
     found: dict[str, object] = {}
     for variable in task.system.state:

@@ -17,7 +17,7 @@ from vernal.interpret.numbers.rounding import Array, Floats, float_above, float_
 from vernal.model.expr import Expr
 from vernal.model.initial import InitialSet, OneOf, Start, Valuation
 from vernal.model.sorts import INT, REAL, Kind, Sort
-from vernal.reduce.starts import StartBoxes
+from vernal.reduce.values import ValueBoxes
 
 LARGEST_INTEGER = 2**53  # beyond it floats skip integers
 MAX_BITS = 2000  # of a rational: one that takes finitely many values seldom needs more
@@ -107,7 +107,7 @@ class Columns:
             rows[:, column] = np.resize(np.repeat(np.array(options, np.int64), repeat), total)
         return rows
 
-    def starts_in(self, boxes: StartBoxes, initial: InitialSet, most: int) -> Codes:
+    def starts_in(self, boxes: ValueBoxes, initial: InitialSet, most: int) -> Codes:
         """Every combination of the values that constraints leave with those of the other variables."""
         others = InitialSet(
             {

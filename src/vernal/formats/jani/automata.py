@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from vernal.errors import NameUnknown, nearest
-from vernal.formats.jani.declare import Declared, read_variables
+from vernal.formats.jani.declare import DeclaredVariable, read_variables
 from vernal.formats.jani.entries import Entry
 from vernal.formats.jani.expressions import Names, read_condition, read_constant, read_expression
 from vernal.model import build
@@ -41,14 +41,14 @@ class Process:
     """An automaton: its place (None where it has one location only), its own variables, its edges."""
 
     name: str
-    place: Declared | None
+    place: DeclaredVariable | None
     locations: tuple[str, ...]
-    variables: Mapping[str, Declared]  # by the name in the file
+    variables: Mapping[str, DeclaredVariable]  # by the name in the file
     edges: tuple[ProcessEdge, ...]
     restriction: Expr  # on its initial states
 
     @property
-    def declared(self) -> tuple[Declared, ...]:
+    def declared(self) -> tuple[DeclaredVariable, ...]:
         """What it adds to the state."""
         return (*([self.place] if self.place else []), *self.variables.values())
 
@@ -61,7 +61,7 @@ class Process:
         return location_index(entry, location, self.locations)
 
 
-def at_location(place: Declared | None, index: int) -> Expr:
+def at_location(place: DeclaredVariable | None, index: int) -> Expr:
     if place is None:
         return TRUE
     return build.eq(place.variable.var, Const((), place.variable.sort, (), (Fraction(index),)))
@@ -90,7 +90,7 @@ class Surroundings:
 
     actions: frozenset[str]
     constants: Names
-    variables: Mapping[str, Declared]
+    variables: Mapping[str, DeclaredVariable]
     taken: frozenset[str]  # names of the state that other automata have
 
 
@@ -111,14 +111,17 @@ def read_process(entry: Entry, around: Surroundings) -> Process:
     return Process(name, place, locations, own, edges, kept)
 
 
-def _own_variables(entry: Entry, name: str, around: Surroundings, taken: set[str]) -> dict[str, Declared]:
+def _own_variables(entry: Entry, name: str, around: Surroundings, taken: set[str]) -> dict[str, DeclaredVariable]:
     """Local variables; one whose name is taken elsewhere is called `automaton.name` in the system."""
     own = read_variables(entry, {**around.constants, **_as_names(around.variables)})
     renamed = {key: free_name(f"{name}.{key}" if key in taken else key, taken - {key}) for key in own}
-    return {key: Declared(_called(declared.variable, renamed[key]), declared.initial) for key, declared in own.items()}
+    return {
+        key: DeclaredVariable(_called(declared.variable, renamed[key]), declared.initial)
+        for key, declared in own.items()
+    }
 
 
-def _as_names(variables: Mapping[str, Declared]) -> dict[str, Expr]:
+def _as_names(variables: Mapping[str, DeclaredVariable]) -> dict[str, Expr]:
     return {name: declared.variable.var for name, declared in variables.items()}
 
 
@@ -140,7 +143,7 @@ def _locations(entry: Entry) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _place(entry: Entry, name: str, locations: tuple[str, ...], taken: set[str]) -> Declared | None:
+def _place(entry: Entry, name: str, locations: tuple[str, ...], taken: set[str]) -> DeclaredVariable | None:
     """The variable that says where the automaton is, by the automaton's name."""
     initial = [location_index(item, item.text(), locations) for item in entry["initial-locations"].items()]
     if not initial:
@@ -149,7 +152,7 @@ def _place(entry: Entry, name: str, locations: tuple[str, ...], taken: set[str])
         entry["initial-locations"].refuse("several initial locations are not supported")
     if len(locations) == 1:
         return None
-    return Declared(Variable(free_name(name, taken), enum(*locations)), Fraction(initial[0]))
+    return DeclaredVariable(Variable(free_name(name, taken), enum(*locations)), Fraction(initial[0]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +160,8 @@ class EdgeReader:
     """Reads the edges of one automaton."""
 
     locations: tuple[str, ...]
-    place: Declared | None
-    variables: Mapping[str, Declared]
+    place: DeclaredVariable | None
+    variables: Mapping[str, DeclaredVariable]
     names: Names
     actions: frozenset[str]
 

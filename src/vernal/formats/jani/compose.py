@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from vernal.errors import NameUnknown, nearest
 from vernal.formats.jani.automata import Destination, Process, ProcessEdge, Surroundings, Updates, read_process
-from vernal.formats.jani.declare import Declared, Settings, read_constants, read_variables
+from vernal.formats.jani.declare import ConstantValues, DeclaredVariable, read_constants, read_variables
 from vernal.formats.jani.entries import Entry, shown
 from vernal.formats.jani.expressions import Names, read_condition
 from vernal.model import build
@@ -33,7 +33,7 @@ class PlanningModel:
 
     name: str
     constants: dict[str, Const]
-    variables: dict[str, Declared]  # of the model itself, by name
+    variables: dict[str, DeclaredVariable]  # of the model itself, by name
     processes: tuple[Process, ...]
     actions: tuple[str, ...]
     outcomes: tuple[Outcome, ...]
@@ -41,7 +41,7 @@ class PlanningModel:
     entry: Entry
 
     @property
-    def state(self) -> tuple[Declared, ...]:
+    def state(self) -> tuple[DeclaredVariable, ...]:
         """All variables: those of the model, then place and variables of each automaton."""
         own = (declared for process in self.processes for declared in process.declared)
         return (*self.variables.values(), *own)
@@ -59,7 +59,7 @@ class PlanningModel:
         raise entry.error(f"there is no automaton {name!r}{nearest(name, known)}", NameUnknown)
 
 
-def read_model(model: Entry, given: Settings) -> PlanningModel:
+def read_model(model: Entry, given: ConstantValues) -> PlanningModel:
     """A model of type lts or mdp; each destination of positive probability is one outcome."""
     if model.get("automata") is None:
         model.refuse("not a JANI model: it has no 'automata'")
@@ -79,7 +79,7 @@ def read_model(model: Entry, given: Settings) -> PlanningModel:
 
 
 def _processes(
-    model: Entry, system: Entry, actions: frozenset[str], constants: Names, variables: dict[str, Declared]
+    model: Entry, system: Entry, actions: frozenset[str], constants: Names, variables: dict[str, DeclaredVariable]
 ) -> tuple[Process, ...]:
     entries = {entry.text("name"): entry for entry in model.items("automata")}
     found: dict[str, Process] = {}

@@ -17,11 +17,11 @@ from vernal.model.system import Variable
 
 TYPES = 'bool, or {"kind": "bounded", "base": "int", "lower-bound": ..., "upper-bound": ...}'
 
-Settings = Mapping[str, Fraction | bool]  # constants set from outside
+ConstantValues = Mapping[str, Fraction | bool]  # constants set from outside
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class DeclaredVariable:
     """A variable of the model with its initial value, if it has one; `start` is where nothing else is said."""
 
     variable: Variable
@@ -45,7 +45,7 @@ def whole_range(variable: Variable) -> Start:
 # Constants ------------------------------------------------------------------------------------------------------------
 
 
-def read_constants(model: Entry, given: Settings) -> dict[str, Const]:
+def read_constants(model: Entry, given: ConstantValues) -> dict[str, Const]:
     """Every constant with its value: the file's, or the one given from outside."""
     entries = model.items("constants")
     declared = [entry.text("name") for entry in entries]
@@ -60,7 +60,7 @@ def read_constants(model: Entry, given: Settings) -> dict[str, Const]:
     return known
 
 
-def _constant(entry: Entry, name: str, known: Names, given: Settings) -> Const:
+def _constant(entry: Entry, name: str, known: Names, given: ConstantValues) -> Const:
     sort = _constant_sort(entry["type"])
     if name in given:
         told = given[name]
@@ -89,9 +89,9 @@ def _constant_sort(entry: Entry) -> Sort:
 # Variables ------------------------------------------------------------------------------------------------------------
 
 
-def read_variables(owner: Entry, names: Names) -> dict[str, Declared]:
+def read_variables(owner: Entry, names: Names) -> dict[str, DeclaredVariable]:
     """The variables of a model or of an automaton."""
-    found: dict[str, Declared] = {}
+    found: dict[str, DeclaredVariable] = {}
     for entry in owner.items("variables"):
         name = entry.text("name")
         if name in found or name in names:
@@ -99,7 +99,7 @@ def read_variables(owner: Entry, names: Names) -> dict[str, Declared]:
         if entry.flag("transient"):
             entry.refuse(f"the variable {name!r} is transient, which is not supported")
         variable = _variable(entry["type"], name, names)
-        found[name] = Declared(variable, _initial(entry.get("initial-value"), variable, names))
+        found[name] = DeclaredVariable(variable, _initial(entry.get("initial-value"), variable, names))
     return found
 
 

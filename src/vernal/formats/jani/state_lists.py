@@ -8,7 +8,7 @@ from typing import Any
 
 from vernal.errors import NameUnknown, nearest
 from vernal.formats.jani.compose import PlanningModel
-from vernal.formats.jani.declare import Declared, check_value
+from vernal.formats.jani.declare import DeclaredVariable, check_value
 from vernal.formats.jani.entries import Entry
 from vernal.formats.jani.expressions import read_constant
 from vernal.model import build
@@ -24,7 +24,7 @@ class StateList:
 
     states: tuple[tuple[int, ...], ...]
 
-    def init(self, state: tuple[Declared, ...]) -> Init:
+    def init(self, state: tuple[DeclaredVariable, ...]) -> Init:
         """The states as starts of each variable, and the condition that says which of them go together."""
         variables = [declared.variable for declared in state]
         columns = [sorted(set(column)) for column in zip(*self.states, strict=True)]

@@ -21,6 +21,7 @@ from vernal.formats.jani.entries import Entry, read_json
 from vernal.formats.jani.policy import PolicyInterface, read_policy
 from vernal.formats.jani.properties import PropertyReader, SafetyProperty, pick
 from vernal.formats.jani.state_lists import StateList
+from vernal.formats.task.blueprint import Override
 from vernal.logic.elaborate import Scope, expression
 from vernal.logic.formula import Always, And, Atom, Formula, Not, Or
 from vernal.logic.syntax import Source
@@ -32,12 +33,11 @@ from vernal.model.expr import Expr, Role
 from vernal.model.graph import order
 from vernal.model.sorts import BOOL
 from vernal.model.system import Init, System
+from vernal.reduce.starts import narrowed
 
 NOT_STUCK = "not_stuck"
 APPLICABLE = "applicable"
 SAFE = "safe"  # the name of a property that is written as two conditions
-
-Override = str | int | float | Fraction | bool
 
 
 def load_jani(
@@ -186,6 +186,7 @@ def initial_states(model: PlanningModel, asked: SafetyProperty) -> Init:
         return Init(starts, () if model.restriction is TRUE else (model.restriction,))
     if isinstance(asked.start, StateList):
         return asked.start.init(model.state)
-    starts = {one.variable.name: whole_range(one.variable) for one in model.state}
     conditions = asked.start.args if isinstance(asked.start, e.And) else (asked.start,)
-    return Init(starts, tuple(condition for condition in conditions if condition is not TRUE))
+    where = tuple(condition for condition in conditions if condition is not TRUE)
+    left = narrowed(where, {one.variable.var: whole_range(one.variable) for one in model.state})
+    return Init({one.variable.name: left[one.variable.var] for one in model.state}, where)
