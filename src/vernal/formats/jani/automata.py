@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from vernal.errors import NameUnknown, nearest
 from vernal.formats.jani.declare import DeclaredVariable, read_variables
-from vernal.formats.jani.entries import Entry
+from vernal.formats.jani.entries import JsonEntry
 from vernal.formats.jani.expressions import Names, read_condition, read_constant, read_expression
 from vernal.model import build
 from vernal.model.build import TRUE
@@ -24,7 +24,7 @@ class Destination:
     """Where an edge leads with positive probability: the next values of what it assigns."""
 
     updates: Updates
-    entry: Entry
+    entry: JsonEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +52,11 @@ class Process:
         """What it adds to the state."""
         return (*([self.place] if self.place else []), *self.variables.values())
 
-    def at(self, entry: Entry, location: str) -> Expr:
+    def at(self, entry: JsonEntry, location: str) -> Expr:
         """The condition that it is at a location."""
         return at_location(self.place, self.index(entry, location))
 
-    def index(self, entry: Entry, location: str) -> int:
+    def index(self, entry: JsonEntry, location: str) -> int:
         """The number of a location."""
         return location_index(entry, location, self.locations)
 
@@ -67,7 +67,7 @@ def at_location(place: DeclaredVariable | None, index: int) -> Expr:
     return build.eq(place.variable.var, Const((), place.variable.sort, (), (Fraction(index),)))
 
 
-def location_index(entry: Entry, location: str, known: tuple[str, ...]) -> int:
+def location_index(entry: JsonEntry, location: str, known: tuple[str, ...]) -> int:
     if location not in known:
         raise entry.error(f"there is no location {location!r}{nearest(location, known)}", NameUnknown)
     return known.index(location)
@@ -94,7 +94,7 @@ class Surroundings:
     taken: frozenset[str]  # names of the state that other automata have
 
 
-def read_process(entry: Entry, around: Surroundings) -> Process:
+def read_process(entry: JsonEntry, around: Surroundings) -> Process:
     """One automaton of a model."""
     name = entry.text("name")
     taken = {*around.taken, *around.variables, *around.constants}
@@ -111,25 +111,18 @@ def read_process(entry: Entry, around: Surroundings) -> Process:
     return Process(name, place, locations, own, edges, kept)
 
 
-def _own_variables(entry: Entry, name: str, around: Surroundings, taken: set[str]) -> dict[str, DeclaredVariable]:
+def _own_variables(entry: JsonEntry, name: str, around: Surroundings, taken: set[str]) -> dict[str, DeclaredVariable]:
     """Local variables; one whose name is taken elsewhere is called `automaton.name` in the system."""
     own = read_variables(entry, {**around.constants, **_as_names(around.variables)})
     renamed = {key: free_name(f"{name}.{key}" if key in taken else key, taken - {key}) for key in own}
-    return {
-        key: DeclaredVariable(_called(declared.variable, renamed[key]), declared.initial)
-        for key, declared in own.items()
-    }
+    return {key: replace(one, variable=replace(one.variable, name=renamed[key])) for key, one in own.items()}
 
 
 def _as_names(variables: Mapping[str, DeclaredVariable]) -> dict[str, Expr]:
     return {name: declared.variable.var for name, declared in variables.items()}
 
 
-def _called(variable: Variable, name: str) -> Variable:
-    return replace(variable, name=name)
-
-
-def _locations(entry: Entry) -> tuple[str, ...]:
+def _locations(entry: JsonEntry) -> tuple[str, ...]:
     found: list[str] = []
     for location in entry.items("locations"):
         if location.get("time-progress") is not None or location.items("transient-values"):
@@ -143,7 +136,7 @@ def _locations(entry: Entry) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _place(entry: Entry, name: str, locations: tuple[str, ...], taken: set[str]) -> DeclaredVariable | None:
+def _place(entry: JsonEntry, name: str, locations: tuple[str, ...], taken: set[str]) -> DeclaredVariable | None:
     """The variable that says where the automaton is, by the automaton's name."""
     initial = [location_index(item, item.text(), locations) for item in entry["initial-locations"].items()]
     if not initial:
@@ -165,7 +158,7 @@ class EdgeReader:
     names: Names
     actions: frozenset[str]
 
-    def read(self, entry: Entry) -> ProcessEdge:
+    def read(self, entry: JsonEntry) -> ProcessEdge:
         action = entry.get("action")
         if action is not None and action.text() not in self.actions:
             raise action.error(
@@ -180,10 +173,10 @@ class EdgeReader:
         possible = tuple(destination for destination in leading if destination is not None)
         return ProcessEdge(None if action is None else action.text(), build.conj(here, condition), possible)
 
-    def _location(self, entry: Entry) -> int:
+    def _location(self, entry: JsonEntry) -> int:
         return location_index(entry["location"], entry.text("location"), self.locations)
 
-    def _destination(self, entry: Entry) -> Destination | None:
+    def _destination(self, entry: JsonEntry) -> Destination | None:
         """None where its probability is zero."""
         if not self._is_possible(entry.get("probability")):
             return None
@@ -199,7 +192,7 @@ class EdgeReader:
             updates[variable.name] = read_expression(assignment["value"], self.names, variable.sort)
         return Destination(updates, entry)
 
-    def _is_possible(self, entry: Entry | None) -> bool:
+    def _is_possible(self, entry: JsonEntry | None) -> bool:
         if entry is None:
             return True
         inner = entry.get("exp") if isinstance(entry.value, dict) and "op" not in entry.value else entry
@@ -208,7 +201,7 @@ class EdgeReader:
             entry.refuse(f"{float(value)} is no probability")
         return value > 0
 
-    def _assigned(self, entry: Entry) -> Variable:
+    def _assigned(self, entry: JsonEntry) -> Variable:
         index = entry.get("index")
         if index is not None and index.value != 0:
             index.refuse("assignments one after the other (index) are not supported: all are made at once")

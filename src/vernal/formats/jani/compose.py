@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from vernal.errors import NameUnknown, nearest
 from vernal.formats.jani.automata import Destination, Process, ProcessEdge, Surroundings, Updates, read_process
 from vernal.formats.jani.declare import ConstantValues, DeclaredVariable, read_constants, read_variables
-from vernal.formats.jani.entries import Entry, shown
+from vernal.formats.jani.entries import JsonEntry, shown
 from vernal.formats.jani.expressions import Names, read_condition
 from vernal.model import build
 from vernal.model.build import TRUE
@@ -38,7 +38,7 @@ class PlanningModel:
     actions: tuple[str, ...]
     outcomes: tuple[Outcome, ...]
     restriction: Expr  # on initial states
-    entry: Entry
+    entry: JsonEntry
 
     @property
     def state(self) -> tuple[DeclaredVariable, ...]:
@@ -51,7 +51,7 @@ class PlanningModel:
         """What conditions about the model may name: constants and variables, under their names in the system."""
         return {**self.constants, **{declared.variable.name: declared.variable.var for declared in self.state}}
 
-    def process(self, entry: Entry, name: str) -> Process:
+    def process(self, entry: JsonEntry, name: str) -> Process:
         for process in self.processes:
             if process.name == name:
                 return process
@@ -59,7 +59,7 @@ class PlanningModel:
         raise entry.error(f"there is no automaton {name!r}{nearest(name, known)}", NameUnknown)
 
 
-def read_model(model: Entry, given: ConstantValues) -> PlanningModel:
+def read_model(model: JsonEntry, given: ConstantValues) -> PlanningModel:
     """A model of type lts or mdp; each destination of positive probability is one outcome."""
     if model.get("automata") is None:
         model.refuse("not a JANI model: it has no 'automata'")
@@ -79,7 +79,11 @@ def read_model(model: Entry, given: ConstantValues) -> PlanningModel:
 
 
 def _processes(
-    model: Entry, system: Entry, actions: frozenset[str], constants: Names, variables: dict[str, DeclaredVariable]
+    model: JsonEntry,
+    system: JsonEntry,
+    actions: frozenset[str],
+    constants: Names,
+    variables: dict[str, DeclaredVariable],
 ) -> tuple[Process, ...]:
     entries = {entry.text("name"): entry for entry in model.items("automata")}
     found: dict[str, Process] = {}
@@ -96,7 +100,7 @@ def _processes(
     return tuple(found.values())
 
 
-def _outcomes(system: Entry, processes: Sequence[Process], actions: frozenset[str]) -> Iterator[Outcome]:
+def _outcomes(system: JsonEntry, processes: Sequence[Process], actions: frozenset[str]) -> Iterator[Outcome]:
     vectors = system.items("syncs")
     if not vectors and any(edge.action is not None for process in processes for edge in process.edges):
         system.refuse("edges have actions, but there are no synchronisation vectors ('syncs') that let them be taken")
@@ -108,7 +112,7 @@ def _outcomes(system: Entry, processes: Sequence[Process], actions: frozenset[st
                 yield from _combined(None, [edge])
 
 
-def _synchronised(vector: Entry, processes: Sequence[Process], actions: frozenset[str]) -> Iterator[Outcome]:
+def _synchronised(vector: JsonEntry, processes: Sequence[Process], actions: frozenset[str]) -> Iterator[Outcome]:
     """What one synchronisation vector lets happen: every combination of edges with its actions."""
     wanted = vector["synchronise"].items()
     if len(wanted) != len(processes):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from vernal.errors import InputError, NameUnknown, TypeClash, UnsupportedOperator, nearest
-from vernal.formats.jani.entries import Entry, shown
+from vernal.formats.jani.entries import JsonEntry, shown
 from vernal.formats.jani.expressions import Names, read_constant
 from vernal.model import build
 from vernal.model.expr import Const
@@ -45,7 +45,7 @@ def whole_range(variable: Variable) -> Start:
 # Constants ------------------------------------------------------------------------------------------------------------
 
 
-def read_constants(model: Entry, given: ConstantValues) -> dict[str, Const]:
+def read_constants(model: JsonEntry, given: ConstantValues) -> dict[str, Const]:
     """Every constant with its value: the file's, or the one given from outside."""
     entries = model.items("constants")
     declared = [entry.text("name") for entry in entries]
@@ -60,7 +60,7 @@ def read_constants(model: Entry, given: ConstantValues) -> dict[str, Const]:
     return known
 
 
-def _constant(entry: Entry, name: str, known: Names, given: ConstantValues) -> Const:
+def _constant(entry: JsonEntry, name: str, known: Names, given: ConstantValues) -> Const:
     sort = _constant_sort(entry["type"])
     if name in given:
         told = given[name]
@@ -75,7 +75,7 @@ def _constant(entry: Entry, name: str, known: Names, given: ConstantValues) -> C
     return read_constant(written, known, sort)
 
 
-def _constant_sort(entry: Entry) -> Sort:
+def _constant_sort(entry: JsonEntry) -> Sort:
     match entry.value:
         case "int" | {"base": "int"}:
             return INT
@@ -89,7 +89,7 @@ def _constant_sort(entry: Entry) -> Sort:
 # Variables ------------------------------------------------------------------------------------------------------------
 
 
-def read_variables(owner: Entry, names: Names) -> dict[str, DeclaredVariable]:
+def read_variables(owner: JsonEntry, names: Names) -> dict[str, DeclaredVariable]:
     """The variables of a model or of an automaton."""
     found: dict[str, DeclaredVariable] = {}
     for entry in owner.items("variables"):
@@ -103,7 +103,7 @@ def read_variables(owner: Entry, names: Names) -> dict[str, DeclaredVariable]:
     return found
 
 
-def _variable(entry: Entry, name: str, names: Names) -> Variable:
+def _variable(entry: JsonEntry, name: str, names: Names) -> Variable:
     if entry.value == "bool":
         return Variable(name, BOOL)
     if not isinstance(entry.value, dict) or entry.value.get("kind") != "bounded" or entry.value.get("base") != "int":
@@ -114,7 +114,7 @@ def _variable(entry: Entry, name: str, names: Names) -> Variable:
     return Variable(name, INT, lower, upper, enforced=True)
 
 
-def _bound(entry: Entry, key: str, name: str, names: Names) -> Fraction:
+def _bound(entry: JsonEntry, key: str, name: str, names: Names) -> Fraction:
     bound = entry.get(key)
     if bound is None:
         entry.refuse(f"the variable {name!r} has no {key}; integers need both bounds")
@@ -130,7 +130,7 @@ def _refused_type(name: str, written: object) -> str:
     return f"{name!r} is {known or f'of type {shown(what)}'}, which is not supported; supported: {TYPES}"
 
 
-def _initial(entry: Entry | None, variable: Variable, names: Names) -> Fraction | None:
+def _initial(entry: JsonEntry | None, variable: Variable, names: Names) -> Fraction | None:
     if entry is None:
         return None
     value = read_constant(entry, names, variable.sort).value
@@ -138,7 +138,7 @@ def _initial(entry: Entry | None, variable: Variable, names: Names) -> Fraction 
     return value
 
 
-def check_value(entry: Entry, variable: Variable, value: Fraction) -> None:
+def check_value(entry: JsonEntry, variable: Variable, value: Fraction) -> None:
     """A value of a variable is inside its range."""
     if variable.sort == INT and not (variable.lower or 0) <= value <= (variable.upper or 0):
         entry.refuse(f"{value} is outside the range [{variable.lower}, {variable.upper}] of {variable.name!r}")

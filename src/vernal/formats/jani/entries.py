@@ -22,19 +22,19 @@ PLAIN_KEY = re.compile(r"[A-Za-z_][\w-]*")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Entry:
+class JsonEntry:
     """A value of a JSON file, and where it stands in it."""
 
     value: Any
     file: str
-    parent: Entry | None = None
+    parent: JsonEntry | None = None
     key: str | int = ""
 
     @property
     def path(self) -> str:
         """`$.automata[0].edges[3].guard`"""
         keys: list[str] = []
-        here: Entry = self
+        here: JsonEntry = self
         while here.parent is not None:
             keys.append(_step(here.key))
             here = here.parent
@@ -59,28 +59,28 @@ class Entry:
 
     # Members ----------------------------------------------------------------------------------------------------------
 
-    def get(self, key: str) -> Entry | None:
+    def get(self, key: str) -> JsonEntry | None:
         """A member of an object; None where there is none, or null."""
         if not isinstance(self.value, dict):
             self.refuse(f"an object with {key!r} is expected, not {shown(self.value)}")
         value = self.value.get(key)
-        return None if value is None else Entry(value, self.file, self, key)
+        return None if value is None else JsonEntry(value, self.file, self, key)
 
-    def __getitem__(self, key: str) -> Entry:
+    def __getitem__(self, key: str) -> JsonEntry:
         """A member that has to be there."""
         found = self.get(key)
         if found is None:
             self.refuse(f"{key!r} is missing")
         return found
 
-    def items(self, key: str | None = None) -> list[Entry]:
+    def items(self, key: str | None = None) -> list[JsonEntry]:
         """The items of an array, this one or that of a member; none where the member is missing."""
         array = self if key is None else self.get(key)
         if array is None:
             return []
         if not isinstance(array.value, list):
             array.refuse(f"an array is expected, not {shown(array.value)}")
-        return [Entry(value, self.file, array, place) for place, value in enumerate(array.value)]
+        return [JsonEntry(value, self.file, array, place) for place, value in enumerate(array.value)]
 
     def text(self, key: str | None = None) -> str:
         """A string, this one or a member that has to be there."""
@@ -119,7 +119,7 @@ def shown(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)[:80]
 
 
-def read_json(file: Path) -> tuple[Entry, InputFile]:
+def read_json(file: Path) -> tuple[JsonEntry, InputFile]:
     """The whole of a JSON file; numbers are the decimals written."""
     content = read_bytes(file, MAX_BYTES)
     source = InputFile(str(file), hashlib.sha256(content).hexdigest())
@@ -131,7 +131,7 @@ def read_json(file: Path) -> tuple[Entry, InputFile]:
         ) from None
     except (ValueError, UnicodeDecodeError) as error:
         raise FormatError(f"{file}: not a JSON file: {error}") from None
-    return Entry(value, str(file)), source
+    return JsonEntry(value, str(file)), source
 
 
 def _decimal(text: str) -> Fraction:

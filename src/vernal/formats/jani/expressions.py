@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Mapping
 from fractions import Fraction
 
 from vernal.errors import InputError, NameUnknown, TypeClash, UnsupportedOperator, nearest
-from vernal.formats.jani.entries import Entry, shown
+from vernal.formats.jani.entries import JsonEntry, shown
 from vernal.model import build
 from vernal.model.expr import Const, Expr
 from vernal.model.sorts import BOOL, Sort, join
@@ -23,10 +23,10 @@ UNSUPPORTED = {
 }
 
 Names = Mapping[str, Expr]
-Reading = Generator[tuple[Entry, Names], Expr, Expr]  # yields what it needs, is sent its expression
+Reading = Generator[tuple[JsonEntry, Names], Expr, Expr]  # yields what it needs, is sent its expression
 
 
-def read_expression(entry: Entry, names: Names, sort: Sort | None = None) -> Expr:
+def read_expression(entry: JsonEntry, names: Names, sort: Sort | None = None) -> Expr:
     """The expression of an entry over the given names; `sort` is what it has to be."""
     waiting = [_expression(entry, names)]
     value: Expr | None = None
@@ -45,7 +45,7 @@ def read_expression(entry: Entry, names: Names, sort: Sort | None = None) -> Exp
     return value
 
 
-def read_constant(entry: Entry, names: Names, sort: Sort | None = None) -> Const:
+def read_constant(entry: JsonEntry, names: Names, sort: Sort | None = None) -> Const:
     """An expression without variables."""
     value = read_expression(entry, names, sort)
     if not isinstance(value, Const):
@@ -53,13 +53,13 @@ def read_constant(entry: Entry, names: Names, sort: Sort | None = None) -> Const
     return value
 
 
-def read_condition(entry: Entry, names: Names) -> Expr:
+def read_condition(entry: JsonEntry, names: Names) -> Expr:
     """A condition, `{"exp": ...}` or the expression itself."""
     inner = entry.get("exp") if isinstance(entry.value, dict) and "op" not in entry.value else None
     return read_expression(inner or entry, names, BOOL)
 
 
-def _expression(entry: Entry, names: Names) -> Reading:
+def _expression(entry: JsonEntry, names: Names) -> Reading:
     value = entry.value
     if isinstance(value, bool | int | Fraction):
         return build.const(value)
@@ -95,7 +95,7 @@ def _expression(entry: Entry, names: Names) -> Reading:
     return _built(entry, BINARY[op], left, right)
 
 
-def named(entry: Entry, names: Names) -> Expr:
+def named(entry: JsonEntry, names: Names) -> Expr:
     """What a name stands for."""
     name = entry.text()
     if name not in names:
@@ -103,16 +103,16 @@ def named(entry: Entry, names: Names) -> Expr:
     return names[name]
 
 
-def _let_value(declared: Entry) -> Entry:
+def _let_value(declared: JsonEntry) -> JsonEntry:
     value = declared.get("value")
     if value is None:
         declared.refuse("a variable of a let needs a 'value'; variables without one are not supported")
     return value
 
 
-def _flat(entry: Entry, op: str) -> list[Entry]:
+def _flat(entry: JsonEntry, op: str) -> list[JsonEntry]:
     """The operands of nested conjunctions (or disjunctions), from left to right."""
-    found: list[Entry] = []
+    found: list[JsonEntry] = []
     waiting = [entry]
     while waiting:
         here = waiting.pop()
@@ -123,7 +123,7 @@ def _flat(entry: Entry, op: str) -> list[Entry]:
     return found
 
 
-def _built(entry: Entry, constructor: Callable[..., Expr], *operands: Expr) -> Expr:
+def _built(entry: JsonEntry, constructor: Callable[..., Expr], *operands: Expr) -> Expr:
     """The node; what is wrong with it is wrong at this entry."""
     try:
         return constructor(*operands)

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from vernal.errors import FormatError, NameUnknown, TypeClash, nearest
 from vernal.formats.jani.compose import PlanningModel
-from vernal.formats.jani.entries import Entry, read_json
+from vernal.formats.jani.entries import JsonEntry, read_json
 from vernal.formats.networks import locate, read_bytes, read_network
 from vernal.logic.task import InputFile
 from vernal.model import build
@@ -73,16 +73,16 @@ def read_policy(file: Path, model: PlanningModel) -> PolicyInterface:
     return PolicyInterface(network, inputs, labels, entry.flag("filter"), files)
 
 
-def _read_toml(file: Path) -> tuple[Entry, InputFile]:
+def _read_toml(file: Path) -> tuple[JsonEntry, InputFile]:
     content = read_bytes(file, MAX_BYTES)
     try:
         value = tomllib.loads(content.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValueError) as error:
         raise FormatError(f"{file}: not a TOML file: {error}") from None
-    return Entry(value, str(file)), InputFile(str(file), hashlib.sha256(content).hexdigest())
+    return JsonEntry(value, str(file)), InputFile(str(file), hashlib.sha256(content).hexdigest())
 
 
-def _input(entry: Entry, model: PlanningModel) -> Variable:
+def _input(entry: JsonEntry, model: PlanningModel) -> Variable:
     """A variable of the model, or of the automaton with an index; by an automaton's own name, its location."""
     if isinstance(entry.value, str):
         return _known(entry, entry.text(), model)
@@ -100,7 +100,7 @@ def _input(entry: Entry, model: PlanningModel) -> Variable:
     return _known(entry, name, model)
 
 
-def _known(entry: Entry, name: str, model: PlanningModel) -> Variable:
+def _known(entry: JsonEntry, name: str, model: PlanningModel) -> Variable:
     for declared in model.state:
         if declared.variable.name == name:
             return declared.variable
@@ -108,7 +108,7 @@ def _known(entry: Entry, name: str, model: PlanningModel) -> Variable:
     raise entry.error(f"the model has no variable {name!r}{nearest(name, known)}", NameUnknown)
 
 
-def _labels(entry: Entry, model: PlanningModel) -> tuple[str, ...]:
+def _labels(entry: JsonEntry, model: PlanningModel) -> tuple[str, ...]:
     found: list[str] = []
     for item in entry.items():
         label = item.text()
@@ -122,7 +122,7 @@ def _labels(entry: Entry, model: PlanningModel) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _check_shape(entry: Entry, network: Network, inputs: Sequence[Variable], labels: Sequence[str]) -> None:
+def _check_shape(entry: JsonEntry, network: Network, inputs: Sequence[Variable], labels: Sequence[str]) -> None:
     sizes = [("input", network.input_size, len(inputs)), ("output", network.output_size, len(labels))]
     for key, own, named in sizes:
         if own != named:

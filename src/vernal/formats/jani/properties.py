@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vernal.errors import NameUnknown, nearest
 from vernal.formats.jani.compose import PlanningModel
-from vernal.formats.jani.entries import Entry, read_json, shown
+from vernal.formats.jani.entries import JsonEntry, read_json, shown
 from vernal.formats.jani.expressions import read_condition
 from vernal.formats.jani.state_lists import StateList, StateReader
 from vernal.formats.networks import locate
@@ -38,7 +38,7 @@ class PropertyReader:
     model: PlanningModel
     files: list[InputFile] = field(default_factory=list)
 
-    def read(self, entry: Entry) -> SafetyProperty:
+    def read(self, entry: JsonEntry) -> SafetyProperty:
         expression = entry["expression"]
         start, reach = (self._part(expression, key) for key in ("start", "reach"))
         predicates, policy = self._part(expression, "predicates"), expression.get("file")
@@ -51,7 +51,7 @@ class PropertyReader:
             tuple(self.files),
         )
 
-    def _part(self, expression: Entry, key: str) -> Entry | None:
+    def _part(self, expression: JsonEntry, key: str) -> JsonEntry | None:
         """A member, or the whole of the file it names."""
         part = expression.get(key)
         if part is None or not isinstance(part.value, dict) or set(part.value) != {"file"}:
@@ -60,15 +60,15 @@ class PropertyReader:
         self.files.append(source)
         return whole
 
-    def predicates(self, entry: Entry) -> tuple[Expr, ...]:
+    def predicates(self, entry: JsonEntry) -> tuple[Expr, ...]:
         return tuple(read_condition(item, self.model.names) for item in entry.items())
 
-    def start(self, entry: Entry) -> Expr | StateList:
+    def start(self, entry: JsonEntry) -> Expr | StateList:
         if entry.text("op") == "states-values":
             return StateReader(self.model).read(entry)
         return self.condition(entry)
 
-    def condition(self, entry: Entry) -> Expr:
+    def condition(self, entry: JsonEntry) -> Expr:
         """A state condition: an expression, and locations of automata."""
         if entry.text("op") != "state-condition":
             entry.refuse(
@@ -78,7 +78,7 @@ class PropertyReader:
         condition = TRUE if written is None else read_condition(written, self.model.names)
         return build.conj(condition, *(self._location(item) for item in entry.items("locations")))
 
-    def _location(self, entry: Entry) -> Expr:
+    def _location(self, entry: JsonEntry) -> Expr:
         process = self.model.process(entry["automaton"], entry.text("automaton"))
         return process.at(entry["location"], entry.text("location"))
 
@@ -86,17 +86,17 @@ class PropertyReader:
 # Which property -------------------------------------------------------------------------------------------------------
 
 
-def safety_entries(whole: Entry) -> list[Entry]:
+def safety_entries(whole: JsonEntry) -> list[JsonEntry]:
     """The PA properties of a file, in its order."""
     return [entry for entry in whole.items("properties") if _kind(entry) == SAFETY]
 
 
-def _kind(entry: Entry) -> object:
+def _kind(entry: JsonEntry) -> object:
     expression = entry.get("expression")
     return expression.value.get("op") if expression is not None and isinstance(expression.value, dict) else None
 
 
-def pick(whole: Entry, which: str) -> Entry:
+def pick(whole: JsonEntry, which: str) -> JsonEntry:
     """A PA property by its number or its name; the only one where nothing is said."""
     found = safety_entries(whole)
     names = [entry.text("name") for entry in found]

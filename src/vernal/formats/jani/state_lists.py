@@ -9,7 +9,7 @@ from typing import Any
 from vernal.errors import NameUnknown, nearest
 from vernal.formats.jani.compose import PlanningModel
 from vernal.formats.jani.declare import DeclaredVariable, check_value
-from vernal.formats.jani.entries import Entry
+from vernal.formats.jani.entries import JsonEntry
 from vernal.formats.jani.expressions import read_constant
 from vernal.model import build
 from vernal.model.build import TRUE
@@ -62,13 +62,13 @@ class StateReader:
             if one.variable.lower is not None and one.variable.upper is not None
         }
 
-    def read(self, entry: Entry) -> StateList:
+    def read(self, entry: JsonEntry) -> StateList:
         listed = entry["values"].items()
         if not listed:
             entry["values"].refuse("the list of start states is empty")
         return StateList(tuple(dict.fromkeys(map(self._state, listed))))
 
-    def _state(self, entry: Entry) -> tuple[int, ...]:
+    def _state(self, entry: JsonEntry) -> tuple[int, ...]:
         values = list(self.usual)
         named = entry["variables"]
         for number, pair in enumerate(named.value):
@@ -93,7 +93,7 @@ class StateReader:
             return None
         return (place, value) if type(value) is int and lower <= value <= upper else None
 
-    def _checked(self, item: Entry) -> tuple[int, int]:
+    def _checked(self, item: JsonEntry) -> tuple[int, int]:
         """A value that takes a closer look, or a message about what is wrong with it."""
         name = item.text("var")
         if name not in self.declared:

@@ -17,7 +17,7 @@ from vernal.errors import InputError
 from vernal.formats.jani.compose import PlanningModel, read_model
 from vernal.formats.jani.declare import setting, whole_range
 from vernal.formats.jani.dynamics import STUCK, inside_ranges, planning_system
-from vernal.formats.jani.entries import Entry, read_json
+from vernal.formats.jani.entries import JsonEntry, read_json
 from vernal.formats.jani.policy import PolicyInterface, read_policy
 from vernal.formats.jani.properties import PropertyReader, SafetyProperty, pick
 from vernal.formats.jani.state_lists import StateList
@@ -69,7 +69,7 @@ def open_jani(model: str | Path, options: Mapping[str, str]) -> PlanningBlueprin
 class PlanningBlueprint:
     """A JANI model that was read, and what was said about policy and property."""
 
-    entry: Entry
+    entry: JsonEntry
     source: InputFile
     options: Mapping[str, str]
 
