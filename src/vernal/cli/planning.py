@@ -96,7 +96,7 @@ class Planning:
         if is_planning_model(file):
             from vernal.formats.jani.task import open_jani
 
-            return open_jani(file, self._options(properties))
+            return open_jani(file, self._options(properties), tick)
         self._refuse(properties)
         from vernal.formats.task.blueprint import open_task
 

@@ -20,10 +20,18 @@ def is_planning_model(path: str | Path) -> bool:
     return Path(path).suffix.lower() == JANI
 
 
-def load(path: str | Path, overrides: Mapping[str, Override] | None = None, /, **parameters: Override) -> Task:
+def load(
+    path: str | Path,
+    overrides: Mapping[str, Override] | None = None,
+    /,
+    *,
+    allow_outside: bool | Override = False,  # as a type, so that mappings of parameters may be given as keywords
+    **parameters: Override,
+) -> Task:
     """The task in a file; `overrides` and keywords replace parameters, as numbers or as constant expressions.
 
     Of a JANI model they set constants; `vn.load_jani` also takes a policy and a property that the file does not name.
+    A world that is a file has to lie below the task's folder unless `allow_outside` is given.
     """
     given = {**(overrides or {}), **parameters}
     if is_planning_model(path):
@@ -32,4 +40,4 @@ def load(path: str | Path, overrides: Mapping[str, Override] | None = None, /, *
         return load_jani(path, constants=given)
     from vernal.formats.task.blueprint import load as load_task
 
-    return load_task(path, given)
+    return load_task(path, given, allow_outside=allow_outside)

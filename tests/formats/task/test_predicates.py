@@ -43,4 +43,5 @@ def test_predicates_are_conditions_on_the_state() -> None:
 def test_anything_else_is_an_error_at_its_place(text: str) -> None:
     with pytest.raises(InputError) as caught:
         _task(text)
-    assert caught.value.place is not None and caught.value.place.line == 4
+    assert caught.value.place is not None
+    assert caught.value.place.line == 4

@@ -22,6 +22,7 @@ from vernal.model.expr import And, Const, Expr
 from vernal.model.initial import Start
 from vernal.model.sorts import INT
 from vernal.model.system import Agent, Init, System, Variable
+from vernal.model.tick import Tick, idle
 from vernal.reduce.starts import has_state
 
 POLICY, EDGE, STUCK = "policy", "edge", "stuck"
@@ -35,7 +36,7 @@ class Moves:
     leaving: int  # outcomes that may lead out of a range, and do not exist where they do
 
 
-def inside_ranges(model: PlanningModel) -> Moves:
+def inside_ranges(model: PlanningModel, tick: Tick = idle) -> Moves:
     """Outcomes restricted to the states from which they stay inside all ranges."""
     ranges = {one.variable.name: one.variable for one in model.state}
     ends: dict[Expr, PartialEnds] = {v.var: (v.lower, v.upper) for v in ranges.values() if v.sort == INT}
@@ -44,7 +45,7 @@ def inside_ranges(model: PlanningModel) -> Moves:
     leaving = 0
     for outcome in model.outcomes:
         conditions = _staying(outcome, ranges, ends)
-        leaving += bool(conditions) and has_state([outcome.guard, build.negate(build.conj(*conditions))], starts)
+        leaving += bool(conditions) and has_state([outcome.guard, build.negate(build.conj(*conditions))], starts, tick)
         guard = build.conj(outcome.guard, *conditions)
         if guard is not FALSE:
             kept.append(replace(outcome, guard=guard))

@@ -33,6 +33,7 @@ from vernal.model.expr import Expr, Role
 from vernal.model.graph import order
 from vernal.model.sorts import BOOL
 from vernal.model.system import Init, System
+from vernal.model.tick import Tick, idle
 from vernal.reduce.starts import narrowed
 
 NOT_STUCK = "not_stuck"
@@ -60,9 +61,9 @@ def load_jani(
     return open_jani(model, {name: str(text) for name, text in given.items() if text is not None}).task(constants or {})
 
 
-def open_jani(model: str | Path, options: Mapping[str, str]) -> PlanningBlueprint:
+def open_jani(model: str | Path, options: Mapping[str, str], tick: Tick = idle) -> PlanningBlueprint:
     """A model to make tasks from, one for each choice of constants."""
-    return PlanningBlueprint(*read_json(Path(model)), options)
+    return PlanningBlueprint(*read_json(Path(model)), options, tick)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ class PlanningBlueprint:
     entry: JsonEntry
     source: InputFile
     options: Mapping[str, str]
+    tick: Tick = idle  # called while a task is made
 
     def task(self, constants: Mapping[str, Override]) -> Task:
         """The task with these constants."""
@@ -80,8 +82,8 @@ class PlanningBlueprint:
         policy = self._policy(asked)
         interface = None if policy is None else read_policy(policy, model)
         filtered = self._is_filtered(interface)
-        moves = inside_ranges(model)
-        system = planning_system(model, moves, interface, initial_states(model, asked), filtered)
+        moves = inside_ranges(model, self.tick)
+        system = planning_system(model, moves, interface, initial_states(model, asked, self.tick), filtered)
         return Task(
             system,
             _properties(system, asked),
@@ -180,7 +182,7 @@ def as_formula(condition: Expr) -> Formula:
 # Initial states -------------------------------------------------------------------------------------------------------
 
 
-def initial_states(model: PlanningModel, asked: SafetyProperty) -> Init:
+def initial_states(model: PlanningModel, asked: SafetyProperty, tick: Tick = idle) -> Init:
     if asked.start is None:
         starts = {one.variable.name: one.start for one in model.state}
         return Init(starts, () if model.restriction is TRUE else (model.restriction,))
@@ -188,5 +190,5 @@ def initial_states(model: PlanningModel, asked: SafetyProperty) -> Init:
         return asked.start.init(model.state)
     conditions = asked.start.args if isinstance(asked.start, e.And) else (asked.start,)
     where = tuple(condition for condition in conditions if condition is not TRUE)
-    left = narrowed(where, {one.variable.var: whole_range(one.variable) for one in model.state})
+    left = narrowed(where, {one.variable.var: whole_range(one.variable) for one in model.state}, tick)
     return Init({one.variable.name: left[one.variable.var] for one in model.state}, where)
