@@ -86,7 +86,8 @@ def sweep(
     fixed = planning.constants(set)
     both = [axis.name for axis in grid.axes if axis.name in fixed]
     if both:
-        raise InputError(f"--over and --set or --constant both give {', '.join(both)}; which is it?")
+        option = "--constant" if planning.constant else "--set"
+        raise InputError(f"--over and {option} both give {', '.join(both)}; which is it?")
     tasks = planning.open(task, property, allow_outside=allow_outside)
     run = Sweep(tasks, grid, fixed, property, spec, limits, quiet)
     run.base = run.without_axes(run.tasks.task(fixed | next(grid.points())))
