@@ -63,7 +63,7 @@ def result_of(data: Any, question: Question) -> Result:
         statistics=dict(data["statistics"]),
         evidence=evidence,
         step=data["step"],
-        proviso=data["proviso"],
+        proviso=data.get("proviso"),
     )
 
 
