@@ -193,7 +193,7 @@ class Sweep:
 
     def answer(self, task: Task, question: Question, common: Common, journal: KnownCells, budget: Budget) -> Result:
         """What is in the journal, what common work has found, or what the engine says of this question alone."""
-        from vernal.engines.check import ask
+        from vernal.engines.check import ask, stated
 
         known = journal.get(task, question)
         if known is not None:
@@ -202,6 +202,7 @@ class Sweep:
         if known is None:
             known = ask(task, question.formula, question.name, limits.engine, budget, limits.options)
             known = replace(known, seconds=known.seconds + common.seconds(question))
+        known = stated(task, known)
         journal.add(task, question, known)
         return known
 

@@ -191,8 +191,12 @@ def ask(
     question.claim.logic  # noqa: B018 - a formula that is neither LTL nor CTL is refused before any work
     with one_blas_thread():
         result = asked_of(find_engine(engine, options), question, budget)
-    statistics = {**task.counts, **result.statistics}
-    return replace(result, seconds=time.monotonic() - started, proviso=task.proviso, statistics=statistics)
+    return replace(stated(task, result), seconds=time.monotonic() - started)
+
+
+def stated(task: Task, result: Result) -> Result:
+    """A result with what its task leaves out, and what is counted of it."""
+    return replace(result, proviso=task.proviso, statistics={**task.counts, **result.statistics})
 
 
 def asked_of(engine: Engine, question: Question, budget: Budget) -> Result:
