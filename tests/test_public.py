@@ -43,6 +43,7 @@ PUBLIC = [
     "integer",
     "interval",
     "load",
+    "load_jani",
     "log",
     "match",
     "maximum",

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result, Verdict
     from vernal.formats.convert import write_network
     from vernal.formats.evidence import replay, write_evidence
+    from vernal.formats.jani.task import load_jani
+    from vernal.formats.loading import load
     from vernal.formats.networks import read_network
     from vernal.formats.recurrent import rnn
-    from vernal.formats.task.blueprint import load
     from vernal.formats.torch.module import from_torch
     from vernal.logic.task import Task
     from vernal.model.build import (
@@ -63,7 +64,8 @@ _HOMES = {
     "vernal.formats.evidence": ["replay", "write_evidence"],
     "vernal.formats.networks": ["read_network"],
     "vernal.formats.recurrent": ["rnn"],
-    "vernal.formats.task.blueprint": ["load"],
+    "vernal.formats.jani.task": ["load_jani"],
+    "vernal.formats.loading": ["load"],
     "vernal.formats.torch.module": ["from_torch"],
     "vernal.logic.task": ["Task"],
     "vernal.model.build": [
@@ -132,6 +134,7 @@ __all__ = [
     "integer",
     "interval",
     "load",
+    "load_jani",
     "log",
     "match",
     "maximum",

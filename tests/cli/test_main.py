@@ -119,10 +119,10 @@ def test_every_error_ends_in_one_message(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(import_module("vernal.formats.task.blueprint"), "load", fail)
+    monkeypatch.setattr(import_module("vernal.formats.task.blueprint"), "open_task", fail)
     assert main(["explain", room(tmp_path)]) == code
     said = capsys.readouterr()
     assert words in said.err
@@ -132,10 +132,10 @@ def test_every_error_ends_in_one_message(
 def test_a_traceback_for_those_who_ask(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("deep inside")
 
-    monkeypatch.setattr(import_module("vernal.formats.task.blueprint"), "load", fail)
+    monkeypatch.setattr(import_module("vernal.formats.task.blueprint"), "open_task", fail)
     monkeypatch.setenv("VERNAL_DEBUG", "1")
     assert main(["explain", room(tmp_path)]) == exits.INTERNAL
     assert "Traceback" in capsys.readouterr().err

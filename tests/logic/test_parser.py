@@ -213,7 +213,7 @@ REFUSED = {  # text: (column, a part of the message)
     "a ** b": (4, "write '^'"),
     "a $ b": (3, "unexpected '$'"),
     "a\xa0+ b": (2, r"unexpected '\xa0'"),
-    "'x'": (1, 'unexpected "\'"'),
+    "'x": (1, 'unexpected "\'"'),
     "(x": (1, "'(' is never closed"),
     "x[(0": (3, "'(' is never closed"),
     "x)": (2, "')' closes nothing"),

@@ -223,3 +223,25 @@ def test_odd_but_legal() -> None:
     assert str(Always(Atom(p), Bound(Fraction(1, 3), Fraction(3, 2)))) == "G[1/3,1.5] p"
     assert str(Bound(Fraction(0), Fraction(3, 2))) == "[0,1.5]"
     assert ScopeAgain is Scope
+
+
+def test_names_that_are_no_words_are_quoted() -> None:
+    """Planning models have names such as hand-empty; a quote inside is written twice."""
+    light = enum("go-on", "stop", "G")
+    scope = Scope(
+        {"hand-empty": build.var("hand-empty", INT), "it's": build.var("it's", INT), "light": build.var("light", light)}
+    )
+    for written in (
+        "'hand-empty' >= 1",
+        "G ('hand-empty' + 'it''s' <= 2)",
+        "light == 'go-on' | light == stop | light == G",
+        "match(light, 'go-on': 'hand-empty', _: 0) == 1",
+    ):
+        made = formula(written, scope)
+        assert text(made) == written
+        assert formula(text(made), scope) == made
+
+
+def test_brackets_inside_a_quoted_name_are_part_of_it() -> None:
+    scope = Scope({"a(b": build.var("a(b", INT)})
+    assert text(formula("G ('a(b' < 1)", scope)) == "G ('a(b' < 1)"

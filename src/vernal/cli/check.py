@@ -27,9 +27,9 @@ from vernal.cli.options import (
     Specs,
     TaskFile,
     limited,
-    overrides,
     questions,
 )
+from vernal.cli.planning import Planning, asked_names, planned
 from vernal.cli.progress import Live
 from vernal.cli.stream import inputs_of, put, refuse_overwriting, show, writable
 from vernal.run.output import write_text
@@ -47,6 +47,7 @@ Examples:
   vernal check vcas.toml --property safe --set v0=-22.5 --timeout 60
   vernal check vcas.toml --spec "AX[3] (h > 100 | h < -100)" --trace bad.trace.json
   vernal check vcas.toml --json - > results.json
+  vernal check blocks.jani --policy net.jani2nnet --property pa.jani#0 --constant K=8
   vernal check room.toml --spec "G (T <= 22)" --trace safe.invariant.json          for all time, without a bound
 
 \b
@@ -59,6 +60,7 @@ def register(app: typer.Typer) -> None:
     app.command("check", short_help="Check the properties of a task.", epilog=EXAMPLES)(check)
 
 
+@planned
 @limited
 def check(
     task: TaskFile,
@@ -66,6 +68,7 @@ def check(
     spec: Specs = None,
     set: Settings = None,
     *,
+    planning: Planning,
     limits: Limits,
     json: Json = None,
     trace: Annotated[
@@ -87,15 +90,16 @@ def check(
     Without --property and --spec every property of the task is checked, in order.
     """
     from vernal.engines.journals import refuse_journal
-    from vernal.formats.task.blueprint import open_task
 
     if limits.journal is not None:
         refuse_journal(limits.engine, limits.options)
     writable(json, trace, report, limits.journal)
-    loaded = open_task(task, limits.reading(started()).check, allow_outside=allow_outside).task(overrides(set))
+    reading = limits.reading(started()).check
+    loaded = planning.open(task, property, reading, allow_outside=allow_outside).task(planning.constants(set))
     refuse_overwriting(inputs_of(loaded), (json, trace, report, limits.journal))
     outputs = Outputs(json, trace, report, quiet)
-    raise typer.Exit(Invocation(loaded, questions(loaded, property, spec), limits, outputs).go())
+    asked = questions(loaded, asked_names(loaded, property), spec)
+    raise typer.Exit(Invocation(loaded, asked, limits, outputs).go())
 
 
 @dataclass(frozen=True, slots=True)

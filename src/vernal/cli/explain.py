@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vernal.cli.options import OUTPUT, AllowOutside, Asked, Settings, Specs, TaskFile, overrides
+from vernal.cli.options import OUTPUT, AllowOutside, Asked, Settings, Specs, TaskFile
+from vernal.cli.planning import Planning, PlanningProperty, planned
 from vernal.cli.stream import show
 from vernal.errors import InputError
 
@@ -42,10 +43,14 @@ Depth = Annotated[
 STEPS = 3  # of a tree, where nothing is said
 
 
+@planned
 def explain(
     task: TaskFile,
     spec: Specs = None,
     set: Settings = None,
+    property: PlanningProperty = None,
+    *,
+    planning: Planning,
     tree: TreeFile = None,
     depth: Depth = None,
     allow_outside: AllowOutside = False,
@@ -55,10 +60,9 @@ def explain(
     With --tree, draw the sets of states that the engine paths explores in the first steps, and the decisions between.
     """
     from vernal.engines.check import engines, parse_formula
-    from vernal.formats.task.blueprint import load
     from vernal.report.explain import explain_system
 
-    loaded = load(task, overrides(set), allow_outside=allow_outside)
+    loaded = planning.open(task, property, allow_outside=allow_outside).task(planning.constants(set))
     asked = [Asked(None, parse_formula(loaded, text)) for text in spec or ()]
     if not asked:
         asked = [Asked(name, formula) for name, formula in loaded.properties.items()]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from vernal.logic.formula import Formula
     from vernal.logic.task import Task
     from vernal.run.budget import Budget, Progress
+
+T = TypeVar("T")
 
 READING = 1.0  # seconds beyond the limit for a task that is being read
 LIMITS = "Limits"
@@ -30,14 +32,17 @@ def engine_names() -> list[str]:
     return [entry.name for entry in engines()]
 
 
-TaskFile = Annotated[Path, typer.Argument(metavar="TASK", help="The task file (TOML).", show_default=False)]
+TaskFile = Annotated[
+    Path, typer.Argument(metavar="TASK", help="The task file (TOML), or a JANI model.", show_default=False)
+]
 Properties = Annotated[
     list[str] | None,
     typer.Option(
         "--property",
         "-p",
         metavar="NAME",
-        help="Check this property of the task; may be repeated. `in_range` asks whether the declared ranges are kept.",
+        help="Check this property of the task; may be repeated. `in_range` asks whether the declared ranges are kept. "
+        "Of a planning model: a PA property, FILE#NUMBER, and `not_stuck`.",
     ),
 ]
 Specs = Annotated[
@@ -206,16 +211,23 @@ class Limits:
 
 def limited(command: Callable[..., None]) -> Callable[..., None]:
     """A command with a parameter `limits`, as the command line has it: every field an option of its own."""
+    return expanded(command, "limits", Limits, Limits.check)
+
+
+def expanded(
+    command: Callable[..., None], name: str, group: type[T], check: Callable[[T], None] = lambda made: None
+) -> Callable[..., None]:
+    """A command of which one parameter, a group of options, is replaced by an option for each field of the group."""
     own = inspect.signature(command, eval_str=True)
-    theirs = inspect.signature(Limits, eval_str=True).parameters.values()
-    options = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in theirs]
-    parameters = [one for name, entry in own.parameters.items() for one in (options if name == "limits" else [entry])]
+    theirs = inspect.signature(group, eval_str=True).parameters
+    options = [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in theirs.values()]
+    parameters = [one for key, entry in own.parameters.items() for one in (options if key == name else [entry])]
 
     @wraps(command)
     def run(**given: Any) -> None:
-        limits = Limits(**{entry.name: given.pop(entry.name) for entry in fields(Limits)})
-        limits.check()
-        command(**given, limits=limits)
+        made = group(**{key: given.pop(key) for key in theirs})
+        check(made)
+        command(**given, **{name: made})
 
     run.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     return run
@@ -242,12 +254,12 @@ def questions(task: Task, properties: Iterable[str] | None, specs: Iterable[str]
     return chosen
 
 
-def overrides(settings: Iterable[str] | None) -> dict[str, str]:
+def overrides(settings: Iterable[str] | None, option: str = "--set", example: str = "v0=-22.5") -> dict[str, str]:
     """`v0=-22.5` as a name and an expression."""
     found: dict[str, str] = {}
     for setting in settings or ():
         name, equals, text = setting.partition("=")
         if not equals or not name.strip() or not text.strip():
-            raise InputError(f"--set wants NAME=EXPR, for example --set v0=-22.5, not {setting!r}")
+            raise InputError(f"{option} wants NAME=EXPR, for example {option} {example}, not {setting!r}")
         found[name.strip()] = text.strip()
     return found

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from vernal.cli.options import AllowOutside, Seed, Settings, TaskFile, overrides
+from vernal.cli.options import AllowOutside, Seed, Settings, TaskFile
+from vernal.cli.planning import Planning, PlanningProperty, planned
 from vernal.errors import InputError
 from vernal.run.output import write_file
 
@@ -33,12 +34,16 @@ def register(app: typer.Typer) -> None:
     app.command("simulate", short_help="Run the system many times at random.", epilog=EXAMPLES)(simulate)
 
 
+@planned
 def simulate(
     task: TaskFile,
     runs: Annotated[int, typer.Option("--runs", metavar="N", help="How many runs.")] = 1000,
     steps: Annotated[int, typer.Option("--steps", metavar="N", help="How many steps each.")] = 20,
     seed: Seed = 0,
     set: Settings = None,
+    property: PlanningProperty = None,
+    *,
+    planning: Planning,
     csv: Annotated[
         Path | None, typer.Option("--csv", metavar="FILE", help="Write every position of every run as CSV.")
     ] = None,
@@ -54,14 +59,13 @@ def simulate(
 
     from vernal.cli.check import page_width
     from vernal.cli.stream import inputs_of, refuse_overwriting, show, writable
-    from vernal.formats.task.blueprint import load
     from vernal.report.runs import quantities, summary_table
     from vernal.run.threads import one_blas_thread
     from vernal.simulate.runs import simulate as run
 
     check_sizes(runs, steps, seed)
     writable(csv, plot)
-    loaded = load(task, overrides(set), allow_outside=allow_outside)
+    loaded = planning.open(task, property, allow_outside=allow_outside).task(planning.constants(set))
     refuse_overwriting(inputs_of(loaded), (csv, plot))
     system = loaded.system
     kept = len(system.state) + sum(slot.var.size for slot in system.slots) + len(system.step.names)

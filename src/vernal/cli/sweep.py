@@ -26,9 +26,9 @@ from vernal.cli.options import (
     Specs,
     TaskFile,
     limited,
-    overrides,
     questions,
 )
+from vernal.cli.planning import Planning, Tasks, asked_names, planned
 from vernal.cli.progress import Live
 from vernal.cli.stream import inputs_of, put, refuse_overwriting, show, writable
 from vernal.errors import InputError, VernalError
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from vernal.engines.journals import KnownCells
     from vernal.engines.together import Common, CommonWork
     from vernal.evidence.result import Result
-    from vernal.formats.task.blueprint import Blueprint
     from vernal.logic.question import Question
     from vernal.logic.task import Task
     from vernal.report.document import SweepRow
@@ -63,6 +62,7 @@ def register(app: typer.Typer) -> None:
     app.command("sweep", short_help="Check every combination of parameter values.", epilog=EXAMPLES)(sweep)
 
 
+@planned
 @limited
 def sweep(
     task: TaskFile,
@@ -73,6 +73,7 @@ def sweep(
     spec: Specs = None,
     set: Settings = None,
     *,
+    planning: Planning,
     limits: Limits,
     json: Json = None,
     csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write the cells as CSV.")] = None,
@@ -80,15 +81,15 @@ def sweep(
     quiet: Quiet = False,
 ) -> None:
     """Check every combination of parameter values and print the table."""
-    from vernal.formats.task.blueprint import open_task
-
     writable(json, csv, limits.journal)
     grid = Grid([parse_over(text) for text in over])
-    fixed = overrides(set)
+    fixed = planning.constants(set)
     both = [axis.name for axis in grid.axes if axis.name in fixed]
     if both:
-        raise InputError(f"--over and --set both give {', '.join(both)}; which is it?")
-    run = Sweep(open_task(task, allow_outside=allow_outside), grid, fixed, property, spec, limits, quiet)
+        option = "--constant" if planning.constant else "--set"
+        raise InputError(f"--over and {option} both give {', '.join(both)}; which is it?")
+    tasks = planning.open(task, property, allow_outside=allow_outside)
+    run = Sweep(tasks, grid, fixed, property, spec, limits, quiet)
     run.base = run.without_axes(run.tasks.task(fixed | next(grid.points())))
     refuse_overwriting(inputs_of(run.base), (json, csv, limits.journal))
     code = run.go()
@@ -111,7 +112,7 @@ class Cell:
 class Sweep:
     """The cells of one invocation, kept as they come."""
 
-    tasks: Blueprint
+    tasks: Tasks
     grid: Grid
     fixed: dict[str, str]
     properties: list[str] | None
@@ -161,7 +162,7 @@ class Sweep:
         from vernal.logic.question import Question
 
         task = self.tasks.task(self.fixed | point)
-        asked = questions(task, self.properties, self.specs)
+        asked = questions(task, asked_names(task, self.properties), self.specs)
         made = [Question(task.system, one.formula, one.name) for one in asked]
         for question in made:
             question.claim.logic  # noqa: B018 - a formula that is neither LTL nor CTL is refused before any work
@@ -192,7 +193,7 @@ class Sweep:
 
     def answer(self, task: Task, question: Question, common: Common, journal: KnownCells, budget: Budget) -> Result:
         """What is in the journal, what common work has found, or what the engine says of this question alone."""
-        from vernal.engines.check import ask
+        from vernal.engines.check import ask, stated
 
         known = journal.get(task, question)
         if known is not None:
@@ -201,6 +202,7 @@ class Sweep:
         if known is None:
             known = ask(task, question.formula, question.name, limits.engine, budget, limits.options)
             known = replace(known, seconds=known.seconds + common.seconds(question))
+        known = stated(task, known)
         journal.add(task, question, known)
         return known
 

@@ -187,11 +187,16 @@ def ask(
 ) -> Result:
     """One formula, one result; a limit reached on the way is an unknown with that reason."""
     started = time.monotonic()
-    question = Question(task.system, formula, name)
+    question = Question(task.system, formula, name, task.predicates)
     question.claim.logic  # noqa: B018 - a formula that is neither LTL nor CTL is refused before any work
     with one_blas_thread():
         result = asked_of(find_engine(engine, options), question, budget)
-    return replace(result, seconds=time.monotonic() - started)
+    return replace(stated(task, result), seconds=time.monotonic() - started)
+
+
+def stated(task: Task, result: Result) -> Result:
+    """A result with what its task leaves out, and what is counted of it."""
+    return replace(result, proviso=task.proviso, statistics={**task.counts, **result.statistics})
 
 
 def asked_of(engine: Engine, question: Question, budget: Budget) -> Result:

@@ -8,6 +8,7 @@ from vernal.errors import Stopped
 from vernal.interpret.symbolic.execute import NotPiecewiseLinear
 from vernal.model.system import System
 from vernal.reduce.initial import initial_boxes
+from vernal.reduce.starts import has_start, is_solvable
 from vernal.run.budget import Budget
 
 
@@ -16,6 +17,8 @@ def is_empty(system: System, budget: Budget) -> bool | None:
     if not system.init.where:
         return False
     try:
+        if is_solvable(system.initial):
+            return not has_start(system.initial, budget.check)
         return next(Loop(system, (), budget.check).starts(), None) is None
     except NotPiecewiseLinear:
         return _empty_by_bounds(system, budget)

@@ -39,7 +39,8 @@ def open_journal(
 def _digest(task: Task) -> str:
     if task.source is None:
         raise InputError("a journal tells tasks apart by their files; this task was read from none")
-    return task_digest(task.source.sha256, task.parameters, (network.sha256 for network in task.networks))
+    given = {**task.parameters, **{f"--{name}": text for name, text in task.options.items()}}
+    return task_digest(task.source.sha256, given, (network.sha256 for network in task.networks))
 
 
 def _said(engine: str, options: Mapping[str, object]) -> str:

@@ -74,6 +74,29 @@ class InductionOptions(EngineOptions):
     depth: int = 8
 
 
+class Precision(StrEnum):
+    """How a test that only saves others is made: not at all, by bounds over the reals, or exactly."""
+
+    NONE = "none"
+    RELAXED = "relaxed"
+    EXACT = "exact"
+
+
+@dataclass(frozen=True)
+class PredicateOptions(EngineOptions):
+    """Of predicate abstraction. `policy`: the policy restricts what is abstracted; without it, every action is taken.
+
+    `selection` and `applicability` are the tests that may come before those of transitions: whether the policy takes
+    a label anywhere in an abstract state, and whether it does so where an operator is applicable. `refine`: further
+    predicates are looked for where those given do not decide.
+    """
+
+    selection: Precision = Precision.NONE
+    applicability: Precision = Precision.NONE
+    policy: bool = True
+    refine: bool = True
+
+
 def _checked(name: str, default: object, value: object) -> object:
     """A value of the kind of the default; a word for one of an enum's members is that member."""
     match default:

@@ -43,7 +43,8 @@ def range_notes(question: Question, trace: Trace | None, budget: Budget) -> list
 
 def possible_exits(system: System, steps: int, budget: Budget) -> dict[str, int]:
     """For each variable whose range may be left within so many steps: the first step at which it may."""
-    ranged = [variable for variable in system.state if variable.lower is not None or variable.upper is not None]
+    declared = [variable for variable in system.state if variable.lower is not None or variable.upper is not None]
+    ranged = [variable for variable in declared if not variable.enforced]
     if not ranged:
         return {}
     exits = _exits_by_ends(system, ranged, steps, budget)

@@ -60,11 +60,12 @@ class Result(Portable):
     statistics: Mapping[str, int | float | str] = field(default_factory=dict)
     evidence: Evidence | None = None
     step: int | None = None  # with violated: the position at which the violation shows
+    proviso: str | None = None  # what the definition of the system leaves out
 
     @builtins.property  # the field of that name hides it here
     def scope(self) -> str | None:
         """How far a proof reaches, in words."""
-        return None if self.reach is None else str(self.reach)
+        return None if self.reach is None else "; ".join(map(str, filter(None, (self.reach, self.proviso))))
 
     @builtins.property
     def trace(self) -> Trace | None:

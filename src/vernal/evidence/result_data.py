@@ -39,6 +39,7 @@ def result_data(result: Result, system: System) -> dict[str, Any]:
         "trace": None if result.trace is None else to_json(result.trace, system),
         "invariant": None if result.invariant is None else invariant_json(result.invariant),
         "step": result.step,
+        "proviso": result.proviso,
     }
 
 
@@ -62,6 +63,7 @@ def result_of(data: Any, question: Question) -> Result:
         statistics=dict(data["statistics"]),
         evidence=evidence,
         step=data["step"],
+        proviso=data.get("proviso"),
     )
 
 

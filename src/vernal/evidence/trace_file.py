@@ -183,6 +183,7 @@ def document(task: Task, result: Result) -> dict[str, Any]:
             "sha256": None if task.source is None else task.source.sha256,
             "parameters": {name: _parameter(value) for name, value in task.parameters.items()},
             "networks": [{"file": network.file, "sha256": network.sha256} for network in task.networks],
+            **({"options": dict(task.options)} if task.options else {}),
         },
         "formula": result.formula,
         "property": result.property,
@@ -216,6 +217,7 @@ def dump(task: Task, result: Result) -> str:
 
 
 HEAD_KEYS = ("schema_version", "tool", "task", "formula", "property", "verdict", "evidence")
+TASK_KEYS = ("name", "file", "sha256", "parameters", "networks")
 FILE_KEYS = (*HEAD_KEYS, "excluded_by", "trace", "sha256")
 INVARIANT_KEYS = (*HEAD_KEYS, "invariant", "sha256")
 
@@ -227,9 +229,12 @@ def load(text: str) -> TraceFile:
     fields = _object(content, INVARIANT_KEYS if is_invariant else _path_keys(content), "trace file")
     if fields["schema_version"] != SCHEMA_VERSION:
         raise FormatError(f"trace file: schema_version is {fields['schema_version']!r}, not {SCHEMA_VERSION}")
-    task = _object(fields["task"], ("name", "file", "sha256", "parameters", "networks"), "trace file, task")
+    task = _object(fields["task"], _task_keys(fields["task"]), "trace file, task")
     if not isinstance(task["parameters"], dict) or not isinstance(task["networks"], list):
         raise FormatError("trace file, task: parameters must be an object and networks a list")
+    options = task.get("options", {})
+    if not isinstance(options, dict) or not all(isinstance(text, str) for text in options.values()):
+        raise FormatError("trace file, task: options must be an object of texts")
     if not isinstance(fields["formula"], str) or not isinstance(fields["sha256"], str):
         raise FormatError("trace file: formula and sha256 must be text")
     if not isinstance(fields["property"], str | None):
@@ -254,6 +259,12 @@ def load(text: str) -> TraceFile:
         fields["sha256"],
         fields,
     )
+
+
+def _task_keys(task: Any) -> tuple[str, ...]:
+    """The keys of the head; a planning model has options, such as its policy."""
+    has_options = isinstance(task, dict) and "options" in task
+    return (*TASK_KEYS, "options") if has_options else TASK_KEYS
 
 
 def _path_keys(content: Any) -> tuple[str, ...]:

@@ -23,6 +23,8 @@ from vernal.evidence.replay import verify
 from vernal.evidence.result import VIOLATED, Assurance, Result
 from vernal.evidence.trace import Trace
 from vernal.evidence.trace_file import TraceFile
+from vernal.formats.jani.task import open_jani
+from vernal.formats.loading import is_planning_model
 from vernal.formats.task.blueprint import load
 from vernal.interpret.exact import Given
 from vernal.logic.claim import Claim
@@ -144,9 +146,24 @@ def _proves(file: TraceFile, task: Task) -> Recheck:
 
 def task_of(file: TraceFile, path: Path, allow_outside: bool) -> Task:
     """The task that the evidence names, with the same networks."""
-    task = load(find_task(file, path), trace_file.parameters(file), allow_outside=allow_outside)
+    found, given = find_task(file, path), trace_file.parameters(file)
+    if is_planning_model(found):
+        task = open_jani(found, _options(file, path)).task(given)
+    else:
+        task = load(found, given, allow_outside=allow_outside)
     compare_networks(file, task)
     return task
+
+
+def _options(file: TraceFile, path: Path) -> dict[str, str]:
+    """What else was said about a planning model, with the files it names where they are now."""
+    options = dict(file.task.get("options", {}))
+    for name in ("policy", "property"):
+        if name in options:
+            named, mark, rest = options[name].partition("#")
+            found = [option for option in beside(named, path) if option.is_file()]
+            options[name] = f"{found[0] if named and found else named}{mark}{rest}"
+    return options
 
 
 def find_task(file: TraceFile, path: Path) -> Path:
@@ -156,13 +173,18 @@ def find_task(file: TraceFile, path: Path) -> Path:
         raise FormatError(
             "the trace file names no task file: it was made of a system in Python; vn.replay(file, system) checks it"
         )
-    found = [option for option in (path.parent / name, Path(name), path.parent / Path(name).name) if option.is_file()]
+    found = [option for option in beside(name, path) if option.is_file()]
     if not found:
         raise FileMissing(f"the task file {name!r} is neither beside {path} nor in the current folder")
     for option in found:
         if hashlib.sha256(option.read_bytes()).hexdigest() == recorded:
             return option
     raise Rejected(f"the task file {found[0]} has changed since: its hash is not the one recorded")
+
+
+def beside(name: str, path: Path) -> tuple[Path, ...]:
+    """Where a file that the evidence at a path names may be: beside it, in the current folder, or moved beside it."""
+    return path.parent / name, Path(name), path.parent / Path(name).name
 
 
 def compare_networks(file: TraceFile, task: Task) -> None:

@@ -61,6 +61,8 @@ FUNCTIONS = FORMS | ELEMENTARY | {"min", "max", "abs", "atan2", "clip", "relu", 
 RESERVED = OPERATORS | WORDS | CONSTANTS | FUNCTIONS | {"_"}
 """Words that cannot name a variable; the operators among them may still be labels of an enum."""
 
+QUOTED = re.compile(r"'(?:[^'\n]|'')+'")
+
 T = TypeVar("T", bound=Syntax)
 Child: TypeAlias = "Syntax | Token"
 
@@ -147,7 +149,8 @@ def _guard(text: str) -> None:
     if not text.strip():
         raise _Complaint("there is nothing here; expected an expression or a formula", (0, 1))
     opened: list[int] = []
-    for bracket in re.finditer(r"[()\[\]{}]", text):
+    bare = QUOTED.sub(lambda name: "_" * len(name[0]), text)
+    for bracket in re.finditer(r"[()\[\]{}]", bare):
         if bracket[0] not in ")]}":
             opened.append(bracket.start())
             if len(opened) > MAX_DEPTH:
@@ -199,6 +202,11 @@ def _canonical(token: Child) -> str:
     return SPELLINGS.get(str(token), str(token))
 
 
+def _unquoted(text: str) -> str:
+    """The name that a word or a quoted text stands for."""
+    return text[1:-1].replace("''", "'") if text.startswith("'") else text
+
+
 def _fraction(token: Child) -> Fraction:
     text, span = str(token), _span([token])
     if len(text) > MAX_DIGITS:
@@ -243,6 +251,10 @@ class _Build:
         return _make(Identifier, children, text)
 
     @staticmethod
+    def quoted(children: list[Child]) -> Identifier:
+        return _make(Identifier, children, _unquoted(str(children[0])))
+
+    @staticmethod
     def bracketed(children: list[Child]) -> Syntax:
         """The node inside, which now spans its brackets; they leave no other trace."""
         return replace(cast(Syntax, children[1]), span=_span(children))
@@ -272,7 +284,7 @@ class _Build:
             return _make(MatchCase, children, -number if sign else number, value)
         if sign:
             raise _Complaint(f"a label is a name or a number, not -{label}", _span(sign))
-        return _make(MatchCase, children, str(label), value)
+        return _make(MatchCase, children, _unquoted(str(label)), value)
 
     @staticmethod
     def match(children: list[Child]) -> Match:

@@ -7,6 +7,7 @@ recurses; a node that is shared many times can be exponentially long as text, so
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
@@ -31,13 +32,15 @@ from vernal.logic.formula import (
     Weak,
 )
 from vernal.logic.normal import fold
+from vernal.logic.parser import OPERATORS, RESERVED
 from vernal.model import expr as e
-from vernal.model.expr import Expr
+from vernal.model.expr import Expr, Role
 from vernal.model.graph import order
 from vernal.model.sorts import BOOL, Kind, Sort
 
 MAX_CHARACTERS = 200_000
 FEW, LONG = 12, 20  # digits of a number that is written with its power of ten, and the powers from which on it is
+WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 # How tightly an operator binds, loosest first; the grammar's rules in the same order.
 IFF, IMPLIES, OR, AND, UNTIL, PREFIX, COMPARE, SUM, PRODUCT, SIGN, POWER, WHOLE = range(12)
@@ -87,8 +90,15 @@ def _decimal_digits(denominator: int) -> int | None:
 def constant(value: Fraction, sort: Sort) -> str:
     """A value of a sort: a label, `true` or `false`, or a number."""
     if sort.kind is Kind.ENUM:
-        return sort.labels[int(value)]
+        label = sort.labels[int(value)]
+        return label if label in OPERATORS else written_name(label)
     return ("true" if value else "false") if sort == BOOL else number(value)
+
+
+def written_name(name: str) -> str:
+    """A name as it is written: in quotes where it is no word, or a word of the language."""
+    plain = WORD.fullmatch(name) and name not in RESERVED
+    return name if plain else "'" + name.replace("'", "''") + "'"
 
 
 def _cut(piece: Fragment) -> Fragment:
@@ -122,8 +132,9 @@ def _special(node: Expr, args: list[Fragment]) -> Fragment | None:
             return _constant(node)
         case e.Pi():
             return Fragment("pi", WHOLE)
-        case e.Var(name=name):
-            return Fragment(name, WHOLE)
+        case e.Var(name=name, role=role):
+            internal = role in (Role.MEMORY, Role.INPUT)  # no text names these
+            return Fragment(name if internal else written_name(name), WHOLE)
         case e.Switch(cases=cases):
             return Fragment(_match(node, cases, args), WHOLE)
         case e.Gather(shape=(), indices=(index,)):

@@ -22,6 +22,7 @@ class Question(Portable):
     system: System
     formula: Formula
     name: str | None = None  # of the property, where it has one
+    predicates: tuple[Expr, ...] = ()  # by which an abstraction tells states apart; no part of what is asked
 
     @cached_property
     def claim(self) -> Claim:

@@ -32,6 +32,10 @@ class Task(Portable):
     functions: Mapping[str, Network] = field(default_factory=dict)
     source: InputFile | None = None
     networks: tuple[InputFile, ...] = ()  # and the worlds it is built on: whatever else was read
+    predicates: tuple[Expr, ...] = ()  # conditions on the state, by which predicate abstraction tells states apart
+    options: Mapping[str, str] = field(default_factory=dict)  # what else it takes to open it: policy, property, ...
+    proviso: str | None = None  # what is left out of the system by its definition; the scope of every proof says so
+    counts: Mapping[str, int] = field(default_factory=dict)  # facts about the task that every result's statistics have
 
     @property
     def name(self) -> str:

@@ -298,9 +298,9 @@ def disj(*operands: Operand) -> Expr:
 
 def _junction(what: str, cls: type[Expr], operands: Sequence[Operand]) -> Expr:
     nodes = _truths(what, *operands)
-    neutral = TRUE if cls is e.And else FALSE
-    if any(node is negate(neutral) for node in nodes):
-        return negate(neutral)
+    neutral, absorbing = (TRUE, FALSE) if cls is e.And else (FALSE, TRUE)
+    if any(node is absorbing for node in nodes):
+        return absorbing
     nodes = [node for node in nodes if node is not neutral]
     if len(nodes) < 2:
         return nodes[0] if nodes else neutral

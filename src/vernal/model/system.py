@@ -35,12 +35,16 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A state variable. Its range is a claim about the model, never clipping and never assumed."""
+    """A state variable. Its range is a claim about the model, never clipping and never assumed.
+
+    A range is `enforced` where whoever made the steps saw to it that none leaves it; then there is nothing to warn of.
+    """
 
     name: str
     sort: Sort
     lower: Fraction | None = None
     upper: Fraction | None = None
+    enforced: bool = False
 
     @property
     def var(self) -> Var:

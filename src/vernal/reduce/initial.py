@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain, islice
 
 from vernal.model.initial import Box
 from vernal.model.system import System
 from vernal.reduce.base import Direction
+from vernal.reduce.starts import start_boxes
 
 MAX_BOXES = 256
+EFFORT = 50_000  # boxes looked at in search of those that constraints leave
 
 
 @dataclass(frozen=True)
@@ -20,8 +23,13 @@ class Boxes:
 
 
 def initial_boxes(system: System, limit: int = MAX_BOXES) -> Boxes:
-    """Cover the initial set, `where` left aside, by at most `limit` boxes."""
+    """Cover the initial set by at most `limit` boxes; what `where` says of reals, or of many states, is left aside."""
     initial = system.initial
+    solved = start_boxes(initial, most=limit, effort=EFFORT)
+    if solved is not None and len(solved):
+        parts = list(islice(chain.from_iterable(p.alternatives() for p in solved.alternatives(initial)), limit + 1))
+        if len(parts) <= limit:
+            return Boxes(tuple(part.hull for part in parts), Direction.OVER)
     few = 0 < initial.count <= limit
     alternatives = initial.alternatives() if few else [initial]
     exact = few and not initial.where

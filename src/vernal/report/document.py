@@ -47,6 +47,7 @@ def head(task: Task) -> dict[str, Any]:
             "sha256": None if source is None else source.sha256,
             "parameters": {name: exact_number(value) for name, value in task.parameters.items()},
             "networks": [{"file": network.file, "sha256": network.sha256} for network in task.networks],
+            **({"options": dict(task.options)} if task.options else {}),
         },
     }
 

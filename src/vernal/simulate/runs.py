@@ -129,9 +129,11 @@ def _programs(step: Step) -> tuple[Program, Program]:
 # Plans ----------------------------------------------------------------------------------------------------------------
 
 
-def random_plan(system: System, runs: int, steps: int, rng: np.random.Generator, *, corners: bool = False) -> Plan:
+def random_plan(
+    system: System, runs: int, steps: int, rng: np.random.Generator, *, corners: bool = False, tick: Tick = idle
+) -> Plan:
     """Uniform first states and decisions."""
-    first = initial_points(system, runs, rng, corners=corners)
+    first = initial_points(system, runs, rng, corners=corners, tick=tick)
     made: dict[Decision, Floats] = {}
     for node in system.step.names:
         shape = (runs, steps + 1, *(node.shape if isinstance(node, Between) else ()))

@@ -23,6 +23,9 @@ from vernal.model.initial import OneOf, Span, Start, Valuation
 from vernal.model.numbers import nearest
 from vernal.model.sorts import BOOL, REAL
 from vernal.model.system import System
+from vernal.model.tick import Tick, idle
+from vernal.reduce.starts import start_boxes
+from vernal.reduce.values import ValueBoxes, values_at
 
 BATCHES = 200  # of samples, before the initial set is called too thin to sample
 SMALLEST_BATCH = 1000
@@ -109,10 +112,18 @@ def satisfied(system: System, points: Mapping[Var, Floats]) -> NDArray[np.bool_]
 # Points ---------------------------------------------------------------------------------------------------------------
 
 
-def initial_points(system: System, runs: int, rng: np.random.Generator, *, corners: bool = False) -> dict[Var, Floats]:
-    """Initial states and memories, uniform over boxes and sets; constraints are met by rejection."""
+def initial_points(
+    system: System, runs: int, rng: np.random.Generator, *, corners: bool = False, tick: Tick = idle
+) -> dict[Var, Floats]:
+    """Initial states and memories, uniform over boxes and sets.
+
+    Constraints on discrete variables are solved, others are met by rejection.
+    """
     if not system.step.inputs:
         return {}
+    solved = start_boxes(system.initial, tick)
+    if solved is not None:
+        return _solved_points(system, solved, runs, rng)
     kept: list[dict[Var, Floats]] = []
     count = 0
     if corners:
@@ -132,6 +143,20 @@ def initial_points(system: System, runs: int, rng: np.random.Generator, *, corne
             "they may contradict each other, or be too thin to hit by chance (an equation): give such variables values"
         )
     return {var: _fill(np.concatenate([part[var] for part in kept]), runs) for var in system.step.inputs}
+
+
+def _solved_points(system: System, boxes: ValueBoxes, runs: int, rng: np.random.Generator) -> dict[Var, Floats]:
+    """Points of boxes that the constraints leave: every state is as likely as any other."""
+    if not len(boxes):
+        raise NoInitialState("init.where: the constraints contradict each other, there is no initial state")
+    sizes = np.array([float(size) for size in boxes.sizes])
+    which = rng.choice(len(boxes), runs, p=sizes / sizes.sum())
+    points = _uniform(system, runs, rng)
+    for column, (var, domain) in enumerate(zip(boxes.variables, boxes.domains, strict=True)):
+        places = rng.integers(boxes.first[which, column], boxes.last[which, column], endpoint=True)
+        assert isinstance(var, Var)
+        points[var] = values_at(domain, places).astype(float)
+    return points
 
 
 def _count(points: Mapping[Var, Floats]) -> int:

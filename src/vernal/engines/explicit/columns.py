@@ -17,6 +17,7 @@ from vernal.interpret.numbers.rounding import Array, Floats, float_above, float_
 from vernal.model.expr import Expr
 from vernal.model.initial import InitialSet, OneOf, Start, Valuation
 from vernal.model.sorts import INT, REAL, Kind, Sort
+from vernal.reduce.values import ValueBoxes
 
 LARGEST_INTEGER = 2**53  # beyond it floats skip integers
 MAX_BITS = 2000  # of a rational: one that takes finitely many values seldom needs more
@@ -106,6 +107,22 @@ class Columns:
             rows[:, column] = np.resize(np.repeat(np.array(options, np.int64), repeat), total)
         return rows
 
+    def starts_in(self, boxes: ValueBoxes, initial: InitialSet, most: int) -> Codes:
+        """Every combination of the values that constraints leave with those of the other variables."""
+        others = InitialSet(
+            {
+                var: tuple(map(_one_value, entry)) if var in boxes.variables else entry
+                for var, entry in initial.starts.items()
+            }
+        )
+        free = self.starts(others, most)
+        if boxes.count * len(free) > most:
+            raise NotFinite(f"there are more than {most:,} initial states")
+        solved = boxes.rows()
+        rows = np.tile(free, (len(solved), 1))
+        rows[:, self.of(boxes.variables)] = np.repeat(solved, len(free), axis=0)
+        return rows
+
     def _starts(self, sort: Sort, start: Start) -> list[int]:
         if isinstance(start, OneOf):
             return [self.code(value, sort) for value in dict.fromkeys(start.values) if sort.has(value)]
@@ -119,11 +136,10 @@ class Columns:
 
     # Reading ----------------------------------------------------------------------------------------------------------
 
-    def values(self, rows: Codes) -> dict[Expr, Value]:
-        """What interval arithmetic is given for each variable: points, but around reals that are no floats."""
-        return {var: self._value(var, rows[:, place.start : place.stop]) for var, place in self.places.items()}
-
-    def _value(self, var: Expr, codes: Codes) -> Value:
+    def value(self, var: Expr, rows: Codes) -> Value:
+        """What interval arithmetic is given for a variable: points, but around reals that are no floats."""
+        place = self.places[var]
+        codes = rows[:, place.start : place.stop]
         match var.sort.kind:
             case Kind.BOOL:
                 truth: Array = codes.astype(bool)
@@ -146,6 +162,10 @@ class Columns:
 
     def _exact(self, sort: Sort, code: int) -> Fraction:
         return self.rationals.values[code] if sort == REAL else Fraction(code)
+
+
+def _one_value(start: Start) -> Start:
+    return OneOf((start.first,))
 
 
 def checked_integer(value: int) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 
 from vernal.engines.explicit.choices import Decider, refuse_intervals
 from vernal.engines.explicit.columns import Columns, NotFinite, slices
+from vernal.engines.explicit.following import Following
 from vernal.engines.explicit.graph import Graph, links
 from vernal.engines.explicit.points import UNDECIDED, Points, RowBatch
 from vernal.engines.explicit.table import Codes, Numbers, RowTable
@@ -15,9 +16,10 @@ from vernal.interpret.numbers.rounding import Mask
 from vernal.logic.question import Question
 from vernal.model.expr import Expr
 from vernal.model.graph import decisions, order
+from vernal.reduce.starts import start_boxes
 from vernal.run.budget import Budget
 
-BATCH = 4096  # states whose successors are computed together
+BATCH = 1 << 14  # states whose successors are computed together
 MEMORY = 2.0  # GiB for everything where no limit is given
 SHARE = 0.4  # of the memory, for the graph as it grows: what is made of it takes the rest
 MAX_STATES = 50_000_000  # whatever the memory
@@ -48,6 +50,7 @@ class Enumeration:
         self.points = Points(self.columns, budget.check)
         self.opening = Decider(self.points, self._asked())
         self.moving = Decider(self.points, self.following)
+        self.after = Following(self.points, self.following, self.step.inputs)
         self.table = RowTable(self.columns.count)
         self.parts = GraphParts()
 
@@ -74,6 +77,9 @@ class Enumeration:
         return self._graph(levels, complete=not met and self.parts.expanded, goal=met)
 
     def _starts(self) -> Codes:
+        boxes = start_boxes(self.system.initial, self.budget.check)
+        if boxes is not None:
+            return self.columns.starts_in(boxes, self.system.initial, self.most)
         rows = self.columns.starts(self.system.initial, self.most)
         where = self.system.init.where
         kept = [np.ones(len(rows), bool)]
@@ -128,8 +134,7 @@ class Enumeration:
         """Pairs of a row and the number of a state that follows it, each once, in the order of the rows."""
         keys = [np.zeros(0, np.int64)]
         for decided, origin in self.decided(batch):
-            rows = self.points.codes(self.following, self.step.inputs, decided)
-            keys.append(np.unique((origin << 32) | self.table.enter(rows)))
+            keys.append(np.unique((origin << 32) | self.table.enter(self.after.rows(decided))))
         pairs = np.unique(np.concatenate(keys)) if len(keys) > 2 else keys[-1]
         return pairs >> 32, pairs & 0xFFFFFFFF
 

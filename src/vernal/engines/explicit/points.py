@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from vernal.engines.explicit.columns import Columns, NotFinite, checked_integer
 from vernal.engines.explicit.layers import layer
+from vernal.engines.explicit.observations import Observations
 from vernal.engines.explicit.table import Codes, Numbers
 from vernal.evidence.replay import PRECISIONS
 from vernal.interpret import exact
@@ -75,6 +76,7 @@ class Points:
         self._backend = Backend()
         self._constants: dict[Expr, Value] = {}
         self._remembered: dict[object, Any] = {}
+        self._observations: dict[Argmax, Observations] = {}
 
     # What is asked ----------------------------------------------------------------------------------------------------
 
@@ -105,7 +107,7 @@ class Points:
 
     def codes(self, following: Sequence[Expr], variables: Sequence[Expr], batch: RowBatch) -> Codes:
         """The values of expressions as entries of the columns of these variables."""
-        rows = np.empty((len(batch), self.columns.count), np.int64)
+        rows: Codes = np.empty((len(batch), self.columns.count), np.int64)
         for expr, var, value in zip(following, variables, self._values(following, batch), strict=True):
             place = self.columns.places[var]
             codes, known = self._certain(value, var)
@@ -123,6 +125,11 @@ class Points:
 
     def winners(self, node: Argmax, batch: RowBatch) -> Mask:
         """Which components are largest ones, in every row: all of those that tie."""
+        if node not in self._observations:
+            self._observations[node] = Observations(node, self.columns)
+        return self._observations[node].winners(batch.rows, lambda which: self._winners(node, batch.take(which)))
+
+    def _winners(self, node: Argmax, batch: RowBatch) -> Mask:
         scores = self._values(node.args, batch)[0]
         assert isinstance(scores, Range)
         lower, upper = (np.broadcast_to(end, (len(batch), node.args[0].size)) for end in (scores.lower, scores.upper))
@@ -140,7 +147,6 @@ class Points:
         done, taken = batch.done, batch.taken
         if not done:
             done |= self._constants
-            done |= self.columns.values(batch.rows)
 
         def needs(node: Expr, known: Mapping[Expr, Value]) -> Sequence[Expr]:
             if node not in taken:
@@ -151,6 +157,8 @@ class Points:
             self.tick()
             if isinstance(node, Const | Pi):
                 done[node] = self._constants[node] = apply(self._backend, node, ())
+            elif node in self.columns.places:
+                done[node] = self.columns.value(node, batch.rows)
             elif node in taken:
                 done[node] = self._decided(node, taken[node], done)
             elif isinstance(node, Affine):

@@ -161,7 +161,7 @@ class Hunt:
     def go(self) -> Trace | None:
         """The first exact path found on which the goal is false."""
         system = self.question.system
-        plan = first_plan(system, self.size, self.length, self.rng)
+        plan = first_plan(system, self.size, self.length, self.rng, self.budget.check)
         found, margins = self.batch(plan)
         if found is not None or self.size == 1:
             return found

@@ -73,7 +73,8 @@ class FarBatch:
     def __init__(self, question: Question, path: Formula, width: int, budget: Budget) -> None:
         self.system, self.goal, self.width, self.budget = question.system, path, width, budget
         steps = self._steps(width)
-        plan = first_plan(self.system, batch_size(self.system, steps, CELLS), steps, np.random.default_rng(budget.seed))
+        rng = np.random.default_rng(budget.seed)
+        plan = first_plan(self.system, batch_size(self.system, steps, CELLS), steps, rng, budget.check)
         budget.progress(f"simulating {steps:,} steps", None)
         self.runs = Simulator(self.system, steps).run(plan, budget.check)
 

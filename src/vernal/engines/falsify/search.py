@@ -24,6 +24,7 @@ from vernal.model.expr import Argmax, Between, Choose, Const, Expr, Role
 from vernal.model.initial import Span
 from vernal.model.sorts import REAL
 from vernal.model.system import System
+from vernal.model.tick import Tick, idle
 from vernal.simulate.runs import Plan, Runs, random_plan
 from vernal.simulate.starts import place, satisfied, tie
 
@@ -110,9 +111,9 @@ def _occurrence(ordered: Floats) -> NDArray[np.intp]:
     return index - np.maximum.accumulate(np.where(fresh, index, 0))
 
 
-def first_plan(system: System, count: int, steps: int, rng: np.random.Generator) -> Plan:
+def first_plan(system: System, count: int, steps: int, rng: np.random.Generator, tick: Tick = idle) -> Plan:
     """Random plans to begin with; some keep each decision for the whole run, some draw only the ends of intervals."""
-    plan = random_plan(system, count, steps, rng, corners=True)
+    plan = random_plan(system, count, steps, rng, corners=True, tick=tick)
     kind = rng.integers(0, 4, count)
     decided: dict[Choose | Between | Argmax, Floats] = {}
     for node, drawn in plan.decisions.items():

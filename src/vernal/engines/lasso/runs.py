@@ -50,7 +50,7 @@ class Recurrence:
 def simulated(system: System, runs: int, steps: int, seed: int, tick: Tick) -> Runs:
     """Random runs, some of them with decisions that repeat."""
     rng = np.random.default_rng(seed)
-    plan = random_plan(system, runs, steps, rng, corners=True)
+    plan = random_plan(system, runs, steps, rng, corners=True, tick=tick)
     for made in plan.decisions.values():
         for number, period in enumerate(PERIODS):
             rows = slice(number * runs // (2 * len(PERIODS)), (number + 1) * runs // (2 * len(PERIODS)))

@@ -29,7 +29,8 @@ def least_delay(question: Question, path: Formula, budget: Budget) -> int | None
 
 def _simulated(question: Question, budget: Budget) -> Runs:
     steps = WATCHED_STEPS + MOST_STEPS
-    plan = random_plan(question.system, RUNS, steps, np.random.default_rng(budget.seed), corners=True)
+    rng = np.random.default_rng(budget.seed)
+    plan = random_plan(question.system, RUNS, steps, rng, corners=True, tick=budget.check)
     return Simulator(question.system, steps).run(plan, budget.check)
 
 

@@ -30,7 +30,7 @@ class MarkCount:
 def marks_taken(system: System, automaton: Automaton, steps: int, budget: Budget) -> MarkCount:
     """Simulate paths, and follow all runs of the automaton on each: for every state the most marks on a way to it."""
     with np.errstate(all="ignore"):  # floats are for a guess only
-        plan = random_plan(system, RUNS, steps, np.random.default_rng(budget.seed), corners=True)
+        plan = random_plan(system, RUNS, steps, np.random.default_rng(budget.seed), corners=True, tick=budget.check)
         return _count(Simulator(system, steps).run(plan, budget.check), automaton, budget)
 
 

@@ -80,8 +80,8 @@ class Refuter(ABC):
         """What keeps a question from being one about single paths."""
         if len(question.claim.quantifiers) > 1:
             return "a formula that mixes claims of all paths and of some path"
-        if not question.is_total and decisions([question.system.step.enabled]):
-            return "a guard that depends on a choice"
+        if question.claim.mentions_some and not question.is_total and decisions([question.system.step.enabled]):
+            return "a guard that depends on a choice, in a claim of some path"
         return None
 
     def attempt(self, question: Question, budget: Budget) -> Known:

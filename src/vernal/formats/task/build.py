@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from vernal.errors import NameUnknown, NoOption, ParseError, TypeClash, nearest
 from vernal.formats.task.agents import Draft, Library, draft, finish, read_functions
 from vernal.formats.task.expressions import Reader
-from vernal.formats.task.names import WORD, Owner, Use, mentioned
+from vernal.formats.task.names import FIXED, WORD, Owner, Use, mentioned
 from vernal.formats.task.places import Path
 from vernal.formats.task.schema import TaskTable
 from vernal.formats.task.state import define, read_constants, read_init, read_parameters, read_state
@@ -29,6 +29,8 @@ from vernal.model.system import Agent, Init, System, Variable
 WORLD = frozenset(Owner) - {Owner.MEMORY}
 LET, NEXT, ENABLED = (Use(what, WORLD) for what in ("a let", "next", "enabled"))
 PROPERTY = Use("a property", frozenset(Owner))
+PREDICATE = Use("a predicate", FIXED | {Owner.STATE})
+ASKED = ("parameters", "init", "properties", "predicates")  # tables that do not say how the system moves
 MAX_SHARED = 8  # systems of one file that are remembered
 
 ParameterValues: TypeAlias = tuple[tuple[str, Fraction], ...]
@@ -75,7 +77,7 @@ class Shared:
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Shared:
         """Every word in the tables that say how the system moves, whatever it turns out to mean there."""
-        moving = [table for name, table in document.items() if name not in ("parameters", "init", "properties")]
+        moving = [table for name, table in document.items() if name not in ASKED]
         return cls(frozenset(word for text in _texts(moving) for word in WORD.findall(text)))
 
     def key(self, values: Mapping[str, Fraction]) -> ParameterValues:
@@ -120,12 +122,13 @@ def build_task(
     dynamics = made.dynamics if made else read_dynamics(reader, table, quantities)
     reader.names.update(dynamics.names)
     properties = read_properties(reader, table.properties, dynamics.lets)
+    predicates = read_predicates(reader, table.predicates)
     reader.done()
     system = made.system.starting(init) if made else _system(reader, table.name, init, quantities, dynamics)
     shared.keep(key, made or Made(quantities, dynamics, system))
     known = {**{name: reader.names[name] for name in values}, **quantities.constants}
     inputs = tuple(quantities.library.inputs.values())
-    return Task(system, properties, values, known, dict(reader.functions), source, inputs)
+    return Task(system, properties, values, known, dict(reader.functions), source, inputs, predicates)
 
 
 def _system(reader: Reader, name: str, init: Init, quantities: Quantities, moves: Dynamics) -> System:
@@ -233,6 +236,16 @@ def read_properties(reader: Reader, properties: Mapping[str, str], lets: Mapping
                 raise ParseError(message, place=reader.places.key_place(path))
             formulas[name] = reader.formula(path, PROPERTY, drawn)
     return formulas
+
+
+def read_predicates(reader: Reader, predicates: Sequence[str]) -> tuple[Expr, ...]:
+    """Conditions on the state by which predicate abstraction tells states apart, each once."""
+    read: list[Expr] = []
+    for number, text in enumerate(predicates):
+        path: Path = ("predicates", number)
+        with reader.collect(path):
+            read.append(reader.truth(path, text, PREDICATE))
+    return tuple(dict.fromkeys(read))
 
 
 def _refuse_drawn(reader: Reader, path: Path, value: object, drawn: frozenset[str]) -> None:

@@ -78,6 +78,9 @@ class TaskTable(Struct, forbid_unknown_fields=True, kw_only=True):
     agents: dict[str, AgentTable] = {}
     environment: EnvironmentTable = msgspec.field(default_factory=EnvironmentTable)
     properties: dict[str, TextField] = {}
+    predicates: Annotated[
+        list[TextField], Meta(description="an array of conditions on the state, as strings, for predicate abstraction")
+    ] = []
     flow: dict[str, Any] = {}
     abstraction: dict[str, Any] = {}
 

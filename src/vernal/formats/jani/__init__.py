@@ -1,0 +1,1 @@
+"""JANI planning models with neural policies, as ordinary systems."""

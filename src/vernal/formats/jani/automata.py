@@ -1,0 +1,214 @@
+"""The automata of a JANI model: locations, local variables and edges, each read over the names it sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from vernal.errors import NameUnknown, nearest
+from vernal.formats.jani.declare import DeclaredVariable, read_variables
+from vernal.formats.jani.entries import JsonEntry
+from vernal.formats.jani.expressions import Names, read_condition, read_constant, read_expression
+from vernal.model import build
+from vernal.model.build import TRUE
+from vernal.model.expr import Const, Expr
+from vernal.model.sorts import REAL, enum
+from vernal.model.system import Variable
+
+Updates = Mapping[str, Expr]  # by the variable's name in the system; what is not named keeps its value
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where an edge leads with positive probability: the next values of what it assigns."""
+
+    updates: Updates
+    entry: JsonEntry
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessEdge:
+    """An edge of one automaton: its action (None where it is silent), its guard and where it leads."""
+
+    action: str | None
+    guard: Expr
+    destinations: tuple[Destination, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """An automaton: its place (None where it has one location only), its own variables, its edges."""
+
+    name: str
+    place: DeclaredVariable | None
+    locations: tuple[str, ...]
+    variables: Mapping[str, DeclaredVariable]  # by the name in the file
+    edges: tuple[ProcessEdge, ...]
+    restriction: Expr  # on its initial states
+
+    @property
+    def declared(self) -> tuple[DeclaredVariable, ...]:
+        """What it adds to the state."""
+        return (*([self.place] if self.place else []), *self.variables.values())
+
+    def at(self, entry: JsonEntry, location: str) -> Expr:
+        """The condition that it is at a location."""
+        return at_location(self.place, self.index(entry, location))
+
+    def index(self, entry: JsonEntry, location: str) -> int:
+        """The number of a location."""
+        return location_index(entry, location, self.locations)
+
+
+def at_location(place: DeclaredVariable | None, index: int) -> Expr:
+    if place is None:
+        return TRUE
+    return build.eq(place.variable.var, Const((), place.variable.sort, (), (Fraction(index),)))
+
+
+def location_index(entry: JsonEntry, location: str, known: tuple[str, ...]) -> int:
+    if location not in known:
+        raise entry.error(f"there is no location {location!r}{nearest(location, known)}", NameUnknown)
+    return known.index(location)
+
+
+def free_name(wanted: str, taken: Iterable[str]) -> str:
+    """A name that is not taken: the wanted one, or with underscores behind it."""
+    name, others = wanted, set(taken)
+    while name in others:
+        name += "_"
+    return name
+
+
+# Reading --------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What an automaton sees: actions, constants, and the variables of the model."""
+
+    actions: frozenset[str]
+    constants: Names
+    variables: Mapping[str, DeclaredVariable]
+    taken: frozenset[str]  # names of the state that other automata have
+
+
+def read_process(entry: JsonEntry, around: Surroundings) -> Process:
+    """One automaton of a model."""
+    name = entry.text("name")
+    taken = {*around.taken, *around.variables, *around.constants}
+    own = _own_variables(entry, name, around, taken)
+    locations = _locations(entry)
+    taken.update(declared.variable.name for declared in own.values())
+    place = _place(entry, name, locations, taken)
+    variables = {**around.variables, **own}
+    names = {**around.constants, **{key: declared.variable.var for key, declared in variables.items()}}
+    reader = EdgeReader(locations, place, variables, names, around.actions)
+    edges = tuple(reader.read(edge) for edge in entry.items("edges"))
+    restriction = entry.get("restrict-initial")
+    kept = TRUE if restriction is None else read_condition(restriction, names)
+    return Process(name, place, locations, own, edges, kept)
+
+
+def _own_variables(entry: JsonEntry, name: str, around: Surroundings, taken: set[str]) -> dict[str, DeclaredVariable]:
+    """Local variables; one whose name is taken elsewhere is called `automaton.name` in the system."""
+    own = read_variables(entry, {**around.constants, **_as_names(around.variables)})
+    renamed = {key: free_name(f"{name}.{key}" if key in taken else key, taken - {key}) for key in own}
+    return {key: replace(one, variable=replace(one.variable, name=renamed[key])) for key, one in own.items()}
+
+
+def _as_names(variables: Mapping[str, DeclaredVariable]) -> dict[str, Expr]:
+    return {name: declared.variable.var for name, declared in variables.items()}
+
+
+def _locations(entry: JsonEntry) -> tuple[str, ...]:
+    found: list[str] = []
+    for location in entry.items("locations"):
+        if location.get("time-progress") is not None or location.items("transient-values"):
+            location.refuse("time progress and transient values of locations are not supported")
+        name = location.text("name")
+        if name in found:
+            location.refuse(f"the location {name!r} is declared twice")
+        found.append(name)
+    if not found:
+        entry.refuse("the automaton has no location")
+    return tuple(found)
+
+
+def _place(entry: JsonEntry, name: str, locations: tuple[str, ...], taken: set[str]) -> DeclaredVariable | None:
+    """The variable that says where the automaton is, by the automaton's name."""
+    initial = [location_index(item, item.text(), locations) for item in entry["initial-locations"].items()]
+    if not initial:
+        entry["initial-locations"].refuse("the automaton has no initial location")
+    if len(initial) > 1:
+        entry["initial-locations"].refuse("several initial locations are not supported")
+    if len(locations) == 1:
+        return None
+    return DeclaredVariable(Variable(free_name(name, taken), enum(*locations)), Fraction(initial[0]))
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeReader:
+    """Reads the edges of one automaton."""
+
+    locations: tuple[str, ...]
+    place: DeclaredVariable | None
+    variables: Mapping[str, DeclaredVariable]
+    names: Names
+    actions: frozenset[str]
+
+    def read(self, entry: JsonEntry) -> ProcessEdge:
+        action = entry.get("action")
+        if action is not None and action.text() not in self.actions:
+            raise action.error(
+                f"there is no action {action.text()!r}{nearest(action.text(), self.actions)}", NameUnknown
+            )
+        if entry.get("rate") is not None:
+            entry["rate"].refuse("rates are not supported")
+        here = at_location(self.place, self._location(entry))
+        guard = entry.get("guard")
+        condition = TRUE if guard is None else read_condition(guard, self.names)
+        leading = (self._destination(item) for item in entry["destinations"].items())
+        possible = tuple(destination for destination in leading if destination is not None)
+        return ProcessEdge(None if action is None else action.text(), build.conj(here, condition), possible)
+
+    def _location(self, entry: JsonEntry) -> int:
+        return location_index(entry["location"], entry.text("location"), self.locations)
+
+    def _destination(self, entry: JsonEntry) -> Destination | None:
+        """None where its probability is zero."""
+        if not self._is_possible(entry.get("probability")):
+            return None
+        updates: dict[str, Expr] = {}
+        target = self._location(entry)
+        if self.place is not None:
+            variable = self.place.variable
+            updates[variable.name] = Const((), variable.sort, (), (Fraction(target),))
+        for assignment in entry.items("assignments"):
+            variable = self._assigned(assignment)
+            if variable.name in updates:
+                assignment.refuse(f"{variable.name!r} is assigned twice at once")
+            updates[variable.name] = read_expression(assignment["value"], self.names, variable.sort)
+        return Destination(updates, entry)
+
+    def _is_possible(self, entry: JsonEntry | None) -> bool:
+        if entry is None:
+            return True
+        inner = entry.get("exp") if isinstance(entry.value, dict) and "op" not in entry.value else entry
+        value = read_constant(inner or entry, self.names, REAL).value
+        if not 0 <= value <= 1:
+            entry.refuse(f"{float(value)} is no probability")
+        return value > 0
+
+    def _assigned(self, entry: JsonEntry) -> Variable:
+        index = entry.get("index")
+        if index is not None and index.value != 0:
+            index.refuse("assignments one after the other (index) are not supported: all are made at once")
+        target = entry["ref"]
+        if not isinstance(target.value, str):
+            target.refuse("only variables can be assigned; arrays are not supported")
+        name = target.text()
+        if name not in self.variables:
+            raise target.error(f"there is no variable {name!r}{nearest(name, self.variables)}", NameUnknown)
+        return self.variables[name].variable

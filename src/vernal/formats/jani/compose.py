@@ -1,0 +1,148 @@
+"""Automata in parallel: every synchronised combination of edges and destinations is one outcome of a step."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from vernal.errors import NameUnknown, nearest
+from vernal.formats.jani.automata import Destination, Process, ProcessEdge, Surroundings, Updates, read_process
+from vernal.formats.jani.declare import ConstantValues, DeclaredVariable, read_constants, read_variables
+from vernal.formats.jani.entries import JsonEntry, shown
+from vernal.formats.jani.expressions import Names, read_condition
+from vernal.model import build
+from vernal.model.build import TRUE
+from vernal.model.expr import Const, Expr
+
+KINDS = ("lts", "mdp")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One way a step can go: its label (None where it is silent), its guard, and the next values of what it assigns."""
+
+    label: str | None
+    guard: Expr
+    updates: Updates
+
+
+@dataclass(frozen=True, slots=True)
+class PlanningModel:
+    """A JANI model, composed: what a state is, and all outcomes there are."""
+
+    name: str
+    constants: dict[str, Const]
+    variables: dict[str, DeclaredVariable]  # of the model itself, by name
+    processes: tuple[Process, ...]
+    actions: tuple[str, ...]
+    outcomes: tuple[Outcome, ...]
+    restriction: Expr  # on initial states
+    entry: JsonEntry
+
+    @property
+    def state(self) -> tuple[DeclaredVariable, ...]:
+        """All variables: those of the model, then place and variables of each automaton."""
+        own = (declared for process in self.processes for declared in process.declared)
+        return (*self.variables.values(), *own)
+
+    @property
+    def names(self) -> Names:
+        """What conditions about the model may name: constants and variables, under their names in the system."""
+        return {**self.constants, **{declared.variable.name: declared.variable.var for declared in self.state}}
+
+    def process(self, entry: JsonEntry, name: str) -> Process:
+        for process in self.processes:
+            if process.name == name:
+                return process
+        known = [process.name for process in self.processes]
+        raise entry.error(f"there is no automaton {name!r}{nearest(name, known)}", NameUnknown)
+
+
+def read_model(model: JsonEntry, given: ConstantValues) -> PlanningModel:
+    """A model of type lts or mdp; each destination of positive probability is one outcome."""
+    if model.get("automata") is None:
+        model.refuse("not a JANI model: it has no 'automata'")
+    if model["type"].value not in KINDS:
+        model["type"].refuse(f"models of type {shown(model['type'].value)} are not supported; supported: lts, mdp")
+    constants = read_constants(model, given)
+    variables = read_variables(model, constants)
+    actions = tuple(item.text("name") for item in model.items("actions"))
+    system = model["system"]
+    processes = _processes(model, system, frozenset(actions), constants, variables)
+    outcomes = tuple(_outcomes(system, processes, frozenset(actions)))
+    names = {**constants, **{name: declared.variable.var for name, declared in variables.items()}}
+    restriction = model.get("restrict-initial")
+    kept = TRUE if restriction is None else read_condition(restriction, names)
+    whole = build.conj(kept, *(process.restriction for process in processes))
+    return PlanningModel(model.text("name"), constants, variables, processes, actions, outcomes, whole, model)
+
+
+def _processes(
+    model: JsonEntry,
+    system: JsonEntry,
+    actions: frozenset[str],
+    constants: Names,
+    variables: dict[str, DeclaredVariable],
+) -> tuple[Process, ...]:
+    entries = {entry.text("name"): entry for entry in model.items("automata")}
+    found: dict[str, Process] = {}
+    for element in system["elements"].items():
+        name = element.text("automaton")
+        if name not in entries:
+            raise element.error(f"there is no automaton {name!r}{nearest(name, entries)}", NameUnknown)
+        if name in found:
+            element.refuse(f"the automaton {name!r} appears twice, which is not supported")
+        if element.items("input-enable"):
+            element.refuse("input-enable is not supported")
+        taken = frozenset(declared.variable.name for process in found.values() for declared in process.declared)
+        found[name] = read_process(entries[name], Surroundings(actions, constants, variables, taken))
+    return tuple(found.values())
+
+
+def _outcomes(system: JsonEntry, processes: Sequence[Process], actions: frozenset[str]) -> Iterator[Outcome]:
+    vectors = system.items("syncs")
+    if not vectors and any(edge.action is not None for process in processes for edge in process.edges):
+        system.refuse("edges have actions, but there are no synchronisation vectors ('syncs') that let them be taken")
+    for vector in vectors:
+        yield from _synchronised(vector, processes, actions)
+    for process in processes:
+        for edge in process.edges:
+            if edge.action is None:
+                yield from _combined(None, [edge])
+
+
+def _synchronised(vector: JsonEntry, processes: Sequence[Process], actions: frozenset[str]) -> Iterator[Outcome]:
+    """What one synchronisation vector lets happen: every combination of edges with its actions."""
+    wanted = vector["synchronise"].items()
+    if len(wanted) != len(processes):
+        vector.refuse(f"{len(wanted)} actions for {len(processes)} automata: give one, or null, for each")
+    result = vector.get("result")
+    for named in (*wanted, *([result] if result else [])):
+        if named.value is not None and named.text() not in actions:
+            raise named.error(f"there is no action {named.value!r}{nearest(named.text(), actions)}", NameUnknown)
+    taking = [
+        [edge for edge in process.edges if edge.action == action.value]
+        for process, action in zip(processes, wanted, strict=True)
+        if action.value is not None
+    ]
+    if not taking:
+        vector.refuse("no automaton takes part in this synchronisation")
+    for edges in itertools.product(*taking):
+        yield from _combined(None if result is None else result.text(), edges)
+
+
+def _combined(label: str | None, edges: Sequence[ProcessEdge]) -> Iterator[Outcome]:
+    guard = build.conj(*dict.fromkeys(edge.guard for edge in edges))
+    for destinations in itertools.product(*(edge.destinations for edge in edges)):
+        yield Outcome(label, guard, _united(destinations))
+
+
+def _united(destinations: Sequence[Destination]) -> Updates:
+    """The assignments of all automata at once."""
+    updates: dict[str, Expr] = {}
+    for destination in destinations:
+        for name, value in destination.updates.items():
+            if updates.setdefault(name, value) is not value:
+                destination.entry.refuse(f"{name!r} is assigned differently by another automaton in the same step")
+    return updates

@@ -1,0 +1,157 @@
+"""Declarations of a JANI model: constants, which may be set from outside, and bounded variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from vernal.errors import InputError, NameUnknown, TypeClash, UnsupportedOperator, nearest
+from vernal.formats.jani.entries import JsonEntry, shown
+from vernal.formats.jani.expressions import Names, read_constant
+from vernal.model import build
+from vernal.model.expr import Const
+from vernal.model.initial import OneOf, Span, Start
+from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort, join
+from vernal.model.system import Variable
+
+TYPES = 'bool, or {"kind": "bounded", "base": "int", "lower-bound": ..., "upper-bound": ...}'
+
+ConstantValues = Mapping[str, Fraction | bool]  # constants set from outside
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredVariable:
+    """A variable of the model with its initial value, if it has one; `start` is where nothing else is said."""
+
+    variable: Variable
+    initial: Fraction | None
+
+    @property
+    def start(self) -> Start:
+        return whole_range(self.variable) if self.initial is None else OneOf((self.initial,))
+
+
+def whole_range(variable: Variable) -> Start:
+    """All values of a variable."""
+    if variable.sort == INT:
+        assert variable.lower is not None
+        assert variable.upper is not None
+        return Span(variable.lower, variable.upper)
+    count = 2 if variable.sort == BOOL else len(variable.sort.labels)
+    return OneOf(tuple(Fraction(value) for value in range(count)))
+
+
+# Constants ------------------------------------------------------------------------------------------------------------
+
+
+def read_constants(model: JsonEntry, given: ConstantValues) -> dict[str, Const]:
+    """Every constant with its value: the file's, or the one given from outside."""
+    entries = model.items("constants")
+    declared = [entry.text("name") for entry in entries]
+    for name in given:
+        if name not in declared:
+            raise NameUnknown(f"{model.file}: $.constants: there is no constant {name!r}{nearest(name, declared)}")
+    known: dict[str, Const] = {}
+    for entry, name in zip(entries, declared, strict=True):
+        if name in known:
+            entry.refuse(f"the constant {name!r} is declared twice")
+        known[name] = _constant(entry, name, known, given)
+    return known
+
+
+def _constant(entry: JsonEntry, name: str, known: Names, given: ConstantValues) -> Const:
+    sort = _constant_sort(entry["type"])
+    if name in given:
+        told = given[name]
+        value = build.const(bool(told) if sort == BOOL and told in (0, 1) else told)
+        assert isinstance(value, Const)
+        if join(value.sort, sort) != sort:
+            raise entry.error(f"the constant {name!r} is of sort {sort}, but {shown(given[name])} is given", TypeClash)
+        return value
+    written = entry.get("value")
+    if written is None:
+        entry.refuse(f"the constant {name!r} has no value; set it with --constant {name}=VALUE")
+    return read_constant(written, known, sort)
+
+
+def _constant_sort(entry: JsonEntry) -> Sort:
+    match entry.value:
+        case "int" | {"base": "int"}:
+            return INT
+        case "bool":
+            return BOOL
+        case "real" | {"base": "real"}:
+            return REAL
+    raise entry.error(f"a constant of type {shown(entry.value)} is not supported; supported: int, bool, real")
+
+
+# Variables ------------------------------------------------------------------------------------------------------------
+
+
+def read_variables(owner: JsonEntry, names: Names) -> dict[str, DeclaredVariable]:
+    """The variables of a model or of an automaton."""
+    found: dict[str, DeclaredVariable] = {}
+    for entry in owner.items("variables"):
+        name = entry.text("name")
+        if name in found or name in names:
+            entry.refuse(f"the name {name!r} is declared twice")
+        if entry.flag("transient"):
+            entry.refuse(f"the variable {name!r} is transient, which is not supported")
+        variable = _variable(entry["type"], name, names)
+        found[name] = DeclaredVariable(variable, _initial(entry.get("initial-value"), variable, names))
+    return found
+
+
+def _variable(entry: JsonEntry, name: str, names: Names) -> Variable:
+    if entry.value == "bool":
+        return Variable(name, BOOL)
+    if not isinstance(entry.value, dict) or entry.value.get("kind") != "bounded" or entry.value.get("base") != "int":
+        raise entry.error(_refused_type(name, entry.value), UnsupportedOperator)
+    lower, upper = (_bound(entry, key, name, names) for key in ("lower-bound", "upper-bound"))
+    if lower > upper:
+        entry.refuse(f"the range [{lower}, {upper}] of {name!r} holds no integer")
+    return Variable(name, INT, lower, upper, enforced=True)
+
+
+def _bound(entry: JsonEntry, key: str, name: str, names: Names) -> Fraction:
+    bound = entry.get(key)
+    if bound is None:
+        entry.refuse(f"the variable {name!r} has no {key}; integers need both bounds")
+    return read_constant(bound, names, INT).value
+
+
+def _refused_type(name: str, written: object) -> str:
+    what = written.get("base") if isinstance(written, dict) and written.get("kind") == "bounded" else written
+    if isinstance(what, dict):
+        what = what.get("kind", what)
+    kinds = {"int": "an integer without bounds", "array": "an array", "real": "a real variable"}
+    known = kinds.get(what) if isinstance(what, str) else None
+    return f"{name!r} is {known or f'of type {shown(what)}'}, which is not supported; supported: {TYPES}"
+
+
+def _initial(entry: JsonEntry | None, variable: Variable, names: Names) -> Fraction | None:
+    if entry is None:
+        return None
+    value = read_constant(entry, names, variable.sort).value
+    check_value(entry, variable, value)
+    return value
+
+
+def check_value(entry: JsonEntry, variable: Variable, value: Fraction) -> None:
+    """A value of a variable is inside its range."""
+    if variable.sort == INT and not (variable.lower or 0) <= value <= (variable.upper or 0):
+        entry.refuse(f"{value} is outside the range [{variable.lower}, {variable.upper}] of {variable.name!r}")
+
+
+def setting(name: str, text: str) -> Fraction | bool:
+    """The value of a constant as written on the command line: a number, true or false."""
+    if text in ("true", "false"):
+        return text == "true"
+    from vernal.logic.elaborate import Scope, expression
+    from vernal.logic.syntax import Source
+
+    value = expression(Source(text, f"--constant {name}"), Scope())
+    if not isinstance(value, Const) or value.sort.kind is Kind.ENUM:
+        raise InputError(f"--constant {name}={text}: a number, true or false is expected")
+    return value.value

@@ -1,0 +1,43 @@
+"""Tasks, whatever file they are in: TOML task files and JANI planning models.
+
+task = load("vcas.toml", v0=-22.5)
+task = load("blocks.jani", item_cost_bound=8)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from vernal.formats.task.blueprint import Override
+from vernal.logic.task import Task
+
+JANI = ".jani"
+
+
+def is_planning_model(path: str | Path) -> bool:
+    """Whether a file is a JANI model, by its name."""
+    return Path(path).suffix.lower() == JANI
+
+
+def load(
+    path: str | Path,
+    overrides: Mapping[str, Override] | None = None,
+    /,
+    *,
+    allow_outside: bool | Override = False,  # as a type, so that mappings of parameters may be given as keywords
+    **parameters: Override,
+) -> Task:
+    """The task in a file; `overrides` and keywords replace parameters, as numbers or as constant expressions.
+
+    Of a JANI model they set constants; `vn.load_jani` also takes a policy and a property that the file does not name.
+    A world that is a file has to lie below the task's folder unless `allow_outside` is given.
+    """
+    given = {**(overrides or {}), **parameters}
+    if is_planning_model(path):
+        from vernal.formats.jani.task import load_jani
+
+        return load_jani(path, constants=given)
+    from vernal.formats.task.blueprint import load as load_task
+
+    return load_task(path, given, allow_outside=allow_outside)
