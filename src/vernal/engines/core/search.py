@@ -189,7 +189,8 @@ class BoxSearch:
         """Bound a batch; what of it is still open, cut."""
         owner = self.frame.question(batch)
         so_far = self.tally.bounded[owner]
-        at_branches = self.improver.at_branches(so_far)
+        branches = self.frame.cases.branch_pivots  # mostly none, and then no improver is needed to say so
+        at_branches = self.improver.at_branches(so_far) if branches else np.zeros(len(batch), dtype=bool)
         numbers = self.numbers.take(owner)
         linear = self._linear(batch, bool(at_branches.any()))
         found, slopes = self.clauses.bounded(linear, numbers)
