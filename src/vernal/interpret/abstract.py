@@ -50,34 +50,30 @@ Value = Range | Truth | Finite
 
 
 def first_array(value: Any) -> Array:
-    """One of the arrays a value is made of."""
-    match value:
-        case Range(lower, _):
-            return lower
-        case Truth(must, _):
-            return must
-        case Finite(mask, _):
-            return mask
-    return cast(Array, value[0])
+    """One of the arrays a value is made of; asked of every node, so without pattern matching."""
+    if isinstance(value, Range):
+        return value.lower
+    if isinstance(value, Truth):
+        return value.must
+    return value.mask if isinstance(value, Finite) else cast(Array, value[0])
 
 
 def flat(backend: Backend, value: Value | tuple[Array, Array], node: Expr) -> Value:
     """A value as the interpreters keep it: two-dimensional, a scalar as one component, and no end a nan."""
-    match value:
-        case Finite(mask, values):
-            return Finite(_flat(mask, node, 1), values)
-        case Truth(must, may):
-            return Truth(_flat(must, node), _flat(may, node))
-        case Range(lower, upper) | (lower, upper):
-            return Range(*backend.known(_flat(lower, node), _flat(upper, node)))
+    if isinstance(value, Finite):
+        return Finite(_flat(value.mask, node, 1), value.values)
+    if isinstance(value, Truth):
+        return Truth(_flat(value.must, node), _flat(value.may, node))
+    lower, upper = value if isinstance(value, tuple) else (value.lower, value.upper)
+    return Range(*backend.known(_flat(lower, node), _flat(upper, node)))
 
 
 def _flat(array: Array, node: Expr, extra: int = 0) -> Array:
-    shape = tuple(array.shape)
-    expected = 1 + len(node.shape) + extra
-    if len(shape) != expected or shape[1 : expected - extra] != node.shape:
-        raise TypeClash(f"bounds of shape {shape} do not fit a batch of values of shape {node.shape}")
-    return array.reshape((shape[0], 1, *shape[1:])) if not node.shape else array
+    shape, own = tuple(array.shape), node.shape
+    expected = 1 + len(own) + extra
+    if len(shape) != expected or shape[1 : expected - extra] != own:
+        raise TypeClash(f"bounds of shape {shape} do not fit a batch of values of shape {own}")
+    return array if own else array[:, None]
 
 
 def shaped(backend: Backend, value: Value, node: Expr, batch: int) -> Value:

@@ -29,6 +29,7 @@ from vernal.interpret.abstract import (
     whole,
 )
 from vernal.interpret.choice import merge, possibilities
+from vernal.interpret.layers import Layer, layer
 from vernal.interpret.numbers import enclose
 from vernal.interpret.numbers.rounding import (
     PI,
@@ -43,7 +44,7 @@ from vernal.interpret.numbers.rounding import (
 )
 from vernal.model import expr as e
 from vernal.model.expr import Expr
-from vernal.model.sorts import INT
+from vernal.model.sorts import Kind
 
 Rounded = Callable[[Array, Array], tuple[Array, Array]]  # an operation as floats below and above
 SMALL_ARRAY = 256  # components of an array that is small
@@ -103,9 +104,10 @@ def apply(backend: Backend, node: Expr, args: Sequence[Value | None]) -> Value:
         what = f"variable {node.name!r}" if isinstance(node, e.Var) else type(node).__name__
         raise TypeClash(f"no bounds are given for the {what}")
     value = handler(backend, node, args)
-    if node.size > 1 and first_array(value).shape[1] == 1:
-        value = repeated(backend, value, node.size)
-    if node.sort == INT and isinstance(value, Range):
+    size = node.size
+    if size > 1 and first_array(value).shape[1] == 1:
+        value = repeated(backend, value, size)
+    if node.sort.kind is Kind.INT and isinstance(value, Range):
         return integral(backend, value)
     return value
 
@@ -273,16 +275,19 @@ def leaky(backend: Backend, x: Range, slopes: Sequence[Fraction]) -> Range:
     return Range(lower, backend.where(kink & (hull.upper < 0), 0.0, hull.upper))
 
 
-def affine(backend: Backend, x: Range, W: Array, b: Array) -> Range:
-    """W x + b in centre and radius, the radius widened by what rounding may have cost."""
+def affine(backend: Backend, x: Range, own: Layer) -> Range:
+    """W x + b in centre and radius, the radius widened by what rounding may cost.
+
+    With c for the centre and g = gamma(m + n + 8): the middle is off by at most gamma(n + 1) (|W| |c| + |b|), and each
+    end by a unit of |W| |c| + |b| and of the reach besides. The reach has g (|W| |c| + |b|) for the first two, and the
+    magnitude's factor, larger than 1 + 5 g, for its own rounding and that of the radius.
+    """
     centre = 0.5 * x.lower + 0.5 * x.upper
-    radius = backend.up(backend.xp.maximum(x.upper - centre, centre - x.lower))
-    slack = gamma(W.shape[1] + 4)
-    spread = radius + slack * (abs(centre) + radius) + TINY
-    middle = centre @ W.T + b
-    reach = (spread @ abs(W).T) * (1.0 + 2.0 * slack) + slack * abs(b) + TINY
+    radius = backend.xp.maximum(x.upper - centre, centre - x.lower)
+    middle = backend.product(centre, own.transposed) + own.bias
+    reach = backend.product(radius + own.slack * abs(centre) + TINY, own.magnitude) + own.doubt
     reach = reach + (middle - middle)  # a nan where the middle overflowed: its parts may have met only to cancel
-    return Range(*backend.known(backend.down(middle - reach), backend.up(middle + reach)))
+    return Range(*backend.known(middle - reach, middle + reach))
 
 
 def gather(backend: Backend, array: Array, indices: Sequence[int]) -> Array:
@@ -423,7 +428,7 @@ def _each(combine: str) -> Callable[[Backend, list[Range]], Range]:
 
 def _affine(backend: Backend, node: Expr, x: Range) -> Range:
     assert isinstance(node, e.Affine)
-    return affine(backend, x, backend.weights(node.weight.array), backend.weights(node.bias.array))
+    return affine(backend, x, layer(backend, node))
 
 
 HANDLERS: dict[type[Expr], IntervalMeaning] = {

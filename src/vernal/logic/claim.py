@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
-from vernal.logic.formula import Always, And, Atom, Formula, Implies, Next, Not, Or, Quantifier, Release, Weak
+from vernal.logic.formula import Always, And, Atom, Formula, Implies, Next, Not, Or, Quantifier, Release, Weak, operands
 from vernal.logic.margin import atom_margin
 from vernal.logic.normal import Logic, atoms, classify, fold, horizon, nnf, quantifiers, strip_quantifiers, universal
 from vernal.logic.progress import on_paths
@@ -95,6 +95,29 @@ class Claim:
     def text(self) -> str:
         """The formula, printed canonically."""
         return str(self.formula)
+
+
+MAX_KEPT = 32  # operators of a formula whose claim is kept
+
+
+def claim_of(formula: Formula) -> Claim:
+    """What a formula claims; of a small one it is kept, with all that is worked out of it: many ask the same."""
+    return _kept_claim(formula) if is_small(formula) else Claim(formula)
+
+
+@lru_cache(maxsize=64)
+def _kept_claim(formula: Formula) -> Claim:
+    return Claim(formula)
+
+
+def is_small(formula: Formula) -> bool:
+    """Whether a formula has few operators, so that it may be a key: it is hashed and compared by its content."""
+    waiting = [formula]
+    for seen, node in enumerate(waiting):  # grows on the way
+        if seen == MAX_KEPT:
+            return False
+        waiting += operands(node)
+    return True
 
 
 def position_claim(path: Formula) -> PositionClaim | None:

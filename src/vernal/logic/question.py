@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from vernal.logic.claim import Claim
+from vernal.logic.claim import Claim, claim_of
 from vernal.logic.formula import Formula
 from vernal.model.build import TRUE
 from vernal.model.expr import Expr
@@ -27,7 +27,7 @@ class Question(Portable):
     @cached_property
     def claim(self) -> Claim:
         """What the formula claims."""
-        return Claim(self.formula)
+        return claim_of(self.formula)
 
     @cached_property
     def atoms(self) -> Mapping[Expr, Expr]:

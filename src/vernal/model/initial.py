@@ -196,6 +196,11 @@ class InitialSet(Portable):
         return all(start.is_point for _, _, start in self.components())
 
     @property
+    def is_convex(self) -> bool:
+        """Whether every component is an interval of reals, so that there is one alternative, the whole."""
+        return all(isinstance(start, Span) and var.sort == REAL for var, _, start in self.components())
+
+    @property
     def first(self) -> Valuation:
         """One of the values of each component."""
         return {var: tuple(start.first for start in entry) for var, entry in self.starts.items()}

@@ -31,6 +31,6 @@ def initial_boxes(system: System, limit: int = MAX_BOXES) -> Boxes:
         if len(parts) <= limit:
             return Boxes(tuple(part.hull for part in parts), Direction.OVER)
     few = 0 < initial.count <= limit
-    alternatives = initial.alternatives() if few else [initial]
+    alternatives = initial.alternatives() if few and not initial.is_convex else [initial]
     exact = few and not initial.where
     return Boxes(tuple(part.hull for part in alternatives), Direction.EXACT if exact else Direction.OVER)

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vernal.interpret.abstract import Finite, Truth, indices
-from vernal.interpret.linear.bounds import SQUASHED, Linear, relu_of_two
+from vernal.interpret.linear.bounds import SQUASHED, Linear
+from vernal.interpret.linear.nodes import relu_of_two
 from vernal.interpret.linear.tuned import TUNABLE
 from vernal.interpret.numbers.rounding import Array, Mask
 from vernal.model import build

@@ -17,7 +17,7 @@ from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.numbers.rounding import Array, Floats, Mask, float_below
 from vernal.interpret.program import ArrayInputs, Program
 from vernal.model.expr import Expr
-from vernal.model.graph import order, variables
+from vernal.model.graph import draws, order, variables
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +69,7 @@ class Clauses:
             if isinstance(part, Combined):
                 self._places[part] = self.leaves + len(self.junctions)
                 self.junctions.append((part.every, [self._places[own] for own in part.parts]))
+        self._parts = [_as_slice(parts) for _, parts in self.junctions]
         self.root, self.asked = self._places[root], self._places[asked]
         self.outside = [self._places[part] for part in where]
         self.numbers = self._numbers()
@@ -106,6 +107,11 @@ class Clauses:
         """Whether the value of what is asked is the margin of the claim: only comparisons of numbers have one."""
         whole = not self.fixed and not self._cancelled
         return whole and not any(leaf.of_winner for leaf in self.differences)
+
+    @cached_property
+    def has_draws(self) -> bool:
+        """Whether the nodes depend on a draw."""
+        return bool(draws(self.nodes))
 
     @cached_property
     def variables(self) -> frozenset[Expr]:
@@ -151,8 +157,8 @@ class Clauses:
         slopes = np.zeros((batch, rows, linear.inputs.count))
         low = np.zeros((batch, rows))
         if rows:
-            seeds = {node: np.broadcast_to(m, (batch, *m.shape[1:])) for node, m in numbers.matrices.items()}
-            slopes, low = linear.rows(seeds, np.broadcast_to(numbers.constants, (batch, rows)))
+            seeds = {node: _for_all(m, batch) for node, m in numbers.matrices.items()}
+            slopes, low = linear.rows(seeds, _for_all(numbers.constants, batch))
         may = [self._may(leaf, linear) for leaf in self.fixed]
         return self._readings(low, may, numbers.strict), slopes
 
@@ -192,21 +198,20 @@ class Clauses:
 
     def impossible(self, known: Readings) -> Mask:
         """(boxes, leaves and junctions): what certainly no state of the box satisfies."""
-        columns = list(known.impossible.T)
-        for every, parts in self.junctions:
-            own = [columns[part] for part in parts]
-            empty = np.full(len(known.low), not every)
-            columns.append(empty if not own else np.logical_or.reduce(own) if every else np.logical_and.reduce(own))
-        return np.stack(columns, axis=1)
+        made = np.empty((len(known.low), self.leaves + len(self.junctions)), dtype=bool)
+        made[:, : self.leaves] = known.impossible
+        for place, ((every, _), parts) in enumerate(zip(self.junctions, self._parts, strict=True), self.leaves):
+            (np.logical_or if every else np.logical_and).reduce(made[:, parts], axis=1, out=made[:, place])
+        return made
 
     def values(self, known: Readings) -> Floats:
         """(boxes, leaves and junctions): a lower bound of what has to be at most zero; the value itself at a point."""
-        columns = list(known.low.T)
-        for every, parts in self.junctions:
-            own = [columns[part] for part in parts]
-            empty = np.full(len(known.low), -np.inf if every else np.inf)
-            columns.append(empty if not own else np.maximum.reduce(own) if every else np.minimum.reduce(own))
-        return np.stack(columns, axis=1)
+        made = np.empty((len(known.low), self.leaves + len(self.junctions)))
+        made[:, : self.leaves] = known.low
+        for place, ((every, _), parts) in enumerate(zip(self.junctions, self._parts, strict=True), self.leaves):
+            pick, least = (np.maximum, -np.inf) if every else (np.minimum, np.inf)
+            pick.reduce(made[:, parts], axis=1, initial=least, out=made[:, place])
+        return made
 
     def open_leaves(self, impossible: Mask) -> Mask:
         """(boxes, leaves): those on which it depends whether the whole is impossible."""
@@ -233,6 +238,17 @@ def stacked(clauses: Sequence[Clauses]) -> RowNumbers:
 def compiled(condition: Expr, where: tuple[Expr, ...]) -> Clauses:
     """The clauses of a condition under constraints; made once for all boxes that are asked the same."""
     return Clauses(requirement(by_pivots(condition)), tuple(map(requirement, where)))
+
+
+def _for_all(array: Array, batch: int) -> Array:
+    """The same numbers for every box, unless each has its own."""
+    return array if len(array) == batch else np.broadcast_to(array, (batch, *array.shape[1:]))
+
+
+def _as_slice(places: list[int]) -> slice | list[int]:
+    """Neighbours as a slice, which costs less to look up."""
+    first = places[0] if places else 0
+    return slice(first, first + len(places)) if places == list(range(first, first + len(places))) else places
 
 
 def _parts_first(root: Requirement) -> list[Requirement]:

@@ -36,11 +36,11 @@ class DomainFrame:
     leaves: int = 0  # of what is required: their bounds are taken over as well
     cases: Cases = NO_CASES  # what is decided by the signs of some inner nodes
 
-    @property
+    @cached_property
     def columns(self) -> list[Component]:
         return [(var, index) for var in self.variables for index in range(var.size)]
 
-    @property
+    @cached_property
     def discrete(self) -> Mask:
         """(columns,): which take finitely many values in an interval."""
         return np.array([var.sort != REAL for var, _ in self.columns], dtype=bool)
@@ -90,7 +90,12 @@ class DomainFrame:
         return found
 
     def known(self, domains: Domains, *, sides: bool = False) -> dict[Expr, Value]:
-        """What is known of inner nodes; with `sides`, or where some were cut, also of what their signs decide."""
+        """What is known of inner nodes; with `sides`, or where some were cut, also of what their signs decide.
+
+        Of boxes that have not been bounded yet it is nothing.
+        """
+        if not (sides or np.count_nonzero(domains.least > -np.inf) or np.count_nonzero(domains.most < np.inf)):
+            return {}
         made: dict[Expr, Value] = {
             node: Range(domains.least[:, at], domains.most[:, at]) for node, at in self.places.items()
         }
@@ -178,7 +183,7 @@ class Domains:
 
     def rows(self, index: Indices | slice | Mask) -> Domains:
         """Some of the boxes."""
-        return Domains(*(getattr(self, field.name)[index] for field in fields(self)))
+        return Domains(*(getattr(self, name)[index] for name in ARRAYS))
 
     def between(self, lower: Floats, upper: Floats) -> Domains:
         """The same with other ends."""
@@ -212,11 +217,14 @@ class Domains:
         return replace(self, lower=lower, upper=upper, least=least, most=most, phases=self.phases.copy())
 
 
+ARRAYS = tuple(entry.name for entry in fields(Domains))
+
+
 def joined(parts: Sequence[Domains]) -> Domains:
     """Several batches as one."""
     if len(parts) == 1:
         return parts[0]
-    return Domains(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Domains)))
+    return Domains(*(np.concatenate([getattr(part, name) for part in parts]) for name in ARRAYS))
 
 
 def whole_boxes(domains: Domains) -> Domains:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import inf
 from typing import Self
 
@@ -28,7 +29,7 @@ from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.placed import batch_sizes, bounds_over
 from vernal.interpret.numbers.device import current
 from vernal.interpret.numbers.rounding import Floats, Mask, any_along
-from vernal.run.budget import Budget
+from vernal.run.budget import Budget, silent
 
 FIRST_BATCH, MAX_FIRST_BATCH, MAX_BATCH = 64, 512, 4096  # boxes
 PACE = (0.08, 0.25)  # seconds of the processor: batches that take less grow, those that take more shrink
@@ -102,11 +103,18 @@ class BoxSearch:
         self.size = max(self.size, min(len(frame.whole), MAX_FIRST_BATCH))
         self._discrete = frame.discrete
         self._first_width = self.stack[0].width
-        self.improver = Improver(clauses, frame, budget.check)
         self._ended = 0  # questions whose boxes were dropped
-        self._descent = Descent(clauses, numbers, frame, budget.check)
         self._began, self._moved_for = time.monotonic(), 0.0
         self._clock = pace_clock()
+
+    @cached_property
+    def improver(self) -> Improver:
+        """Made when bounds have left something open."""
+        return Improver(self.clauses, self.frame, self.budget.check)
+
+    @cached_property
+    def _descent(self) -> Descent:
+        return Descent(self.clauses, self.numbers, self.frame, self.budget.check)
 
     @property
     def waiting(self) -> int:
@@ -135,7 +143,8 @@ class BoxSearch:
     def step(self) -> None:
         """One batch."""
         batch = self._take()
-        self.budget.progress(f"split: {self.waiting:,} boxes, {int(self.tally.closed.sum()):,} closed", None)
+        if self.budget.progress is not silent:
+            self.budget.progress(f"split: {self.waiting:,} boxes, {int(self.tally.closed.sum()):,} closed", None)
         began = self._clock()
         try:
             children = self._work(batch)
@@ -143,7 +152,7 @@ class BoxSearch:
             self.stack.append(batch)  # not lost: its bound counts
             raise
         self._pace(self._clock() - began, len(batch))
-        if len(children):
+        if children is not None and len(children):
             self.stack.append(children)
         self._end_questions()
 
@@ -176,16 +185,22 @@ class BoxSearch:
         elif seconds < PACE[0] and boxes == self.size:
             self.size = min(2 * self.size, self.most)
 
-    def _work(self, batch: Domains) -> Domains:
+    def _work(self, batch: Domains) -> Domains | None:
         """Bound a batch; what of it is still open, cut."""
         owner = self.frame.question(batch)
         so_far = self.tally.bounded[owner]
-        at_branches = self.improver.at_branches(so_far)
-        given = self.frame.known(batch, sides=bool(at_branches.any()))
-        linear = bounds_over(self.frame.abstract(batch), tick=self.budget.check, batch=len(batch), known=given)
+        branches = self.frame.cases.branch_pivots  # mostly none, and then no improver is needed to say so
+        at_branches = self.improver.at_branches(so_far) if branches else np.zeros(len(batch), dtype=bool)
         numbers = self.numbers.take(owner)
+        linear = self._linear(batch, bool(at_branches.any()))
         found, slopes = self.clauses.bounded(linear, numbers)
         known = Readings(np.maximum(found.low, batch.low), found.impossible | batch.excluded)
+        if self._closes(batch, owner, known):
+            return None
+        if linear.mode == "interval":
+            linear.sharpen()
+            found, slopes = self.clauses.bounded(linear, numbers)
+            known = Readings(np.maximum(found.low, batch.low), found.impossible | batch.excluded)
         batch = self.frame.learn(batch, linear)
         empty = self.frame.empty(batch)
         at_neurons = self.improver.at_neurons(batch, so_far)
@@ -198,7 +213,7 @@ class BoxSearch:
         self.tally.add(owner, closed, outside, values[:, self.clauses.asked])
         rows = np.flatnonzero(~closed)
         if not len(rows):
-            return batch.rows(rows)
+            return None
         rest = replace(batch.with_bound(value), low=known.low, excluded=known.impossible).rows(rows)
         asked = self.clauses.open_leaves(impossible[rows])
         steep = self._steepness(linear, slopes[rows], asked)
@@ -207,6 +222,29 @@ class BoxSearch:
         rest, at_zero = self._near_zero(rest, known.low[rows], asked)
         by_input = self._scores(rest, steep) * np.where(improved.inside[rows], INPUTS_LAST, 1.0)[:, None]
         return self._cut(rest, at_zero, np.concatenate([by_input, improved.scores[rows]], axis=1))
+
+    def _linear(self, batch: Domains, sides: bool) -> Linear:
+        """Bounds of a batch; of a single box that is new first those that take few calls, and mostly are enough.
+
+        A box that they close has a smaller bound than it might have, which is to be seen only where it is the margin.
+        """
+        known, box = self.frame.known(batch, sides=sides), self.frame.abstract(batch)
+        if len(batch) > 1 or known or self.clauses.measured:
+            return bounds_over(box, tick=self.budget.check, batch=len(batch), known=known)
+        return Linear(box, mode="interval", tick=self.budget.check)
+
+    def _closes(self, batch: Domains, owner: Indices, known: Readings) -> bool:
+        """Whether every box of a batch without phases is closed by its bounds; if so they are counted.
+
+        A single small box mostly is. What follows (`_work`) would come to the same, with more calls.
+        """
+        impossible = self.clauses.impossible(known)
+        closed = impossible[:, self.clauses.root]
+        if batch.phases.any() or not closed.all():
+            return False
+        outside = any_along(impossible[:, self.clauses.outside])
+        self.tally.add(owner, closed, outside, self.clauses.values(known)[:, self.clauses.asked])
+        return True
 
     def _refute(self, points: Floats, origin: Indices) -> None:
         """Look for counterexamples at points; once in a while they are moved to where one is more likely."""

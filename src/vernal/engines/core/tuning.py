@@ -7,14 +7,16 @@ them. Boxes begin with the slopes and multipliers of the box they were cut from.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
 from vernal.engines.core.cases import undecided
 from vernal.engines.core.clauses import Clauses, Readings, RowNumbers
 from vernal.engines.core.companions import asked_rows, companions
-from vernal.engines.core.domains import DomainFrame, Domains
+from vernal.engines.core.domains import DomainFrame, Domains, slices
 from vernal.engines.paths.batches import Indices
 from vernal.interpret.abstract import Range
 from vernal.interpret.linear.ascent import Ascent, TunedBound, WeightedRows
@@ -38,24 +40,44 @@ class TunedBoxes:
     scores: Floats  # (boxes tuned, inner components): what is lost at each activation
 
 
+@dataclass(frozen=True, eq=False)
+class Tunable:
+    """What of some clauses may be tuned: sums of companions, and activations."""
+
+    asked: Mask  # (differences,): those that are part of what is asked
+    members: Mask  # (sets of companions, differences)
+    together: Mask
+    places: Mapping[Expr, slice]  # of inner nodes among all inner components
+    neurons: Mask  # (inner components,): those that activations depend on
+    cuttable: Mask  # (inner components,): those, and the ones that decide branches
+
+
+@lru_cache(maxsize=64)
+def tunable(clauses: Clauses) -> Tunable:
+    """What may be tuned, found once for clauses that are asked again."""
+    groups, rows = companions(clauses), len(clauses.differences)
+    members, together = (np.zeros((len(groups), rows), dtype=bool) for _ in range(2))
+    for number, own in enumerate(groups):
+        members[number, list(own.members)] = True
+        together[number, list(own.together)] = True
+    places = dict(slices(clauses.inner))
+    neurons, branches = (np.zeros(sum(node.size for node in clauses.inner), dtype=bool) for _ in range(2))
+    for user in clauses.cases.activations:
+        neurons[places[user.args[0]]] = True
+    for pivot in clauses.cases.branch_pivots:
+        branches[places[pivot]] = True
+    asked = np.array(asked_rows(clauses), dtype=bool)
+    return Tunable(asked, members, together, places, neurons, neurons | branches)
+
+
 class Tuner:
     """Improves bounds of boxes of one search."""
 
     def __init__(self, clauses: Clauses, frame: DomainFrame) -> None:
         self.clauses, self.frame = clauses, frame
-        self.companions = companions(clauses)
-        self.asked = np.array(asked_rows(clauses), dtype=bool)
-        rows = len(clauses.differences)
-        self.members = np.zeros((len(self.companions), rows), dtype=bool)
-        self.together = np.zeros((len(self.companions), rows), dtype=bool)
-        for number, own in enumerate(self.companions):
-            self.members[number, list(own.members)] = True
-            self.together[number, list(own.together)] = True
-        self.places = frame.places
-        self.neurons = np.zeros(len(frame.branch_columns), dtype=bool)  # inner components that activations depend on
-        for user in clauses.cases.activations:
-            self.neurons[self.places[user.args[0]]] = True
-        self.cuttable = self.neurons | frame.branch_columns
+        known = tunable(clauses)
+        self.asked, self.members, self.together = known.asked, known.members, known.together
+        self.places, self.neurons, self.cuttable = known.places, known.neurons, known.cuttable
 
     def improve(
         self, linear: Linear, numbers: RowNumbers, domains: Domains, known: Readings, boxes: Indices, steps: int

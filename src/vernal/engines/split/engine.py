@@ -29,13 +29,18 @@ from vernal.engines.split.so_far import so_far
 from vernal.errors import Stopped
 from vernal.evidence.result import Assurance
 from vernal.interpret.linear.forms import MAX_INPUTS
+from vernal.logic.claim import is_small
+from vernal.logic.formula import Formula
 from vernal.logic.question import Question
-from vernal.model.graph import draws
+from vernal.model.expr import Expr
+from vernal.model.system import Step, System
+from vernal.model.tick import Tick
 from vernal.reduce.base import Direction
 from vernal.reduce.initial import initial_boxes
 from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
 
+MAX_KNOWN = 64  # claims about one graph whose clauses are kept
 PAUSES = (0.3, 3.0, 20.0)  # seconds of search, after which states are bred for at most half as long ...
 SHARE_OF_BREEDING = 0.2  # ... and for this share of the time that is left
 
@@ -69,13 +74,31 @@ def outcome(search: BoxSearch, number: int) -> Known:
     )
 
 
+class KnownRefutations:
+    """What states of one graph have to satisfy to refute claims, made once for those that are asked again."""
+
+    def __init__(self, step: Step) -> None:
+        self._unrolling = step.once(Unrolling)
+        self._made: dict[tuple[Formula, tuple[Expr, ...]], Clauses] = {}
+
+    def clauses(self, system: System, path: Formula, tick: Tick) -> Clauses:
+        """The clauses of a claim about a system with this graph; the claim is read along a single path."""
+        key = path, system.init.where
+        if key not in self._made:
+            if len(self._made) >= MAX_KNOWN:
+                self._made.clear()
+            self._made[key] = compiled(refuting_condition(system, path, tick, self._unrolling), system.init.where)
+        return self._made[key]
+
+
 def refuted_by(question: Question, budget: Budget) -> Clauses | None:
     """What a state has to satisfy to refute a claim of all paths; None where a draw is to be decided."""
-    system = question.system
-    unrolling = system.step.once(Unrolling) if (question.claim.horizon or 0) <= MAX_SHARED_STEPS else None
-    bad = refuting_condition(system, question.claim.path, budget.check, unrolling)
-    clauses = compiled(bad, system.init.where)
-    return None if draws(clauses.nodes) else clauses
+    system, claim = question.system, question.claim
+    if (claim.horizon or 0) > MAX_SHARED_STEPS or not is_small(claim.path):
+        clauses = compiled(refuting_condition(system, claim.path, budget.check), system.init.where)
+    else:
+        clauses = system.step.once(KnownRefutations).clauses(system, claim.path, budget.check)
+    return None if clauses.has_draws else clauses
 
 
 def search_for(

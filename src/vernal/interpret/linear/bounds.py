@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from itertools import count
 
 import numpy as np
 
@@ -30,15 +30,28 @@ from vernal.interpret.abstract import (
     meet,
     shaped,
 )
+from vernal.interpret.layers import layer
 from vernal.interpret.linear import choice as linear_choice
 from vernal.interpret.linear.choice import Mode
-from vernal.interpret.linear.forms import Form, Inputs, concretise, constant_form, exact_form, widen
+from vernal.interpret.linear.forms import Form, Inputs, affine_form, concretise, constant_form, exact_form, widen
+from vernal.interpret.linear.nodes import DRAWS, EXTREMA, as_relu, drawn_from, is_input, known_constant
 from vernal.interpret.linear.relax import BUILDERS, Relaxation, constant
-from vernal.interpret.linear.rows import LinearGraph, RowIndex, Rows, Seeds, Selected, Units, lower_bounds, tighter
+from vernal.interpret.linear.rows import (
+    LinearGraph,
+    RowIndex,
+    Rows,
+    Seeds,
+    Selected,
+    Sizes,
+    Units,
+    both_signs,
+    lower_bounds,
+    tighter,
+)
+from vernal.interpret.linear.stacks import DenseStack, settled, stack_below
 from vernal.interpret.numbers.backends import backend_for
 from vernal.interpret.numbers.device import free_numbers
-from vernal.interpret.numbers.rounding import FLOOR, Array, Backend
-from vernal.model import build
+from vernal.interpret.numbers.rounding import FLOOR, Array
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.sorts import INT
@@ -53,10 +66,13 @@ ARRAYS_UNDER_WAY = 24  # of a block, at most, that are in a card's memory at one
 MAX_FORM = 1 << 24  # numbers in the coefficients of a form that is kept
 MAX_WORK = 1 << 33  # products for one form: about a second
 MAX_ROWS = 1 << 24  # numbers in the rows of all components of a node at once; more are bounded in blocks
+FEW = 8  # boxes for which stacks of layers are tried at once
 DENSE = 0.5  # from this share of open components on, all rows are bounded at once
 STRUCTURAL = (e.Affine, e.Add, e.Neg, e.Gather, e.Concat)
-SMOOTH = tuple(kind for kind, known in OPERATORS.items() if not known.piecewise_linear)
+SMOOTH = frozenset(kind for kind, known in OPERATORS.items() if not known.piecewise_linear)
+BRANCHINGS, CONSTANTS = (e.If, e.Switch, e.Choose), (e.Const, e.Pi)
 ACTIVATIONS = (e.Relu, e.LeakyRelu, e.Abs)
+ACTIONS_AT_ZERO = frozenset({*ACTIVATIONS, e.Sign})
 AS_GOOD = (*ACTIVATIONS, e.Neg, e.Gather, e.Concat)  # where they are affine, their ranges are as good as the arguments'
 SQUASHED = (*ACTIVATIONS, e.Nonlinear)  # their own range says all that backward substitution would
 
@@ -101,19 +117,21 @@ class Linear:
         self.values: dict[Expr, Value] = {}
         self.forms: dict[Expr, Form] = {}
         self.inputs = Inputs(self.backend)
-        self.sizes: dict[Expr, Array] = {}
+        self.sizes = Sizes(self.backend, self.values)
         self.pending: set[Expr] = set()  # branchings without a relaxation yet: few are ever passed through
         self.tight: set[Expr] = set()  # whose range substitution has cut already: a second time would cut nothing more
         self.rewritten: dict[Expr, Expr] = {}
         self.graph = LinearGraph(self.backend, self.inputs, {}, self.forms, {}, self.rewritten, self.sizes, {}, tick)
         self.batch = batch
+        self._positions = count()  # ascending, in the order of evaluation
+        self._given = frozenset(box)
         self._free: int | None = None  # the numbers a card has room for, once that was asked
         for node, value in box.items():
             self._enter(node, flat(self.backend, value, node))
 
     def _enter(self, node: Expr, value: Value) -> None:
         """An input of the graph."""
-        self.batch = max(self.batch, first_array(value).shape[0])
+        self.batch = max(self.batch, len(first_array(value)))
         if not node.sort.is_number:
             self._store(node, value)
             return
@@ -124,6 +142,19 @@ class Linear:
     def assume(self, node: Expr, form: Form) -> None:
         """Take the form of a node over the inputs as known; its range follows from it."""
         self._store(node, concretise(self.backend, self.inputs, form), form)
+
+    def sharpen(self) -> None:
+        """Bound by backward substitution, from now on, what intervals alone have bounded so far.
+
+        What is affine over every box stays: its range is the best there is.
+        """
+        self.mode = "backward"
+        for node in [node for node in self.values if node not in self.forms and node not in self._given]:
+            del self.values[node]
+            self.graph.rules.pop(node, None)
+            self.sizes.pop(node, None)
+        for known in (self.graph.norms, self.rewritten, self.pending):
+            known.clear()
 
     # What users ask ---------------------------------------------------------------------------------------------------
 
@@ -216,13 +247,17 @@ class Linear:
 
     def need(self, node: Expr) -> None:
         """Evaluate a node and what it depends on."""
-        with np.errstate(all="ignore"):
-            interval.demand([node], self.values, self._compute, self._needs)
+        if node not in self.values:
+            with np.errstate(all="ignore"):
+                interval.demand([node], self.values, self._compute, self._needs)
 
     def _needs(self, node: Expr, done: Mapping[Expr, Value]) -> Sequence[Expr]:
-        if is_input(node):
+        if isinstance(node, e.Affine):
+            stack = self._stack(node)
+            return node.args if stack is None else (stack.base,)
+        if isinstance(node, DRAWS) and is_input(node):
             return ()
-        if isinstance(node, e.Max | e.Min):
+        if isinstance(node, EXTREMA):
             if node not in self.rewritten:
                 if not all(arg in done for arg in node.args):
                     return node.args
@@ -247,13 +282,19 @@ class Linear:
 
     def _compute(self, node: Expr) -> None:
         self.tick()
+        if (isinstance(node, e.Affine) and self._layer(node)) or (isinstance(node, e.Concat) and self._joined(node)):
+            return
+        if isinstance(node, e.Affine) and node.args[0] not in self.values:
+            for part in self._through_stack(node):
+                self._compute(part)
+            return
         if not node.sort.is_number or isinstance(node, e.Argmax):
             self._store(node, linear_choice.discrete(self, node))
             if node.sort.is_number:  # an index counts as a number where it is computed with
                 self.graph.rules[node] = constant(self.backend, node, self.number(node))
         elif isinstance(node, e.Const) and self.backend.native:
             self._store(node, *known_constant(node))
-        elif is_input(node):
+        elif isinstance(node, DRAWS) and is_input(node):
             x = as_range(
                 self.backend, interval.apply(self.backend, node, [self._constant(end) for end in drawn_from(node)])
             )
@@ -268,29 +309,54 @@ class Linear:
         """Range, relaxation and (where it is affine in every box) form of a numeric node."""
         if self.mode == "backward":
             self._tighten_arguments(node)
-        layer = self._layer(node)
-        if layer is not None:
-            self._store(node, self._cut(node, layer), self.forms[node])
-            return
         value = interval.apply(self.backend, node, [self.values.get(arg) for arg in node.args])
         own = as_range(self.backend, value)
         form = self._form(node, own)
         if node in self.rewritten:
             value = meet(self.backend, own, as_range(self.backend, self.values[self.rewritten[node]]))
-        if form is None and bool((own.lower == own.upper).all()):
+        if form is None and not self.backend.some(own.lower != own.upper):
             form = constant_form(self.backend, own)
         elif form is not None and self._says_more(node, form) and isinstance(value, Range):
             value = meet(self.backend, value, concretise(self.backend, self.inputs, form))
             value = integral(self.backend, value) if node.sort == INT else value
         self._store(node, self._cut(node, value), form)
 
-    def _layer(self, node: Expr) -> Range | None:
-        """The range of an affine layer of something affine in the inputs, whose form says all; None of other nodes."""
-        known = self.forms.get(node.args[0]) if isinstance(node, e.Affine) else None
+    def _stack(self, node: e.Affine) -> DenseStack | None:
+        """The layers below a layer that are tried with it at once: of few boxes, of which nothing is known yet."""
+        stack = None if self.known or self.batch > FEW or not self.backend.native else stack_below(node)
+        return None if stack is None or any(part in self.values for part in stack.inner) else stack
+
+    def _through_stack(self, node: e.Affine) -> Sequence[Expr]:
+        """Evaluate a stack as far as no neuron changes its sign in any box; the nodes that are left."""
+        stack = stack_below(node)
+        assert stack is not None
+        nodes, form = (*stack.inner, node), self.forms.get(stack.base)
+        layers = [part for part in nodes if isinstance(part, e.Affine)]
+        if form is None or form.coefficients is None or any(self._is_huge(part, [form]) for part in layers):
+            return nodes
+        done = settled(self.backend, self.inputs, form, layers)
+        for part, x, own in done:
+            self._store(part, x, own)
+        return nodes[2 * len(done) - 1 :]
+
+    def _layer(self, node: e.Affine) -> bool:
+        """Evaluate an affine layer of something affine in the inputs, whose form says all; whether it is one."""
+        known = self.forms.get(node.args[0])
         if known is None or known.coefficients is None or self._is_huge(node, [known]):
-            return None
-        self.forms[node] = exact_form(self.backend, self.inputs, node, [known], None)
-        return concretise(self.backend, self.inputs, self.forms[node])
+            return False
+        form = affine_form(self.backend, known, layer(self.backend, node), known is self.inputs.identity)
+        self._store(node, self._cut(node, concretise(self.backend, self.inputs, form)), form)
+        return True
+
+    def _joined(self, node: e.Concat) -> bool:
+        """Evaluate inputs that are put one after the other; whether that is what a node is."""
+        columns = [self.inputs.columns.get(arg) for arg in node.args]
+        known = [place for place in columns if place is not None]
+        if len(known) < len(columns) or node.size * self.inputs.count > MAX_FORM:
+            return False
+        x, form = self.inputs.joined(known)
+        self._store(node, x, form, form.size)
+        return True
 
     def _says_more(self, node: Expr, form: Form) -> bool:
         """Whether the range of a form may be tighter than that from intervals."""
@@ -305,7 +371,7 @@ class Linear:
         """The exact form if there is one; on the way, the relaxation of an operator that needs one."""
         if node in self.rewritten:
             return self.forms.get(self.rewritten[node])
-        if isinstance(node, e.Const | e.Pi):
+        if isinstance(node, CONSTANTS):
             return constant_form(self.backend, own)
         if isinstance(node, STRUCTURAL):
             return self._exact(node, node.args, None)
@@ -317,7 +383,7 @@ class Linear:
         return self._exact(node, rule.args, rule) if rule.exact else None
 
     def _rule(self, node: Expr, own: Range) -> Relaxation | None:
-        if isinstance(node, e.If | e.Switch | e.Choose):
+        if isinstance(node, BRANCHINGS):
             return linear_choice.decided(self, node, own)
         builder = BUILDERS.get(type(node))
         if builder is None:
@@ -347,38 +413,41 @@ class Linear:
 
     def _store(self, node: Expr, value: Value, form: Form | None = None, size: Array | None = None) -> None:
         self.values[node] = value
-        self.graph.position[node] = len(self.graph.position)
+        self.graph.position[node] = next(self._positions)
         if form is not None:
             self.forms[node] = form
         if size is not None:
             self.sizes[node] = size
-        elif node.sort.is_number:
-            x = as_range(self.backend, value)
-            self.sizes[node] = self.backend.size(x.lower, x.upper)
 
     # Tightening -------------------------------------------------------------------------------------------------------
 
     def _tighten_arguments(self, node: Expr) -> None:
         """Tighten arguments over whose range an operator is not linear, and inputs of layers that widen."""
-        if isinstance(node, ACTIONS_AT_ZERO):
-            x = self.number(node.args[0])
-            self.tighten(node.args[0], (x.lower < 0) & (x.upper > 0))
-        elif isinstance(node, e.Floor):
+        kind = type(node)
+        if kind in ACTIONS_AT_ZERO:
+            if self._may_tighten(node.args[0]):
+                x = self.number(node.args[0])
+                self.tighten(node.args[0], (x.lower < 0) & (x.upper > 0))
+        elif kind is e.Affine:
+            if node.args[0].size < node.size and not isinstance(node.args[0], SQUASHED):
+                self.tighten(node.args[0])
+        elif kind is e.Floor:
             x = self.number(node.args[0])
             self.tighten(node.args[0], self.backend.xp.floor(x.lower) != self.backend.xp.floor(x.upper))
-        elif isinstance(node, SMOOTH):
-            if not any(isinstance(arg, e.Const) for arg in node.args):
-                for arg in node.args:
-                    self.tighten(arg)
-        elif isinstance(node, e.Affine) and node.args[0].size < node.size and not isinstance(node.args[0], SQUASHED):
-            self.tighten(node.args[0])
+        elif kind in SMOOTH and not any(isinstance(arg, e.Const) for arg in node.args):
+            for arg in node.args:
+                self.tighten(arg)
+
+    def _may_tighten(self, node: Expr) -> bool:
+        """Whether substitution may cut a range: that of a form over a box is already the best there is."""
+        return node not in self.forms and node not in self.tight and isinstance(self.values[node], Range)
 
     def tighten(self, node: Expr, open_components: Array | None = None) -> None:
         """Cut the range of a node by backward substitution, for the given components or all."""
         x = self.values[node]
-        if not isinstance(x, Range) or node in self.tight or node in self.forms:
-            return  # the range of a form over a box is already the best there is
-        share = 1.0 if open_components is None else float(open_components.sum()) / (self.batch * node.size)
+        if not isinstance(x, Range) or not self._may_tighten(node):
+            return
+        share = 1.0 if open_components is None else self.backend.count(open_components) / (self.batch * node.size)
         if share == 0.0:
             return
         if (open_components is None or share > DENSE) and 2 * node.size**2 <= MAX_ROWS:
@@ -390,11 +459,11 @@ class Linear:
             every = x.lower <= x.upper if open_components is None else open_components
             x = self._tighten_some(node, x, every)
         self.values[node] = integral(self.backend, x) if node.sort == INT else x
-        self.sizes[node] = self.backend.size(x.lower, x.upper)
+        self.sizes.pop(node, None)  # a smaller one, when it is asked for
 
     def _tighten_some(self, node: Expr, x: Range, open_components: Array) -> Range:
         """One group of two rows for each open component of each box."""
-        boxes, places = self.backend.nonzero(self.backend.xp.broadcast_to(open_components, (self.batch, node.size)))
+        boxes, places = self.backend.nonzero(self._every_box(open_components, node.size))
         target, L, constants = self._component_rows(node, places)
         low = self.lower({target: L}, constants, boxes)
         lower, upper = (self._full(end, node.size) for end in (x.lower, x.upper))
@@ -403,13 +472,18 @@ class Linear:
         return Range(lower, upper)
 
     def _full(self, array: Array, size: int) -> Array:
-        return self.backend.xp.zeros_like(array[:1]) + self.backend.xp.broadcast_to(array, (self.batch, size))
+        """An array of its own, with a row for every box."""
+        return self.backend.copy(self._every_box(array, size))
+
+    def _every_box(self, array: Array, size: int) -> Array:
+        shape = (self.batch, size)
+        return array if array.shape == shape else self.backend.xp.broadcast_to(array, shape)
 
     def _component_rows(self, node: Expr, places: Array) -> tuple[Expr, Selected | Units, Array]:
         """Rows for some components: of an affine layer its weights on the argument, exactly; else unit rows."""
         if isinstance(node, e.Affine):
             weights, bias = (self.backend.weights(part.array) for part in (node.weight, node.bias))
-            constants = self.backend.xp.stack([bias[places], -bias[places]], axis=1)
+            constants = bias[places][:, None] * both_signs(self.backend)
             return node.args[0], Selected(self.backend, weights, places), constants
         return node, Units(self.backend, node.size, places), self.backend.zeros((places.shape[0], 2))
 
@@ -454,49 +528,6 @@ class Linear:
         if len(parts) == 1:
             return parts[0]
         return self.backend.concat(parts, 0)
-
-
-ACTIONS_AT_ZERO = (*ACTIVATIONS, e.Sign)
-
-
-@lru_cache(maxsize=1024)
-def known_constant(node: e.Const) -> tuple[Range, Form]:
-    """Range and form of a number of the model, made once for all boxes; its arrays are read-only."""
-    backend = Backend()
-    value = as_range(backend, interval.apply(backend, node, []))
-    if np.array_equal(value.lower, value.upper):
-        value = Range(value.lower, value.lower)  # so that products and quotients see the point
-    form = constant_form(backend, value)
-    for array in (value.lower, value.upper, form.constant, form.error, form.size):
-        array.setflags(write=False)
-    return value, form
-
-
-def is_input(node: Expr) -> bool:
-    """Whether a node is a numeric draw with constant ends: a dimension of its own."""
-    if not isinstance(node, e.Between | e.Choose) or not node.sort.is_number:
-        return False
-    scalars = isinstance(node, e.Between) or not node.shape
-    return scalars and all(isinstance(end, e.Const) for end in drawn_from(node))
-
-
-def drawn_from(node: Expr) -> tuple[Expr, ...]:
-    """The options of a choice, or the ends of an interval."""
-    return node.options if isinstance(node, e.Choose) else node.args
-
-
-def as_relu(node: Expr, args: Sequence[Expr]) -> Expr:
-    """max(a, b) = b + relu(a - b) and min(a, b) = b - relu(b - a), folded over the arguments that matter."""
-    best = args[0]
-    for arg in args[1:]:
-        ahead = relu_of_two(node, best, arg)
-        best = build.add(arg, ahead) if isinstance(node, e.Max) else build.sub(arg, ahead)
-    return best
-
-
-def relu_of_two(node: Expr, best: Expr, arg: Expr) -> Expr:
-    """By how much the first of two arguments of a maximum or minimum is ahead of the second."""
-    return build.relu(build.sub(best, arg) if isinstance(node, e.Max) else build.sub(arg, best))
 
 
 def bounds(roots: Sequence[Expr], box: InputBox, *, mode: Mode = "backward") -> list[LinearBounds]:

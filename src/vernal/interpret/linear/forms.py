@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from vernal.errors import Stopped
 from vernal.interpret.abstract import Range
 from vernal.interpret.interval import concat, gather
+from vernal.interpret.layers import Layer, layer
 from vernal.interpret.linear.relax import Relaxation
-from vernal.interpret.numbers.rounding import FLOOR, TINY, Array, Backend, gamma
+from vernal.interpret.numbers.rounding import FLOOR, TINY, UNIT, Array, Backend, gamma
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 
 MAX_INPUTS = 8192  # forms have a column for each
+SMALL = 4096  # numbers in an array that is kept for the next time
 
 
 class Inputs:
@@ -30,6 +33,7 @@ class Inputs:
         self.columns: dict[Expr, slice] = {}
         self.names: list[tuple[Expr, int]] = []
         self._parts: list[Range] = []
+        self._range: Range | None = None
         self._whole: tuple[Array, Array, Array] | None = None
         self.identity: Form | None = None  # of all inputs in their order, where somebody has asked for it
 
@@ -45,23 +49,20 @@ class Inputs:
         self.columns[node] = slice(start, start + node.size)
         self.names += [(node, index) for index in range(node.size)]
         self._parts.append(x)
-        self._whole = None
-        xp = self.backend.xp
-        unit = np.zeros((1, node.size, self.count))
-        unit.reshape(-1)[start :: self.count + 1] = 1.0
-        size = self.backend.size(x.lower, x.upper)
-        zero = xp.zeros_like(size[:1])
-        return Form(self.backend.array(unit), zero, zero, size)
+        self._range = self._whole = None
+        unit, zero = map(self.backend.array, unit_rows(tuple(range(start, self.count)), self.count))
+        return Form(unit, zero, zero, self.backend.size(x.lower, x.upper))
 
-    def joined(self, columns: Sequence[slice]) -> Form:
-        """Several inputs one after the other, as a form."""
-        places = np.concatenate([np.arange(part.start, part.stop) for part in columns])
-        unit = np.zeros((1, len(places), self.count))
-        unit[0, np.arange(len(places)), places] = 1.0
-        zero = self.backend.array(np.zeros((1, len(places))))
-        form = Form(self.backend.array(unit), zero, zero, self.ball[2][:, self.backend.array(places)])
-        self.identity = form if np.array_equal(places, np.arange(self.count)) else self.identity
-        return form
+    def joined(self, columns: Sequence[slice]) -> tuple[Range, Form]:
+        """Several inputs one after the other: their range, and their form."""
+        places = tuple(place for part in columns for place in range(part.start, part.stop))
+        unit, zero = map(self.backend.array, unit_rows(places, self.count))
+        lower, upper, size = self.range.lower, self.range.upper, self.ball[2]
+        if places == tuple(range(self.count)):
+            self.identity = Form(unit, zero, zero, size)
+            return Range(lower, upper), self.identity
+        lower, upper, size = (gather(self.backend, part, places) for part in (lower, upper, size))
+        return Range(lower, upper), Form(unit, zero, zero, size)
 
     @property
     def ball(self) -> tuple[Array, Array, Array]:
@@ -71,21 +72,39 @@ class Inputs:
             whole = self.range
             lower, upper = whole.lower, whole.upper
             size = backend.size(lower, upper)
-            centre = backend.where(size < np.inf, 0.5 * lower + 0.5 * upper, 0.0)
-            radius = backend.up(backend.xp.maximum(upper - centre, centre - lower))
-            radius = backend.where(size < np.inf, radius, np.inf)
+            centre = 0.5 * lower + 0.5 * upper
+            radius = backend.xp.maximum(upper - centre, centre - lower)
+            unbounded = size == np.inf
+            if backend.some(unbounded):
+                centre, radius = backend.where(unbounded, 0.0, centre), backend.where(unbounded, np.inf, radius)
             slack = gamma(self.count + 8)
-            self._whole = centre, (radius + slack * (abs(centre) + radius)) * (1 + 2 * slack) + TINY, size
+            self._whole = centre, radius * (1.0 + 4.0 * slack) + (slack * abs(centre) + TINY), size
         return self._whole
 
     @property
     def range(self) -> Range:
         """The ranges of all inputs; of a graph without numbers, one box without components."""
-        if not self._parts:
-            return Range(self.backend.zeros((1, 0)), self.backend.zeros((1, 0)))
-        return Range(
-            concat(self.backend, [x.lower for x in self._parts]), concat(self.backend, [x.upper for x in self._parts])
-        )
+        if self._range is None:
+            parts = self._parts or [Range(self.backend.zeros((1, 0)), self.backend.zeros((1, 0)))]
+            lower, upper = ([getattr(x, end) for x in parts] for end in ("lower", "upper"))
+            self._range = Range(concat(self.backend, lower), concat(self.backend, upper))
+        return self._range
+
+
+def unit_rows(places: tuple[int, ...], count: int) -> tuple[Array, Array]:
+    """(1, places, count): a row with a 1 in each of these places; and zeros (1, places). Read-only, since shared."""
+    return _known_rows(places, count) if len(places) * count <= SMALL else _unit_rows(places, count)
+
+
+def _unit_rows(places: tuple[int, ...], count: int) -> tuple[Array, Array]:
+    unit, zero = np.zeros((1, len(places), count)), np.zeros((1, len(places)))
+    unit[0, range(len(places)), places] = 1.0
+    for array in (unit, zero):
+        array.setflags(write=False)
+    return unit, zero
+
+
+_known_rows = lru_cache(maxsize=256)(_unit_rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,19 +155,25 @@ def concretise(backend: Backend, inputs: Inputs, form: Form) -> Range:
         return Range(*backend.fused(_widened, (), form.constant, form.constant, form.error))
     centre, radius, _ = inputs.ball
     count = form.coefficients.shape[-1]
-    known = (form.constant, form.error)
-    return Range(*backend.rowwise(_spanned, [form.coefficients], known, [centre[:, :count], radius[:, :count]]))
+    if count < inputs.count:
+        centre, radius = centre[:, :count], radius[:, :count]
+    known = (form.constant, form.error, form.size)
+    return Range(*backend.rowwise(_spanned, [form.coefficients], known, [centre, radius]))
 
 
 def _spanned(
-    backend: Backend, A: Array, constant: Array, error: Array, centre: Array, radius: Array
+    backend: Backend, A: Array, constant: Array, error: Array, size: Array, centre: Array, radius: Array
 ) -> tuple[Array, Array]:
-    """The ends of A p + constant for inputs p around a centre, up to an error."""
-    middle, reach = backend.dot(A, centre), backend.dot(abs(A), radius)
+    """The ends of A p + constant for inputs p around a centre, up to an error.
+
+    The radius pays for the rounding of A centre. Every other number here is at most three times the size, and six are
+    rounded on the way to an end, once each: 18 units, and fewer than half of 64 for what the size itself is rounded by.
+    """
+    middle, reach = constant + backend.dot(A, centre), backend.dot(abs(A), radius)
     if backend.some(backend.xp.isnan(reach)):  # 0 times an unbounded input is 0
         reach = backend.where(A == 0, 0.0, abs(A) * radius).sum(-1)
-    slack = backend.up(backend.up(error + reach) + TINY) + (middle - middle)  # a nan where that overflowed
-    return _widened(backend, backend.down(constant + middle), backend.up(constant + middle), slack)
+    reach = reach + (error + ((64.0 * UNIT) * size + TINY)) + (middle - middle)  # a nan where that overflowed
+    return backend.known(middle - reach, middle + reach)
 
 
 def _widened(backend: Backend, low: Array, high: Array, slack: Array) -> tuple[Array, Array]:
@@ -192,15 +217,20 @@ def _combined(
     return c, rounded + FLOOR if any(scaled) else rounded, size
 
 
-def affine_form(backend: Backend, form: Form, W: Array, b: Array, identity: bool = False) -> Form:
-    """W x + b; of inputs as they are, the coefficients are those of W."""
-    slack = gamma(W.shape[1] + 4)
-    V = abs(W)
-    size = (form.size @ V.T + abs(b)) * (1.0 + 4.0 * slack) + TINY
-    error = (form.error @ V.T) * (1.0 + 4.0 * slack) + slack * size + FLOOR
+def affine_form(backend: Backend, form: Form, own: Layer, identity: bool = False) -> Form:
+    """W x + b; of inputs as they are, the coefficients are those of W.
+
+    With g = gamma(m + n + 8): the products with the coefficients and the constant are off by at most gamma(n + 1)
+    (|W| size + |b|), less than g times the new size; FLOOR pays for underflow, and is in the layer's offset.
+    """
     A = form.coefficients
-    A = None if A is None else W[None] if identity else backend.xp.matmul(W, A)
-    return Form(A, form.constant @ W.T + b, error, size)
+    if identity:
+        A = own.weight[None]
+    elif A is not None:
+        A = own.weight.dot(A[0])[None] if backend.native and A.shape[0] == 1 else backend.xp.matmul(own.weight, A)
+    size = own.most(backend, form.size)
+    error = backend.product(form.error, own.magnitude) + own.slack * size
+    return Form(A, backend.product(form.constant, own.transposed) + own.bias, error, size)
 
 
 def exact_form(backend: Backend, inputs: Inputs, node: Expr, forms: Sequence[Form], rule: Relaxation | None) -> Form:
@@ -208,14 +238,11 @@ def exact_form(backend: Backend, inputs: Inputs, node: Expr, forms: Sequence[For
     zero = backend.number(0.0)
     match node:
         case e.Affine():
-            W, b = (backend.weights(m.array) for m in (node.weight, node.bias))
-            return affine_form(backend, forms[0], W, b, forms[0] is inputs.identity)
+            return affine_form(backend, forms[0], layer(backend, node), forms[0] is inputs.identity)
         case e.Gather():
             return forms[0].map(backend, node.indices)
         case e.Concat():
-            places = [inputs.columns.get(arg) for arg in node.args]
-            columns = [place for place in places if place is not None]
-            return _stack(backend, inputs, forms) if len(columns) < len(places) else inputs.joined(columns)
+            return _stack(backend, inputs, forms)
         case e.Neg():
             form = forms[0]
             A = None if form.coefficients is None else -form.coefficients
@@ -224,7 +251,7 @@ def exact_form(backend: Backend, inputs: Inputs, node: Expr, forms: Sequence[For
             return repeated(backend, combine(backend, inputs, forms, [None] * len(forms), zero, zero), node.size)
     assert rule is not None
     if rule.lower is rule.upper and rule.lower.offset is None and len(forms) == 1:
-        return repeated(backend, _kept(forms[0], rule.lower.slopes[0]), node.size)
+        return repeated(backend, kept(forms[0], rule.lower.slopes[0]), node.size)
     low, high = (zero if plane.offset is None else plane.offset for plane in (rule.lower, rule.upper))
     middle, gap = backend.fused(_gap, (), low, high)
     return repeated(backend, combine(backend, inputs, forms, rule.lower.slopes, middle, gap), node.size)
@@ -237,7 +264,7 @@ def _gap(backend: Backend, low: Array, high: Array) -> tuple[Array, Array]:
     return middle, backend.where(gap > 0, gap * (1.0 + 1e-12) + TINY, 0.0)
 
 
-def _kept(form: Form, active: Array) -> Form:
+def kept(form: Form, active: Array) -> Form:
     """Components as they are where a slope is 1, and 0 where it is 0: nothing is rounded."""
     A = None if form.coefficients is None else form.coefficients * active[..., None]
     return Form(A, form.constant * active, form.error * active, form.size * active)

@@ -18,9 +18,13 @@ from vernal.interpret.numbers.rounding import FLOOR, TINY, UNIT, Array, Backend
 RowFunction = Callable[..., tuple[Array, ...]]
 
 
-def _lost(backend: Backend, constant: Array, amount: Array) -> Array:
-    """The constants, lowered by something not negative."""
-    return backend.down(constant - amount)
+def _lowered(total: Array, amount: Array) -> Array:
+    """At most total - amount, for an amount of at least TINY that is too large by a factor of 1 + 4 u or more.
+
+    That factor pays for the rounding of the amount here, and 4 u |total| for that of the total, a sum of two just made,
+    and of the difference. A total that has overflowed upward becomes a nan, and stays one: it is no bound.
+    """
+    return cast(Array, total - (amount + abs(total) * (4.0 * UNIT)))
 
 
 def _gained(backend: Backend, constant: Array, amount: Array) -> Array:
@@ -28,46 +32,51 @@ def _gained(backend: Backend, constant: Array, amount: Array) -> Array:
     return backend.below(constant + amount)
 
 
-def weigh(backend: Backend, weights: Array, amounts: Array, slack: Array | float) -> Array:
-    """weights . amounts for both not negative, rounded up; 0 times infinity is 0. The slack is that of n + 2 terms."""
+def weigh(
+    backend: Backend, weights: Array, amounts: Array, slack: Array | float, least: float = TINY, factor: float = 1.0
+) -> Array:
+    """factor * weights . amounts for all not negative, plus `least`, too large by 4 u; 0 times infinity is 0.
+
+    The slack g = gamma(n + 2) is at least 3 u and more than what n terms are rounded by: 1 + 4 g pays for both.
+    """
     total = backend.dot(weights, amounts)
     if backend.some(backend.xp.isnan(total)):
         total = backend.where(weights == 0, 0.0, weights * amounts).sum(-1)
-    return total * (1.0 + 2.0 * slack) + TINY
+    return total * (factor * (1.0 + 4.0 * slack)) + least
 
 
 def joined(backend: Backend, one: Array, other: Array, constant: Array, slack: Array, size: Array) -> tuple[Array, ...]:
     """The sum of two rows for one node, of values at most `size`."""
     L = one + other
-    return L, _lost(backend, constant, weigh(backend, abs(L), UNIT * (1.0 + 1e-12) * size, slack))
+    return L, _lowered(constant, weigh(backend, abs(L), size, slack, factor=UNIT))
 
 
 def summed(backend: Backend, L: Array, constant: Array, slack: Array, size: Array) -> tuple[Array, ...]:
     """What it costs to add up the entries of a row: a scalar went with every component."""
-    amounts = slack * (1.0 + 1e-12) * size + backend.xp.zeros_like(L)
-    return (_lost(backend, constant, weigh(backend, abs(L), amounts, slack)),)
+    amounts = slack * size + backend.xp.zeros_like(L)
+    return (_lowered(constant, weigh(backend, abs(L), amounts, slack)),)
 
 
 def landed(
     backend: Backend, L: Array, constant: Array, slack: Array, middle: Array, error: Array, size: Array
 ) -> tuple[Array, ...]:
     """Rows at nodes that are `middle` plus a multiple of the inputs, up to `error`."""
-    constant = _gained(backend, constant, backend.dot(L, middle))
-    return (_lost(backend, constant, weigh(backend, abs(L), (error + slack * size) * (1.0 + 1e-12), slack)),)
+    total = constant + backend.dot(L, middle)
+    return (_lowered(total, weigh(backend, abs(L), error + slack * size, slack)),)
 
 
 def layer(
     backend: Backend, finite: bool, L: Array, constant: Array, slack: Array, bias: Array, cost: Array
 ) -> tuple[Array, ...]:
     """What an affine layer adds to the constants, and what the rounding of rows on their way through it costs."""
-    constant = _gained(backend, constant, backend.times(L, bias))
+    total = constant + backend.times(L, bias)
     norm = backend.xp.sqrt(backend.dot(L, L) + 1e-290)
     if not finite:
         known = backend.xp.isfinite(cost)
         some = backend.where(L != 0, 1.0, 0.0).sum(-1) > 0
-        constant = _lost(backend, constant, backend.where(some & ~known, np.inf, 0.0))
+        total = total - backend.where(some & ~known, np.inf, 0.0)
         cost = backend.where(known, cost, 0.0)
-    return (_lost(backend, constant, norm * ((1.0 + 1e-12) * cost)),)
+    return (_lowered(total, norm * cost),)
 
 
 def multiples(
@@ -81,7 +90,7 @@ def doubtful(
     backend: Backend, L: Array, constant: Array, slack: Array, doubt: Array, slope: Array
 ) -> tuple[Array, ...]:
     """A multiple that is known up to some doubt."""
-    return L * slope, _lost(backend, constant, backend.dot(abs(L), doubt))
+    return L * slope, backend.down(constant - backend.dot(abs(L), doubt))
 
 
 def between_planes(
@@ -120,11 +129,11 @@ def _against(backend: Backend, part: Array, offset: Array, finite: bool) -> Arra
 
 
 def least(backend: Backend, A: Array, low: Array, slack: Array, centre: Array, radius: Array) -> tuple[Array, ...]:
-    """The least value of rows over a box."""
-    middle = backend.dot(A, centre)
-    return (_lost(backend, backend.below(low + middle), weigh(backend, abs(A), radius, slack)),)
+    """The least value of rows over a box; FLOOR pays for the underflow of coefficients."""
+    total = low + backend.dot(A, centre)
+    return (backend.bound_below(_lowered(total, weigh(backend, abs(A), radius, slack, FLOOR))),)
 
 
 def floor(backend: Backend, low: Array) -> tuple[Array]:
-    low = backend.down(low - FLOOR)
-    return (backend.where(backend.xp.isnan(low), -np.inf, low),)
+    """The least value of rows without coefficients."""
+    return (backend.bound_below(backend.down(low - FLOOR)),)

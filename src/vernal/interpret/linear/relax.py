@@ -127,31 +127,33 @@ def constant(backend: Backend, node: Expr, own: Range) -> Relaxation:
 def relu(backend: Backend, node: Expr, own: Range, x: Range) -> Relaxation:
     """max(x, 0): above the chord; below 0 or x, whichever cuts off less (CROWN's adaptive choice)."""
     lo, hi = x.lower, x.upper
-    unstable = (lo < 0) & (hi > 0)
-    if not backend.some(unstable):
-        plane = Plane((backend.where(lo >= 0, 1.0, 0.0),), None)
+    if not backend.some((lo < 0) & (hi > 0)):
+        plane = Plane((backend.truth(lo >= 0),), None)
         return Relaxation(node.args, plane, plane, exact=True)
     lower, chord, offset = backend.fused(_chord, (node.size,), lo, hi)
-    finite = backend.on_host and bool(backend.xp.isfinite(offset).all())
+    finite = backend.on_host and not backend.some(offset == np.inf)
     return Relaxation(node.args, Plane((lower,), None), Plane((chord,), offset), finite=finite)
 
 
 def _chord(backend: Backend, size: int, lo: Array, hi: Array) -> tuple[Array, Array, Array]:
-    """The slope below, and slope and offset above."""
-    unstable = (lo < 0) & (hi > 0)
-    active = backend.where(lo >= 0, 1.0, 0.0)
-    chord = backend.where(unstable, hi / (hi - lo), active)
-    reach = -lo * chord  # the chord's height at 0; (1 - chord) * hi equals it up to rounding
-    other = (1.0 - chord) * hi
-    top = backend.xp.maximum(reach, other)
-    slack = 8.0 * UNIT * (top + chord * backend.size(lo, hi) + abs(hi)) + TINY
-    offset = backend.where(unstable, top + slack, 0.0)
-    bad = unstable & ~(backend.xp.isfinite(chord) & backend.xp.isfinite(offset))
-    if backend.some(bad):
-        chord = backend.where(bad, 0.0, chord)
-        offset = backend.where(bad, hi, offset)
-    offset = offset * (1.0 + 2.0 * gamma(size + 4))
-    return backend.where(unstable, backend.where(hi > -lo, 1.0, 0.0), active), chord, offset
+    """The slope below, and slope and offset above.
+
+    With p and q for how far the range reaches above and below 0, w = p + q and s = fl(p / fl(w)), the line s x + t is
+    above where it is above at both ends: t >= s q and t >= (1 - s) p. Since p / w exceeds s by less than
+    3 u s + 2^-1074, the second is at most s q + 3 u s w + 2^-1074 w, and rounding row * s may cost u s w. So
+    t = (s + 2^-1020) (q + 16 u w) pays for all that and for its own roundings; and a factor for the sums of rows
+    times t. Where q is 0, s is 1 or p is 0, and t is 0, exactly.
+    """
+    p, q = backend.positive(hi), backend.positive(-lo)
+    w = p + q
+    chord = p / backend.xp.maximum(w, backend.least)
+    offset = (chord + 2.0**-1020) * (q + (16.0 * UNIT) * w) * (1.0 + 2.0 * gamma(size + 4)) + TINY
+    offset = backend.where(q > 0, offset, chord - chord)  # a nan where the range is not bounded
+    good = offset < np.inf
+    if backend.some(~good):
+        chord = backend.where(good, chord, backend.truth(lo >= 0))
+        offset = backend.where(good, offset, backend.where(q > 0, p, 0.0))
+    return backend.truth(p > q), chord, offset
 
 
 def kink(backend: Backend, node: Expr, own: Range, x: Range, slopes: Sequence[Fraction]) -> Relaxation:

@@ -16,8 +16,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from vernal.interpret.abstract import Range
+from vernal.interpret.abstract import Range, Value, as_range
 from vernal.interpret.interval import concat
+from vernal.interpret.layers import layer as affine_layer
 from vernal.interpret.linear.forms import Form, Inputs, widen
 from vernal.interpret.linear.passing import (
     RowFunction,
@@ -32,12 +33,27 @@ from vernal.interpret.linear.passing import (
     summed,
 )
 from vernal.interpret.linear.relax import Relaxation
-from vernal.interpret.numbers.rounding import TINY, Array, Backend, by_rows, gamma
+from vernal.interpret.numbers.rounding import Array, Backend, by_rows, gamma
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.tick import Tick
 
+SIGNS = ((1.0, -1.0),)
+
 RowIndex = Array | slice | None  # which box a group of rows belongs to; None is one group for each box
+
+
+class Sizes(dict[Expr, Array]):
+    """The largest absolute value of each component of a node, from its range when first asked for."""
+
+    def __init__(self, backend: Backend, values: Mapping[Expr, Value]) -> None:
+        super().__init__()
+        self.backend, self.values_known = backend, values
+
+    def __missing__(self, node: Expr) -> Array:
+        x = as_range(self.backend, self.values_known[node])
+        size = self[node] = self.backend.size(x.lower, x.upper)
+        return size
 
 
 @dataclass
@@ -67,6 +83,11 @@ class LinearGraph:
         return wider
 
 
+def both_signs(backend: Backend) -> Array:
+    """(1, 2): 1 and -1, for a row and its negation."""
+    return backend.constant(SIGNS)
+
+
 @dataclass(frozen=True, slots=True)
 class Selected:
     """Rows of a matrix, each with its negation, as groups of two; made block by block."""
@@ -80,8 +101,7 @@ class Selected:
         return (self.places.shape[0], 2, self.matrix.shape[-1])
 
     def __getitem__(self, part: slice) -> Array:
-        rows = self.matrix[self.places[part]]
-        return self.backend.xp.stack([rows, -rows], axis=1)
+        return self.matrix[self.places[part]][:, None] * both_signs(self.backend)[..., None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,18 +145,17 @@ class Rows:
 
     def over(
         self, function: RowFunction, static: tuple[Any, ...], rows: Sequence[Array], *boxes: Array, n: int = 0
-    ) -> tuple[Array, ...]:
+    ) -> list[Array]:
         """New rows by a function of rows, their constants and what is known of boxes; the constants change with them.
 
         `function(backend, *static, *rows, constants, slack, *boxes)`, with slack = gamma(n), returns the new rows and
         then the new constants. Arrays of boxes come with an axis for the rows of a group.
         """
-        made = self.applied(function, static, rows, *boxes, n=n)
-        self.constant = made[-1]
-        return made[:-1]
+        *made, self.constant = self.applied(function, static, rows, boxes, n)
+        return made
 
     def applied(
-        self, function: RowFunction, static: tuple[Any, ...], rows: Sequence[Array], *boxes: Array, n: int = 0
+        self, function: RowFunction, static: tuple[Any, ...], rows: Sequence[Array], boxes: Sequence[Array], n: int
     ) -> tuple[Array, ...]:
         """The same, and the rows stay as they are."""
         backend, index = self.backend, self.index
@@ -160,12 +179,12 @@ class Rows:
 
     def run(self) -> None:
         """Substitute until only inputs are left."""
-        graph = self.graph
+        tick, heap, under_way = self.graph.tick, self.heap, self.under_way
         arrived: list[tuple[Array, Form]] = []
-        while self.heap:
-            graph.tick()
-            _, node = heapq.heappop(self.heap)
-            L = self.visit(node, self.under_way.pop(node))
+        while heap:
+            tick()
+            _, node = heapq.heappop(heap)
+            L = self.visit(node, under_way.pop(node))
             form = self.landing(node)
             if form is not None:
                 arrived.append((L, form))
@@ -178,15 +197,15 @@ class Rows:
         return L
 
     def landing(self, node: Expr) -> Form | None:
-        """The form at which rows end their way, if the node has one and its argument has not."""
-        form = self.graph.form(node)
-        if form is None or (isinstance(node, e.Affine) and node.args[0] in self.graph.forms):
-            return None
-        return form
+        """The form at which rows end their way, if the node has one."""
+        return self.graph.form(node)
 
     def land(self, arrived: Sequence[tuple[Array, Form]]) -> None:
         """Arrive at nodes that are affine in the inputs, all together: one product, and one account of its rounding."""
-        if not arrived:
+        if len(arrived) < 2:
+            for L, form in arrived:
+                self.over(landed, (), (L,), form.constant, form.error, form.size, n=L.shape[-1] + 4)
+                self.coefficients = None if form.coefficients is None else self._product(L, form.coefficients)
             return
         alike = [(rows, form) for rows, form in arrived if form.shared]
         moving = [(rows, form) for rows, form in arrived if form.coefficients is not None and not form.shared]
@@ -199,22 +218,27 @@ class Rows:
         first = 0
         for some in (alike, moving):
             last = first + sum(rows.shape[-1] for rows, _ in some)
-            made += [self._product(L[..., first:last], [form for _, form in some])] if some else []
+            if some:
+                A = concat(self.backend, [form.coefficients for _, form in some if form.coefficients is not None])
+                made.append(self._product(L[..., first:last], A))
             first = last
         if made:
             self.coefficients = made[0] if len(made) == 1 else made[0] + made[1]
 
-    def _product(self, L: Array, forms: Sequence[Form]) -> Array:
+    def _product(self, L: Array, A: Array) -> Array:
         """Rows times the coefficients of forms: one matrix for all boxes, or one for each."""
-        A = concat(self.backend, [form.coefficients for form in forms if form.coefficients is not None])  # all of them
-        if A.shape[0] > 1:
-            return L @ self.take(A)
-        return cast(Array, (L.reshape(-1, L.shape[-1]) @ A[0]).reshape((*L.shape[:2], A.shape[-1])))
+        return L @ self.take(A) if A.shape[0] > 1 else self._times(L, A[0])
+
+    def _times(self, L: Array, matrix: Array) -> Array:
+        """Rows times one matrix for all boxes."""
+        found = self.backend.product(L.reshape(-1, L.shape[-1]), matrix)
+        return cast(Array, found.reshape((*L.shape[:2], matrix.shape[-1])))
 
     def through(self, node: Expr, L: Array) -> None:
         """Replace a node by its arguments."""
-        if node in self.graph.same:
-            self.push(self.graph.same[node], L)
+        rule = self.graph.rules.get(node)
+        if rule is not None:  # most of them, so first
+            self._relaxation(rule, L)
             return
         match node:
             case e.Affine():
@@ -232,7 +256,7 @@ class Rows:
             case e.Gather():
                 self._scatter(node, L)
             case _:
-                self._relaxation(self.graph.rules[node], L)
+                self.push(self.graph.same[node], L)
 
     def spread(self, arg: Expr, L: Array) -> None:
         """Coefficients for an argument that may be a scalar going with every component."""
@@ -243,11 +267,10 @@ class Rows:
         self.push(arg, L.sum(-1)[..., None])
 
     def _affine(self, node: e.Affine, L: Array) -> None:
-        W, b = self.backend.weights(node.weight.array), self.backend.weights(node.bias.array)
+        own = affine_layer(self.backend, node)
         cost, finite = layer_cost(self.graph, node)
-        self.over(layer, (finite,), (L,), b[None], cost[:, 0])
-        m, n = W.shape
-        self.push(node.args[0], (L.reshape(-1, m) @ W).reshape((*L.shape[:2], n)))
+        self.over(layer, (finite,), (L,), own.bias, cost)
+        self.push(node.args[0], self._times(L, own.weight))
 
     def _scatter(self, node: e.Gather, L: Array) -> None:
         """Components return to their places, in turns where one was gathered several times."""
@@ -271,31 +294,32 @@ class Rows:
             static = (len(lows), rule.lower.offset is not None, rule.upper.offset is not None, rule.finite)
             made = self.over(between_planes, static, (L,), *lows, *highs, *offsets)
         for arg, rows in zip(rule.args, made, strict=True):
-            self.spread(arg, rows)
+            if arg.size == rows.shape[-1]:
+                self.push(arg, rows)
+            else:
+                self.spread(arg, rows)
 
 
 def layer_cost(graph: LinearGraph, node: e.Affine) -> tuple[Array, bool]:
-    """(batch, 1): the rounding of a row's way through W x + b costs at most its norm times this."""
+    """(batch,): the rounding of a row's way through W x + b costs at most its norm times this, less 1e-12 of it."""
     if node not in graph.norms:
         backend = graph.backend
-        W, b = backend.weights(node.weight.array), backend.weights(node.bias.array)
-        slack = gamma(sum(W.shape) + 4)
-        amounts = slack * (graph.sizes[node.args[0]] @ abs(W).T + abs(b)) + TINY
-        cost = backend.xp.sqrt(backend.dot(amounts, amounts) + 1e-290)[:, None] * (1.0 + 1e-12)
-        cost = backend.where(backend.xp.isnan(cost), np.inf, cost)
-        graph.norms[node] = cost, bool(backend.xp.isfinite(cost).all())
+        own = affine_layer(backend, node)
+        amounts = own.slack * own.most(backend, graph.sizes[node.args[0]])
+        cost = backend.xp.sqrt(backend.dot(amounts, amounts)) * (1.0 + 4e-12)
+        finite = not backend.some(~(cost < np.inf))
+        graph.norms[node] = cost if finite else backend.where(cost < np.inf, cost, np.inf), finite  # a nan, too
     return graph.norms[node]
 
 
 def lower_bounds(rows: Rows) -> Array:
     """The least value of finished rows over the box: (groups, r)."""
     backend, A = rows.backend, rows.coefficients
-    low = rows.constant
-    if A is not None:
-        centre, radius, _ = rows.graph.inputs.ball
-        count = A.shape[-1]
-        (low,) = rows.applied(least, (), (A,), centre[:, :count], radius[:, :count], n=count + 2)
-    return backend.fused(floor, (), low)[0]
+    if A is None:
+        return backend.fused(floor, (), rows.constant)[0]
+    centre, radius, _ = rows.graph.inputs.ball
+    count = A.shape[-1]
+    return rows.applied(least, (), (A,), (centre[:, :count], radius[:, :count]), count + 2)[0]
 
 
 def tighter(backend: Backend, x: Range, lower: Array, upper: Array) -> Range:

@@ -76,7 +76,7 @@ class TunedRows(Rows):
         self.tuning, self.phases = tuning, phases
         self.way: list[tuple[Expr, Array]] = []  # nodes in the order in which rows came by, with those rows
         self.lines: dict[Expr, LowerLine] = {}
-        self._first_phase = min((graph.position[node] for node in phases), default=len(graph.position))
+        self._first_phase = min((graph.position[node] for node in phases), default=np.inf)
 
     def visit(self, node: Expr, L: Array) -> Array:
         """Take away multiples of what is known to be at least zero: the phase of a node times its value."""

@@ -10,11 +10,13 @@ import numpy as np
 from vernal.interpret.numbers.launch import CardCompiler, Kernels
 from vernal.interpret.numbers.rounding import Array, Backend, torch_tensor
 
+NUMPY = Backend()  # one for all, so that what it keeps of networks is made once
+
 
 def backend_for(like: Array | None) -> Backend:
     """A backend for such arrays; without any, numpy's."""
     if like is None or isinstance(like, np.ndarray):
-        return Backend(like)
+        return NUMPY
     device = torch_tensor(like).device
     found = kernels(device) if device.type == "cuda" else None
     if found is not None:

@@ -29,7 +29,8 @@ from vernal.interpret.geometry.affine_form import (
     extent,
     rational,
 )
-from vernal.interpret.linear.bounds import Linear, drawn_from, is_input
+from vernal.interpret.linear.bounds import Linear
+from vernal.interpret.linear.nodes import drawn_from, is_input
 from vernal.interpret.symbolic.cases import (
     Split,
     SymbolicScalar,
