@@ -15,7 +15,7 @@ from vernal.engines.answers import answer
 from vernal.engines.base import Engine, within
 from vernal.engines.bounds.engine import Effort, effort
 from vernal.engines.bounds.together import known_by_bounds
-from vernal.engines.knowledge import Known
+from vernal.engines.knowledge import Known, Proof
 from vernal.engines.paths.together import kept_together
 from vernal.engines.placing import device_for
 from vernal.engines.split.many import Decided, decide_together
@@ -105,11 +105,17 @@ def _differing_in_starts(questions: Sequence[Question]) -> list[list[int]]:
 def intervals(questions: Sequence[Question], budget: Budget) -> dict[int, Known]:
     """Intervals of a nonlinear loop: where a claim has room, they show it in no time; others are cheap to bound."""
     quick = effort(questions[0].system) == Effort()
-    return {} if quick else known_by_bounds(questions, budget, Plain)
+    found = {} if quick else known_by_bounds(questions, budget, Plain)
+    return {place: known for place, known in found.items() if isinstance(known, Proof)}
+
+
+def proofs_by_bounds(questions: Sequence[Question], budget: Budget) -> dict[int, Known]:
+    """Only what holds: alone, `auto` simulates first, and finds a path that fails by more."""
+    return {place: known for place, known in known_by_bounds(questions, budget).items() if isinstance(known, Proof)}
 
 
 METHODS: Mapping[str, tuple[KnownTogether, ...]] = {
-    "auto": (decide_together, of_starts(intervals), of_starts(known_by_bounds), of_starts(kept_together)),
+    "auto": (decide_together, of_starts(intervals), of_starts(proofs_by_bounds), of_starts(kept_together)),
     "split": (decide_together,),
     "bounds": (of_starts(known_by_bounds),),
     "paths": (of_starts(kept_together),),
