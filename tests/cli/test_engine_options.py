@@ -89,3 +89,42 @@ def test_a_depth_goes_with_engines_for_formulas_without_a_bound(tmp_path: Path, 
     assert "at least 1" in capsys.readouterr().err
     assert main(["check", task, "--spec", "G (T <= 40)", "--engine", "paths", "--depth", "3"]) == 2
     assert "deepening, lasso, induction" in capsys.readouterr().err
+
+
+COUNTER = """
+vernal = 1
+predicates = ["x <= 2"]
+[state]
+x = "int [0, 5]"
+[init]
+x = 0
+[environment.next]
+x = "if(x < 3, x + 1, 0)"
+[properties]
+safe = "G (x <= 3)"
+"""
+
+
+def counter(folder: Path) -> str:
+    file = folder / "counter.toml"
+    file.write_text(COUNTER)
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["--predicates", "none"], ["--selection", "exact"], ["--applicability", "relaxed"]]
+)
+def test_an_abstraction_from_the_command_line(tmp_path: Path, capsys: Said, options: list[str]) -> None:
+    assert main(["check", counter(tmp_path), "--engine", "predicates", *options]) == 0
+    assert "abstract states" in capsys.readouterr().out
+
+
+def test_predicates_of_a_file(tmp_path: Path, capsys: Said) -> None:
+    file = tmp_path / "p.toml"
+    file.write_text('predicates = ["x <= 3"]')
+    options = ["--engine", "predicates", "--predicates", str(file), "--no-refine"]
+    assert main(["check", counter(tmp_path), *options]) == 0
+    assert "1 predicates" in capsys.readouterr().out
+    assert main(["check", counter(tmp_path), *options[:2], "--predicates", str(tmp_path / "no.toml")]) == 2
+    assert main(["check", counter(tmp_path), "--predicates", str(file)]) == 2
+    assert "--predicates goes with --engine predicates" in capsys.readouterr().err

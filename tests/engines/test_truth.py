@@ -31,7 +31,8 @@ NAMES = [
     for entry in ENGINES
 ]
 ENDLESS_ONLY = ("lasso", "induction")  # engines that leave bounded formulas to others
-BOUNDED_NAMES = [name for name in NAMES if name.values[0] not in ENDLESS_ONLY]
+INTEGERS_ONLY = ("predicates",)  # engines that leave reals to others
+BOUNDED_NAMES = [name for name in NAMES if name.values[0] not in (*ENDLESS_ONLY, *INTEGERS_ONLY)]
 LOOPS = 100
 LONG, SHORT = 60, 1  # seconds for an engine that has to decide, and for one that only must not be wrong
 PROMISING = (RANGED, NOWHERE, STAIRS, OFFICE)  # models whose verdicts carry all that a verdict may carry

@@ -95,7 +95,8 @@ def check(
         refuse_journal(limits.engine, limits.options)
     writable(json, trace, report, limits.journal)
     reading = limits.reading(started()).check
-    loaded = planning.open(task, property, reading, allow_outside=allow_outside).task(planning.constants(set))
+    opened = planning.open(task, property, reading, allow_outside=allow_outside).task(planning.constants(set))
+    loaded = limits.abstracted(opened)
     refuse_overwriting(inputs_of(loaded), (json, trace, report, limits.journal))
     outputs = Outputs(json, trace, report, quiet)
     asked = questions(loaded, asked_names(loaded, property), spec)

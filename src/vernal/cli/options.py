@@ -98,6 +98,38 @@ SearchDepth = Annotated[
         help="Where a formula has no bound: how many steps are followed (100; of induction, the largest k: 8).",
     ),
 ]
+PredicateSource = Annotated[
+    str,
+    typer.Option(
+        "--predicates",
+        metavar="auto|none|FILE",
+        help="Of the engine predicates, to begin with: the task's own (auto), none, or those of a file.",
+    ),
+]
+SelectionTest = Annotated[
+    str | None,
+    typer.Option(
+        "--selection",
+        metavar="NAME",
+        help="Of the engine predicates: test first whether the policy takes a label, none, relaxed or exact.",
+    ),
+]
+ApplicabilityTest = Annotated[
+    str | None,
+    typer.Option(
+        "--applicability",
+        metavar="NAME",
+        help="Of the engine predicates: test first whether the policy takes an operator, none, relaxed or exact.",
+    ),
+]
+NoPolicy = Annotated[
+    bool,
+    typer.Option("--no-policy", help="Of the engine predicates: abstract every action, not only the policy's."),
+]
+NoRefine = Annotated[
+    bool,
+    typer.Option("--no-refine", help="Of the engine predicates: no further predicates than those given."),
+]
 Timeout = Annotated[
     float | None,
     typer.Option(
@@ -145,6 +177,11 @@ class Limits:
     no_tighten: NoTighten = False
     deepen: Deepen = False
     depth: SearchDepth = None
+    predicates: PredicateSource = "auto"
+    selection: SelectionTest = None
+    applicability: ApplicabilityTest = None
+    no_policy: NoPolicy = False
+    no_refine: NoRefine = False
     timeout: Timeout = None
     memory: MemoryLimit = None
     workers: Workers = 1
@@ -162,8 +199,18 @@ class Limits:
             "tighten": False if self.no_tighten else None,
             "deepen": True if self.deepen else None,
             "depth": self.depth,
+            "selection": self.selection,
+            "applicability": self.applicability,
+            "policy": False if self.no_policy else None,
+            "refine": False if self.no_refine else None,
         }
         return {name: value for name, value in named.items() if value is not None}
+
+    def abstracted(self, task: Task) -> Task:
+        """The task with the predicates that are asked for."""
+        from vernal.formats.predicates import with_predicates
+
+        return with_predicates(task, self.predicates)
 
     def check(self) -> None:
         """Refuse what makes no sense before anything is read."""
@@ -174,6 +221,8 @@ class Limits:
 
         refuse_limits({"timeout": self.timeout, "memory": self.memory, "workers": self.workers}, self.seed, prefix="--")
         self._check_device()
+        if self.predicates != "auto" and self.engine != "predicates":
+            raise InputError("--predicates goes with --engine predicates")
         if self.options:  # an option without effect is an error
             from vernal.engines.check import find_engine
 

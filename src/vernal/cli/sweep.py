@@ -161,7 +161,7 @@ class Sweep:
         """One combination: the task is made with these values."""
         from vernal.logic.question import Question
 
-        task = self.tasks.task(self.fixed | point)
+        task = self.limits.abstracted(self.tasks.task(self.fixed | point))
         asked = questions(task, asked_names(task, self.properties), self.specs)
         made = [Question(task.system, one.formula, one.name) for one in asked]
         for question in made:

@@ -19,6 +19,7 @@ from vernal.engines.options import (
     EngineOptions,
     InductionOptions,
     MilpOptions,
+    PredicateOptions,
     SmtOptions,
 )
 from vernal.engines.placing import device_for
@@ -98,6 +99,12 @@ ENGINES = (
         "explicit",
         "vernal.engines.explicit.engine:Explicit",
         "every state of a finite system; full CTL and LTL, for all time",
+    ),
+    EngineEntry(
+        "predicates",
+        "vernal.engines.predicates.engine:Predicates",
+        "predicate abstraction of bounded integers under a policy; claims that a condition is kept for all time",
+        PredicateOptions,
     ),
     EngineEntry(
         "invariants",

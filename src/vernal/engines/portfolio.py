@@ -27,6 +27,7 @@ from vernal.engines.lasso.engine import Lasso
 from vernal.engines.liveness.engine import Liveness, patient_methods, quick_methods
 from vernal.engines.options import BoundsOptions, DepthOptions
 from vernal.engines.paths.engine import Paths
+from vernal.engines.predicates.engine import Predicates
 from vernal.engines.split.engine import BranchAndBound
 from vernal.logic.claim import Claim, always
 from vernal.logic.formula import Formula
@@ -174,6 +175,8 @@ def endless(attempts: Attempts, options: DepthOptions) -> Iterator[Turn]:
     question = attempts.question
     shared = RoundEngines(Invariants(), Induction(), Lasso(options), far_ahead(question, options))
     early, late = graphs(question.system)
+    if question.predicates:  # somebody thought of an abstraction
+        yield Turn(Predicates(), 0.6)
     yield Turn(Falsify(generations=0), 0.1, BRIEF)
     yield from glances(question, options, shared)
     methods = fitting(question, options, shared)
@@ -215,6 +218,8 @@ def fitting(question: Question, options: DepthOptions, shared: RoundEngines) -> 
     methods: list[Engine] = [shared.invariants] if _is_kept(question) or _is_excludable(question) else []
     if any(always(path) is not None for path in paths):
         methods.append(shared.induction)
+    if is_discrete(question.system) and _is_kept(question):
+        methods.append(Predicates())
     methods.append(Deepening(options))
     if not paths or any(map(waits, paths)):
         methods += [shared.lasso, Liveness(patient_methods())]

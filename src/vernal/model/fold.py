@@ -40,7 +40,7 @@ RULES: dict[type[Expr], Rule] = {
 def specialise(roots: Sequence[Expr], known: Mapping[Expr, Expr]) -> list[Expr]:
     """The roots with known nodes replaced, and all that becomes constant or decided by it folded."""
     new: dict[Expr, Expr] = {}
-    for node in order(roots):
+    for node in order(roots, known):
         if node in known:
             new[node] = known[node]
             continue

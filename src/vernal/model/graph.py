@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -10,8 +10,8 @@ from vernal.model.expr import Argmax, Between, Choose, Draw, Expr, If, Switch, V
 from vernal.model.tick import Tick, idle
 
 
-def order(roots: Iterable[Expr]) -> list[Expr]:
-    """Every node the roots need, arguments before users, each once."""
+def order(roots: Iterable[Expr], leaves: Container[Expr] = ()) -> list[Expr]:
+    """Every node the roots need, arguments before users, each once; what is below `leaves` is not looked at."""
     seen: set[Expr] = set()
     result: list[Expr] = []
     stack: list[tuple[Expr, bool]] = [(root, False) for root in reversed(list(roots))]
@@ -22,7 +22,8 @@ def order(roots: Iterable[Expr]) -> list[Expr]:
         elif node not in seen:
             seen.add(node)
             stack.append((node, True))
-            stack.extend((arg, False) for arg in reversed(node.args) if arg not in seen)
+            if node not in leaves:
+                stack.extend((arg, False) for arg in reversed(node.args) if arg not in seen)
     return result
 
 

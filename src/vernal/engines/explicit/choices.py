@@ -1,15 +1,11 @@
 """All ways to decide: every option of a choice that exists, every winner of an argmax, wherever it is really taken.
 
-A decision in a branch that is not taken does not exist. So each decision comes with the condition under which its value
-is asked for, as one more expression of the graph, and decisions are taken in an order in which the earlier ones say
-whether the later ones are reached. Where a condition cannot be had in time it is dropped: then a decision is taken
-whose value nobody asks for, which leads to the same states.
+A decision in a branch that is not taken does not exist: `model.reaching` has the condition under which each is taken.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,23 +13,12 @@ from vernal.engines.explicit.columns import NotFinite, slices
 from vernal.engines.explicit.points import UNDECIDED, Points, RowBatch
 from vernal.engines.explicit.table import Numbers
 from vernal.interpret.numbers.rounding import Mask
-from vernal.model import build
-from vernal.model.build import FALSE, TRUE
-from vernal.model.ending import elsewhere
-from vernal.model.expr import Argmax, Between, Choose, Expr, If, Switch
-from vernal.model.graph import decisions, order
+from vernal.model.build import TRUE
+from vernal.model.expr import Argmax, Between, Choose, Expr
+from vernal.model.graph import decisions
+from vernal.model.reaching import Finitely, Reached, above_decisions, by_argument, plan
 
 MAX_ROWS = 1 << 16  # rows of a batch while decisions multiply it
-
-Finitely = Choose | Argmax
-
-
-@dataclass(frozen=True, slots=True)
-class Reached:
-    """A decision, and the condition under which it is taken."""
-
-    node: Finitely
-    condition: Expr
 
 
 def refuse_intervals(roots: Sequence[Expr]) -> None:
@@ -41,64 +26,6 @@ def refuse_intervals(roots: Sequence[Expr]) -> None:
     for node in decisions(roots):
         if isinstance(node, Between):
             raise NotFinite(f"{node.occurrence.name!r} is drawn from an interval of reals: infinitely many successors")
-
-
-def plan(roots: Sequence[Expr]) -> list[Reached]:
-    """The decisions that the roots need, in an order in which they can be taken."""
-    conditions = _conditions(roots)
-    waiting = {node: _deciding([conditions[node], *_asked(node)]) - {node} for node in decisions(roots)}
-    made: list[Reached] = []
-    while waiting:
-        ready = [node for node, others in waiting.items() if not others & waiting.keys()]
-        if not ready:  # two decisions, each of which may be reached by way of the other
-            conditions.update(dict.fromkeys(waiting, TRUE))
-            waiting = {node: _deciding(_asked(node)) for node in waiting}
-            continue
-        for node in ready:
-            assert isinstance(node, Choose | Argmax)
-            made.append(Reached(node, conditions[node]))
-            del waiting[node]
-    return made
-
-
-def _deciding(roots: Sequence[Expr]) -> set[Expr]:
-    return set(decisions(roots))
-
-
-def _asked(node: Expr) -> tuple[Expr, ...]:
-    """What has to be known to say which options there are."""
-    return node.guards if isinstance(node, Choose) else node.args
-
-
-def _conditions(roots: Sequence[Expr]) -> dict[Expr, Expr]:
-    """For every node above a decision the condition under which its value is asked for."""
-    nodes, above = _above(roots)
-    asked: dict[Expr, Expr] = dict.fromkeys(above, FALSE)
-    asked.update({root: TRUE for root in roots if root in above})
-    for node in reversed(nodes):
-        if node not in above:
-            continue
-        for arg, condition in zip(node.args, _by_argument(node), strict=True):
-            if arg in above and asked[arg] is not TRUE:
-                asked[arg] = build.disj(asked[arg], build.conj(asked[node], condition))
-    return asked
-
-
-def _above(roots: Sequence[Expr]) -> tuple[list[Expr], set[Expr]]:
-    """All nodes, arguments first, and those that are decisions or depend on one."""
-    nodes = order(roots)
-    above: set[Expr] = set()
-    for node in nodes:
-        if isinstance(node, Choose | Argmax) or any(arg in above for arg in node.args):
-            above.add(node)
-    return nodes, above
-
-
-def _by_argument(node: Expr) -> list[Expr]:
-    """The condition under which each argument of a node is asked for, once the node is."""
-    if isinstance(node, If | Switch):
-        return [TRUE, *(build.negate(other) for other in elsewhere(node))]
-    return [TRUE] * len(node.args)
 
 
 class Decider:
@@ -156,11 +83,11 @@ class Decider:
 
     def really_taken(self, batch: RowBatch) -> dict[Expr, Mask]:
         """In which rows of a decided batch the value of each decision is asked for."""
-        nodes, above = _above(self.roots)
+        nodes, above = above_decisions(self.roots)
         asked = {node: np.full(len(batch), node in self.roots) for node in above}
         for node in reversed(nodes):
             if node in above:
-                for place, (arg, condition) in enumerate(zip(node.args, _by_argument(node), strict=True)):
+                for place, (arg, condition) in enumerate(zip(node.args, by_argument(node), strict=True)):
                     if arg in above:
                         asked[arg] |= asked[node] & self._wants(node, place, condition, batch)
         return {node: asked[node] for node in self.nodes}

@@ -1,0 +1,1 @@
+"""The engine `predicates`: policy predicate abstraction of systems over bounded integers."""

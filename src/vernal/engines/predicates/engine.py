@@ -1,0 +1,208 @@
+"""The engine `predicates`: does any state that the policy reaches violate a condition? By predicate abstraction.
+
+States that agree in some predicates are one abstract state. If no abstract state that may violate the condition is
+reachable, none is (OVER). Otherwise concrete states are followed along the abstract ones; a path that gets there is
+replayed exactly, and else the predicates are refined where the abstraction promised too much. For every abstract state
+in which paths begin it is known at the end whether it is safe, unsafe with a path, or undecided.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import inf
+
+from vernal.engines.candidates import refuting_path
+from vernal.engines.explicit.columns import NotFinite
+from vernal.engines.knowledge import Counterexample, Known, Open, Proof
+from vernal.engines.options import PredicateOptions
+from vernal.engines.predicates.abstraction import Abstraction
+from vernal.engines.predicates.atoms import NotLinear
+from vernal.engines.predicates.concrete import ConcreteStates
+from vernal.engines.predicates.danger import Followed, UnsafeSearch
+from vernal.engines.predicates.model import OperatorModel
+from vernal.engines.predicates.policy import PolicyBounds
+from vernal.engines.predicates.refine import Refinement
+from vernal.engines.predicates.witnesses import WitnessSearch
+from vernal.errors import Stopped
+from vernal.evidence.result import Assurance
+from vernal.evidence.trace import Trace
+from vernal.logic.question import Question
+from vernal.logic.safety import safety_claim
+from vernal.model.build import FALSE
+from vernal.model.expr import Expr
+from vernal.reduce.base import Direction
+from vernal.reduce.operators import NoOperators
+from vernal.run.budget import Budget
+
+MAX_REPLAYS = 64  # of unsafe paths from different abstract starts
+MAX_ROUNDS = 200  # of refinement
+MAX_CELLS_WITH_UNSAFE = 500  # abstract states that are explored where an unsafe one will be refined away
+UNSUITED = "not supported by this engine: it is for claims that a condition is kept for all time, as in G p"
+
+
+@dataclass(eq=False)
+class StartOutcomes:
+    """What is known of abstract starts: those with an unsafe path, replayed or not, and those that are undecided."""
+
+    starts: int
+    replayed: dict[int, Trace] = field(default_factory=dict)
+    unsafe: set[int] = field(default_factory=set)
+    undecided: set[int] = field(default_factory=set)
+
+    @property
+    def safe(self) -> int:
+        return self.starts - len(self.unsafe) - len(self.undecided)
+
+
+class Predicates:
+    """The engine `predicates`."""
+
+    name = "predicates"
+
+    def __init__(self, options: PredicateOptions | None = None) -> None:
+        self.options = options or PredicateOptions()
+
+    def attempt(self, question: Question, budget: Budget) -> Known:
+        """A proof, an unsafe path, or what the predicates leave open."""
+        claim = None if question.claim.mentions_some else safety_claim(question.claim, total=question.is_total)
+        if claim is None or claim.stop is not FALSE or claim.first:
+            return Open(engine=self.name, reason=UNSUITED)
+        try:
+            return Rounds(question, claim.keep, self.options, budget).known()
+        except (NotLinear, NoOperators, NotFinite) as error:
+            return Open(engine=self.name, reason=f"not supported by this engine: {error.reason}")
+
+
+class Rounds:
+    """One question, abstraction after abstraction."""
+
+    def __init__(self, question: Question, keep: Expr, options: PredicateOptions, budget: Budget) -> None:
+        self.question, self.options, self.budget = question, options, budget
+        self.model = OperatorModel(question.system, keep, with_policy=options.policy)
+        policy = PolicyBounds(self.model.variables, self.model.judge, budget.check)
+        self.search = WitnessSearch(self.model.judge, policy, budget)
+        self.states = ConcreteStates(self.model, policy)
+        self.predicates = list(question.predicates)
+        self.rounds = 0
+        self.statistics: dict[str, int | float | str] = {}
+
+    def known(self) -> Known:
+        """Refine until the question is decided, or nothing more can be told apart."""
+        try:
+            while True:
+                abstraction = Abstraction(self.model, self.predicates, self.search, self.options, self.budget)
+                abstraction.explore(MAX_CELLS_WITH_UNSAFE if self.rounds else inf)
+                decided = self._decided(abstraction)
+                if decided is not None:
+                    return decided
+                self.rounds += 1
+        except Stopped as stop:
+            return Open(engine=Predicates.name, reason=stop.reason, statistics=self.statistics)
+
+    def _decided(self, abstraction: Abstraction) -> Known | None:
+        """What one abstraction decides; None where refined predicates may decide more."""
+        search = UnsafeSearch(abstraction, self.states, self.budget)
+        outcomes = StartOutcomes(len(abstraction.graph.starts) + len(abstraction.graph.open_starts))
+        outcomes.undecided.update(search.suspects)
+        self._note(abstraction, outcomes)
+        if not outcomes.undecided:
+            return self._proof()
+        if not self.options.policy:
+            return self._open("without the policy an unsafe abstract state is reachable")
+        followed = search.follow()
+        self._replay(followed, outcomes)
+        self._note(abstraction, outcomes)
+        if outcomes.unsafe:
+            return self._violated(abstraction, outcomes)
+        if not outcomes.undecided:
+            return self._proof()
+        added = Refinement(abstraction, search, self.states).predicates(followed) if self.options.refine else []
+        self._replay(followed, outcomes)
+        self._note(abstraction, outcomes)
+        if outcomes.unsafe:
+            return self._violated(abstraction, outcomes)
+        return self._refined(len(search.suspects), added)
+
+    def _replay(self, followed: Followed, outcomes: StartOutcomes) -> None:
+        """Replay unsafe paths, shortest first; an abstract start without one is undecided, or safe.
+
+        All paths were computed exactly; those beyond a number that are not replayed as well are unsafe all the same.
+        """
+        outcomes.undecided = set(followed.undecided)
+        shortest = sorted(followed.paths.items(), key=lambda entry: len(entry[1].steps))
+        for cell, found in shortest:
+            if len(outcomes.replayed) < MAX_REPLAYS:
+                candidate = found.candidate(self.model)
+                trace = refuting_path(self.question.system, candidate, self.question.claim.path, self.budget.check)
+                if trace is None:
+                    outcomes.undecided.add(cell)
+                    continue
+                outcomes.replayed[cell] = trace
+            outcomes.unsafe.add(cell)
+        outcomes.undecided -= outcomes.unsafe
+
+    def _refined(self, suspects: int, added: Sequence[Expr]) -> Open | None:
+        """Go on with further predicates; why not, where that comes to an end."""
+        reached = f"an unsafe abstract state is reachable from {suspects:,} abstract starts"
+        if not self.options.refine:
+            return self._open(f"{reached}, and no path to one was found")
+        if self.rounds == MAX_ROUNDS:
+            return self._open(f"{reached}, spurious or not, after {MAX_ROUNDS} refinements")
+        if not added:
+            return self._open(f"{reached}, and nothing was found to refine the predicates by")
+        self.predicates += added
+        return None
+
+    # Knowledge --------------------------------------------------------------------------------------------------------
+
+    def _note(self, abstraction: Abstraction, outcomes: StartOutcomes) -> None:
+        """What the statistics of a result say."""
+        graph = abstraction.graph
+        unknown = sum(transition.state is None for transition in graph.transitions.values())
+        tests: Counter[str] = abstraction.tests
+        self.statistics = {
+            "predicates": len(abstraction.predicates),
+            "abstract_starts": outcomes.starts,
+            "reachable": len(abstraction.cells),
+            "transitions": len(graph.transitions),
+            "unsafe": len(graph.unsafe),
+            "safe_starts": outcomes.safe,
+            "unsafe_starts": len(outcomes.unsafe),
+            "undecided_starts": len(outcomes.undecided),
+            "replayed_paths": len(outcomes.replayed),
+            "undecided_transitions": unknown,
+            "refinements": self.rounds,
+            **{f"tests_{kind}": count for kind, count in tests.items()},
+            **{f"tests_{kind}": count for kind, count in self.search.counts.items()},
+        }
+
+    def _proof(self) -> Proof:
+        return Proof(
+            engine=Predicates.name,
+            direction=Direction.OVER,
+            assurance=Assurance.RIGOROUS,
+            empty=self.statistics["abstract_starts"] == 0,
+            notes=(self._summary(),),
+            statistics=self.statistics,
+        )
+
+    def _violated(self, abstraction: Abstraction, outcomes: StartOutcomes) -> Known | None:
+        """The shortest of the unsafe paths, once all abstract states are known."""
+        if not abstraction.complete:
+            abstraction.explore()
+            return self._decided(abstraction)
+        trace = min(outcomes.replayed.values(), key=len)
+        return Counterexample(engine=Predicates.name, trace=trace, notes=(self._summary(),), statistics=self.statistics)
+
+    def _open(self, reason: str) -> Open:
+        return Open(engine=Predicates.name, reason=reason, notes=(self._summary(),), statistics=self.statistics)
+
+    def _summary(self) -> str:
+        """The size of the abstraction, and how many abstract starts are safe."""
+        size = (
+            "{predicates:,} predicates, {reachable:,} abstract states, {unsafe:,} unsafe, {transitions:,} transitions"
+        )
+        starts = "{abstract_starts:,} starts: {safe_starts:,} safe, {unsafe_starts:,} unsafe, "
+        return f"{size}; {starts}{{undecided_starts:,}} undecided".format(**self.statistics)

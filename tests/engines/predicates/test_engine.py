@@ -1,0 +1,152 @@
+"""Verdicts of the engine: those of an explicit search, whatever it begins with and however little it may follow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import vernal as vn
+from tests.engines.predicates.test_abstraction import drawn
+from tests.planning_loops import LabelledEdge, PlanningCase, planning_system, relu_network
+from tests.planning_oracle import PlanningOracle
+from vernal.engines.predicates import danger
+from vernal.logic.formula import ALL_TIME, Always, Atom, Formula
+from vernal.logic.task import Task
+from vernal.model import build
+from vernal.model.expr import Expr
+from vernal.model.given import Declaration
+from vernal.model.sorts import INT
+from vernal.model.system import Init, OneOf, Span, System, Variable
+
+
+def never(unsafe: Expr) -> Formula:
+    return Always(Atom(build.negate(unsafe)), ALL_TIME)
+
+
+def ask(case: PlanningCase, predicates: tuple[Expr, ...] = (), **options: object) -> vn.Result:
+    task = Task(case.system, predicates=predicates)
+    return vn.check(task, never(case.unsafe), engine="predicates", timeout=60, options=options)
+
+
+def expected(case: PlanningCase) -> vn.Verdict:
+    return vn.HOLDS if PlanningOracle(case.system, case.unsafe).is_safe else vn.VIOLATED
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_verdicts_are_those_of_the_states(seed: int) -> None:
+    case = drawn(300 + seed)
+    assert ask(case, case.predicates).verdict is expected(case)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_refinement_decides_what_following_states_does_not(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(danger, "MAX_STARTS", 2)
+    monkeypatch.setattr(danger, "MAX_STATES", 3)
+    case = drawn(600 + seed)
+    result = ask(case)
+    assert result.verdict in {expected(case), vn.UNKNOWN}
+    if expected(case) is vn.HOLDS:
+        assert result.verdict is vn.HOLDS
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_without_refinement_it_may_stay_open_and_is_never_wrong(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(danger, "MAX_STARTS", 2)
+    monkeypatch.setattr(danger, "MAX_STATES", 3)
+    case = drawn(900 + seed)
+    assert ask(case, case.predicates, refine=False).verdict in {expected(case), vn.UNKNOWN}
+
+
+def test_every_start_is_safe_unsafe_or_undecided() -> None:
+    for seed in range(12):
+        counts = ask(drawn(40 + seed), drawn(40 + seed).predicates).statistics
+        parts = [counts[f"{kind}_starts"] for kind in ("safe", "unsafe", "undecided")]
+        assert sum(int(part) for part in parts) == counts["abstract_starts"]
+
+
+# A corridor: the policy walks right until x reaches a threshold of its network, then left -----------------------------
+
+
+def corridor(turn: float, top: int = 9, *, starts: Mapping[str, OneOf | Span] | None = None) -> System:
+    x = Variable("x", INT, Fraction(0), Fraction(top))
+    right = LabelledEdge(0, build.TRUE, {"x": x.var + 1})
+    left = LabelledEdge(1, build.TRUE, {"x": x.var - 1})
+    network = relu_network([(np.array([[-1.0], [1.0]]), np.array([turn, -turn])), (np.eye(2), np.zeros(2))])
+    init = Init(dict(starts or {"x": Span(Fraction(0), Fraction(2))}))
+    return planning_system([x], [right, left], network, init)
+
+
+def test_a_policy_that_turns_is_proven_safe_from_no_predicates() -> None:
+    system = corridor(5.5)
+    x = system.state[0].var
+    result = vn.check(system, never(build.compare("<=", 7, x)), engine="predicates")
+    assert result.verdict is vn.HOLDS
+
+
+def test_an_unsafe_policy_has_a_shortest_path() -> None:
+    system = corridor(5.5)
+    x = system.state[0].var
+    result = vn.check(system, never(build.compare("<=", 6, x)), engine="predicates")
+    assert result.verdict is vn.VIOLATED
+    assert result.step == 4  # from x = 2
+    assert result.statistics["unsafe_starts"] == 1
+
+
+def test_a_tie_counts_for_every_action() -> None:
+    system = corridor(5.0)  # at x = 5 both scores are zero
+    x = system.state[0].var
+    assert vn.check(system, never(build.eq(x, 6)), engine="predicates").verdict is vn.VIOLATED
+    assert vn.check(system, never(build.eq(x, 7)), engine="predicates").verdict is vn.HOLDS
+
+
+def test_without_the_policy_everything_is_reachable() -> None:
+    system = corridor(5.5)
+    unsafe = build.compare("<=", 7, system.state[0].var)
+    result = vn.check(Task(system, predicates=(unsafe,)), never(unsafe), engine="predicates", options={"policy": False})
+    assert result.verdict is vn.UNKNOWN
+    assert "without the policy" in (result.reason or "")
+    never_reached = build.compare("<=", 10, system.state[0].var)
+    held = vn.check(system, never(never_reached), engine="predicates", options={"policy": False})
+    assert held.verdict is vn.HOLDS
+
+
+def test_no_initial_state_is_vacuous() -> None:
+    system = corridor(5.5)
+    x = system.state[0].var
+    empty = system.starting(Init(system.init.starts, (build.compare("<=", 3, x),)))
+    result = vn.check(empty, never(build.eq(x, 1)), engine="predicates")
+    assert result.verdict is vn.HOLDS
+    assert result.vacuous
+
+
+# What it is not for ---------------------------------------------------------------------------------------------------
+
+
+def still(kind: Declaration) -> vn.System:
+    return vn.System("still", state={"x": kind}, init={"x": 0}, step=lambda names: {"x": names.x})
+
+
+@pytest.mark.parametrize(
+    ("kind", "formula", "reason"),
+    [
+        (vn.real(0, 1), "G (x <= 1)", "real variable"),
+        (vn.integer(), "G (x <= 1)", "no declared range"),
+        (vn.integer(0, 3), "F (x >= 1)", "kept for all time"),
+        (vn.integer(0, 3), "EG (x <= 1)", "kept for all time"),
+        (vn.integer(0, 3), "G (x * x <= 1)", "not piecewise linear"),
+    ],
+)
+def test_other_questions_are_left_open_with_the_reason(kind: Declaration, formula: str, reason: str) -> None:
+    result = vn.check(still(kind), formula, engine="predicates")
+    assert result.verdict is vn.UNKNOWN
+    assert reason in (result.reason or "")
+
+
+def test_a_range_that_can_be_left_is_not_taken_for_granted() -> None:
+    system = vn.System("up", state={"x": vn.integer(0, 3)}, init={"x": 0}, step=lambda names: {"x": names.x + 1})
+    result = vn.check(system, "G (x <= 7)", engine="predicates")
+    assert result.verdict is vn.UNKNOWN
+    assert "declared range" in (result.reason or "")

@@ -1,0 +1,59 @@
+"""The published instances of the ICAPS 2022 paper: the numbers its tool's own tests assert (data:ppa/expected.json)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import vernal as vn
+
+BLOCKS = "plaja/icaps22/blocksworld"
+PROPERTIES = f"{BLOCKS}/additional_properties/safety_verification/cost05"
+COMPACT = "compact_starts_cost_predicates_afterwards"
+SIX = f"{PROPERTIES}/blocksworld_6_5/{COMPACT}/learned_cost05_non_terminal/pa_{COMPACT}_blocksworld_6_5_32_32.jani"
+EIGHT = f"{PROPERTIES}/blocksworld_8_7/{COMPACT}/learned_no_cost/pa_{COMPACT}_blocksworld_8_7_16_16.jani"
+RACETRACK = "racetrack_reconstructed"
+
+
+def checked(model: str, reference: str, **constants: float) -> vn.Result:
+    data = Path(os.environ["VERNAL_DATA"]) / "ppa"
+    file, _, number = reference.partition("#")
+    named = f"{data / file}#{number}" if file else f"#{number}"
+    task = vn.load_jani(data / model, property=named, constants=constants)
+    name = next(iter(task.properties))
+    return vn.check(task, property=name, engine="predicates", timeout=300)[name]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("model", "reference", "verdict", "counts"),
+    [
+        (f"{BLOCKS}/models/cost05/blocksworld_6_5.jani", f"{SIX}#0", vn.HOLDS, (171, 433, 1005, 0)),
+        (f"{BLOCKS}/models/cost05/blocksworld_6_5.jani", f"{SIX}#1", vn.HOLDS, (202, 349, 738, 0)),
+        (f"{BLOCKS}/models/cost05/blocksworld_8_7.jani", f"{EIGHT}#0", vn.HOLDS, (4139, 6569, 13138, 0)),
+        (
+            f"{RACETRACK}/racetrack_barto-small_simple.jani",
+            f"{RACETRACK}/pa_racetrack_barto-small_16_16.jani#0",
+            vn.VIOLATED,
+            (15, 68, 134, 16),
+        ),
+    ],
+    ids=["blocks6_5_0", "blocks6_6_0", "blocks8_8_0", "racetrack"],
+)
+def test_published_counts(model: str, reference: str, verdict: vn.Verdict, counts: tuple[int, ...]) -> None:
+    result = checked(model, reference)
+    assert result.verdict is verdict
+    named = ("abstract_starts", "reachable", "transitions", "unsafe")
+    assert tuple(result.statistics[name] for name in named) == counts
+    assert result.statistics["undecided_starts"] == 0
+
+
+@pytest.mark.data
+def test_four_blocks_are_safe_from_no_predicates() -> None:
+    model = "plaja/blocksworld/cost_terminal/models/legacy_enc/blocksworld_4_3.jani"
+    result = checked(model, "#0", failing_probability=0.5, item_cost_bound=50)
+    assert result.verdict is vn.HOLDS
+    assert result.statistics["abstract_starts"] == 14
+    assert int(result.statistics["refinements"]) > 0
