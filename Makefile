@@ -77,7 +77,7 @@ $(DEV): pyproject.toml | $(BIN)/python
 
 # The benchmarks of closed loops need the published networks (VERNAL_DATA).
 .PHONY: bench-vcas bench-frozenlake bench-guarding bench-worlds bench-pendulum-rnn bench-lander bench-spread bench-forever bench-cartpole \
-  bench-pendulum bench-explicit bench-queries bench-larger
+  bench-pendulum bench-explicit bench-queries bench-larger bench-ppa
 
 bench-vcas: $(DEV)  ## VerticalCAS by every method, the whole encounter, the map (ARGS="--quick": the table only)
 	$(BIN)/python -m benchmarks.vcas $(ARGS)
@@ -93,6 +93,9 @@ bench-queries: $(DEV)  ## network queries with known answers, beside the verifie
 
 bench-larger: $(DEV)  ## policies of 64 x 64 tanh and 256 x 256 ReLU units in the cart pole and the lander (ARGS="--cap 20")
 	$(BIN)/python -m benchmarks.larger $(ARGS)
+
+bench-ppa: $(DEV)  ## planning policies by predicate abstraction and its competitors (ARGS="blocksworld-6 --cap 20")
+	$(BIN)/python -m benchmarks.ppa $(ARGS)
 
 bench-worlds: $(DEV)  ## how faithful the worlds are (the lander needs Box2D: pip install 'gymnasium[box2d]')
 	$(BIN)/python -m benchmarks.worlds

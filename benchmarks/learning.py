@@ -46,7 +46,12 @@ def begin(sizes: Sequence[int], rng: np.random.Generator, gain: float) -> Layers
 def gradients(layers: Layers, inputs: Floats, wanted: Floats, function: str) -> list[Floats]:
     """Of the mean square error, weights and biases in turn, first layer first."""
     values = forward(layers, inputs, function)
-    back, found = 2 * (values[-1] - wanted) / len(inputs), list[Floats]()
+    return backward(layers, values, 2 * (values[-1] - wanted) / len(inputs), function)
+
+
+def backward(layers: Layers, values: list[Floats], slope: Floats, function: str) -> list[Floats]:
+    """The slope of a loss by weights and biases in turn, first layer first, from its slope by the outputs."""
+    back, found = slope, list[Floats]()
     for (weight, _), below in zip(reversed(layers), reversed(values[:-1]), strict=True):
         found += [back.sum(axis=0), back.T @ below]
         back = (back @ weight) * SLOPES[function](below)
