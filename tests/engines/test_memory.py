@@ -15,7 +15,7 @@ import pytest
 from tests.available import is_here
 from tests.brute import Brute
 from tests.cases import DEEP, GATED, LATE, NEVER, PAIR, SQUASHED, read
-from tests.engines.test_truth import ENDLESS_ONLY, check_evidence
+from tests.engines.test_truth import ENDLESS_ONLY, INTEGERS_ONLY, check_evidence
 from tests.formats.samples import session
 from tests.recurrent import recurrent_formula, recurrent_loop, recurrent_networks
 from vernal.engines.bounds.levels import abstract_box
@@ -74,7 +74,9 @@ def test_what_is_said_about_gates_is_rigorous_at_most(model: str) -> None:
 # Random loops ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("engine", [name for name in NAMES if name not in (*ENDLESS_ONLY, "invariants")])
+@pytest.mark.parametrize(
+    "engine", [name for name in NAMES if name not in (*ENDLESS_ONLY, *INTEGERS_ONLY, "invariants")]
+)
 def test_random_recurrent_loops_agree_with_brute_force(engine: str) -> None:
     decided = 0
     for seed in range(40):
@@ -134,7 +136,7 @@ def test_an_exploding_recurrence_is_finite_or_unknown() -> None:
     """Spectral radius 1.5: wide after fifty steps, but never wrong."""
     wild = rnn([([[1.0], [-1.0]], [[1.5, 0.0], [0.0, 1.5]], [0.0, 0.0])], [([[1.0, -1.0]], [0.0])])
     for engine in NAMES:
-        expected = UNKNOWN if engine in (*ENDLESS_ONLY, *NOT_REFUTING) else VIOLATED
+        expected = UNKNOWN if engine in (*ENDLESS_ONLY, *INTEGERS_ONLY, *NOT_REFUTING) else VIOLATED
         assert verdict(loop(wild, (-1, 1)), "G[0,8] (abs(x) <= 1)", engine).verdict is expected
     assert verdict(loop(wild, (-1, 1)), "G[0,50] (abs(x) <= 1)").verdict is VIOLATED
     assert verdict(loop(wild, (-1, 1)), "G[0,50] (abs(x) <= 10^40)").verdict is HOLDS

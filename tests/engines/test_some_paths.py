@@ -91,7 +91,7 @@ def test_every_action_has_to_keep_it() -> None:
     copy = vn.rnn([([[1]], [[0]], [0])], [([[1]], [0])])
     system = vn.System(
         state={"x": vn.real()},
-        init={"x": (0, 1)},
+        init={"x": vn.one_of(0, 1)},
         agents={"pilot": vn.agent(copy, lambda s: [s.x + vn.between(-1, 1)], "raw")},
         step=lambda s: {"x": s.x},
     )

@@ -106,9 +106,9 @@ class Facts:
         return self.known[atom]
 
     def value(self, node: Expr, t: int) -> ExactValue:
-        if t not in self.walks:
-            self.walks[t] = Walk(self.inputs(t), {}, lenient=False)
-        with ctx.workprec(PRECISION):
+        with ctx.workprec(PRECISION):  # inputs that are boxes become balls in it, too
+            if t not in self.walks:
+                self.walks[t] = Walk(self.inputs(t), {}, lenient=False)
             self.walks[t].visit(node)
             (value,) = exact.evaluation(self.walks[t], [node]).values
         return value
