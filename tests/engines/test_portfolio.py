@@ -11,7 +11,8 @@ from tests.engines.test_several import Hours
 from vernal.engines.attempts import Attempts
 from vernal.engines.check import asked_of, find_engine, parse_formula
 from vernal.engines.knowledge import Known, Open, Proof
-from vernal.engines.portfolio import Turn, decided, further
+from vernal.engines.portfolio import decided, further
+from vernal.engines.turns import Turn
 from vernal.errors import Stopped
 from vernal.evidence.result import HOLDS, UNKNOWN, Assurance
 from vernal.logic.question import Question

@@ -1,0 +1,36 @@
+"""Turns of engines in a portfolio: who is asked, for how long; and when all states are looked at one by one."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import NamedTuple
+
+from vernal.engines.base import Engine
+from vernal.engines.explicit.engine import Explicit
+from vernal.engines.explicit.size import declared_states, is_discrete, is_enumerable
+from vernal.model.system import System
+
+BRIEF = 2.0  # seconds for a proof by bounds before all paths are tried: over a long horizon bounds take long to fail
+MANY_STATES = 5_000_000  # where its ranges allow no more, all are looked at before all paths are
+
+
+class Turn(NamedTuple):
+    """An engine, its share of the time that is left, and the most seconds of work it may have.
+
+    One that is asked `once` has no further turn when it was cut short: another engine does the same, and more.
+    """
+
+    engine: Engine
+    share: float
+    most: float = inf
+    once: bool = False
+
+
+def graphs(system: System) -> tuple[list[Turn], list[Turn]]:
+    """All states one by one, before all paths where the ranges say that this will do, or after everything else.
+
+    A graph that may have no end is not waited for.
+    """
+    if is_discrete(system) and declared_states(system) <= MANY_STATES:
+        return [Turn(Explicit(), 0.6)], []
+    return [], [Turn(Explicit(), 0.5, BRIEF)] if is_enumerable(system) else []
