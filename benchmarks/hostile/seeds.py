@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.cli.samples import ROOM
 from vernal.cli.main import main
 from vernal.engines.check import engines
 from vernal.formats.convert import convert
@@ -30,27 +31,6 @@ FORMULAS = [
         "AG EF (mode == HEAT)",
     ),
 ]
-ROOM = """vernal = 1
-name = "room"
-[parameters]
-warmth = 0.5
-k = 4
-[state]
-T = "real [0, 40]"
-mode = "enum {OFF, HEAT}"
-[init]
-T = "[18, 19]"
-mode = "HEAT"
-[environment.let]
-sun = "between(0, 0.1)"
-gain = "match(mode, OFF: -0.5, HEAT: choose(0, warmth))"
-[environment.next]
-T = "T + gain + sun"
-mode = "if(T > 20, OFF, HEAT)"
-[properties]
-mild = "G[0,k] (T <= 30)"
-cool = "G[0,k] (T <= 20)"
-"""
 SCALED = """vernal = 1
 [parameters]
 low = 0

@@ -88,6 +88,17 @@ class BoxTally:
     margin: float = np.inf
     exact: bool = True
 
+    def note(self, levels: Levels, formula: Formula, index: int) -> bool | None:
+        """Whether a box is proven or empty, and counted as such; False where every state of it fails, None if open."""
+        answer = levels.evaluate(formula, index)
+        if levels.is_empty(index):
+            self.empty += 1
+            return True
+        if answer is True:
+            self.proven += 1
+            self.margin = min(self.margin, levels.margin(formula, index))
+        return answer
+
 
 class Bounds:
     """The engine `bounds`."""
@@ -158,15 +169,10 @@ class Bounds:
         """Sort the boxes into proven, empty and open; a refuted one with its evidence ends the search."""
         still_open: list[int] = []
         for index, box in enumerate(levels.boxes):
-            answer = levels.evaluate(question.formula, index)
-            if levels.is_empty(index):
-                tally.empty += 1
-            elif answer is True:
-                tally.proven += 1
-                tally.margin = min(tally.margin, levels.margin(question.formula, index))
-            elif answer is False and (refuted := refuted_by(question, box, tick)) is not None:
+            settled = tally.note(levels, question.formula, index)
+            if settled is False and (refuted := refuted_by(question, box, tick)) is not None:
                 return refuted
-            else:
+            if not settled:
                 still_open.append(index)
         levels.raise_if_stopped()
         tally.exact &= levels.exact

@@ -42,13 +42,8 @@ def _known(question: Question, levels: Levels, indices: range, tick: Tick) -> Kn
     tally = BoxTally()
     levels.exact = True  # as far as this question goes
     for index in indices:
-        answer = levels.evaluate(question.formula, index)
-        if levels.is_empty(index):
-            tally.empty += 1
-        elif answer is True:
-            tally.proven += 1
-            tally.margin = min(tally.margin, levels.margin(question.formula, index))
-        else:
-            return refuted_by(question, levels.boxes[index], tick) if answer is False else None
+        settled = tally.note(levels, question.formula, index)
+        if not settled:
+            return None if settled is None else refuted_by(question, levels.boxes[index], tick)
     tally.exact = levels.exact
     return proof_of(tally) if indices else None
