@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from vernal.interpret import exact
 from vernal.interpret.ends import EndsProgram, PartialEnds, shortened
 from vernal.model import build as b
-from vernal.model.expr import Expr
+from vernal.model.expr import Expr, Function
 
 X, Y = b.var("x"), b.var("y")
 tenth = Fraction(1, 10)
@@ -55,3 +55,17 @@ def test_long_ends_are_rounded_outward() -> None:
     assert high is not None
     assert low < long < high
     assert shortened((None, Fraction(10**400) + long)) == (None, None)
+
+
+def test_some_ends_are_no_values() -> None:
+    """tanh is below 1 everywhere, and so is what is made of it, as far as that can be told."""
+    squashed, twice = b.apply(Function.TANH, X), -2 * b.apply(Function.SIGMOID, Y)
+    roots = [squashed, twice, b.maximum(squashed, 1), b.minimum(squashed, 1), b.if_(X < Y, squashed, 1), squashed + X]
+    reached = [flags for _, flags in EndsProgram(roots).reached({X: (Fraction(0), Fraction(1))})]
+    assert reached == [(False, False), (False, False), (True, True), (False, False), (False, True), (False, False)]
+
+
+def test_ends_of_a_root_are_known_where_it_is_defined() -> None:
+    root = b.apply(Function.SQRT, X)
+    assert EndsProgram([root])({X: (Fraction(0), Fraction(1))}) == [(Fraction(0), None)]
+    assert EndsProgram([root])({X: (Fraction(-1), Fraction(1))}) == [(None, None)]

@@ -86,6 +86,11 @@ ENGINES = (
         BoundsOptions,
     ),
     EngineEntry(
+        "ends",
+        "vernal.engines.settled:OperatorEnds",
+        "exact ends of values: claims that clip, min, max or tanh keep with no room to spare",
+    ),
+    EngineEntry(
         "split",
         "vernal.engines.split.engine:BranchAndBound",
         "branch and bound over boxes of the initial set; claims about initial states, as of a network alone",

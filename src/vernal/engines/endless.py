@@ -21,6 +21,7 @@ from vernal.engines.lasso.engine import Lasso
 from vernal.engines.liveness.engine import Liveness, patient_methods, quick_methods
 from vernal.engines.options import DepthOptions
 from vernal.engines.predicates.engine import Predicates
+from vernal.engines.settled import OperatorEnds
 from vernal.engines.turns import BRIEF, Turn, graphs
 from vernal.logic.claim import Claim, always
 from vernal.logic.formula import Formula
@@ -53,6 +54,7 @@ def endless(attempts: Attempts, options: DepthOptions) -> Iterator[Turn]:
     if question.predicates:  # somebody thought of an abstraction
         yield Turn(Predicates(), 0.6)
     yield Turn(Falsify(generations=0), 0.1, BRIEF)
+    yield Turn(OperatorEnds(), 0.1, BRIEF)
     yield from glances(question, options, shared)
     methods = fitting(question, options, shared)
     for number, seconds in enumerate(ROUND_SECONDS):

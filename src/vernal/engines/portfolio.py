@@ -17,6 +17,7 @@ from vernal.engines.falsify.reseeded import Reseeded
 from vernal.engines.knowledge import Known, Open
 from vernal.engines.options import BoundsOptions, DepthOptions
 from vernal.engines.paths.engine import Paths
+from vernal.engines.settled import OperatorEnds
 from vernal.engines.split.engine import BranchAndBound
 from vernal.engines.turns import BRIEF, Turn, graphs
 from vernal.logic.question import Question
@@ -93,13 +94,15 @@ def stages(system: System) -> list[Turn]:
     early, late = graphs(system)
     bounds = Bounds()
     glance = Turn(Falsify(generations=0), 0.5)  # it ends by itself, and soon
+    settled = Turn(OperatorEnds(Portfolio()), 0.5)
     last = Turn(Falsify(), 1.0)
     if limits == Effort():
-        return [glance, Turn(bounds, 0.4, BRIEF), *early, Turn(Paths(), 0.8), Turn(bounds, 0.5), *late, last]
+        return [glance, Turn(bounds, 0.4, BRIEF), settled, *early, Turn(Paths(), 0.8), Turn(bounds, 0.5), *late, last]
     hurried = Bounds(patience=2, most=BOXES_BEFORE_PATHS, share=0.5)
     return [
         Turn(INTERVALS, 0.2, once=True),
         glance,
+        settled,
         Turn(bounds, 0.4, LONGER) if limits == SMOOTH else Turn(hurried, 0.4, LONGER, once=True),
         *early,
         Turn(Paths(), 0.4),

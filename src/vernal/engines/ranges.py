@@ -13,7 +13,7 @@ from vernal.engines.bounds.levels import Levels
 from vernal.errors import Stopped
 from vernal.evidence.replay import range_exits
 from vernal.evidence.trace import Trace
-from vernal.interpret.ends import EndsProgram, PartialEnds, shortened
+from vernal.interpret.ends import EndsProgram, PartialEnds, inside, meet, shortened
 from vernal.interpret.linear.plain import Plain
 from vernal.logic.question import Question
 from vernal.model.expr import Expr
@@ -68,9 +68,9 @@ def _exits_by_ends(system: System, ranged: Sequence[Variable], steps: int, budge
             break
         budget.check()
         before, ends = ends, dict(zip(system.step.state, map(shortened, program(ends)), strict=True))
-        ends |= {v.var: _met(ends[v.var], v) for v in kept}
+        ends |= {v.var: meet(ends[v.var], (v.lower, v.upper)) for v in kept}
         exits |= {v.name: t for v in left if v.name not in exits and not _within(ends[v.var], v)}
-        if all(_inside(made, before[var]) for var, made in ends.items()):
+        if all(inside(made, before[var]) for var, made in ends.items()):
             break  # and so after every further step
     return exits
 
@@ -88,26 +88,12 @@ def _inductive(step: Step, variables: Sequence[Variable]) -> list[Variable]:
     while kept:
         after = program({variable.var: (variable.lower, variable.upper) for variable in kept})
         made = dict(zip(step.state, after, strict=True))
-        inside = [variable for variable in kept if _within(made[variable.var], variable)]
-        if len(inside) == len(kept):
+        still = [variable for variable in kept if _within(made[variable.var], variable)]
+        if len(still) == len(kept):
             break
-        kept = inside
+        kept = still
     return kept
 
 
 def _within(ends: PartialEnds, variable: Variable) -> bool:
-    return _inside(ends, (variable.lower, variable.upper))
-
-
-def _inside(ends: PartialEnds, others: PartialEnds) -> bool:
-    (low, high), (lower, upper) = ends, others
-    above = lower is None or (low is not None and low >= lower)
-    return above and (upper is None or (high is not None and high <= upper))
-
-
-def _met(ends: PartialEnds, variable: Variable) -> PartialEnds:
-    """Ends cut to a range that is known to be kept."""
-    low, high = ends
-    lower = variable.lower if low is None else low if variable.lower is None else max(low, variable.lower)
-    upper = variable.upper if high is None else high if variable.upper is None else min(high, variable.upper)
-    return lower, upper
+    return inside(ends, (variable.lower, variable.upper))

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import floor, isfinite
+from typing import TypeGuard
 
 from vernal.interpret.numbers.rounding import float_above, float_below
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function
 
 PartialEnds = tuple[Fraction | None, Fraction | None]  # None: no end is known
+ReachedEnds = tuple[bool, bool]  # whether an end may be a value itself: that of tanh never is
 
 UNKNOWN_ENDS: PartialEnds = (None, None)
 MAX_BITS = 256  # of an end, before it is rounded
@@ -26,8 +28,8 @@ FUNCTIONS: Mapping[Function, PartialEnds] = {
     Function.ATAN: (-Fraction(11, 7), Fraction(11, 7)),  # pi/2 is a little less
     Function.SIGMOID: (ZERO, ONE),
     Function.EXP: (ZERO, None),
-    Function.SQRT: (ZERO, None),
 }
+WITHIN = frozenset({Function.TANH, Function.ATAN, Function.SIGMOID, Function.EXP})  # never at their ends
 
 
 class EndsProgram:
@@ -38,10 +40,22 @@ class EndsProgram:
         self._nodes = _demanded(self.roots)
 
     def __call__(self, inside: Mapping[Expr, PartialEnds]) -> list[PartialEnds]:
+        known = self._run(inside)
+        return [known[root] for root in self.roots]
+
+    def reached(self, inside: Mapping[Expr, PartialEnds]) -> list[tuple[PartialEnds, ReachedEnds]]:
+        """The ends, and whether each of them may be a value."""
+        known, reached = self._run(inside), dict[Expr, ReachedEnds]()
+        for node, args in self._nodes:
+            own = [(known[arg], reached[arg]) for arg in args]
+            reached[node] = (True, True) if node in inside else _reached(node, known[node], own)
+        return [(known[root], reached[root]) for root in self.roots]
+
+    def _run(self, inside: Mapping[Expr, PartialEnds]) -> dict[Expr, PartialEnds]:
         known: dict[Expr, PartialEnds] = {}
         for node, args in self._nodes:
             known[node] = inside.get(node) or _ends(node, [known[arg] for arg in args])
-        return [known[root] for root in self.roots]
+        return known
 
 
 def _demanded(roots: Sequence[Expr]) -> list[tuple[Expr, Sequence[Expr]]]:
@@ -64,6 +78,8 @@ def _operands(node: Expr) -> Sequence[Expr]:
     """The arguments whose ends say something about those of a node."""
     match node:
         case e.Neg() | e.Add() | e.Mul() | e.Div() | e.Min() | e.Max() | e.Relu() | e.Abs() | e.Floor() | e.Between():
+            return node.args
+        case e.Nonlinear(function=Function.SQRT):
             return node.args
         case e.If() | e.Switch():
             return node.args[1:]
@@ -102,11 +118,64 @@ def _ends(node: Expr, args: Sequence[PartialEnds]) -> PartialEnds:
             return -ONE, ONE
         case e.Argmax():
             return ZERO, Fraction(node.args[0].size - 1)
+        case e.Nonlinear(function=Function.SQRT):
+            low, _ = args[0]
+            return (ZERO, None) if low is not None and low >= 0 else UNKNOWN_ENDS  # undefined may be anything
         case e.Nonlinear(function=function):
             return FUNCTIONS.get(function, UNKNOWN_ENDS)
         case e.If() | e.Switch() | e.Choose() | e.Between():
             return _hull(args)
     return UNKNOWN_ENDS
+
+
+def _reached(node: Expr, own: PartialEnds, args: Sequence[tuple[PartialEnds, ReachedEnds]]) -> ReachedEnds:
+    """Whether the ends of a node may be values of it: only where an operator says that they are not, they are not."""
+    match node:
+        case e.Nonlinear(function=function):
+            return (False, False) if function in WITHIN else (True, True)
+        case e.Neg():
+            return args[0][1][::-1]
+        case e.Add():
+            return all(at_low for _, (at_low, _) in args), all(at_high for _, (_, at_high) in args)
+        case e.Mul() | e.Div():
+            return _reached_product(node, args)
+        case e.Min():
+            return _some_at(0, own, args), _all_at(1, own, args)
+        case e.Max():
+            return _all_at(0, own, args), _some_at(1, own, args)
+        case e.If() | e.Switch() | e.Choose() | e.Between():
+            return _some_at(0, own, args), _some_at(1, own, args)
+    return True, True
+
+
+def _reached_product(node: Expr, args: Sequence[tuple[PartialEnds, ReachedEnds]]) -> ReachedEnds:
+    factors = [(arg.value, *other) for arg, other in zip(node.args, reversed(args), strict=True) if _is_number(arg)]
+    if len(factors) != 1 or factors[0][0] == 0:
+        return True, True
+    ((factor, _, reached),) = factors
+    return reached if factor > 0 else reached[::-1]
+
+
+def _some_at(side: int, own: PartialEnds, args: Sequence[tuple[PartialEnds, ReachedEnds]]) -> bool:
+    """Whether one of the arguments may be where the end is."""
+    return any(reached[side] for ends, reached in args if ends[side] == own[side])
+
+
+def _all_at(side: int, own: PartialEnds, args: Sequence[tuple[PartialEnds, ReachedEnds]]) -> bool:
+    """Whether all the arguments that cannot be beyond the end may be at it."""
+    return all(reached[side] for ends, reached in args if ends[side] == own[side])
+
+
+def _is_number(node: Expr) -> TypeGuard[e.Const]:
+    return isinstance(node, e.Const) and not node.shape
+
+
+def precedes(one: tuple[PartialEnds, ReachedEnds], other: tuple[PartialEnds, ReachedEnds], *, strictly: bool) -> bool:
+    """Whether one value is certainly at most another one, or certainly less."""
+    high, low = one[0][1], other[0][0]
+    if high is None or low is None or high > low:
+        return False
+    return high < low or not strictly or not (one[1][1] and other[1][0])
 
 
 def shortened(ends: PartialEnds) -> PartialEnds:
@@ -130,7 +199,7 @@ def _finite(number: float) -> Fraction | None:
 def _product(node: Expr, args: Sequence[PartialEnds]) -> PartialEnds:
     """The ends of a product with a constant."""
     for factor, (other, ends) in zip(node.args, zip(node.args[::-1], args[::-1], strict=True), strict=True):
-        if isinstance(factor, e.Const) and not factor.shape and not other.shape:
+        if _is_number(factor) and not other.shape:
             return _scaled(factor.value, ends)
     return UNKNOWN_ENDS
 
@@ -165,3 +234,24 @@ def _greatest(parts: Sequence[Fraction | None], *, all_known: bool) -> Fraction 
 def _hull(parts: Sequence[PartialEnds]) -> PartialEnds:
     low = _least([low for low, _ in parts], all_known=True)
     return low, _greatest([high for _, high in parts], all_known=True)
+
+
+# Ends and ends --------------------------------------------------------------------------------------------------------
+
+
+def hull(a: PartialEnds, b: PartialEnds) -> PartialEnds:
+    """The ends of what is between one or the other."""
+    low = None if a[0] is None or b[0] is None else min(a[0], b[0])
+    return low, None if a[1] is None or b[1] is None else max(a[1], b[1])
+
+
+def meet(a: PartialEnds, b: PartialEnds) -> PartialEnds:
+    """The ends of what is between both."""
+    low = b[0] if a[0] is None else a[0] if b[0] is None else max(a[0], b[0])
+    return low, b[1] if a[1] is None else a[1] if b[1] is None else min(a[1], b[1])
+
+
+def inside(ends: PartialEnds, others: PartialEnds) -> bool:
+    """Whether all that is between some ends is between others."""
+    above = others[0] is None or (ends[0] is not None and ends[0] >= others[0])
+    return above and (others[1] is None or (ends[1] is not None and ends[1] <= others[1]))

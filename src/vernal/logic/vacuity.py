@@ -24,10 +24,15 @@ MAX_TERMS = 256  # conjunctions of a disjunctive normal form; with more, a formu
 
 def is_vacuous(formula: Formula) -> bool:
     """Whether the formula is true of every path of every system with these variables."""
+    return simplified(formula) == TRUTH
+
+
+def simplified(formula: Formula) -> Formula:
+    """The same claim without parts that are true or false of everything; as it is where it has no normal form."""
     try:
-        return fold(nnf(formula), _simplify) == TRUTH
+        return fold(nnf(formula), _simplify)
     except UnsupportedFormula:
-        return False
+        return formula
 
 
 def _simplify(node: Formula, args: tuple[Formula, ...]) -> Formula:

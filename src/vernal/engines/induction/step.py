@@ -15,13 +15,13 @@ from functools import cached_property
 from math import ceil, floor
 
 from vernal.engines.base import Engine
-from vernal.engines.induction.lasting import implied_ends, lasting_ends, meet
+from vernal.engines.induction.implied import implied_ends
 from vernal.engines.knowledge import Counterexample, Proof
 from vernal.engines.paths.exact_loop import Loop
 from vernal.engines.programs.conditions import refuting_condition
 from vernal.errors import Stopped, UnsupportedFormula, VernalError
 from vernal.evidence.result import Assurance
-from vernal.interpret.ends import UNKNOWN_ENDS
+from vernal.interpret.ends import UNKNOWN_ENDS, meet
 from vernal.interpret.smt import NoTerm, PartialSpan, Script
 from vernal.logic.formula import Always, Bound, Formula, Implies
 from vernal.logic.question import Question
@@ -31,6 +31,7 @@ from vernal.model.graph import decisions
 from vernal.model.initial import Init, OneOf, Span, Start, start_between
 from vernal.model.sorts import BOOL, INT
 from vernal.model.system import Agent, System
+from vernal.reduce.lasting import lasting_ends
 from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
 from vernal.solvers.base import Satisfiable, SmtSolver

@@ -1,10 +1,14 @@
 """Boxes that only a margin of zero keeps open: exact arithmetic decides them, as many at a time as it manages.
 
+It is that of polynomials, and where these do not tell, of affine pieces (`paths.exact_search`).
+
 There may be very many, all along the edge of a region in which the margin is zero. So all of them are asked about at
 once, by the smallest box around them, and where that takes too long, each half of them.
 """
 
 from __future__ import annotations
+
+from functools import cached_property
 
 import numpy as np
 
@@ -12,8 +16,13 @@ from vernal.engines.core.domains import Domains, whole_boxes
 from vernal.engines.core.search import BoxSearch
 from vernal.engines.knowledge import Known, Open, Proof
 from vernal.engines.paths import exact_search
+from vernal.engines.programs.conditions import refuting_condition
 from vernal.errors import Stopped
+from vernal.interpret.symbolic.polynomial import PolynomialBox
 from vernal.logic.question import Question
+from vernal.model import build
+from vernal.model.expr import Expr
+from vernal.model.initial import Box
 from vernal.run.budget import Budget
 
 MAX_ATTEMPTS = 256  # at boxes around some, before the rest is left open
@@ -45,14 +54,27 @@ class ZeroBoxes:
                 return known
         return None
 
+    def _excluded(self, box: Box) -> bool:
+        """Whether exact polynomials show that no state of a box refutes the claim."""
+        ends = {var: entry[0] for var, entry in box.ends.items() if var.sort.is_number and not var.shape}
+        return PolynomialBox(ends, self.budget.check).truth(self._refuting) is False
+
+    @cached_property
+    def _refuting(self) -> Expr:
+        """What initial states satisfy that refute the claim."""
+        system = self.question.system
+        condition = refuting_condition(system, self.question.claim.path, self.budget.check)
+        return build.conj(condition, *system.init.where)
+
     def _open(self, reason: str) -> Open:
         return Open(engine=self.engine, reason=reason, statistics=self.search.tally.statistics())
 
     def _asked(self, part: Domains) -> Known | None:
         """The answer for the smallest box around some boxes of one whole; None where it has no initial state."""
         around = part.rows(np.array([0])).between(part.lower.min(axis=0)[None], part.upper.max(axis=0)[None])
-        system = self.question.system.cut(self.search.frame.box(around, 0))
-        if system is None:
+        box = self.search.frame.box(around, 0)
+        system = self.question.system.cut(box)
+        if system is None or self._excluded(box):
             return None
         seconds = SECONDS[min(self._attempts, 1)]
         self._attempts += 1
