@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import math
+import re
+from fractions import Fraction
+
 import pytest
 
 from tests.cases import read
-from vernal.engines.check import ask, parse_formula
+from vernal.engines.check import ask, asked_of, parse_formula
+from vernal.engines.knowledge import Known, Open
+from vernal.engines.so_far import best_margin, in_words
 from vernal.evidence.result import HOLDS, VIOLATED, Result
+from vernal.logic.question import Question
 from vernal.run.budget import Budget
 
 SATURATED = (
@@ -53,9 +60,9 @@ FAILING = [
 ]
 
 
-def asked(model: str, formula: str) -> Result:
+def asked(model: str, formula: str, engine: str = "auto") -> Result:
     task = read(model)
-    return ask(task, parse_formula(task, formula), None, "auto", Budget(timeout=60.0))
+    return ask(task, parse_formula(task, formula), None, engine, Budget(timeout=60.0))
 
 
 @pytest.mark.parametrize(("model", "formula"), HOLDING)
@@ -68,6 +75,45 @@ def test_a_claim_a_little_stronger_fails(model: str, formula: str) -> None:
     assert asked(model, formula).verdict is VIOLATED
 
 
+def test_what_is_open_is_proven_as_far_as_it_is() -> None:
+    """`d >= 17.3 is proven, d >= 17.8 was asked`, where the least value over all starts is 17.4 or so."""
+    model = (
+        '[state]\nd = "real"\nv = "real"\n[init]\nd = "[20, 21]"\nv = "[0.9, 1]"\n[environment.next]\n'
+        'd = "d - v*0.5 - 0.02*sin(d*v)"\nv = "v*(1 + 0.01*cos(d))"\n'
+    )
+    task = read(model)
+    formula = parse_formula(task, "G[0,5] (d >= 17.8)")
+    question = Question(task.system, formula)
+    said = in_words(question, best_margin(question, Budget()))
+    found = re.fullmatch(r"d >= (\S+) is proven, d >= 17.8 was asked", str(said))
+    assert found is not None, said
+    assert 16 < Fraction(found[1]) <= least_value([(20, 0.9), (20, 0.95), (20, 1)], 5)
+
+
+def least_value(starts: list[tuple[float, float]], steps: int) -> float:
+    found = []
+    for d, v in starts:
+        for _ in range(steps):
+            d, v = d - v * 0.5 - 0.02 * math.sin(d * v), v * (1 + 0.01 * math.cos(d))
+        found.append(d)
+    return min(found)
+
+
+class Unsure:
+    """An engine that knows a part."""
+
+    name = "unsure"
+
+    def attempt(self, question: Question, budget: Budget) -> Known:
+        return Open(engine=self.name, reason="not today", margin=-0.25)
+
+
+def test_the_margin_that_an_engine_knows_is_said() -> None:
+    task = read(SATURATED)
+    result = asked_of(Unsure(), Question(task.system, parse_formula(task, "X[2] (x < 0.5)")), Budget(timeout=1e-9))
+    assert result.notes == ("x <= 0.75 is proven, x < 0.5 was asked",)
+
+
 def test_what_was_settled_is_said() -> None:
     result = asked(SATURATED, "G[0,10] (x <= 0.6)")
     assert result.engine == "ends"
@@ -76,4 +122,5 @@ def test_what_was_settled_is_said() -> None:
 
 def test_an_undefined_value_may_be_anything() -> None:
     """The square root of a negative number is undefined, so that it is not negative is not proven."""
-    assert asked(at("[-1, 1]"), "sqrt(x) >= 0").verdict is not HOLDS
+    for engine in ("ends", "bounds", "split"):
+        assert asked(at("[-1, 1]"), "sqrt(x) >= 0", engine).verdict is not HOLDS

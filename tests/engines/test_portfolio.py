@@ -144,28 +144,35 @@ def test_each_engine_is_named_once_with_its_best_reason() -> None:
         Open(engine="invariants", reason="no invariant found with boxes, octagons", proven_steps=37),
     )
     assert found.reason == (
-        "holds up to step 37; deepening: no bounded formula decides it up to step 100; "
-        "invariants: no invariant found with boxes, octagons"
+        "holds up to step 37; deepening (2 s): no bounded formula decides it up to step 100; "
+        "invariants (2 s): no invariant found with boxes, octagons"
     )
     assert found.proven_steps == 37
 
 
 def test_that_engines_do_not_take_a_claim_is_said_only_where_nothing_else_is() -> None:
     unsupported = Open(engine="falsify", reason="not supported by this engine: a formula that mixes claims")
-    assert left_open(unsupported).reason == f"falsify: {unsupported.reason}"
+    assert left_open(unsupported).reason == f"falsify (1 s): {unsupported.reason}"
     other = Open(engine="bounds", reason="the bounds are too loose to decide")
-    assert left_open(unsupported, other).reason == f"bounds: {other.reason}"
+    assert left_open(unsupported, other).reason == f"bounds (1 s): {other.reason}"
 
 
 def test_an_engine_that_says_nothing_but_that_its_time_was_up() -> None:
     found = left_open(Open(engine="paths", reason="timeout after its share of 0.5 s"), seconds=60, timeout=60)
-    assert found.reason == "timeout after 60 s; paths: no answer within 60 s"
+    assert found.reason == "timeout after 60 s; paths (60 s): no answer"
 
 
 def test_a_hint_alone_is_no_reason() -> None:
     loose = Open(engine="bounds", reason="the bounds are too loose to decide; try a smaller initial set")
     cut = Open(engine="bounds", reason="timeout after its share of 8.3 s; try a smaller initial set")
-    assert left_open(loose, cut).reason == f"bounds: {loose.reason}"
+    assert left_open(loose, cut).reason == f"bounds (2 s): {loose.reason}"
+
+
+def test_one_thing_to_try_is_said_once() -> None:
+    loose = Open(engine="bounds", reason="the bounds are too loose to decide; try a smaller initial set")
+    other = Open(engine="paths", reason="2,048 sets stay open; try more room")
+    found = left_open(loose, other).reason
+    assert found == "bounds (1 s): the bounds are too loose to decide; paths (1 s): 2,048 sets stay open; try more room"
 
 
 def test_statistics_say_how_long_each_engine_took() -> None:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from vernal.engines.emptiness import is_empty
 from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof, Subject
 from vernal.engines.ranges import range_notes
+from vernal.engines.so_far import best_margin, in_words
 from vernal.evidence import confirm
 from vernal.evidence.kinds import Tree
 from vernal.evidence.reach import ForAllTime, Reach, UpToStep
@@ -24,6 +25,7 @@ from vernal.logic.question import Question
 from vernal.run.budget import Budget
 
 GRACE = 0.5  # seconds for notes after the time is up
+MOMENT, SHARE = 1.0, 0.25  # for what is proven of a claim that stays open: seconds at most, and of those it took so far
 
 NO_START = "vacuous: there is no initial state"
 ALWAYS_TRUE = "vacuous: the claim is true whatever the system does; a conjunction where a disjunction was meant?"
@@ -51,13 +53,22 @@ def answer(question: Question, known: Known, budget: Budget) -> Result:
         question.name,
         reason=known.reason,
         proven_steps=known.proven_steps,
-        notes=known.notes,
+        notes=(*known.notes, *_weaker(question, known, final)),
         statistics=known.statistics,
     )
 
 
 def _extended(budget: Budget) -> float | None:
     return None if budget.timeout is None else max(budget.timeout, budget.elapsed + GRACE)
+
+
+def _weaker(question: Question, known: Open, budget: Budget) -> list[str]:
+    """What is proven in the place of a claim of all paths that stays open."""
+    if question.claim.mentions_some:
+        return []
+    found = best_margin(question, budget.part(1.0, min(MOMENT, SHARE * budget.elapsed)))
+    said = in_words(question, max(found, -math.inf if known.margin is None else known.margin))
+    return [] if said is None else [said]
 
 
 # What may be believed -------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from vernal.run.budget import TIMEOUT, Budget
 
 TELLING_SECONDS, MOST = 0.02, 4.0  # after which a slowdown can be told, and the largest that is believed
 NEARLY_ALL = 0.9  # of the time of a turn
+WORTH_SAYING = 0.05  # seconds of an engine
 HINT = "try "  # how parts of a reason begin that are none
 UNSUPPORTED = "not supported"  # how reasons begin that say nothing of the question
 
@@ -40,8 +41,12 @@ class Turned:
     def said(self) -> list[str]:
         """The reason in its parts, each once, without those that only say that the time was up."""
         parts = dict.fromkeys(self.known.reason.split("; "))
-        said = [part for part in parts if part and not part.startswith(TIMEOUT)]
-        return [] if all(part.startswith(HINT) for part in said) else said
+        return [part for part in parts if part and not part.startswith((TIMEOUT, HINT))]
+
+    @property
+    def hint(self) -> str | None:
+        """What might be tried."""
+        return next((part for part in self.known.reason.split("; ") if part.startswith(HINT)), None)
 
     @property
     def weight(self) -> tuple[bool, bool, float]:
@@ -99,10 +104,12 @@ class Attempts:
         proven = max((known.proven_steps for known in left_open if known.proven_steps is not None), default=None)
         said = [f"{TIMEOUT} {self.budget.given}"] if self.budget.left <= 0 else []
         said += [] if proven is None else [f"holds up to step {proven}"]
+        margins = [known.margin for known in left_open if known.margin is not None]
         return Open(
             engine="auto",
             reason="; ".join([*said, *reasons(self.turns)]) or "nothing was tried",
             proven_steps=proven,
+            margin=max(margins, default=None),
             statistics=self._statistics(),
             notes=tuple(dict.fromkeys(note for known in left_open for note in known.notes)),
         )
@@ -123,11 +130,19 @@ def by_engine(turns: Iterable[Turned]) -> dict[str, list[Turned]]:
 
 
 def reasons(turns: Sequence[Turned]) -> list[str]:
-    """Each engine once with its best reason; that it does not take such claims only where nobody says more."""
-    best = [max(reversed(own), key=lambda turn: turn.weight) for own in by_engine(turns).values()]
+    """Each engine once with its best reason and its seconds, and one hint: that of the engine that tried longest.
+
+    That an engine does not take such claims is said only where nobody says more.
+    """
+    asked = by_engine(turns)
+    best = [max(reversed(own), key=lambda turn: turn.weight) for own in asked.values()]
     telling = [turn for turn in best if turn.weight[0]] or best
-    return [f"{turn.known.engine}: {'; '.join(turn.said) or _stopped(turn)}" for turn in telling]
+    said = [f"{_who(asked[turn.known.engine])}: {'; '.join(turn.said) or 'no answer'}" for turn in telling]
+    hints = [turn.hint for turn in sorted(telling, key=lambda turn: turn.seconds) if turn.hint is not None]
+    return said + hints[-1:]
 
 
-def _stopped(turn: Turned) -> str:
-    return f"no answer within {turn.seconds:.2g} s"
+def _who(turns: Sequence[Turned]) -> str:
+    """An engine, and how long it was asked in all, where that is worth saying."""
+    seconds = sum(turn.seconds for turn in turns)
+    return turns[0].known.engine + (f" ({seconds:.2g} s)" if seconds >= WORTH_SAYING else "")

@@ -80,10 +80,11 @@ class FailingState(Knowledge):
 
 @dataclass(frozen=True, kw_only=True)
 class Open(Knowledge):
-    """Nothing is decided, for this reason; of a claim about every step, how far it is proven."""
+    """Nothing is decided, for this reason; of a claim about every step, how far it is proven; and by what margin."""
 
     reason: str
     proven_steps: int | None = None
+    margin: float | None = None  # a lower bound over all paths, below zero
 
 
 Known = Proof | Counterexample | FailingState | Open

@@ -15,8 +15,8 @@ from vernal.engines.check import asked_of
 from vernal.engines.core.clauses import Clauses
 from vernal.engines.core.descent import Descent, pressing
 from vernal.engines.core.requirement import requirement
-from vernal.engines.split.engine import BranchAndBound, branch_and_bound
-from vernal.engines.split.so_far import rounded, so_far
+from vernal.engines.so_far import in_words, rounded
+from vernal.engines.split.engine import BranchAndBound, branch_and_bound, so_far
 from vernal.evidence.result import VIOLATED
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.formula import And, Atom, Bound, Eventually, Formula
@@ -68,7 +68,8 @@ def stopped_after(question: Question, batches: int) -> tuple[str, ...]:
     for _ in range(batches):
         if search.stack:
             search.step()
-    return so_far(question, search) if search.stack else ()
+    said = in_words(question, so_far(search) or 0.0) if search.stack else None
+    return () if said is None else (said,)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
-from math import inf
+from math import inf, isfinite
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from vernal.engines.falsify.engine import Falsify
 from vernal.engines.knowledge import NO_STATISTICS, Counterexample, Known, Open, Proof, Statistics
 from vernal.engines.programs.conditions import refuting_condition
 from vernal.engines.split.at_zero import ZeroBoxes
-from vernal.engines.split.so_far import so_far
 from vernal.errors import Stopped
 from vernal.evidence.result import Assurance
 from vernal.interpret.linear.forms import MAX_INPUTS
@@ -72,6 +71,15 @@ def outcome(search: BoxSearch, number: int) -> Known:
         empty=not exact and margin == np.inf and bool(search.clauses.outside),
         statistics=statistics,
     )
+
+
+def so_far(search: BoxSearch) -> float | None:
+    """The margin that a search which was stopped has proven; None where its bound is no margin of the claim.
+
+    Constraints on the initial states count as rows of the search, so a bound below zero may be theirs.
+    """
+    margin = min(search.best_bound(), float(search.tally.margin[0]))
+    return None if not search.clauses.measured or search.clauses.outside or not isfinite(margin) else margin
 
 
 class KnownRefutations:
@@ -138,10 +146,10 @@ class BranchAndBound:
             bred = self._search(question, search, budget)
             return bred or self._known(question, search, budget)
         except Stopped as stop:
-            return self._open(stop.reason, search.tally.statistics(), so_far(question, search))
+            return self._open(stop.reason, search.tally.statistics(), so_far(search))
 
-    def _open(self, reason: str, statistics: Statistics = NO_STATISTICS, notes: tuple[str, ...] = ()) -> Open:
-        return Open(engine=self.name, reason=reason, statistics=statistics, notes=notes)
+    def _open(self, reason: str, statistics: Statistics = NO_STATISTICS, margin: float | None = None) -> Open:
+        return Open(engine=self.name, reason=reason, statistics=statistics, margin=margin)
 
     def _search(self, question: Question, search: BoxSearch, budget: Budget) -> Counterexample | None:
         """Work the search off; in its pauses simulated states are bred, which find some that no bound points at."""

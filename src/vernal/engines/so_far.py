@@ -1,0 +1,92 @@
+"""What is proven of a claim that stays open: the best bound of its margin, and that in words.
+
+A bound of the margin over all paths is valid however far it is below zero: `d >= 9.189` is proven where `d >= 10` was
+asked. Engines say the bound they have; where none has, or time is left, boxes of the initial set are cut for a moment.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+from vernal.engines.bounds.engine import FURTHEST
+from vernal.engines.bounds.levels import Levels
+from vernal.engines.halving import Halving
+from vernal.errors import Stopped
+from vernal.logic.claim import position_expression
+from vernal.logic.formula import Always, Atom, Formula, Next
+from vernal.logic.normal import Logic, classify
+from vernal.logic.question import Question
+from vernal.model import build
+from vernal.model import expr as e
+from vernal.model.expr import Expr
+from vernal.model.numbers import show
+from vernal.reduce.initial import initial_boxes
+from vernal.run.budget import Budget
+
+DIGITS = 6
+MOST, FEW = 64, 8  # boxes that are bounded at once, and that cost hardly more than one
+MAX_FIRST = 16  # boxes of the initial set; more are taken as one hull
+
+
+def best_margin(question: Question, budget: Budget) -> float:
+    """A lower bound of the margin of a bounded claim over all paths, as good as the time allows."""
+    reach, best = question.claim.horizon, -math.inf
+    if reach is None or reach > FURTHEST or _asked(question.claim.path) is None:
+        return best
+    boxes, proven = list(initial_boxes(question.system, MAX_FIRST).boxes), math.inf
+    cut = Halving(boxes)
+    try:
+        while boxes and len(boxes) <= MOST:
+            levels = Levels(question.system, boxes, budget, reach)
+            margins = [levels.margin(question.claim.path, index) for index in range(len(boxes))]
+            levels.raise_if_stopped()
+            best = max(best, min([proven, *margins]))
+            proven = min([proven, *(margin for margin in margins if margin >= 0)])
+            rows = [index for index, margin in enumerate(margins) if margin < 0]
+            halves = cut.parts([boxes[index] for index in rows], levels.weights(rows), FEW)
+            if best == -math.inf or len(halves) == len(rows):
+                break
+            boxes = halves
+    except (Stopped, OverflowError):
+        pass
+    return best
+
+
+def in_words(question: Question, margin: float) -> str | None:
+    """What a bound of the margin proves of the claim; None where it says nothing."""
+    asked = _asked(question.claim.path)
+    if not math.isfinite(margin):
+        return None
+    proven, asked = (None, None) if asked is None else _weakened(asked, Fraction(margin))
+    if proven is None or asked is None:
+        return f"the margin is at least {show(rounded(Fraction(margin), up=False))}"
+    return f"{Atom(proven)} is proven, {Atom(asked)} was asked"
+
+
+def _asked(path: Formula) -> Expr | None:
+    """What is claimed of single positions, where that is all a claim says."""
+    match path:
+        case Always(arg=arg) | Next(arg=arg):
+            path = arg
+    return position_expression(path) if classify(path) is Logic.STATE else None
+
+
+def _weakened(asked: Expr, margin: Fraction) -> tuple[Expr | None, Expr]:
+    """A comparison with a number as far as it is proven, and as it was asked; None of other claims."""
+    match asked:
+        case e.Not(args=(e.Compare(args=(a, b), op="<" | "<=" as op),)):
+            asked = build.compare("<=" if op == "<" else "<", b, a)
+    match asked:
+        case e.Compare(args=(a, e.Const() as b), op="<" | "<=") if not a.shape:
+            return build.compare("<=", a, build.const(rounded(b.value - margin, up=True))), asked
+        case e.Compare(args=(e.Const() as a, b), op="<" | "<=") if not b.shape:
+            return build.compare("<=", build.const(rounded(a.value + margin, up=False)), b), asked
+    return None, asked
+
+
+def rounded(value: Fraction, *, up: bool) -> Fraction:
+    """A number of a few digits that is not below, or not above, this one."""
+    context = Context(prec=DIGITS, rounding=ROUND_CEILING if up else ROUND_FLOOR)
+    return Fraction(context.divide(Decimal(value.numerator), Decimal(value.denominator)))
