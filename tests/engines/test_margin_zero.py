@@ -122,5 +122,5 @@ def test_what_was_settled_is_said() -> None:
 
 def test_an_undefined_value_may_be_anything() -> None:
     """The square root of a negative number is undefined, so that it is not negative is not proven."""
-    for engine in ("ends", "bounds", "split"):
+    for engine in ("ends", "bounds"):
         assert asked(at("[-1, 1]"), "sqrt(x) >= 0", engine).verdict is not HOLDS

@@ -55,9 +55,9 @@ def best_margin(question: Question, budget: Budget) -> float:
 
 
 def in_words(question: Question, margin: float) -> str | None:
-    """What a bound of the margin proves of the claim; None where it says nothing."""
+    """What a bound of the margin below zero proves of the claim; None where it says nothing."""
     asked = _asked(question.claim.path)
-    if not math.isfinite(margin):
+    if not -math.inf < margin < 0:
         return None
     proven, asked = (None, None) if asked is None else _weakened(asked, Fraction(margin))
     if proven is None or asked is None:

@@ -8,6 +8,7 @@ once, by the smallest box around them, and where that takes too long, each half 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -54,10 +55,11 @@ class ZeroBoxes:
                 return known
         return None
 
-    def _excluded(self, box: Box) -> bool:
-        """Whether exact polynomials show that no state of a box refutes the claim."""
-        ends = {var: entry[0] for var, entry in box.ends.items() if var.sort.is_number and not var.shape}
-        return PolynomialBox(ends, self.budget.check).truth(self._refuting) is False
+    def are_excluded(self, boxes: Sequence[Box]) -> bool:
+        """Whether exact polynomials show that no state of some boxes refutes the claim."""
+        scalars = [var for var in boxes[0].ends if var.sort.is_number and not var.shape]
+        inside = ({var: box.ends[var][0] for var in scalars} for box in boxes)
+        return all(PolynomialBox(ends, self.budget.check).truth(self._refuting) is False for ends in inside)
 
     @cached_property
     def _refuting(self) -> Expr:
@@ -74,7 +76,7 @@ class ZeroBoxes:
         around = part.rows(np.array([0])).between(part.lower.min(axis=0)[None], part.upper.max(axis=0)[None])
         box = self.search.frame.box(around, 0)
         system = self.question.system.cut(box)
-        if system is None or self._excluded(box):
+        if system is None or self.are_excluded([box]):
             return None
         seconds = SECONDS[min(self._attempts, 1)]
         self._attempts += 1

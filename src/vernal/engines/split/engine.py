@@ -82,6 +82,16 @@ def so_far(search: BoxSearch) -> float | None:
     return None if not search.clauses.measured or search.clauses.outside or not isfinite(margin) else margin
 
 
+def _by_polynomials(search: BoxSearch) -> Proof:
+    return Proof(
+        engine=BranchAndBound.name,
+        direction=Direction.OVER,
+        assurance=Assurance.EXACT,
+        margin=0.0 if search.clauses.measured else None,
+        statistics=search.tally.statistics(),
+    )
+
+
 class KnownRefutations:
     """What states of one graph have to satisfy to refute claims, made once for those that are asked again."""
 
@@ -143,19 +153,24 @@ class BranchAndBound:
         if search is None:
             return self._open("not supported by this engine: what is asked depends on a draw")
         try:
-            bred = self._search(question, search, budget)
-            return bred or self._known(question, search, budget)
+            early = self._search(question, search, budget)
+            return early or self._known(question, search, budget)
         except Stopped as stop:
             return self._open(stop.reason, search.tally.statistics(), so_far(search))
 
     def _open(self, reason: str, statistics: Statistics = NO_STATISTICS, margin: float | None = None) -> Open:
         return Open(engine=self.name, reason=reason, statistics=statistics, margin=margin)
 
-    def _search(self, question: Question, search: BoxSearch, budget: Budget) -> Counterexample | None:
-        """Work the search off; in its pauses simulated states are bred, which find some that no bound points at."""
+    def _search(self, question: Question, search: BoxSearch, budget: Budget) -> Proof | Counterexample | None:
+        """Work the search off; in its pauses simulated states are bred, which find some that no bound points at.
+
+        In the first one exact polynomials are asked about the whole: an equation that holds leaves every box open.
+        """
         for number, seconds in enumerate(PAUSES):
             if search.run(seconds):
                 return None
+            if not number and ZeroBoxes(question, search, budget, self.name).are_excluded(search.frame.whole):
+                return _by_polynomials(search)
             part = replace(budget.part(SHARE_OF_BREEDING, 0.5 * seconds), seed=budget.seed + number)
             known = within(Falsify(), question, part)
             if isinstance(known, Counterexample):

@@ -26,6 +26,7 @@ from vernal.model.initial import Ends
 from vernal.model.sorts import BOOL
 from vernal.model.tick import Tick
 
+MAX_VARIABLES = 12
 MAX_COEFFICIENTS = 4096  # of a polynomial over all powers up to its degrees
 MAX_BITS = 1 << 14  # of a coefficient
 ONE = Fraction(1)
@@ -136,6 +137,8 @@ class PolynomialBox:
 
     def truth(self, condition: Expr) -> bool | None:
         """The truth value that a condition has everywhere in the box, where that can be seen."""
+        if len(self.names) > MAX_VARIABLES:
+            return None
         known: dict[Expr, QuotientOrTruth] = {}
         for node in order([condition]):
             self.tick()
