@@ -23,6 +23,7 @@ from vernal.interpret.symbolic.polynomial import PolynomialBox
 from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model.expr import Expr
+from vernal.model.graph import order
 from vernal.model.initial import Box
 from vernal.run.budget import Budget
 
@@ -57,7 +58,8 @@ class ZeroBoxes:
 
     def are_excluded(self, boxes: Sequence[Box]) -> bool:
         """Whether exact polynomials show that no state of some boxes refutes the claim."""
-        scalars = [var for var in boxes[0].ends if var.sort.is_number and not var.shape]
+        asked = set(order([self._refuting]))
+        scalars = [var for var in boxes[0].ends if var in asked and var.sort.is_number and not var.shape]
         inside = ({var: box.ends[var][0] for var in scalars} for box in boxes)
         return all(PolynomialBox(ends, self.budget.check).truth(self._refuting) is False for ends in inside)
 
