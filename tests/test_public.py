@@ -38,6 +38,7 @@ PUBLIC = [
     "equals",
     "exp",
     "floor",
+    "from_sb3",
     "from_torch",
     "if_",
     "integer",

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from vernal.formats.loading import load
     from vernal.formats.networks import read_network
     from vernal.formats.recurrent import rnn
+    from vernal.formats.sb3.live import from_sb3
     from vernal.formats.torch.module import from_torch
     from vernal.logic.task import Task
     from vernal.model.build import (
@@ -66,6 +67,7 @@ _HOMES = {
     "vernal.formats.recurrent": ["rnn"],
     "vernal.formats.jani.task": ["load_jani"],
     "vernal.formats.loading": ["load"],
+    "vernal.formats.sb3.live": ["from_sb3"],
     "vernal.formats.torch.module": ["from_torch"],
     "vernal.logic.task": ["Task"],
     "vernal.model.build": [
@@ -129,6 +131,7 @@ __all__ = [
     "equals",
     "exp",
     "floor",
+    "from_sb3",
     "from_torch",
     "if_",
     "integer",

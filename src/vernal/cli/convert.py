@@ -11,6 +11,7 @@ EXAMPLES = """\b
 Examples:
   vernal convert policy.nnet policy.onnx
   vernal convert policy.h5 policy.onnx
+  vernal convert model.zip policy.onnx --normalise vecnormalize.pkl
 """
 
 
@@ -22,14 +23,20 @@ def register(app: typer.Typer) -> None:
 def convert(
     source: Annotated[Path, typer.Argument(metavar="IN", help="The network to read.", show_default=False)],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.", show_default=False)],
+    normalise: Annotated[
+        Path | None,
+        typer.Option(
+            "--normalise", metavar="FILE", help="Statistics saved by VecNormalize, for a policy of stable-baselines3."
+        ),
+    ] = None,
 ) -> None:
     """Convert a network, read it back and compare; the suffixes say the formats."""
     from vernal.cli.stream import refuse_overwriting, show, writable
     from vernal.formats.convert import convert as write
 
     writable(target)
-    refuse_overwriting([source], [target])
-    done = write(source, target)
+    refuse_overwriting([source, *([] if normalise is None else [normalise])], [target])
+    done = write(source, target, normalise=normalise)
     show(str(done))
     for note in done.notes:
         show(f"note: {note}")

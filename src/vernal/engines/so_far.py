@@ -31,9 +31,10 @@ MAX_FIRST = 16  # boxes of the initial set; more are taken as one hull
 
 
 def best_margin(question: Question, budget: Budget) -> float:
-    """A lower bound of the margin of a bounded claim over all paths, as good as the time allows."""
+    """A lower bound of the margin over all paths, as good as the time allows; of claims about one number."""
     reach, best = question.claim.horizon, -math.inf
-    if reach is None or reach > FURTHEST or _asked(question.claim.path) is None:
+    asked = _asked(question.claim.path)
+    if reach is None or reach > FURTHEST or asked is None or _weakened(asked, Fraction(0))[0] is None:
         return best
     boxes, proven = list(initial_boxes(question.system, MAX_FIRST).boxes), math.inf
     cut = Halving(boxes)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vernal.errors import FormatError
-from vernal.formats.networks import read_network
+from vernal.formats.networks import read_network, read_parsed
 from vernal.interpret.concrete import evaluate
 from vernal.model.expr import Expr
 from vernal.model.network import Network
@@ -53,9 +54,14 @@ class Conversion:
         return f"{self.source} -> {self.target}: {largest}{exactly}"
 
 
-def convert(source: str | Path, target: str | Path, *, seed: int = 0) -> Conversion:
-    """Read `source`, write `target` (.onnx or .nnet), read it back and compare."""
-    network = read_network(source)
+def convert(
+    source: str | Path, target: str | Path, *, seed: int = 0, normalise: str | Path | None = None
+) -> Conversion:
+    """Read `source`, write `target` (.onnx or .nnet), read it back and compare.
+
+    `normalise` is a file of `VecNormalize`, where the source is a policy of stable-baselines3.
+    """
+    network = read_network(source) if normalise is None else normalised(source, normalise)
     with TemporaryDirectory() as folder:
         draft = Path(folder) / f"draft{Path(target).suffix}"
         write_network(network, draft)
@@ -69,6 +75,16 @@ def convert(source: str | Path, target: str | Path, *, seed: int = 0) -> Convers
     return Conversion(
         str(source), str(target), identical, exact, max(difference, float(apart or 0)), POINTS + EXACT_POINTS, notes
     )
+
+
+def normalised(source: str | Path, statistics: str | Path) -> Network:
+    """A saved policy of stable-baselines3 that sees observations as they are, and normalises them itself."""
+    from vernal.formats.sb3.saved import parse_normalisation, parse_sb3
+
+    if Path(source).suffix.lower() != ".zip":
+        raise FormatError(f"{source}: observations are normalised of policies of stable-baselines3 (.zip)")
+    found = read_parsed(Path(statistics), parse_normalisation)
+    return read_network(source, parser=partial(parse_sb3, normalisation=found))
 
 
 def _memory_notes(network: Network) -> list[str]:

@@ -1,6 +1,7 @@
 """Reading networks, whatever their format.
 
     read_network("controller.onnx")     .onnx, .nnet, .h5 and HDF5 files called .keras, each also compressed (.gz)
+    read_network("model.zip")           a policy saved by stable-baselines3
 
 Whatever is wrong with a file, one `FormatError` that names it comes out: broken, too large, with NaN weights or with an
 operator Vernal does not read.
@@ -15,12 +16,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
+from typing import TypeVar
 
 from vernal.errors import DataUnset, FileMissing, FormatError, InputError, Stopped, nearest
 from vernal.formats.limits import DEFAULT, ReadLimits
 from vernal.formats.onnx.external import MARK, with_data
 from vernal.formats.packed import unpacked
 from vernal.model.network import Network
+
+T = TypeVar("T")
 
 MAX_REMEMBERED = 2**20  # bytes
 MAX_MESSAGE = 2000  # characters
@@ -34,18 +38,27 @@ def read_network(
     name: str | None = None,
     carry: Mapping[str, str] | None = None,
     limits: ReadLimits = DEFAULT,
+    parser: Callable[[bytes, str], Network] | None = None,
 ) -> Network:
     """The network in a file, by its suffix; `name` is the file's name without suffix unless given.
 
-    `carry` says which output of an ONNX graph is the next value of which input, where their names do not.
+    `carry` says which output of an ONNX graph is the next value of which input, where their names do not; `parser`
+    reads the content in another way than the suffix says.
     """
     file = Path(path)
-    parse = _parser(file)
+    parse = parser or _parser(file)
     if carry:
         parse = _carrying(parse, file, carry)
     content, sha256 = read_whole(file, limits.bytes)
     network = _guarded(parse, limits, content, file, name or unpacked_name(file).stem)
     return replace(network, file=str(path), sha256=sha256)
+
+
+def read_parsed(file: Path, parse: Callable[[bytes], T]) -> T:
+    """What a file beside a network holds; whatever is wrong with it is one error that names it."""
+    content = read_bytes(file)
+    with _naming(file):
+        return parse(content)
 
 
 def unpacked_name(file: Path) -> Path:
@@ -131,8 +144,13 @@ def _parser(file: Path) -> Callable[[bytes, str], Network]:
         from vernal.formats.keras.h5 import parse_h5
 
         return parse_h5
+    if suffix == ".zip":
+        from vernal.formats.sb3.saved import parse_sb3
+
+        return parse_sb3
     what = repr(suffix) if suffix else "a folder" if file.is_dir() else "a file without an ending"
-    raise FormatError(f"{file}: networks are read from .onnx, .nnet and .h5 files, not from {what}")
+    known = ".onnx, .nnet, .h5 and .zip (stable-baselines3) files"
+    raise FormatError(f"{file}: networks are read from {known}, not from {what}")
 
 
 def _carrying(

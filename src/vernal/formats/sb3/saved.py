@@ -1,0 +1,149 @@
+"""Saved policies of stable-baselines3: a zip file of settings (JSON, with pickles) and weights as torch saves them.
+
+Nothing in the file is run: pickles are read as data (`pickled`), weights from their bytes. Neither torch nor
+stable-baselines3 has to be there.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from vernal.errors import FormatError, UnsupportedOperator
+from vernal.formats.limits import DEFAULT
+from vernal.formats.sb3.arrays import array, number, tensor
+from vernal.formats.sb3.pickled import Call, Name, unpickled
+from vernal.formats.sb3.policy import ActionBounds, Normalisation, SavedPolicy, Tensors, network_of
+from vernal.interpret.numbers.rounding import Array
+from vernal.model.network import Network
+
+SETTINGS, WEIGHTS = "data", "policy.pth"
+DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError)
+
+
+def parse_sb3(content: bytes, name: str, normalisation: Normalisation | None = None) -> Network:
+    """The network of a saved policy; `normalisation` is what its environment did to observations."""
+    with _opened(content, "a policy saved by stable-baselines3") as archive:
+        settings = _settings(_member(archive, SETTINGS))
+        tensors = _tensors(_member(archive, WEIGHTS))
+    kwargs = _object(settings.get("policy_kwargs"))
+    chosen = kwargs.get("activation_fn") if isinstance(kwargs, Mapping) else None
+    _refuse(kwargs, settings)
+    return network_of(
+        SavedPolicy(
+            tensors,
+            None if chosen is None else _class_name(chosen),
+            _bounds(_object(settings.get("action_space"))),
+            squashed=isinstance(kwargs, Mapping) and bool(kwargs.get("squash_output")),
+            normalisation=normalisation,
+        ),
+        name,
+    )
+
+
+def parse_normalisation(content: bytes) -> Normalisation:
+    """The statistics that `VecNormalize.save` wrote."""
+    found = unpickled(content)
+    moments = found.get("obs_rms") if isinstance(found, Call) else None
+    mean, variance = (array(moments.get(key)) if isinstance(moments, Call) else None for key in ("mean", "var"))
+    epsilon, clip = (number(found.get(key)) if isinstance(found, Call) else None for key in ("epsilon", "clip_obs"))
+    if mean is None or variance is None or epsilon is None or clip is None:
+        raise FormatError("no statistics of observations, as VecNormalize saves them")
+    if not found.get("norm_obs"):
+        raise FormatError("it does not normalise observations")
+    return Normalisation(mean, variance, epsilon, clip)
+
+
+def _opened(content: bytes, what: str) -> zipfile.ZipFile:
+    try:
+        return zipfile.ZipFile(io.BytesIO(content))
+    except DAMAGED as error:
+        raise FormatError(f"it is not {what}: {error}") from None
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    """A file of an archive, which may not be larger than a network file may."""
+    try:
+        if archive.getinfo(name).file_size > DEFAULT.bytes:
+            raise FormatError(f"{name!r} in it is larger than {DEFAULT.bytes // 2**20} MiB")
+        return archive.read(name)
+    except KeyError:
+        raise FormatError(f"it is not a policy saved by stable-baselines3: there is no {name!r} in it") from None
+    except DAMAGED as error:
+        raise FormatError(f"{name!r} in it is damaged: {error}") from None
+
+
+def _settings(content: bytes) -> Mapping[str, Any]:
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"its settings are damaged: {error}") from None
+    if not isinstance(found, dict):
+        raise FormatError("its settings are damaged: no object")
+    return found
+
+
+def _object(entry: Any) -> Any:
+    """A setting; what JSON cannot say is a pickle in it."""
+    if not isinstance(entry, dict) or ":serialized:" not in entry:
+        return entry
+    try:
+        content = base64.b64decode(str(entry[":serialized:"]), validate=True)
+    except (ValueError, binascii.Error) as error:
+        raise FormatError(f"its settings are damaged: {error}") from None
+    return unpickled(content)
+
+
+def _tensors(content: bytes) -> Tensors:
+    with _opened(content, "weights as torch saves them") as archive:
+        folders = {name.removesuffix("data.pkl") for name in archive.namelist() if name.endswith("/data.pkl")}
+        if len(folders) != 1:
+            raise FormatError("its weights are in an old format of torch; save it with torch 1.6 or newer")
+        folder = folders.pop()
+        found = unpickled(_member(archive, f"{folder}data.pkl"))
+        table = found.items if isinstance(found, Call) else found  # an OrderedDict is made by a call
+        if not isinstance(table, dict):
+            raise FormatError("its weights are no table of tensors")
+        made = {
+            str(name): tensor(value, lambda key: _member(archive, f"{folder}data/{key}"))
+            for name, value in table.items()
+        }
+    return {name: value for name, value in made.items() if value is not None}
+
+
+def _class_name(found: Any) -> str:
+    """The name of a class, as of an activation."""
+    name = found.name if isinstance(found, Name) else ""
+    if not name.startswith("torch.nn.modules.activation."):
+        raise UnsupportedOperator(f"its activation {name or found} is no class of torch")
+    return str(name.rpartition(".")[2])
+
+
+def _refuse(kwargs: Any, settings: Mapping[str, Any]) -> None:
+    """Settings under which the weights are not all there is."""
+    if isinstance(kwargs, Mapping) and "features_extractor_class" in kwargs:
+        raise UnsupportedOperator("it extracts features by a class of its own; observations as they are are read")
+    space = _object(settings.get("observation_space"))
+    if not isinstance(space, Call) or not space.name.endswith(".Box") or len(space.get("_shape") or ()) != 1:
+        raise UnsupportedOperator("its observations are no vector of numbers (a Box of one dimension)")
+
+
+def _bounds(space: Any) -> ActionBounds | None:
+    if isinstance(space, Call) and space.name.endswith(".Discrete"):
+        return None
+    low, high = (array(space.get(key)) if isinstance(space, Call) else None for key in ("low", "high"))
+    if low is None or high is None:
+        raise UnsupportedOperator("its actions are neither numbered (Discrete) nor numbers (Box)")
+    return ActionBounds(_flat(low), _flat(high))
+
+
+def _flat(array: Array) -> Array:
+    return array.astype(np.float64).ravel()
