@@ -36,6 +36,7 @@ class PlanOperator:
     guard: Condition
     selection: Selection | None
     stays: Condition  # what the guard does not say already of the ranges of the values it assigns
+    label: str | None  # the action; None where no policy has a say
 
 
 class OperatorModel:
@@ -69,7 +70,14 @@ class OperatorModel:
         ranges = [self.table.condition(self._in_range(var, value)) for var, value in source.updates.items()]
         said = set(conjuncts(guard))
         beyond = [part for condition in ranges for part in conjuncts(condition) if part not in said]
-        return PlanOperator(source, guard, selections[source.says], connected(True, beyond))
+        return PlanOperator(source, guard, selections[source.says], connected(True, beyond), self._label(source))
+
+    def _label(self, source: StepOperator) -> str | None:
+        """The actions that win; where scores are compared without an argmax, the choices that are taken."""
+        names = self.system.step.names
+        taken = source.winners or [each for each in source.decisions.items() if source.comparisons]
+        parts = [node.sort.labels[place] if node.sort.labels else f"{names[node]} {place}" for node, place in taken]
+        return ", ".join(parts) or None
 
     def _in_range(self, var: Expr, value: Expr) -> Expr:
         if var.sort != INT or not isinstance(var, Var):

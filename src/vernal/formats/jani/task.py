@@ -155,7 +155,9 @@ def _named(model: PlanningModel, which: str) -> SafetyProperty:
 
 
 def _properties(system: System, asked: SafetyProperty) -> dict[str, Formula]:
-    found: dict[str, Formula] = {asked.name: Always(Not(as_formula(asked.unsafe)))}
+    unsafe = asked.unsafe
+    safe = as_formula(unsafe.args[0]) if isinstance(unsafe, e.Not) else Not(as_formula(unsafe))
+    found: dict[str, Formula] = {asked.name: Always(safe)}
     for name, body in system.lets.items():
         if name.startswith(STUCK):
             found[NOT_STUCK] = Always(Not(Atom(build.var(name, body.sort, body.shape, Role.LET))))
