@@ -62,6 +62,7 @@ PUBLIC = [
     "tanh",
     "when",
     "worlds",
+    "write_abstraction",
     "write_evidence",
     "write_network",
 ]

@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 import json
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from tests.formats.jani import lift
-from vernal.cli.main import app
-
-RUNNER = CliRunner()
+from vernal.cli.main import main
 
 
-def check(folder: Path, *options: str, network: str = lift.ALWAYS_UP, engine: str = "predicates") -> Result:
+class Ran(NamedTuple):
+    """The exit code of a command, and everything it said."""
+
+    exit_code: int
+    output: str
+
+
+def run(arguments: list[str]) -> Ran:
+    said = StringIO()
+    with redirect_stdout(said), redirect_stderr(said):
+        code = main(arguments)
+    return Ran(code, said.getvalue())
+
+
+def check(folder: Path, *options: str, network: str = lift.ALWAYS_UP, engine: str = "predicates") -> Ran:
     model = lift.write(folder, network=network)
     asked = ["check", str(model), "--property", f"{folder / 'pa.jani'}#0", "--constant", "top=3", "--engine", engine]
-    return RUNNER.invoke(app, [*asked, *options])
+    return run([*asked, *options])
 
 
 def test_all_files_of_one_run(tmp_path: Path) -> None:
@@ -29,11 +43,11 @@ def test_all_files_of_one_run(tmp_path: Path) -> None:
     assert "abstraction written to" in made.output
     assert "graph written to" in made.output
     assert (tmp_path / "g.svg").read_text(encoding="utf-8").startswith("<svg")
-    back = RUNNER.invoke(app, ["check", files["a.jani"], "--property", "#0", "--engine", "explicit"])
+    back = run(["check", files["a.jani"], "--property", "#0", "--engine", "explicit"])
     assert back.exit_code == 10
     starts = json.loads((tmp_path / "starts.json").read_text(encoding="utf-8"))["starts"]
     assert [start["verdict"] for start in starts] == ["unsafe"]
-    replayed = RUNNER.invoke(app, ["replay", str(tmp_path / starts[0]["trace"])])
+    replayed = run(["replay", str(tmp_path / starts[0]["trace"])])
     assert (replayed.exit_code, replayed.output.split()[0]) == (0, "accepted")
 
 
@@ -71,7 +85,7 @@ def test_nothing_to_write_is_said(tmp_path: Path) -> None:
     model = lift.write(tmp_path)
     asked = ["check", str(model), "--constant", "top=3", "--engine", "predicates", "--property", "safe"]
     where = ["--start", "'the-floor' == 1 & 'the-floor' == 2", "--unsafe", "'the-floor' == 3"]
-    made = RUNNER.invoke(app, [*asked, *where, "--graph", str(tmp_path / "g.svg")])
+    made = run([*asked, *where, "--graph", str(tmp_path / "g.svg")])
     assert made.exit_code == 0
     assert "vacuous: there is no initial state" in made.output
     assert "nothing is written" in made.output

@@ -5,18 +5,21 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
+import vernal as vn
 from tests.engines.predicates.test_abstraction import drawn
+from tests.engines.predicates.test_engine import ask
 from tests.engines.predicates.test_handout import handed_out
 from vernal.errors import InputError
 from vernal.report import abstract_graph
-from vernal.report.abstract_graph import dot, drawn_graph, write_graph
+from vernal.report.abstract_graph import dot, drawn_graph
+from vernal.report.abstraction_file import write_graph
 from vernal.report.graph_svg import GraphPicture, svg
 from vernal.report.layered import place
 
@@ -59,7 +62,7 @@ def test_any_graph_is_placed(seed: int) -> None:
             (placed.layers[one], placed.heights[one]),
             (placed.layers[other], placed.heights[other]),
         )
-        steps = {after[0] - before[0] for before, after in zip(route, route[1:], strict=False)}
+        steps = {after[0] - before[0] for before, after in pairwise(route)}
         assert steps in ({1}, {-1})
 
 
@@ -77,7 +80,7 @@ def test_too_many_states_are_not_drawn(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(abstract_graph, "MAX_STATES", len(made) - 1)
     with pytest.raises(InputError, match="too many to draw, at most"):
         write_graph(made, tmp_path / "graph.svg")
-    with pytest.raises(InputError, match="ending in .dot or .svg"):
+    with pytest.raises(InputError, match="ending in"):
         write_graph(made, tmp_path / "graph.png")
 
 
@@ -85,3 +88,15 @@ def test_a_node_says_what_differs() -> None:
     made = handed_out(drawn(1200))
     same = replace(made, lower=np.zeros_like(made.lower), upper=np.zeros_like(made.upper))
     assert all(len(node.lines) == 1 for node in drawn_graph(same).nodes)
+
+
+def test_a_result_writes_its_abstraction_by_suffix(tmp_path: Path) -> None:
+    case = drawn(1200)
+    result = ask(case, case.predicates, abstraction=True)
+    for name, begin in (("a.jani", "{"), ("a.dot", "digraph"), ("a.svg", "<svg")):
+        vn.write_abstraction(result, tmp_path / name)
+        assert (tmp_path / name).read_text(encoding="utf-8").startswith(begin)
+    with pytest.raises(InputError, match="name a file ending in"):
+        vn.write_abstraction(result, tmp_path / "a.txt")
+    with pytest.raises(InputError, match="has no abstraction"):
+        vn.write_abstraction(ask(case, case.predicates), tmp_path / "a.svg")

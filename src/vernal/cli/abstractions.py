@@ -76,7 +76,7 @@ class AbstractionFiles:
         if self.abstraction is not None and self.abstraction.suffix.lower() != ".jani":
             raise InputError(f"cannot write {self.abstraction}: name a file ending in .jani")
         if self.graph is not None:
-            from vernal.report.abstract_graph import refuse_suffix
+            from vernal.report.abstraction_file import refuse_suffix
 
             refuse_suffix(self.graph)
 
@@ -102,26 +102,27 @@ Writer = Callable[["Task", "Result", "FiniteAbstraction", Path], str]
 def _written(task: Task, result: Result, file: Path, write: Writer) -> str:
     """Write a file, and say so; or say why there is nothing to write, which does not change the verdict."""
     if result.abstraction is None:
-        return f"nothing is written to {file}: the abstraction was not explored to its end"
+        return f"nothing is written to {file}: there is no finished abstraction"
     if not len(result.abstraction):
         return f"nothing is written to {file}: there is no initial state, and so no abstract one"
     return write(task, result, result.abstraction, file)
 
 
 def _model(task: Task, result: Result, abstraction: FiniteAbstraction, file: Path) -> str:
-    from vernal.formats.jani.export import write_abstraction
+    from vernal.report.abstraction_file import write_abstraction
 
-    write_abstraction(abstraction, file, f"{task.name}-abstraction")
+    write_abstraction(result, file, f"{task.name}-abstraction")
     return f'abstraction written to {file}    check: vernal check {file} --property "#0"'
 
 
 def _graph(task: Task, result: Result, abstraction: FiniteAbstraction, file: Path) -> str:
-    from vernal.report.abstract_graph import too_large, write_graph
+    from vernal.report.abstract_graph import too_large
+    from vernal.report.abstraction_file import write_abstraction
 
     reason = too_large(abstraction)
     if reason is not None:
         return f"nothing is drawn to {file}: {reason}"
-    write_graph(abstraction, file, f"{task.name}: {result.formula}")
+    write_abstraction(result, file, task.name)
     return f"graph written to {file}"
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from vernal.evidence.trace import Trace
-from vernal.interpret.numbers.rounding import Floats, Mask
-from vernal.logic.printing import text
-from vernal.model.expr import Expr, Var
 from vernal.model.portable import Portable
+
+if TYPE_CHECKING:
+    from vernal.interpret.numbers.rounding import Floats, Mask
+    from vernal.model.expr import Expr, Var
 
 
 class StartVerdict(StrEnum):
@@ -58,8 +60,3 @@ class FiniteAbstraction(Portable):
     def pairs(self) -> int:
         """The number of transitions without regard to labels."""
         return len({(one.source, one.target) for one in self.transitions})
-
-    def literals(self, state: int) -> list[str]:
-        """What the predicates say of a state."""
-        said = zip(self.predicates, self.values[state].tolist(), strict=True)
-        return [text(predicate) if value else f"!({text(predicate)})" for predicate, value in said]

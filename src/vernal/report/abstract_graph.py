@@ -1,6 +1,4 @@
-"""The graph of a finite abstraction as a picture: DOT for other tools, or SVG drawn here.
-
-    write_graph(result.abstraction, "graph.svg")
+"""What is drawn of a finite abstraction, and the graph as DOT, for other tools.
 
 A node says what its abstract state has in particular, as far as that is short; pointing at it shows the truth values of
 all predicates. An arrow has every action that leads from one to the other.
@@ -10,18 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 
 from vernal.errors import InputError
 from vernal.evidence.abstraction import FiniteAbstraction, StartVerdict
 from vernal.logic.printing import text
 from vernal.model.sorts import INT
 from vernal.report.values import scalar
-from vernal.run.output import write_text
 
-MAX_STATES = 300  # that can be drawn
+MAX_STATES = 500  # that can be drawn
+MAX_LABEL = 24  # letters on an arrow
 MOST_LINES = 5  # of a node: where more variables differ, it has its number only
-SUFFIXES = (".dot", ".svg")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,29 +32,18 @@ class GraphNode:
 
 @dataclass(frozen=True, slots=True)
 class DrawnGraph:
-    """Nodes by number, and what is written on the arrow from one to another."""
+    """Nodes by number, and the labels of the arrow from one to another."""
 
     title: str
     nodes: tuple[GraphNode, ...]
-    arrows: dict[tuple[int, int], str]
+    arrows: dict[tuple[int, int], tuple[str, ...]]
 
-
-def write_graph(abstraction: FiniteAbstraction, file: str | Path, title: str = "") -> None:
-    """Write the graph to a file, DOT or SVG by its suffix; one of too many states is refused."""
-    refuse_suffix(file)
-    graph = drawn_graph(abstraction, title)
-    if Path(file).suffix.lower() == ".dot":
-        write_text(file, dot(graph))
-        return
-    from vernal.report.graph_svg import svg
-
-    write_text(file, svg(graph))
-
-
-def refuse_suffix(file: str | Path) -> None:
-    """Refuse a file that is neither DOT nor SVG by its name."""
-    if Path(file).suffix.lower() not in SUFFIXES:
-        raise InputError(f"cannot draw {file}: name a file ending in {' or '.join(SUFFIXES)}")
+    def label(self, arrow: tuple[int, int]) -> str:
+        """The labels of an arrow, as many as are short enough to be written on it."""
+        labels = self.arrows[arrow]
+        kept = next((n for n in range(len(labels), 1, -1) if len(", ".join(labels[:n])) <= MAX_LABEL), 1)
+        more = [f"+{len(labels) - kept}"] if len(labels) > kept else []
+        return " ".join([", ".join(labels[:kept]), *more])
 
 
 def too_large(abstraction: FiniteAbstraction) -> str | None:
@@ -91,7 +76,7 @@ def drawn_graph(abstraction: FiniteAbstraction, title: str = "") -> DrawnGraph:
     for move in abstraction.transitions:
         labels = arrows.setdefault((move.source, move.target), [])
         labels += [move.label] if move.label is not None else []
-    return DrawnGraph(title, nodes, {ends: ", ".join(labels) for ends, labels in arrows.items()})
+    return DrawnGraph(title, nodes, {ends: tuple(labels) for ends, labels in arrows.items()})
 
 
 def _shown_variables(abstraction: FiniteAbstraction) -> list[int]:
@@ -142,9 +127,8 @@ def dot(graph: DrawnGraph) -> str:
             lines.append(
                 f'  start{number} [shape=point, label=""]; start{number} -> s{number} [tooltip="{node.start}"];'
             )
-    lines += [
-        f"  s{one} -> s{other} [{_attributes({'label': label})}];" for (one, other), label in graph.arrows.items()
-    ]
+    for (one, other), labels in graph.arrows.items():
+        lines.append(f"  s{one} -> s{other} [{_attributes({'label': ', '.join(labels)})}];")
     return "\n".join([*lines, "}"]) + "\n"
 
 

@@ -84,9 +84,9 @@ class GraphPicture:
 
     def _gaps(self) -> list[float]:
         gaps = [NEAR] * len(self.widths)
-        for ends, label in self.graph.arrows.items() if self.with_labels else ():
+        for ends in self.graph.arrows if self.with_labels else ():
             layer = min(self.placed.layers[end] for end in ends)
-            gaps[layer] = max(gaps[layer], min(FAR, NEAR + LABEL * len(label)))
+            gaps[layer] = max(gaps[layer], min(FAR, NEAR + LABEL * len(self.graph.label(ends))))
         return gaps
 
     def text(self) -> str:
@@ -115,7 +115,8 @@ class GraphPicture:
     def _last_gap(self) -> float:
         """Room for the labels of loops at the right."""
         last = len(self.widths) - 1
-        loops = [len(label) for (a, b), label in self.graph.arrows.items() if a == b and self.placed.layers[a] == last]
+        ends = [(a, b) for a, b in self.graph.arrows if a == b and self.placed.layers[a] == last]
+        loops = [len(self.graph.label(arrow)) for arrow in ends]
         return 16.0 + LABEL * max(loops, default=0) / 2 if self.with_labels else 16.0
 
     # Nodes ------------------------------------------------------------------------------------------------------------
@@ -139,12 +140,13 @@ class GraphPicture:
     def _arrows(self) -> Iterator[str]:
         taken = list(self.areas)
         drawn: list[str] = []
-        for arrow, label in self.graph.arrows.items():
+        for arrow, labels in self.graph.arrows.items():
             curves = self._loop(arrow[0]) if arrow[0] == arrow[1] else self._curves(arrow)
             back = self.placed.layers[arrow[0]] >= self.placed.layers[arrow[1]] and arrow[0] != arrow[1]
-            tip = f"{arrow[0]} to {arrow[1]}" + (f": {label}" if label else "")
+            tip = f"{arrow[0]} to {arrow[1]}" + (f": {', '.join(labels)}" if labels else "")
             kind = "arrow back" if back else "arrow"
             yield f'<g class="{kind}"><title>{escape(tip)}</title><path d="{_path(curves)}"/></g>'
+            label = self.graph.label(arrow)
             if label and self.with_labels:
                 spot = _free(curves, label, taken)
                 drawn.append(_label(spot, label))

@@ -1,8 +1,9 @@
 """Where the nodes of a directed graph are drawn: in layers from left to right, as arrows point as far as they can.
 
-The method is Sugiyama's: arrows that close a cycle are turned round, every node is put as far to the right as its
-longest way says, arrows across several layers get a bend in each, the order within layers follows the means of
-neighbours, and so do the heights, as close as the sizes allow.
+The method is Sugiyama's: arrows that close a cycle are turned round (as a search depth first or breadth first meets
+them, whichever makes arrows shorter), every node is put as far to the right as its longest way says, arrows across
+several layers get a bend in each, the order within layers follows the means of neighbours, and so do the heights, as
+close as the sizes allow.
 """
 
 from __future__ import annotations
@@ -31,8 +32,7 @@ class Placement:
 def place(sizes: Sequence[float], arrows: Sequence[Arrow], bend: float) -> Placement:
     """Place nodes of these heights; an arrow that passes a layer takes this much of its height."""
     moving = [arrow for arrow in dict.fromkeys(arrows) if arrow[0] != arrow[1]]
-    turned = {arrow: _turned(arrow, back) for arrow, back in _cycles(len(sizes), moving).items()}
-    layers = _layers(len(sizes), list(turned.values()))
+    turned, layers = _directed_layers(len(sizes), moving)
     chains, all_layers = _chains(turned, layers)
     tall = [*sizes, *([bend] * (len(all_layers) - len(sizes)))]
     links = [pair for chain in chains.values() for pair in itertools.pairwise(chain)]
@@ -51,6 +51,38 @@ def _directed(arrow: Arrow, chain: Sequence[int]) -> Sequence[int]:
 
 
 # Layers ---------------------------------------------------------------------------------------------------------------
+
+
+def _directed_layers(count: int, arrows: Sequence[Arrow]) -> tuple[dict[Arrow, Arrow], list[int]]:
+    """Every arrow as it points to the right, and the layers of all nodes."""
+    found = []
+    for back in (_cycles(count, arrows), _against_breadth(count, arrows)):
+        turned = {arrow: _turned(arrow, back[arrow]) for arrow in arrows}
+        layers = _layers(count, list(turned.values()))
+        found.append((sum(layers[b] - layers[a] for a, b in turned.values()) + sum(back.values()), turned, layers))
+    _, turned, layers = min(found, key=lambda entry: entry[0])
+    return turned, layers
+
+
+def _against_breadth(count: int, arrows: Sequence[Arrow]) -> dict[Arrow, bool]:
+    """Which arrows lead to a node that a search from the first nodes on, breadth first, met before."""
+    after: dict[int, list[int]] = defaultdict(list)
+    entered = set()
+    for one, other in arrows:
+        after[one].append(other)
+        entered.add(other)
+    met: dict[int, int] = {}
+    for root in sorted(range(count), key=lambda node: node in entered):
+        if root in met:
+            continue
+        met[root] = len(met)
+        waiting = [root]
+        for node in waiting:  # grows on the way
+            for other in after[node]:
+                if other not in met:
+                    met[other] = len(met)
+                    waiting.append(other)
+    return {(one, other): met[other] < met[one] for one, other in arrows}
 
 
 def _cycles(count: int, arrows: Sequence[Arrow]) -> dict[Arrow, bool]:
