@@ -34,7 +34,7 @@ text {{ font-family: sans-serif; font-size: 11px; fill: #222; }}
 """
 
 Spot = tuple[float, float]
-Curve = tuple[Spot, Spot, Spot, Spot]
+Bezier = tuple[Spot, Spot, Spot, Spot]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +152,13 @@ class GraphPicture:
                 drawn.append(_label(spot, label))
         yield from drawn
 
-    def _loop(self, node: int) -> list[Curve]:
+    def _loop(self, node: int) -> list[Bezier]:
         """An arrow to itself, above the upper right corner."""
         area = self.areas[node]
         x, y = area.x + area.width / 2, area.y - area.height / 2
         return [((x - 9, y), (x - 9, y - 20), (x + 20, y - 12), (x, y + min(9.0, area.height / 2)))]
 
-    def _curves(self, arrow: Arrow) -> list[Curve]:
+    def _curves(self, arrow: Arrow) -> list[Bezier]:
         """From side to side, through the bends between."""
         route = self.placed.routes[arrow]
         forward = route[0][0] < route[-1][0]
@@ -177,18 +177,18 @@ class GraphPicture:
         return [_level(one, other) for one, other in itertools.pairwise(spots)]
 
 
-def _level(one: Spot, other: Spot) -> Curve:
+def _level(one: Spot, other: Spot) -> Bezier:
     """A curve that is horizontal at both ends."""
     bend = (other[0] - one[0]) / 2
     return one, (one[0] + bend, one[1]), (other[0] - bend, other[1]), other
 
 
-def _path(curves: Sequence[Curve]) -> str:
+def _path(curves: Sequence[Bezier]) -> str:
     begin = f"M{curves[0][0][0]:.1f},{curves[0][0][1]:.1f}"
     return begin + "".join(" C" + " ".join(f"{x:.1f},{y:.1f}" for x, y in curve[1:]) for curve in curves)
 
 
-def _free(curves: Sequence[Curve], label: str, taken: list[Area]) -> Area:
+def _free(curves: Sequence[Bezier], label: str, taken: list[Area]) -> Area:
     """A place on the longest part of an arrow where its label covers nothing, if there is one; it is taken then."""
     curve = max(curves, key=lambda each: abs(each[3][0] - each[0][0]) + abs(each[3][1] - each[0][1]))
     areas = [Area(*_at(curve, share), LABEL * len(label) + 4, 12.0) for share in PLACES]
@@ -204,7 +204,7 @@ def _label(area: Area, label: str) -> str:
     return f'<g class="label">{box}<text x="{area.x:.1f}" y="{area.y + 3.5:.1f}">{escape(label)}</text></g>'
 
 
-def _at(curve: Curve, share: float) -> Spot:
+def _at(curve: Bezier, share: float) -> Spot:
     weights = ((1 - share) ** 3, 3 * share * (1 - share) ** 2, 3 * share**2 * (1 - share), share**3)
     x, y = (sum(w * spot[axis] for w, spot in zip(weights, curve, strict=True)) for axis in (0, 1))
     return x, y
