@@ -8,15 +8,19 @@ from pathlib import Path
 import pytest
 
 import vernal as vn
-from tests.engines.predicates.test_abstraction import drawn
+from tests.engines.predicates.test_abstraction import abstraction, drawn
 from tests.engines.predicates.test_engine import ask
 from tests.formats.jani import lift
 from tests.planning_loops import PlanningCase
 from tests.planning_oracle import AbstractAnswer, PlanningOracle
+from vernal.engines.candidates import path_of
 from vernal.engines.predicates import danger
-from vernal.engines.predicates.shortest import NONE_SHORTER
+from vernal.engines.predicates.concrete import ConcretePath, ConcreteStates
+from vernal.engines.predicates.shortest import NONE_SHORTER, ShorterPath
+from vernal.errors import Stopped
 from vernal.evidence.abstraction import FiniteAbstraction, StartVerdict
 from vernal.formats.jani.task import load_jani
+from vernal.run.budget import Budget
 
 
 def handed_out(case: PlanningCase) -> FiniteAbstraction:
@@ -118,3 +122,36 @@ def test_a_shortest_path_is_one(seed: int, monkeypatch: pytest.MonkeyPatch) -> N
     if result.verdict is vn.VIOLATED:
         assert result.step == distance(case)
         assert NONE_SHORTER in result.notes
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_longer_path_is_shortened(seed: int) -> None:
+    case = drawn(1400 + seed)
+    made, steps = abstraction(case, case.predicates[:2]), distance(case)
+    made.explore()
+    states = ConcreteStates(made.model, made.search.policy)
+
+    def shorter_than(length: int) -> ConcretePath | None:
+        return ShorterPath(made, states, Budget(60), length).find()
+
+    if steps is None:
+        assert shorter_than(9) is None
+        return
+    assert shorter_than(steps) is None
+    for more in (1, 4):
+        found = shorter_than(steps + more)
+        assert found is not None
+        trace = path_of(case.system, found.candidate(made.model))
+        assert trace is not None
+        assert len(trace) == steps + 1
+
+
+def test_a_search_that_is_cut_short_keeps_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(search: ShorterPath) -> None:
+        raise Stopped("timeout after 1 s")
+
+    monkeypatch.setattr(ShorterPath, "find", stop)
+    seeds = (seed for seed in range(1400, 1440) if distance(drawn(seed)))
+    result = ask(case := drawn(next(seeds)), case.predicates, shortest=True)
+    assert result.verdict is vn.VIOLATED
+    assert "a shorter unsafe path is not excluded: timeout after 1 s" in result.notes

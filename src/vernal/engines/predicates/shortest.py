@@ -7,7 +7,6 @@ the abstract starts are as far away as the known path is long, there is nothing 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -18,6 +17,7 @@ from vernal.engines.knowledge import Counterexample
 from vernal.engines.predicates.abstraction import AbstractGraph, Abstraction
 from vernal.engines.predicates.boxes import IntegerBoxes, all_points, number_of_points
 from vernal.engines.predicates.concrete import ConcretePath, ConcreteStates, StateGraph
+from vernal.engines.predicates.danger import leading_to_unsafe
 from vernal.errors import Stopped
 from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.logic.question import Question
@@ -29,16 +29,9 @@ NONE_SHORTER = "no unsafe path is shorter"
 
 def steps_to_unsafe(graph: AbstractGraph) -> dict[int, int]:
     """The number of steps from abstract states to an unsafe one, where one can be reached."""
-    before: dict[int, list[int]] = defaultdict(list)
-    for one, other in graph.transitions:
-        before[other].append(one)
-    found = dict.fromkeys(graph.unsafe, 0)
-    waiting = list(graph.unsafe)
-    for number in waiting:  # grows on the way
-        for one in before[number]:
-            if one not in found:
-                found[one] = found[number] + 1
-                waiting.append(one)
+    found: dict[int, int] = {}
+    for cell, after in leading_to_unsafe(graph).items():  # nearer ones first
+        found[cell] = 0 if after == cell else found[after] + 1
     return found
 
 

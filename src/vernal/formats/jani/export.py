@@ -18,11 +18,13 @@ from vernal.logic.printing import text
 from vernal.run.output import write_text
 
 STATE, PLACE, AUTOMATON = "state", "here", "abstraction"
+INDENTED = 2000  # transitions of a model that is written to be read by people, too
 
 
 def write_abstraction(abstraction: FiniteAbstraction, file: str | Path, name: str = AUTOMATON) -> None:
     """Write an abstraction as a JANI model of this name, which `vernal check FILE --property "#0"` reads."""
-    write_text(file, json.dumps(abstraction_model(abstraction, name), indent=1, ensure_ascii=False) + "\n")
+    indent = 1 if len(abstraction.transitions) <= INDENTED else None
+    write_text(file, json.dumps(abstraction_model(abstraction, name), indent=indent, ensure_ascii=False) + "\n")
 
 
 def abstraction_model(abstraction: FiniteAbstraction, name: str = AUTOMATON) -> dict[str, Any]:
