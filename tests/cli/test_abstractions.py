@@ -96,3 +96,9 @@ def test_a_shortest_path(tmp_path: Path) -> None:
     made = check(tmp_path, "--shortest")
     assert "at step 3" in made.output
     assert "no unsafe path is shorter" in made.output
+
+
+def test_a_filtered_policy_is_never_stuck(tmp_path: Path) -> None:
+    made = check(tmp_path, "--property", "not_stuck", "--filter", "applicable", "--quiet")
+    assert "violated  never_at_three" in made.output
+    assert "holds     not_stuck" in made.output

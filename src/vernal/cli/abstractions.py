@@ -26,7 +26,7 @@ ModelFile = Annotated[
     typer.Option(
         "--abstraction",
         metavar="FILE.jani",
-        help="Write the abstract states and their transitions as a JANI model.",
+        help="Of the engine predicates: write abstract states and transitions as a JANI model.",
         rich_help_panel=ABSTRACTION,
     ),
 ]
@@ -35,7 +35,7 @@ GraphFile = Annotated[
     typer.Option(
         "--graph",
         metavar="FILE",
-        help="Draw the abstract states, if they are few: .svg, or .dot for other tools.",
+        help="Of the engine predicates: draw the abstract states, if they are few, as .svg, or .dot for other tools.",
         rich_help_panel=ABSTRACTION,
     ),
 ]
@@ -44,7 +44,7 @@ StartsFile = Annotated[
     typer.Option(
         "--start-verdicts",
         metavar="FILE.json",
-        help="Write of every abstract start whether it is safe, unsafe or undecided, and beside it its unsafe path.",
+        help="Of the engine predicates: write which abstract starts are safe, unsafe or undecided, and their paths.",
         rich_help_panel=ABSTRACTION,
     ),
 ]

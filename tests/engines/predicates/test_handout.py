@@ -84,6 +84,19 @@ def test_every_label_of_a_transition_is_listed(tmp_path: Path) -> None:
     assert made.pairs == result.statistics["transitions"] == 7
 
 
+def test_labels_are_those_of_the_model(tmp_path: Path) -> None:
+    """Also where the policy only compares scores, and of actions that the policy has no say in."""
+    for network, options in ((lift.ALWAYS_UP, {"filter": "applicable"}), (lift.UP, {})):
+        task = load_jani(
+            lift.write(tmp_path, network=network), property=f"{tmp_path / 'pa.jani'}#0", constants={"top": 3}, **options
+        )
+        assert task.labels == {"edge": ("up", "up", "down", None)}
+        asked = task.properties["never_at_three"]
+        made = vn.check(task, asked, engine="predicates", options={"abstraction": True}).abstraction
+        assert made is not None
+        assert {move.label for move in made.transitions} == {"up", "down", None}
+
+
 def test_nothing_is_handed_out_unless_asked_for() -> None:
     case = drawn(1200)
     assert ask(case, case.predicates).abstraction is None

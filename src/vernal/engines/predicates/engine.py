@@ -67,7 +67,7 @@ class Rounds:
 
     def __init__(self, question: Question, keep: Expr, options: PredicateOptions, budget: Budget) -> None:
         self.question, self.options, self.budget = question, options, budget
-        self.model = OperatorModel(question.system, keep, with_policy=options.policy)
+        self.model = OperatorModel(question.system, keep, with_policy=options.policy, labels=question.labels)
         policy = PolicyBounds(self.model.variables, self.model.judge, budget.check)
         self.search = WitnessSearch(self.model.judge, policy, budget)
         self.states = ConcreteStates(self.model, policy)
