@@ -63,6 +63,7 @@ PUBLIC = [
     "tanh",
     "when",
     "worlds",
+    "write_abstraction",
     "write_evidence",
     "write_network",
 ]

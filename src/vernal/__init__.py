@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from vernal.model.functions import atan, cos, exp, log, sigmoid, sin, sqrt, tan, tanh
     from vernal.model.network import Network
     from vernal.model.system import System
+    from vernal.report.abstraction_file import write_abstraction
 
 __version__ = "0.1.0"
 
@@ -99,6 +100,7 @@ _HOMES = {
     ],
     "vernal.model.functions": ["atan", "cos", "exp", "log", "sigmoid", "sin", "sqrt", "tan", "tanh"],
     "vernal.model.network": ["Network"],
+    "vernal.report.abstraction_file": ["write_abstraction"],
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -156,6 +158,7 @@ __all__ = [
     "tanh",
     "when",
     "worlds",
+    "write_abstraction",
     "write_evidence",
     "write_network",
 ]

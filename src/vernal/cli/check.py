@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 from collections.abc import Callable, Sequence
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from vernal.cli import exits
+from vernal.cli.abstractions import AbstractionFiles, with_abstraction
 from vernal.cli.clock import started
 from vernal.cli.interrupt import exit_code
 from vernal.cli.options import (
@@ -32,6 +32,7 @@ from vernal.cli.options import (
 from vernal.cli.planning import Planning, asked_names, planned
 from vernal.cli.progress import Live
 from vernal.cli.stream import inputs_of, put, refuse_overwriting, show, writable
+from vernal.cli.targets import targets
 from vernal.run.output import write_text
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ Examples:
   vernal check vcas.toml --spec "AX[3] (h > 100 | h < -100)" --trace bad.trace.json
   vernal check vcas.toml --json - > results.json
   vernal check blocks.jani --policy net.jani2nnet --property pa.jani#0 --constant K=8
+  vernal check blocks.jani --property pa.jani#0 --engine predicates --graph states.svg --start-verdicts starts.json
   vernal check room.toml --spec "G (T <= 22)" --trace safe.invariant.json          for all time, without a bound
 
 \b
@@ -62,6 +64,7 @@ def register(app: typer.Typer) -> None:
 
 @planned
 @limited
+@with_abstraction
 def check(
     task: TaskFile,
     property: Properties = None,
@@ -70,6 +73,7 @@ def check(
     *,
     planning: Planning,
     limits: Limits,
+    abstractions: AbstractionFiles,
     json: Json = None,
     trace: Annotated[
         Path | None,
@@ -93,12 +97,13 @@ def check(
 
     if limits.journal is not None:
         refuse_journal(limits.engine, limits.options)
-    writable(json, trace, report, limits.journal)
+    abstractions.check(limits.engine)
+    writable(json, trace, report, limits.journal, *abstractions.files)
     reading = limits.reading(started()).check
     opened = planning.open(task, property, reading, allow_outside=allow_outside).task(planning.constants(set))
     loaded = limits.abstracted(opened)
-    refuse_overwriting(inputs_of(loaded), (json, trace, report, limits.journal))
-    outputs = Outputs(json, trace, report, quiet)
+    refuse_overwriting(inputs_of(loaded), (json, trace, report, limits.journal, *abstractions.files))
+    outputs = Outputs(json, trace, report, quiet, abstractions)
     asked = questions(loaded, asked_names(loaded, property), spec)
     raise typer.Exit(Invocation(loaded, asked, limits, outputs).go())
 
@@ -111,6 +116,7 @@ class Outputs:
     trace: Path | None
     report: Path | None
     quiet: bool
+    abstractions: AbstractionFiles
 
     @property
     def stream(self) -> TextIO:
@@ -128,6 +134,11 @@ class Invocation:
     outputs: Outputs
     results: list[Result] = field(default_factory=list)
 
+    @property
+    def options(self) -> dict[str, object]:
+        """Of the engine: those given, and what the files need."""
+        return {**self.limits.options, **self.outputs.abstractions.options}
+
     def go(self) -> int:
         """Answer one after the other, then write what was asked for."""
         from vernal.engines.check import keeping
@@ -138,7 +149,7 @@ class Invocation:
         formulas = [question.formula for question in self.asked]
         several = FairShares([], self.limits.budget(started(), silent))
         try:
-            with keeping(self.limits.journal, self.task, formulas, self.limits.engine, self.limits.options) as kept:
+            with keeping(self.limits.journal, self.task, formulas, self.limits.engine, self.options) as kept:
                 several.asks = [partial(self.answer, question, kept) for question in self.asked]
                 for result in several:
                     self.tell(result)
@@ -154,7 +165,7 @@ class Invocation:
         title = question.name or "checking"
         with Live(title, quiet=self.outputs.quiet) as live:
             own = kept(replace(budget, progress=live), question.formula)
-            return ask(self.task, question.formula, question.name, self.limits.engine, own, self.limits.options)
+            return ask(self.task, question.formula, question.name, self.limits.engine, own, self.options)
 
     def tell(self, result: Result) -> None:
         """Keep a result, then print it."""
@@ -184,6 +195,7 @@ class Invocation:
         if self.outputs.report is not None:
             write_text(self.outputs.report, report_page(self.task, self.results, self.asked))
             self.mention(f"report written to {self.outputs.report}")
+        self.outputs.abstractions.write(self.task, self.results, self.mention)
 
     def mention(self, message: str) -> None:
         show(message, self.outputs.stream)
@@ -218,28 +230,10 @@ def write_traces(task: Task, results: Sequence[Result], file: Path, mention: Cal
     found = [result for result in results if result.evidence is not None]
     if not found:
         mention(f"nothing is written to {file}: no result has a trace or an invariant")
-    names = file_names([result.property or str(number) for number, result in enumerate(found, start=1)])
-    for name, result in zip(names, found, strict=True):
-        target = file if len(found) == 1 else beside(file, name)
+    for target, result in zip(targets(file, found), found, strict=True):
         write_text(target, dump(task, result))
         what = "invariant" if result.trace is None else "trace"
         mention(f"{what} written to {target}    replay: vernal replay {target}")
-
-
-def file_names(names: Sequence[str]) -> list[str]:
-    """Each name as part of a file's: what a path could misread is a _, and a name that is taken gets a number."""
-    made: list[str] = []
-    for name in names:
-        safe = re.sub(r"[^\w-]", "_", name)[:100]
-        tries = (safe if number == 1 else f"{safe}-{number}" for number in range(1, len(names) + 1))
-        made.append(next(option for option in tries if option not in made))
-    return made
-
-
-def beside(file: Path, name: str) -> Path:
-    """`bad.trace.json` and `safe` make `bad.safe.trace.json`."""
-    stem, dot, rest = file.name.partition(".")
-    return file.with_name(f"{stem}.{name}{dot}{rest}")
 
 
 def report_page(task: Task, results: Sequence[Result], asked: Sequence[Asked]) -> str:

@@ -130,6 +130,10 @@ NoRefine = Annotated[
     bool,
     typer.Option("--no-refine", help="Of the engine predicates: no further predicates than those given."),
 ]
+Shortest = Annotated[
+    bool,
+    typer.Option("--shortest", help="Of the engine predicates: an unsafe path that no other is shorter than."),
+]
 Timeout = Annotated[
     float | None,
     typer.Option(
@@ -182,6 +186,7 @@ class Limits:
     applicability: ApplicabilityTest = None
     no_policy: NoPolicy = False
     no_refine: NoRefine = False
+    shortest: Shortest = False
     timeout: Timeout = None
     memory: MemoryLimit = None
     workers: Workers = 1
@@ -203,6 +208,7 @@ class Limits:
             "applicability": self.applicability,
             "policy": False if self.no_policy else None,
             "refine": False if self.no_refine else None,
+            "shortest": True if self.shortest else None,
         }
         return {name: value for name, value in named.items() if value is not None}
 

@@ -39,6 +39,10 @@ def answer(question: Question, known: Known, budget: Budget) -> Result:
     """The result that follows from what an engine knows."""
     known = confirmed(question.claim, believed(question.claim, known))
     final = replace(budget, timeout=_extended(budget), journal=None)
+    return replace(_result(question, known, final), abstraction=known.abstraction)
+
+
+def _result(question: Question, known: Known, final: Budget) -> Result:
     match known:
         case Proof():
             return _holds(question, known, final)
@@ -97,7 +101,13 @@ def confirmed(claim: Claim, known: Known) -> Known:
 
 
 def _open(known: Known, reason: str) -> Open:
-    return Open(engine=known.engine, statistics=known.statistics, notes=known.notes, reason=reason)
+    return Open(
+        engine=known.engine,
+        statistics=known.statistics,
+        notes=known.notes,
+        abstraction=known.abstraction,
+        reason=reason,
+    )
 
 
 # Verdicts -------------------------------------------------------------------------------------------------------------

@@ -199,7 +199,7 @@ def ask(
 ) -> Result:
     """One formula, one result; a limit reached on the way is an unknown with that reason."""
     started = time.monotonic()
-    question = Question(task.system, formula, name, task.predicates)
+    question = Question(task.system, formula, name, task.predicates, task.labels)
     question.claim.logic  # noqa: B018 - a formula that is neither LTL nor CTL is refused before any work
     with one_blas_thread():
         result = asked_of(find_engine(engine, options), question, budget)

@@ -11,6 +11,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
+from vernal.evidence.abstraction import FiniteAbstraction
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.kinds import Evidence
 from vernal.evidence.result import Assurance
@@ -45,6 +46,7 @@ class Knowledge:
     engine: str
     statistics: Statistics = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    abstraction: FiniteAbstraction | None = None  # that it rests on, where it was asked for
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -88,13 +88,16 @@ class PredicateOptions(EngineOptions):
 
     `selection` and `applicability` are the tests that may come before those of transitions: whether the policy takes
     a label anywhere in an abstract state, and whether it does so where an operator is applicable. `refine`: further
-    predicates are looked for where those given do not decide.
+    predicates are looked for where those given do not decide. `abstraction`: it is part of the result, with every label
+    of its transitions. `shortest`: of unsafe paths, look for one that no other is shorter than.
     """
 
     selection: Precision = Precision.NONE
     applicability: Precision = Precision.NONE
     policy: bool = True
     refine: bool = True
+    abstraction: bool = False
+    shortest: bool = False
 
 
 def _checked(name: str, default: object, value: object) -> object:

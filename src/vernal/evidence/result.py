@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
+from vernal.evidence.abstraction import FiniteAbstraction
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.kinds import Evidence
 from vernal.evidence.reach import Reach
@@ -61,6 +62,7 @@ class Result(Portable):
     evidence: Evidence | None = None
     step: int | None = None  # with violated: the position at which the violation shows
     proviso: str | None = None  # what the definition of the system leaves out
+    abstraction: FiniteAbstraction | None = None  # that it rests on, where it was asked for
 
     @builtins.property  # the field of that name hides it here
     def scope(self) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from vernal.logic.claim import Claim, claim_of
@@ -14,6 +14,8 @@ from vernal.model.initial import Init
 from vernal.model.portable import Portable
 from vernal.model.system import System
 
+OptionLabels = Mapping[str, tuple[str | None, ...]]  # what the options of a choice, by its name, are called
+
 
 @dataclass(frozen=True)
 class Question(Portable):
@@ -23,6 +25,7 @@ class Question(Portable):
     formula: Formula
     name: str | None = None  # of the property, where it has one
     predicates: tuple[Expr, ...] = ()  # by which an abstraction tells states apart; no part of what is asked
+    labels: OptionLabels = field(default_factory=dict, hash=False)  # for whoever shows transitions, likewise
 
     @cached_property
     def claim(self) -> Claim:

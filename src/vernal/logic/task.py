@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from vernal.logic.formula import Formula
+from vernal.logic.question import OptionLabels
 from vernal.model.expr import Expr
 from vernal.model.network import Network
 from vernal.model.portable import Portable
@@ -36,6 +37,7 @@ class Task(Portable):
     options: Mapping[str, str] = field(default_factory=dict)  # what else it takes to open it: policy, property, ...
     proviso: str | None = None  # what is left out of the system by its definition; the scope of every proof says so
     counts: Mapping[str, int] = field(default_factory=dict)  # facts about the task that every result's statistics have
+    labels: OptionLabels = field(default_factory=dict)  # of the outcomes of a planning model: their actions
 
     @property
     def name(self) -> str:

@@ -13,11 +13,15 @@ from vernal.errors import InputError
 from vernal.formats.jani.task import load_jani
 
 Json = Any
-Change = Callable[[Json, Json, Json], None]  # of model, property and policy interface
+Change = Callable[[Json, Json, Json], object]  # of model, property and policy interface
 
 
 def edge(model: Json, number: int = 0) -> Json:
     return model["automata"][0]["edges"][number]
+
+
+def edges(model: Json) -> Json:
+    return model["automata"][0]["edges"]
 
 
 def variable(model: Json, kind: Json) -> None:
@@ -143,6 +147,11 @@ REFUSALS: dict[str, tuple[Change, str, str]] = {
         "the model has no action 'left'; known: down, up",
     ),
     "no action": (lambda m, q, i: i.update(output=[]), "up.jani2nnet: $.output", "the policy has no action"),
+    "no action in the model": (
+        lambda m, q, i: (m.update(actions=[]), m["system"].update(syncs=[]), [e.pop("action", 0) for e in edges(m)]),
+        "up.jani2nnet: $.output[0]",
+        "the model has no action 'up': it declares none",
+    ),
     "one input too few": (
         lambda m, q, i: i["input"].pop(),
         "up.jani2nnet: $.input",

@@ -8,6 +8,7 @@ variable that an option does not change is copied.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -29,6 +30,7 @@ class Following:
         self._options = () if self.choice is None else self.choice.written
         self._above = _above(roots, self.choice)
         self._specialised: dict[int, tuple[Expr, ...]] = {}
+        self._branches: dict[Switch, dict[Fraction | None, int]] = {}  # of each case, which comes first
 
     def rows(self, batch: RowBatch) -> Codes:
         """The next state of every row, as entries of the columns."""
@@ -36,6 +38,7 @@ class Following:
             return self.points.codes(self.roots, self.variables, batch)
         rows = np.empty_like(batch.rows)
         for option, which in _groups(np.maximum(batch.taken[self.choice], 0)):
+            self.points.tick()
             rows[which] = self._after(option, batch.take(which))
         return rows
 
@@ -60,8 +63,15 @@ class Following:
         assert self.choice is not None
         value = self._options[option]
         while isinstance(root, Switch) and root.args[0] is self.choice and isinstance(value, Const):
-            root = root.args[1 + next(n for n, case in enumerate(root.cases) if case is None or case == value.value)]
+            root = self._branch(root, value.value)
         return specialise([root], {self.choice: value})[0] if root in self._above else root
+
+    def _branch(self, root: Switch, value: Fraction) -> Expr:
+        """The first branch whose case is the value, or the default."""
+        if root not in self._branches:
+            self._branches[root] = {case: n for n, case in reversed(list(enumerate(root.cases)))}
+        found = self._branches[root]
+        return root.args[1 + min(found[case] for case in (value, None) if case in found)]
 
 
 def _largest_choice(roots: Sequence[Expr]) -> Choose | None:

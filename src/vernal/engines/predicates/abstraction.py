@@ -9,7 +9,7 @@ of abstract states is expanded together: operators, successor cells and tests ar
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
@@ -43,6 +43,7 @@ class AbstractGraph:
     transitions: dict[tuple[int, int], AbstractTransition] = field(default_factory=dict)
     unsafe: dict[int, Floats | None] = field(default_factory=dict)  # with an unsafe state in each, if one is known
     open_starts: set[int] = field(default_factory=set)  # of which it is not known whether they hold an initial state
+    labels: dict[tuple[int, int], dict[str | None, None]] = field(default_factory=dict)  # where they are asked for
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +73,7 @@ class Abstraction:
         self._branching = CellBranching(model.judge, budget.check)
         self._waiting: list[int] | None = None  # abstract states that are to be expanded; None before the start
         self._weakest = [self._weakest_of(operator) for operator in model.operators]
+        self._asked_apart = [operator.label if options.abstraction else None for operator in model.operators]
 
     def _weakest_of(self, operator: PlanOperator) -> WeakestConditions:
         before = self.model.after(operator, self.predicates)
@@ -270,14 +272,14 @@ class Abstraction:
     # Settling ---------------------------------------------------------------------------------------------------------
 
     def _settle(self, numbers: Sequence[int], asked: Candidates) -> None:
-        """Ask for each pair of cells whether there is a transition; one operator is enough."""
-        pairs = asked.pairs()
+        """Ask for each pair of cells whether there is a transition; one operator is enough, or one of each label."""
+        pairs = asked.pairs(self._asked_apart)
         turn = 0
         while pairs:
             rows = np.array([own[turn] for own in pairs.values()], np.int64)
             found = self.search.ask(asked.boxes().take(rows), [asked.questions[row] for row in rows])
             self.tests["transitions"] += len(rows)
-            left: dict[tuple[int, bytes], list[int]] = {}
+            left: dict[Hashable, list[int]] = {}
             for (key, own), answer, point in zip(pairs.items(), found.answers.tolist(), found.points, strict=True):
                 self._settle_pair(numbers, asked, own, turn, answer, point)
                 if answer != Existence.SOME and turn + 1 < len(own):
@@ -295,6 +297,8 @@ class Abstraction:
         known = self.graph.transitions.get(pair)
         if known is None or known.state is None:
             self.graph.transitions[pair] = AbstractTransition(asked.operators[row], state)
+        if self.options.abstraction:
+            self.graph.labels.setdefault(pair, {})[self.model.operators[asked.operators[row]].label] = None
 
 
 class Candidates:
@@ -322,9 +326,9 @@ class Candidates:
         self._boxes = [IntegerBoxes.joined(self._boxes)]
         return self._boxes[0]
 
-    def pairs(self) -> dict[tuple[int, bytes], list[int]]:
-        """The candidates of each pair of source and cell that is reached."""
-        found: dict[tuple[int, bytes], list[int]] = {}
+    def pairs(self, kinds: Sequence[str | None]) -> dict[Hashable, list[int]]:
+        """The candidates of each pair of source and cell that is reached, and kind of operator."""
+        found: dict[Hashable, list[int]] = {}
         for row, (source, after) in enumerate(zip(self.sources, self.after, strict=True)):
-            found.setdefault((source, after.tobytes()), []).append(row)
+            found.setdefault((source, after.tobytes(), kinds[self.operators[row]]), []).append(row)
         return found

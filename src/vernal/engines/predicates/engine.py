@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from math import inf
 
 from vernal.engines.candidates import refuting_path
@@ -21,13 +21,14 @@ from vernal.engines.predicates.abstraction import Abstraction
 from vernal.engines.predicates.atoms import NotLinear
 from vernal.engines.predicates.concrete import ConcreteStates
 from vernal.engines.predicates.danger import Followed, UnsafeSearch
+from vernal.engines.predicates.handout import StartOutcomes, finite_abstraction
 from vernal.engines.predicates.model import OperatorModel
 from vernal.engines.predicates.policy import PolicyBounds
 from vernal.engines.predicates.refine import Refinement
+from vernal.engines.predicates.shortest import with_shortest_path
 from vernal.engines.predicates.witnesses import WitnessSearch
 from vernal.errors import Stopped
 from vernal.evidence.result import Assurance
-from vernal.evidence.trace import Trace
 from vernal.logic.question import Question
 from vernal.logic.safety import safety_claim
 from vernal.model.build import FALSE
@@ -40,20 +41,6 @@ MAX_REPLAYS = 64  # of unsafe paths from different abstract starts
 MAX_ROUNDS = 200  # of refinement
 MAX_CELLS_WITH_UNSAFE = 500  # abstract states that are explored where an unsafe one will be refined away
 UNSUITED = "not supported by this engine: it is for claims that a condition is kept for all time, as in G p"
-
-
-@dataclass(eq=False)
-class StartOutcomes:
-    """What is known of abstract starts: those with an unsafe path, replayed or not, and those that are undecided."""
-
-    starts: int
-    replayed: dict[int, Trace] = field(default_factory=dict)
-    unsafe: set[int] = field(default_factory=set)
-    undecided: set[int] = field(default_factory=set)
-
-    @property
-    def safe(self) -> int:
-        return self.starts - len(self.unsafe) - len(self.undecided)
 
 
 class Predicates:
@@ -80,12 +67,13 @@ class Rounds:
 
     def __init__(self, question: Question, keep: Expr, options: PredicateOptions, budget: Budget) -> None:
         self.question, self.options, self.budget = question, options, budget
-        self.model = OperatorModel(question.system, keep, with_policy=options.policy)
+        self.model = OperatorModel(question.system, keep, with_policy=options.policy, labels=question.labels)
         policy = PolicyBounds(self.model.variables, self.model.judge, budget.check)
         self.search = WitnessSearch(self.model.judge, policy, budget)
         self.states = ConcreteStates(self.model, policy)
         self.predicates = list(question.predicates)
         self.rounds = 0
+        self.outcomes = StartOutcomes(0)
         self.statistics: dict[str, int | float | str] = {}
 
     def known(self) -> Known:
@@ -96,7 +84,7 @@ class Rounds:
                 abstraction.explore(MAX_CELLS_WITH_UNSAFE if self.rounds else inf)
                 decided = self._decided(abstraction)
                 if decided is not None:
-                    return decided
+                    return self._handed_out(decided, abstraction)
                 self.rounds += 1
         except Stopped as stop:
             return Open(engine=Predicates.name, reason=stop.reason, statistics=self.statistics)
@@ -106,6 +94,7 @@ class Rounds:
         search = UnsafeSearch(abstraction, self.states, self.budget)
         outcomes = StartOutcomes(len(abstraction.graph.starts) + len(abstraction.graph.open_starts))
         outcomes.undecided.update(search.suspects)
+        self.outcomes = outcomes
         self._note(abstraction, outcomes)
         if not outcomes.undecided:
             return self._proof()
@@ -155,6 +144,12 @@ class Rounds:
         self.predicates += added
         return None
 
+    def _handed_out(self, known: Known, abstraction: Abstraction) -> Known:
+        """With the abstraction, where it is asked for and was explored to its end."""
+        if not self.options.abstraction or not abstraction.complete:
+            return known
+        return replace(known, abstraction=finite_abstraction(abstraction, self.outcomes))
+
     # Knowledge --------------------------------------------------------------------------------------------------------
 
     def _note(self, abstraction: Abstraction, outcomes: StartOutcomes) -> None:
@@ -194,7 +189,12 @@ class Rounds:
             abstraction.explore()
             return self._decided(abstraction)
         trace = min(outcomes.replayed.values(), key=len)
-        return Counterexample(engine=Predicates.name, trace=trace, notes=(self._summary(),), statistics=self.statistics)
+        known = Counterexample(
+            engine=Predicates.name, trace=trace, notes=(self._summary(),), statistics=self.statistics
+        )
+        if not self.options.shortest:
+            return known
+        return with_shortest_path(self.question, known, abstraction, self.states, self.budget)
 
     def _open(self, reason: str) -> Open:
         return Open(engine=Predicates.name, reason=reason, notes=(self._summary(),), statistics=self.statistics)

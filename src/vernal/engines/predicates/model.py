@@ -13,8 +13,9 @@ from vernal.engines.predicates.atoms import NEVER, AtomTable, Condition, NotLine
 from vernal.engines.predicates.boxes import BoxJudge, IntegerBoxes
 from vernal.engines.predicates.policy import PointQuestion, Selection, selection_of
 from vernal.interpret.numbers.rounding import Floats
+from vernal.logic.question import OptionLabels
 from vernal.model import build
-from vernal.model.expr import Const, Expr, Var
+from vernal.model.expr import Choose, Const, Expr, Var
 from vernal.model.graph import substitute
 from vernal.model.initial import OneOf, Start
 from vernal.model.sorts import BOOL, INT, REAL
@@ -36,14 +37,20 @@ class PlanOperator:
     guard: Condition
     selection: Selection | None
     stays: Condition  # what the guard does not say already of the ranges of the values it assigns
+    label: str | None  # the action; None where no policy has a say
 
 
 class OperatorModel:
     """The system over bounded integers; a variable without a range, or a real one, is refused."""
 
-    def __init__(self, system: System, keep: Expr, *, with_policy: bool = True) -> None:
-        """`keep` is claimed of every state. Without the policy an operator is taken wherever its guard is true."""
-        self.system = system
+    def __init__(
+        self, system: System, keep: Expr, *, with_policy: bool = True, labels: OptionLabels | None = None
+    ) -> None:
+        """`keep` is claimed of every state. Without the policy an operator is taken wherever its guard is true.
+
+        `labels` are what the options of choices are called; without them operators are called by the action that wins.
+        """
+        self.system, self.option_labels = system, labels or {}
         self.variables: tuple[Var, ...] = system.step.state
         self.table = AtomTable(self.variables)
         ends = [_ends(variable) for variable in system.state]
@@ -69,7 +76,17 @@ class OperatorModel:
         ranges = [self.table.condition(self._in_range(var, value)) for var, value in source.updates.items()]
         said = set(conjuncts(guard))
         beyond = [part for condition in ranges for part in conjuncts(condition) if part not in said]
-        return PlanOperator(source, guard, selections[source.says], connected(True, beyond))
+        return PlanOperator(source, guard, selections[source.says], connected(True, beyond), self._label(source))
+
+    def _label(self, source: StepOperator) -> str | None:
+        """What its options are called; else the actions that win, or where scores are compared the choices taken."""
+        for node, place in source.decisions.items():
+            if isinstance(node, Choose) and node.occurrence.name in self.option_labels:
+                return self.option_labels[node.occurrence.name][place]
+        names = self.system.step.names
+        taken = source.winners or [each for each in source.decisions.items() if source.comparisons]
+        parts = [node.sort.labels[place] if node.sort.labels else f"{names[node]} {place}" for node, place in taken]
+        return ", ".join(parts) or None
 
     def _in_range(self, var: Expr, value: Expr) -> Expr:
         if var.sort != INT or not isinstance(var, Var):

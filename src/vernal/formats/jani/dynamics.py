@@ -129,7 +129,8 @@ def planning_system(
     if policy is not None:
         agents = (policy.agent(free_name(POLICY, names), filtered),)
         outcomes = chosen(moves.outcomes, policy, agents[0], filtered)
-        stuck = build.conj(possible(moves.outcomes), build.negate(possible(outcomes)))
+        nothing = FALSE if filtered else build.negate(possible(outcomes))  # the best of what exists does exist
+        stuck = build.conj(possible(moves.outcomes), nothing)
         lets[free_name(STUCK, [*names, agents[0].name])] = stuck
     following = _following(state, outcomes) if outcomes else {}
     enabled = TRUE if following else possible(outcomes)  # a choice on which nothing depends would not be drawn

@@ -113,7 +113,8 @@ def _labels(entry: JsonEntry, model: PlanningModel) -> tuple[str, ...]:
     for item in entry.items():
         label = item.text()
         if label not in model.actions:
-            raise item.error(f"the model has no action {label!r}{nearest(label, model.actions)}", NameUnknown)
+            known = nearest(label, model.actions) if model.actions else ": it declares none"
+            raise item.error(f"the model has no action {label!r}{known}", NameUnknown)
         if label in found:
             item.refuse(f"the action {label!r} appears twice")
         found.append(label)

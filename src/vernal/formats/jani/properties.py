@@ -1,4 +1,7 @@
-"""Safety properties of planning models: the PA properties of JANI files, whose parts may stand in other files."""
+"""Safety properties of planning models: the PA properties of JANI files, whose parts may stand in other files.
+
+Of a file without any, the properties of plain JANI that say that a condition is kept for ever from the initial states.
+"""
 
 from __future__ import annotations
 
@@ -40,6 +43,9 @@ class PropertyReader:
 
     def read(self, entry: JsonEntry) -> SafetyProperty:
         expression = entry["expression"]
+        if _kind(entry) != SAFETY:
+            kept = read_condition(expression["values"]["exp"]["exp"], self.model.names)
+            return SafetyProperty(entry.text("name"), None, build.negate(kept), files=tuple(self.files))
         start, reach = (self._part(expression, key) for key in ("start", "reach"))
         predicates, policy = self._part(expression, "predicates"), expression.get("file")
         return SafetyProperty(
@@ -87,8 +93,24 @@ class PropertyReader:
 
 
 def safety_entries(whole: JsonEntry) -> list[JsonEntry]:
-    """The PA properties of a file, in its order."""
-    return [entry for entry in whole.items("properties") if _kind(entry) == SAFETY]
+    """The PA properties of a file, in its order; where there are none, those that say that a condition is kept."""
+    entries = whole.items("properties")
+    return [entry for entry in entries if _kind(entry) == SAFETY] or [entry for entry in entries if _is_kept(entry)]
+
+
+def _is_kept(entry: JsonEntry) -> bool:
+    """Whether a property says of all initial states and all paths that a condition is true at every position."""
+    match entry.value:
+        case {
+            "expression": {
+                "op": "filter",
+                "fun": "∀",
+                "values": {"op": "∀", "exp": {"op": "G", "exp": _, **bounds}},
+                "states": {"op": "initial"},
+            }
+        }:
+            return not bounds
+    return False
 
 
 def _kind(entry: JsonEntry) -> object:

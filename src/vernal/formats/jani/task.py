@@ -16,7 +16,7 @@ from pathlib import Path
 from vernal.errors import InputError
 from vernal.formats.jani.compose import PlanningModel, read_model
 from vernal.formats.jani.declare import setting, whole_range
-from vernal.formats.jani.dynamics import STUCK, inside_ranges, planning_system
+from vernal.formats.jani.dynamics import EDGE, STUCK, inside_ranges, planning_system
 from vernal.formats.jani.entries import JsonEntry, read_json
 from vernal.formats.jani.policy import PolicyInterface, read_policy
 from vernal.formats.jani.properties import PropertyReader, SafetyProperty, pick
@@ -95,6 +95,7 @@ class PlanningBlueprint:
             options=self.options,
             proviso=_proviso(moves.leaving),
             counts={"outcomes": len(moves.outcomes), "dropped_out_of_range": moves.leaving},
+            labels={EDGE: tuple(outcome.label for outcome in moves.outcomes)},
         )
 
     def _policy(self, asked: SafetyProperty) -> Path | None:
@@ -155,7 +156,9 @@ def _named(model: PlanningModel, which: str) -> SafetyProperty:
 
 
 def _properties(system: System, asked: SafetyProperty) -> dict[str, Formula]:
-    found: dict[str, Formula] = {asked.name: Always(Not(as_formula(asked.unsafe)))}
+    unsafe = asked.unsafe
+    safe = as_formula(unsafe.args[0]) if isinstance(unsafe, e.Not) else Not(as_formula(unsafe))
+    found: dict[str, Formula] = {asked.name: Always(safe)}
     for name, body in system.lets.items():
         if name.startswith(STUCK):
             found[NOT_STUCK] = Always(Not(Atom(build.var(name, body.sort, body.shape, Role.LET))))
