@@ -28,13 +28,26 @@ def test_closed_streams_leave_the_exit_code(tmp_path: Path, closed: str) -> None
     assert "internal error" not in ran.stdout + ran.stderr
 
 
-def test_a_reader_that_ends_is_a_broken_pipe(tmp_path: Path) -> None:
+def unread(*command: str) -> subprocess.CompletedProcess[bytes]:
+    """A command whose output goes to a pipe that nobody reads."""
     reading, writing = os.pipe()
     os.close(reading)
-    ran = subprocess.run(
-        [*VERNAL, "check", room(tmp_path), "--property", "cool"], stdout=writing, stderr=subprocess.PIPE, check=False
-    )
+    ran = subprocess.run([*VERNAL, *command], stdout=writing, stderr=subprocess.PIPE, check=False)
     os.close(writing)
+    return ran
+
+
+def test_files_are_written_though_nobody_reads(tmp_path: Path) -> None:
+    """And the exit code is that of the verdict."""
+    trace, page, document = (str(tmp_path / name) for name in ("t.json", "r.html", "d.json"))
+    files = ["--trace", trace, "--report", page, "--json", document]
+    ran = unread("check", room(tmp_path), "--property", "cool", *files)
+    assert ran.returncode == exits.REFUTED, ran.stderr
+    assert all(Path(file).stat().st_size for file in (trace, page, document))
+
+
+def test_a_reader_that_ends_is_a_broken_pipe(tmp_path: Path) -> None:
+    ran = unread("check", room(tmp_path), "--property", "cool")
     assert ran.returncode == exits.BROKEN_PIPE
     assert ran.stderr == b""
 

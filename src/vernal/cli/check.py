@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -31,7 +32,7 @@ from vernal.cli.options import (
 )
 from vernal.cli.planning import Planning, asked_names, planned
 from vernal.cli.progress import Live
-from vernal.cli.stream import inputs_of, put, refuse_overwriting, show, writable
+from vernal.cli.stream import drop_output, inputs_of, put, refuse_overwriting, show, writable
 from vernal.cli.targets import targets
 from vernal.run.output import write_text
 
@@ -123,6 +124,17 @@ class Outputs:
         """Where the text goes: to stderr if the document goes to stdout."""
         return sys.stderr if self.json == "-" else sys.stdout
 
+    @contextmanager
+    def unread(self) -> Iterator[None]:
+        """A reader of stdout that has ended is no reason not to write files; where there are none, it is the end."""
+        try:
+            yield
+        except BrokenPipeError:
+            files = (self.trace, self.report, *self.abstractions.files, None if self.json == "-" else self.json)
+            if all(file is None for file in files):
+                raise
+            drop_output()
+
 
 @dataclass
 class Invocation:
@@ -174,7 +186,8 @@ class Invocation:
         self.results.append(result)
         stream = self.outputs.stream
         look = {"colour": colourful(stream), "wrap": stream.isatty(), "trace": not self.outputs.quiet}
-        print(result_text(result, width=page_width(stream), **look), file=stream, flush=True)
+        with self.outputs.unread():
+            print(result_text(result, width=page_width(stream), **look), file=stream, flush=True)
 
     def give_up(self, found: Sequence[Result]) -> None:
         """What was found so far stands; what was not answered is unknown, and why."""
@@ -189,7 +202,8 @@ class Invocation:
         from vernal.report.document import document, dump
 
         if self.outputs.json is not None:
-            put(self.outputs.json, dump(document(self.task, self.results)))
+            with self.outputs.unread():
+                put(self.outputs.json, dump(document(self.task, self.results)))
         if self.outputs.trace is not None:
             write_traces(self.task, self.results, self.outputs.trace, self.mention)
         if self.outputs.report is not None:
@@ -198,7 +212,8 @@ class Invocation:
         self.outputs.abstractions.write(self.task, self.results, self.mention)
 
     def mention(self, message: str) -> None:
-        show(message, self.outputs.stream)
+        with self.outputs.unread():
+            show(message, self.outputs.stream)
 
 
 def colourful(stream: TextIO) -> bool:
