@@ -25,6 +25,8 @@ class Boxes:
 def initial_boxes(system: System, limit: int = MAX_BOXES) -> Boxes:
     """Cover the initial set by at most `limit` boxes; what `where` says of reals, or of many states, is left aside."""
     initial = system.initial
+    if not initial.where and initial.is_convex:
+        return Boxes((initial.hull,), Direction.EXACT)
     solved = start_boxes(initial, most=limit, effort=EFFORT)
     if solved is not None and len(solved):
         parts = list(islice(chain.from_iterable(p.alternatives() for p in solved.alternatives(initial)), limit + 1))

@@ -34,9 +34,9 @@ EXACT_BELOW = 1e-9  # relative; a margin this close to zero is asked of exact ar
 MAX_SHARED_STEPS = 100  # steps; a longer unrolling is memory, and not kept for the next question
 
 
-def abstract_box(boxes: Sequence[Box]) -> dict[Expr, Value]:
-    """Boxes as a batch of abstract values, ends rounded outward once."""
-    return {var: _abstract(var, [box.ends[var] for box in boxes]) for var in boxes[0].ends}
+def abstract_box(boxes: Sequence[Box], only: Sequence[Expr] | None = None) -> dict[Expr, Value]:
+    """Boxes as a batch of abstract values, ends rounded outward once; of all variables, or of some."""
+    return {var: _abstract(var, [box.ends[var] for box in boxes]) for var in (only or boxes[0].ends)}
 
 
 def _abstract(var: Expr, ends: Sequence[Sequence[tuple[Fraction, Fraction]]]) -> Value:

@@ -93,10 +93,14 @@ class BoxSearch:
         replays: Replays,
         budget: Budget,
         most: float = inf,
+        first: Linear | None = None,
     ) -> None:
-        """`numbers` are those of the questions' rows; a question that needs more than `most` boxes is given up."""
+        """`numbers` are those of the questions' rows; a question that needs more than `most` boxes is given up.
+
+        `first` has bounds of the first batch, where it is a single box that was looked at before.
+        """
         self.clauses, self.numbers, self.frame, self.replays, self.budget = clauses, numbers, frame, replays, budget
-        self.patience = most
+        self.patience, self._first = most, first
         self.tally = BoxCount.of(len(replays.questions))
         self.stack: list[Domains] = [frame.enter()]
         self.size, self.most = batch_sizes(FIRST_BATCH, MAX_BATCH, clauses.components)
@@ -228,6 +232,9 @@ class BoxSearch:
 
         A box that they close has a smaller bound than it might have, which is to be seen only where it is the margin.
         """
+        if self._first is not None:
+            linear, self._first = self._first, None
+            return linear
         known, box = self.frame.known(batch, sides=sides), self.frame.abstract(batch)
         if len(batch) > 1 or known or self.clauses.measured:
             return bounds_over(box, tick=self.budget.check, batch=len(batch), known=known)

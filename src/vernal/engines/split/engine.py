@@ -16,7 +16,7 @@ import numpy as np
 
 from vernal.engines.base import UNBOUNDED, within
 from vernal.engines.bounds.engine import FURTHEST
-from vernal.engines.bounds.levels import MAX_SHARED_STEPS
+from vernal.engines.bounds.levels import MAX_SHARED_STEPS, abstract_box
 from vernal.engines.core.clauses import Clauses, compiled, stacked
 from vernal.engines.core.domains import DomainFrame, joined
 from vernal.engines.core.search import BoxSearch
@@ -27,6 +27,7 @@ from vernal.engines.programs.conditions import refuting_condition
 from vernal.engines.split.at_zero import ZeroBoxes
 from vernal.errors import Stopped
 from vernal.evidence.result import Assurance
+from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.forms import MAX_INPUTS
 from vernal.logic.claim import is_small
 from vernal.logic.formula import Formula
@@ -82,6 +83,11 @@ def so_far(search: BoxSearch) -> float | None:
     return None if not search.clauses.measured or search.clauses.outside or not isfinite(margin) else margin
 
 
+AT_A_GLANCE = Proof(
+    engine="split", direction=Direction.OVER, assurance=Assurance.RIGOROUS, statistics={"boxes": 1, "batches": 1}
+)
+
+
 def _by_polynomials(search: BoxSearch) -> Proof:
     return Proof(
         engine=BranchAndBound.name,
@@ -120,9 +126,16 @@ def refuted_by(question: Question, budget: Budget) -> Clauses | None:
 
 
 def search_for(
-    questions: Sequence[Question], clauses: Sequence[Clauses], budget: Budget, most: float = inf
+    questions: Sequence[Question],
+    clauses: Sequence[Clauses],
+    budget: Budget,
+    most: float = inf,
+    first: Linear | None = None,
 ) -> BoxSearch:
-    """The search for states that refute these claims, whose clauses differ in numbers only."""
+    """The search for states that refute these claims, whose clauses differ in numbers only.
+
+    `first` has bounds of the whole initial set of a single question, where there are some.
+    """
     common = clauses[0]
     boxes = [initial_boxes(question.system).boxes for question in questions]
     owners = np.repeat(np.arange(len(boxes)), list(map(len, boxes)))
@@ -130,13 +143,31 @@ def search_for(
     whole = tuple(chain.from_iterable(boxes))
     frame = DomainFrame(columns, whole, owners, common.inner, common.leaves, common.cases)
     replays = Replays(questions, common, frame, budget.check)
-    return BoxSearch(common, stacked(clauses), frame, replays, budget, most)
+    return BoxSearch(common, stacked(clauses), frame, replays, budget, most, first)
 
 
 def branch_and_bound(question: Question, budget: Budget) -> BoxSearch | None:
     """The search for a state that refutes a claim of all paths; None where a draw is to be decided."""
     clauses = refuted_by(question, budget)
     return None if clauses is None else search_for([question], [clauses], budget)
+
+
+def glance(question: Question, clauses: Clauses, budget: Budget) -> Linear | None:
+    """Bounds over the whole initial set that take few calls; None where it is no single box, or a margin is wanted.
+
+    One small box mostly is closed by them, and then no search has to be set up.
+    """
+    initial = question.system.initial
+    if clauses.measured or clauses.outside or not initial.is_convex:
+        return None
+    columns = [var for var in initial.starts if var in clauses.variables]
+    return Linear(abstract_box([initial.hull], columns), mode="interval", tick=budget.check)
+
+
+def is_closed(linear: Linear, clauses: Clauses) -> bool:
+    """Whether bounds over one box exclude every state that would refute the claim."""
+    found, _ = clauses.bounded(linear, clauses.numbers)
+    return bool(clauses.impossible(found)[0, clauses.root])
 
 
 class BranchAndBound:
@@ -149,9 +180,13 @@ class BranchAndBound:
         refused = not_asked(question)
         if refused is not None:
             return self._open(refused)
-        search = branch_and_bound(question, budget)
-        if search is None:
+        clauses = refuted_by(question, budget)
+        if clauses is None:
             return self._open("not supported by this engine: what is asked depends on a draw")
+        first = glance(question, clauses, budget)
+        if first is not None and is_closed(first, clauses):
+            return AT_A_GLANCE
+        search = search_for([question], [clauses], budget, first=first)
         try:
             early = self._search(question, search, budget)
             return early or self._known(question, search, budget)
