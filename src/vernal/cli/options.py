@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 READING = 1.0  # seconds beyond the limit for a task that is being read
+INTERRUPTED = 0.5  # seconds beyond that, after which reading is interrupted
 LIMITS = "Limits"
 OUTPUT = "Output"
 
@@ -248,6 +249,12 @@ class Limits:
         from vernal.run.budget import Budget
 
         return Budget(None if self.timeout is None else self.timeout + READING, started=started)
+
+    def read(self, make: Callable[[], T], reading: Budget) -> T:
+        """What is read within that budget: its clock is looked at, and beyond it reading is interrupted."""
+        from vernal.run.alarm import in_time
+
+        return in_time(make, reading, INTERRUPTED)
 
     def budget(self, started: float, progress: Progress) -> Budget:
         """The budget of one question whose clock started then."""

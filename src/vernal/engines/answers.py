@@ -14,6 +14,7 @@ from vernal.engines.emptiness import is_empty
 from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof, Subject
 from vernal.engines.ranges import range_notes
 from vernal.engines.so_far import best_margin, in_words
+from vernal.errors import Stopped
 from vernal.evidence import confirm
 from vernal.evidence.kinds import Tree
 from vernal.evidence.reach import ForAllTime, Reach, UpToStep
@@ -22,17 +23,27 @@ from vernal.evidence.trace import Trace
 from vernal.logic.claim import Claim
 from vernal.logic.prefix import refutable
 from vernal.logic.question import Question
+from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 
-GRACE = 0.5  # seconds for notes after the time is up
+GRACE = 0.5  # seconds for notes after the time is up, and as many until they are interrupted
 MOMENT, SHARE = 1.0, 0.25  # for what is proven of a claim that stays open: seconds at most, and of those it took so far
 
+UNCONFIRMED = "there is an answer, but it could not be confirmed in time"
 NO_START = "vacuous: there is no initial state"
 ALWAYS_TRUE = "vacuous: the claim is true whatever the system does; a conjunction where a disjunction was meant?"
 OF_STATES = (
     "not supported by this engine: every path keeps it, but CTL asks states to: of some alternatives one has to hold "
     "for all paths"
 )
+
+
+def answered(question: Question, known: Known, budget: Budget) -> Result:
+    """The result that follows, unless confirming it takes much longer than there is time: then it is unknown."""
+    try:
+        return in_time(lambda: answer(question, known, budget), replace(budget, timeout=_extended(budget)), GRACE)
+    except Stopped as stop:
+        return answer(question, _open(known, f"{stop.reason}: {UNCONFIRMED}"), budget)
 
 
 def answer(question: Question, known: Known, budget: Budget) -> Result:
