@@ -47,6 +47,7 @@ if TYPE_CHECKING:  # lark is loaded when the first text is parsed, not when the 
     from lark import Lark, Token, UnexpectedInput
 
 MAX_LENGTH = 1_000_000  # characters of one text
+MAX_SYMBOLS = 100_000  # names, numbers and signs of one text, or of all texts of a task: they take a second or two
 MAX_KEPT = 1_000  # characters of a text that is remembered
 MAX_DEPTH = 200  # brackets within brackets, and nodes within nodes
 MAX_DIGITS = 1000  # characters of one number
@@ -61,6 +62,7 @@ FUNCTIONS = FORMS | ELEMENTARY | {"min", "max", "abs", "atan2", "clip", "relu", 
 RESERVED = OPERATORS | WORDS | CONSTANTS | FUNCTIONS | {"_"}
 """Words that cannot name a variable; the operators among them may still be labels of an enum."""
 
+SYMBOL = re.compile(r"[\w.]+|[^\w\s]")
 QUOTED = re.compile(r"'(?:[^'\n]|'')+'")
 
 T = TypeVar("T", bound=Syntax)
@@ -172,6 +174,13 @@ def _guard(text: str) -> None:
             raise _Complaint(f"{bracket[0]!r} does not fit the bracket that is open here", bracket.span())
     if opened:
         raise _Complaint(f"{text[opened[-1]]!r} is never closed", (opened[-1], opened[-1] + 1))
+    if len(text) > MAX_SYMBOLS and (count := symbols(text)) > MAX_SYMBOLS:
+        raise _Complaint(f"this text has {count:,} names, numbers and signs; at most {MAX_SYMBOLS:,} are read", (0, 1))
+
+
+def symbols(text: str) -> int:
+    """How many names, numbers and signs a text has, about."""
+    return sum(1 for _ in SYMBOL.finditer(text))
 
 
 def _too_deep(span: TextSpan) -> _Complaint:
