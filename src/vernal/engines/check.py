@@ -276,7 +276,7 @@ def check(
     """
     task = subject if isinstance(subject, Task) else Task(subject)
     _refuse_open(task.system)
-    refuse_limits({"timeout": timeout, "memory": memory, "workers": workers}, seed)
+    refuse_limits({"timeout": timeout, "memory": memory}, workers, seed)
     find_device(device)
     budget = Budget(timeout, memory, seed=seed, workers=workers, progress=progress or silent, device=device)
     if formula is None:
