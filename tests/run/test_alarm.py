@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import signal
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -102,6 +105,20 @@ def test_what_has_to_be_finished_is_finished() -> None:
     with pytest.raises(Stopped):
         in_time(careful, Budget(0.05), 0.05)
     assert done == [True]
+
+
+def test_an_import_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A library that is loaded by half may not be loaded again in the same process."""
+    (tmp_path / "slow_to_load.py").write_text("import time\ntime.sleep(0.5)\nloaded = True\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def loading() -> None:
+        assert import_module("slow_to_load").loaded
+        work(20)
+
+    with pytest.raises(Stopped):
+        in_time(loading, Budget(0.05), 0.05)
+    assert sys.modules.pop("slow_to_load").loaded
 
 
 def test_nothing_is_left_behind() -> None:

@@ -26,16 +26,22 @@ GRACE = 1.0  # seconds over the limit: until then passes end by themselves
 LEAST = 0.1  # seconds that work has even where the limit is long over: enough to find that out
 AGAIN = 0.5  # seconds, after which the signal is sent again, if it came at a bad time
 CALLBACKS = ("_forget", "__del__")  # functions that Python calls by itself: what they raise is lost, their work undone
+IMPORTS = "<frozen importlib"  # the files of Python's own importing
 
 
 class Interrupted(BaseException):
     """The time of some work is over; it is raised and handled in this module only."""
 
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
 
 class _State(threading.local):
-    """Whether this thread has work under way that the signal interrupts."""
+    """Whether this thread has work under way that the signal interrupts, and with which reason."""
 
     working = False
+    reason = ""
 
 
 _state = _State()
@@ -49,8 +55,8 @@ def in_time(work: Callable[[], T], budget: Budget, grace: float = GRACE) -> T:
     """
     try:
         return _watched(work, budget, grace) if _is_possible(budget) else work()
-    except Interrupted:
-        raise Stopped(f"{TIMEOUT} {budget.given}") from None
+    except Interrupted as interruption:
+        raise Stopped(interruption.reason) from None
 
 
 def _is_possible(budget: Budget) -> bool:
@@ -64,7 +70,7 @@ def _is_possible(budget: Budget) -> bool:
 def _watched(work: Callable[[], T], budget: Budget, grace: float) -> T:
     before = signal.signal(signal.SIGALRM, _interrupt)
     try:
-        _state.working = True
+        _state.working, _state.reason = True, f"{TIMEOUT} {budget.given}"
         signal.setitimer(signal.ITIMER_REAL, max(budget.left + grace, LEAST), AGAIN)
         return work()
     finally:
@@ -74,13 +80,14 @@ def _watched(work: Callable[[], T], budget: Budget, grace: float) -> T:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    if _state.working and not is_finishing() and not _is_callback(frame):
-        raise Interrupted
+    if _state.working and not is_finishing() and not _is_delicate(frame):
+        raise Interrupted(_state.reason)
 
 
-def _is_callback(frame: FrameType | None) -> bool:
-    while frame is not None:
-        if frame.f_code.co_name in CALLBACKS:
+def _is_delicate(frame: FrameType | None) -> bool:
+    """Whether what is interrupted would be lost, or left half done for good: a callback of Python, or an import."""
+    while frame is not None and frame.f_code is not _watched.__code__:
+        if frame.f_code.co_name in CALLBACKS or frame.f_code.co_filename.startswith(IMPORTS):
             return True
         frame = frame.f_back
     return False
