@@ -117,11 +117,12 @@ def mentioned(syntax: Syntax) -> Iterator[Identifier | FunctionCall]:
         elif isinstance(node, Syntax):
             if isinstance(node, Identifier | FunctionCall):
                 yield node
-            waiting.extend([getattr(node, name) for name in _parts(type(node))])
+            kind: type = type(node)
+            waiting.extend([getattr(node, name) for name in _parts(kind)])
 
 
 @cache
-def _parts(kind: type[Syntax]) -> tuple[str, ...]:
+def _parts(kind: type) -> tuple[str, ...]:
     """The fields of a node that may hold others, the last first."""
     return tuple(entry.name for entry in reversed(fields(kind)) if entry.compare)
 
