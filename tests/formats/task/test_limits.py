@@ -156,6 +156,39 @@ def test_more_than_can_be_read_soon_is_refused_at_once(
     assert len(message) < 400
 
 
+def test_an_enum_has_a_few_thousand_labels(tmp_path: Path) -> None:
+    text = TASK.format(lets="").replace('"real"', f'"enum {{{", ".join(f"L{i}" for i in range(6000))}}}"')
+    (tmp_path / "task.toml").write_text(text)
+    message = problem_of(tmp_path / "task.toml")
+    assert "this enum has 6,000 labels; at most 5,000 are read" in message
+    assert len(message) < 2000
+
+
+def test_a_large_match_is_read_in_linear_time(tmp_path: Path) -> None:
+    count = 2000
+    labels = ", ".join(f"L{i}" for i in range(count))
+    cases = ", ".join(f"L{i}: L{(i + 1) % count}" for i in range(count))
+    text = (
+        f'vernal = 1\n[state]\nx = "enum {{{labels}}}"\n[init]\nx = "L0"\n[environment.next]\nx = "match(x, {cases})"\n'
+    )
+    (tmp_path / "task.toml").write_text(text)
+    began = time.process_time()
+    open_task(tmp_path / "task.toml").task({})
+    assert time.process_time() - began < 4
+    (tmp_path / "task.toml").write_text(text.replace(cases, "L7: L8"))
+    assert "not exhaustive: L0, L1, L2, L3, L4, L5, L6, L8, L9, L10, L11, L12, ... not" in problem_of(
+        tmp_path / "task.toml"
+    )
+
+
+def test_messages_are_no_longer_than_a_screen_needs(tmp_path: Path) -> None:
+    many = problem_of(with_lets(tmp_path, *(f'a{place} = "nowhere{place}"' for place in range(3000))))
+    assert "nowhere0" in many
+    assert many.endswith("... and 2,950 more")
+    assert len(many.splitlines()) < 200
+    assert len(problem_of(with_lets(tmp_path, f'{"b" * 50_000} = "nowhere"', f'c = "{"d" * 50_000} + 1"'))) < 6000
+
+
 def test_an_error_stays_an_error(tmp_path: Path) -> None:
     with pytest.raises(ParseError, match="1:7"):
         parse("x + y ,")
