@@ -43,7 +43,8 @@ def answered(question: Question, known: Known, budget: Budget) -> Result:
     try:
         return in_time(lambda: answer(question, known, budget), replace(budget, timeout=_extended(budget)), GRACE)
     except Stopped as stop:
-        return answer(question, _open(known, f"{stop.reason}: {UNCONFIRMED}"), budget)
+        left = known if isinstance(known, Open) else _open(known, f"{stop.reason}: {UNCONFIRMED}")
+        return replace(_left_open(question, left), abstraction=known.abstraction)
 
 
 def answer(question: Question, known: Known, budget: Budget) -> Result:
@@ -61,6 +62,10 @@ def _result(question: Question, known: Known, final: Budget) -> Result:
             return _violated(question, known, final)
         case FailingState():
             return _fails(question, known, final)
+    return _left_open(question, known, *_weaker(question, known, final))
+
+
+def _left_open(question: Question, known: Open, *notes: str) -> Result:
     return Result(
         question.claim.text,
         UNKNOWN,
@@ -68,7 +73,7 @@ def _result(question: Question, known: Known, final: Budget) -> Result:
         question.name,
         reason=known.reason,
         proven_steps=known.proven_steps,
-        notes=(*known.notes, *_weaker(question, known, final)),
+        notes=(*known.notes, *notes),
         statistics=known.statistics,
     )
 

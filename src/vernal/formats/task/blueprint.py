@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from vernal.formats.task.expressions import Reader
 
 MAX_BITS = 4000  # of a parameter's numerator or denominator, as of numbers in the file
-TEXT = 5  # as many symbols as a text takes time besides its own
+ENTRY = 5  # as many symbols as an entry of a file takes time besides its own
 MAX_PARTS = 64  # of a dotted key: tomllib takes time and memory quadratic in them
 LONG_KEY = re.compile(rf"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{MAX_PARTS}}}""")
 VERSION = 1
@@ -155,12 +155,12 @@ def _refuse_many(document: Mapping[str, Any], file: str) -> None:
     count, waiting = 0, list[Any](document.values())
     while waiting:
         value = waiting.pop()
-        if isinstance(value, str):
-            count += symbols(value) + TEXT
-        elif isinstance(value, dict | list):
+        if isinstance(value, dict | list):
             waiting.extend(value.values() if isinstance(value, dict) else value)
+        else:
+            count += ENTRY + (symbols(value) if isinstance(value, str) else 0)
     if count > MAX_SYMBOLS:
-        what = f"{file}: its expressions have {count:,} names, numbers and signs (each text counts {TEXT} more)"
+        what = f"{file}: its expressions have {count:,} names, numbers and signs (each entry counts {ENTRY} more)"
         raise FormatError(f"{what}; at most {MAX_SYMBOLS:,} are read. Larger systems may be written in Python")
 
 
