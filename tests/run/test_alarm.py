@@ -14,12 +14,16 @@ import pytest
 
 import vernal as vn
 from tests.systems import make
+from vernal.engines import answers
 from vernal.engines import check as checking
-from vernal.engines.knowledge import Known, Open
+from vernal.engines.check import parse_formula
+from vernal.engines.knowledge import Known, Open, Proof
 from vernal.errors import Stopped
-from vernal.evidence.result import UNKNOWN
+from vernal.evidence.result import UNKNOWN, Assurance
 from vernal.logic.question import Question
+from vernal.logic.task import Task
 from vernal.model import build
+from vernal.reduce.base import Direction
 from vernal.run import alarm as module
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
@@ -151,4 +155,19 @@ def test_an_engine_that_never_looks_is_unknown_in_time(monkeypatch: pytest.Monke
     result = vn.check(make({"x": 0}, {"x": build.var("x")}), "G[0,3] (x == 0)", timeout=0.1)
     assert result.verdict is UNKNOWN
     assert result.reason == "timeout after 0.1 s"
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize(
+    "known",
+    [Proof(engine="quick", direction=Direction.EXACT, assurance=Assurance.EXACT), Open(engine="quick", reason="why")],
+)
+def test_an_answer_that_takes_too_long_to_confirm_is_unknown(known: Known, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "confirmed", lambda claim, known: work(20))
+    system = make({"x": 0}, {"x": build.var("x")})
+    question = Question(system, parse_formula(Task(system), "G[0,3] (x == 0)"))
+    began = time.monotonic()
+    result = answers.answered(question, known, Budget(0.1))
+    assert result.verdict is UNKNOWN
+    assert answers.UNCONFIRMED in (result.reason or "") or result.reason == "why"
     assert time.monotonic() - began < 10
