@@ -28,19 +28,22 @@ def main() -> int:
     """Run them all and print a table; 1 if any is late or too large."""
     options = _arguments()
     load_everything()
+    found: dict[str, list[Watched]] = {}
+    faults = 0
     with tempfile.TemporaryDirectory() as temporary:
         chosen = [entry for entry in heavy(Path(temporary)) if _is_chosen(entry, options.only)]
-        rows, faults = list[Sequence[str]](), 0
         for entry, limit, ended in _runs(chosen, options):
+            found.setdefault(entry.name, []).append(ended)
             fault = _fault(ended, options.memory)
             faults += bool(fault)
-            rows.append(_row(entry, limit, ended, fault))
-            print("  ".join(rows[-1]), file=sys.stderr, flush=True)
+            print(f"{entry.name} at {limit:g} s: {_times(ended)}  {fault}", file=sys.stderr, flush=True)
             if options.verbose:
                 print(ended.said, file=sys.stderr, flush=True)
-    limits = f"--memory {options.memory:g}" if options.memory else "no limit of memory"
-    print(f"{setting()}; {limits}; {len(rows)} runs, {faults} beyond their limits\n")
-    print(table(["command", "limit", "after it", "processor after it", "peak", "verdict", ""], rows))
+    memory = f"--memory {options.memory:g}" if options.memory else "no limit of memory"
+    runs = sum(map(len, found.values()))
+    print(f"{setting()}; {memory}; {runs} runs, {faults} beyond their limits\n")
+    columns = [f"after {limit:g} s" for limit in options.limit]
+    print(table(["command", *columns, "peak", "verdict"], [_row(name, ended) for name, ended in found.items()]))
     return 1 if faults else 0
 
 
@@ -61,9 +64,13 @@ def _fault(ended: Watched, memory: float | None) -> str:
     return "large" if memory and ended.gib > memory + ALLOWANCE else ""
 
 
-def _row(entry: Heavy, limit: float, ended: Watched, fault: str) -> Sequence[str]:
-    times = f"{ended.late:+.1f} s", f"{ended.worked:.1f} s"
-    return entry.name, f"{limit:g} s", *times, f"{ended.gib:.2f} GiB", ended.verdict, fault
+def _row(name: str, ended: Sequence[Watched]) -> Sequence[str]:
+    return name, *map(_times, ended), f"{max(one.gib for one in ended):.2f} GiB", ended[-1].verdict
+
+
+def _times(ended: Watched) -> str:
+    """Seconds after the limit, and in brackets those of the processor; nothing if it ended before."""
+    return f"{ended.late:.1f} s ({ended.worked:.1f})" if ended.late > 0 else "before"
 
 
 def _is_chosen(entry: Heavy, texts: Sequence[str] | None) -> bool:

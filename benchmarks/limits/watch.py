@@ -36,9 +36,13 @@ class Watched:
 
     @property
     def verdict(self) -> str:
-        """The words of verdicts in what it said, each once; else the exit code."""
-        words = self.said.replace(":", " ").split()
-        return " ".join(dict.fromkeys(word for word in words if word in VERDICTS)) or f"exit {self.code}"
+        """The verdicts that begin its lines, each once; of a table, those in it; else the exit code."""
+        lines = self.said.replace(":", " ").splitlines()
+        first = [line.split(" ", 1)[0] for line in lines]
+        told = [word for word in first if word in VERDICTS] or [
+            word for word in " ".join(lines).split() if word in VERDICTS
+        ]
+        return " ".join(dict.fromkeys(told)) or f"exit {self.code}"
 
 
 def load_everything() -> None:

@@ -11,8 +11,6 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from vernal.evidence.trace import Trace
 from vernal.model.portable import Portable
 
@@ -61,6 +59,8 @@ class FiniteAbstraction(Portable):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, FiniteAbstraction):
             return NotImplemented
+        import numpy as np  # loaded by whoever made it
+
         pairs = [(getattr(self, entry.name), getattr(other, entry.name)) for entry in fields(self)]
         return all(np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b for a, b in pairs)
 
