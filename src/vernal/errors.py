@@ -22,8 +22,13 @@ Each says what is wrong, where, and what to do next.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+MAX_MESSAGE = 2000  # characters of one message
+MAX_PROBLEMS = 50  # that are shown of one input
+MAX_LISTED = 12  # names
+MAX_COMPARED = 1000  # names that are compared with a wrong one, and characters of each
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +70,7 @@ class InputError(VernalError, ValueError):
         if self.place is None:
             return self.message
         caret = self.place.caret()
-        return f"{self.place}: {self.message}" + (f"\n{caret}" if caret else "")
+        return f"{self.place}: {shortened(self.message)}" + (f"\n{caret}" if caret else "")
 
     def at(self, place: Place) -> InputError:
         """The same error, at a place."""
@@ -120,7 +125,9 @@ class Problems(InputError):
 
     def __init__(self, problems: Iterable[InputError]) -> None:
         self.problems = tuple(problems)
-        super().__init__("\n".join(problem.render() for problem in self.problems))
+        shown = [problem.render() for problem in self.problems[:MAX_PROBLEMS]]
+        more = [f"... and {len(self.problems) - MAX_PROBLEMS:,} more"] if len(self.problems) > MAX_PROBLEMS else []
+        super().__init__("\n".join([*shown, *more]))
 
     def __reduce__(self) -> tuple[type[Problems], tuple[tuple[InputError, ...]]]:
         return Problems, (self.problems,)
@@ -153,10 +160,18 @@ class TooLong(Stopped):
 def nearest(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` for the closest known name, else the known ones, else nothing."""
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=1)
+    few = len(name) <= MAX_COMPARED and len(names) <= MAX_COMPARED  # comparing takes long
+    close = difflib.get_close_matches(name, [one for one in names if len(one) <= MAX_COMPARED], n=1) if few else []
     if close:
         return f"; did you mean {close[0]!r}?"
-    if not names:
-        return ""
-    listed = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-    return f"; known: {listed}"
+    return f"; known: {listed(names)}" if names else ""
+
+
+def listed(names: Sequence[str]) -> str:
+    """Some names, the first of many."""
+    return ", ".join(names[:MAX_LISTED]) + (", ..." if len(names) > MAX_LISTED else "")
+
+
+def shortened(text: str) -> str:
+    """A text that is no longer than a screen needs: of a very long one its beginning and its end."""
+    return text if len(text) <= MAX_MESSAGE else f"{text[: MAX_MESSAGE // 2]} ... {text[-MAX_MESSAGE // 4 :]}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,19 +19,22 @@ import vernal as vn
 from tests.engines import heavy
 from tests.loops import closed_loop, disturbed_loop, formula
 from vernal.engines.bounds.levels import Levels
-from vernal.engines.check import ask
+from vernal.engines.check import ask, asked_of, find_engine
 from vernal.errors import Stopped
-from vernal.evidence.result import UNKNOWN
+from vernal.evidence.result import UNKNOWN, Result
 from vernal.interpret import exact
 from vernal.interpret.abstract import Range
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.symbolic.affine import Forms
 from vernal.logic.formula import Formula
+from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model.graph import order
 from vernal.model.system import System
 from vernal.reduce.initial import initial_boxes
 from vernal.reduce.unroll import Unrolling
+from vernal.run import alarm
+from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 
 SETUPS: list[tuple[str, dict[str, str]]] = [
@@ -106,6 +111,31 @@ def test_hardly_any_time_is_unknown_or_right(engine: str, options: dict[str, str
             for timeout in (1e-9, 1e-6, 1e-3, 2e-2, 30)
         }
         assert len(verdicts - {UNKNOWN}) <= 1
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
+@pytest.mark.timeout(300, method="thread")  # the other method is an alarm itself
+@pytest.mark.parametrize(("engine", "options"), SETUPS, ids=IDS)
+def test_work_may_be_interrupted_at_any_moment(
+    engine: str, options: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is stopped or done, and what was made of the system on the way makes no later answer another one."""
+    monkeypatch.setattr(alarm, "LEAST", 1e-4)
+    rng, stopped = random.Random(7), 0
+    for system, asked in questions(3):
+
+        def work(budget: Budget, system: System = system, asked: Formula = asked) -> Result:
+            return asked_of(find_engine(engine, options), Question(system, asked), budget)
+
+        fresh = copy.deepcopy(system)
+        for _ in range(12):
+            try:
+                result = in_time(lambda: work(Budget()), Budget(10 ** rng.uniform(-4, -1)), grace=0)
+                stopped += "timeout" in (result.reason or "")
+            except Stopped:
+                stopped += 1
+        assert len({work(Budget(30)).verdict, work(Budget(30), fresh).verdict} - {UNKNOWN}) <= 1
+    assert stopped > 10
 
 
 # Heavy tasks ----------------------------------------------------------------------------------------------------------

@@ -27,6 +27,10 @@ from vernal.logic.claim import Claim
 from vernal.logic.formula import Quantifier
 from vernal.logic.normal import quantifiers, universal
 from vernal.logic.question import Question
+from vernal.model import build
+from vernal.model.expr import Role
+from vernal.model.graph import variables
+from vernal.model.sorts import REAL
 from vernal.reduce.restrict import restrictions
 from vernal.report.document import document, schema
 from vernal.run.budget import Budget
@@ -225,3 +229,13 @@ def test_a_restriction_ends_where_the_system_does() -> None:
     for one in restricted:
         assert FiniteOracle(one.system, parse_formula(task, "AF (x >= 2)")).holds()
         assert not FiniteOracle(one.system, parse_formula(task, "EF (x >= 4)")).holds()
+
+
+def test_a_draw_that_is_decided_may_be_a_whole_number() -> None:
+    """Its let was written as a real, and is known as one wherever it is mentioned."""
+    text = '[state]\nx = "real"\n[init]\nx = "[0, 1]"\n[environment.let]\nw = "between(-1, 1)"\nd = "choose(0, 0.5)"\n'
+    task = read(f'{text}[environment.next]\nx = "x / 2 + w + d"\n')
+    for one in restrictions(task.system, 6):
+        assert variables(one.system.step.roots) == [task.system.variable("x").var]
+        assert variables([one.system.step.resolve(build.var("w", REAL, (), Role.LET))]) == []
+    assert vn.check(task, "E[true U x >= 0]", timeout=20).verdict is HOLDS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -253,3 +254,24 @@ def test_wide_batches_of_small_layers_are_cut() -> None:
     weight, bias, batch = rng.normal(size=(40, 30)), rng.normal(size=40), rng.normal(size=(1000, 30))
     (value,) = concrete.evaluate([build.affine(v, e.Matrix(weight), e.Matrix(bias))], {v: batch})
     np.testing.assert_allclose(value, batch @ weight.T + bias, rtol=1e-12, atol=1e-12)
+
+
+def test_many_branches_compile_in_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planning models have hundreds of branches over one choice, each with a large graph that others share."""
+    layer = build.affine(build.concat(X, Y), e.Matrix(np.ones((1, 2))), e.Matrix(np.zeros(1)))
+    network = build.component(layer, 0)
+    below: Expr = Y
+    for place in range(300):
+        below = build.if_(below > place, below * 2 - X, below + Y)
+    node = build.switch(X, [*map(Fraction, range(60)), None], [*(below + place for place in range(60)), network])
+    looked_at = 0
+    cone = program._cone
+
+    def counted(*given: Any) -> list[Expr]:
+        nonlocal looked_at
+        looked_at += 1
+        return cone(*given)
+
+    monkeypatch.setattr(program, "_cone", counted)
+    concrete.compile([node])
+    assert looked_at == 1  # of the only branch with a network

@@ -34,6 +34,7 @@ from vernal.logic.syntax import (
     WrittenRange,
     WrittenSort,
 )
+from vernal.model.tick import Tick, idle
 
 
 def show(node: Syntax | None) -> str:
@@ -355,6 +356,8 @@ def test_hostile_input_is_refused_before_the_grammar_sees_it(monkeypatch: pytest
         parse("(" * 20_000 + ")" * 20_000)
     with pytest.raises(ParseError, match="1,000,001 characters; at most 1,000,000"):
         parse("x" * (MAX_LENGTH + 1))
+    with pytest.raises(ParseError, match="120,001 names, numbers and signs; at most 100,000"):
+        parse("x+" * 60_000 + "1")
 
 
 def test_the_grammar_is_built_once() -> None:
@@ -394,6 +397,38 @@ def test_any_words_are_read_or_refused_at_a_place(read: Callable[[str], Syntax],
             assert read(f" {text}\n") == node
         case other:
             raise AssertionError(other)
+
+
+@pytest.mark.parametrize("start", ["expression", "region", "sort"])
+@given(chosen=st.lists(words, max_size=25), blank=st.sampled_from(["", " "]))
+def test_the_tables_read_what_the_grammar_reads(start: str, chosen: list[str], blank: str) -> None:
+    """And nothing else; where a text is wrong, both complain alike, or the tables leave it to the grammar."""
+    text = blank.join(chosen)
+    by_tables, by_grammar = (told(read, text, start) for read in (parser._tables(start).read, by_lark(start)))
+    assert by_tables == by_grammar or (by_tables is None and isinstance(by_grammar, str))
+
+
+def by_lark(start: str) -> Callable[[str, Tick], Syntax]:
+    return lambda text, tick: parser._parse_by_lark(text, start, tick)
+
+
+def told(read: Callable[[str, Tick], Syntax | None], text: str, start: str) -> Syntax | str | None:
+    """What a text says, or what is wrong with it."""
+    try:
+        return read(text, idle)
+    except parser._Complaint as complaint:
+        return complaint.message
+
+
+def test_what_is_right_is_read_by_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(text: str, start: str, tick: Tick) -> Syntax:
+        raise AssertionError(f"the grammar was asked about {text!r}")
+
+    monkeypatch.setattr(parser, "_parse_by_lark", never)
+    for text in ("x + 3*'a b'[2]^-1 - choose(x when p, -y)", "A[p U[0,5] (!q & x < 3)] -> G F[2,] (light == G)", "!!a"):
+        assert isinstance(parser._parse(text, "expression", idle), Syntax)
+    assert isinstance(parser._parse(" [0, 1] ", "region", idle), Syntax)
+    assert isinstance(parser._parse("enum {A, B}", "sort", idle), Syntax)
 
 
 @given(st.text(max_size=40))

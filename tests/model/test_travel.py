@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -20,11 +20,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from tests.cases import CASES
+import vernal as vn
+from tests.cases import CASES, read
+from tests.endless import HALVING
 from tests.strategies import expressions
 from vernal import errors
 from vernal.engines.check import ask, parse_formula
 from vernal.errors import FormatError, VernalError
+from vernal.evidence.kinds import Tree
 from vernal.evidence.result import Result
 from vernal.logic.formula import Formula, Next
 from vernal.logic.question import Question
@@ -227,6 +230,37 @@ def test_results_and_traces_survive(trip: Callable[[Any], Any]) -> None:
             assert back.trace.system == result.trace.system
         seen.add((result.verdict, result.trace is not None))
     assert len(seen) > 2
+
+
+@trips
+def test_abstractions_and_invariants_survive(trip: Callable[[Any], Any]) -> None:
+    for result in (abstracted(), excluded()):
+        back = trip(result)
+        assert back == result
+        assert (back.evidence, back.abstraction) == (result.evidence, result.abstraction)
+        assert hash(back.abstraction) == hash(result.abstraction)
+    made = abstracted().abstraction
+    assert made is not None
+    assert made not in (replace(made, unsafe=(*made.unsafe, 0)), replace(made, lower=made.lower - 1), None)
+
+
+@cache
+def abstracted() -> Result:
+    """A proof by predicate abstraction, with the abstraction."""
+    asked = '[state]\nn = "int [0, 5]"\n[init]\nn = 0\n[environment.next]\nn = "min(n + 1, 3)"\n'
+    task = read(asked)
+    result = vn.check(task, "G (n <= 4)", engine="predicates", options={"abstraction": True}, timeout=20)
+    assert result.abstraction is not None
+    return result
+
+
+@cache
+def excluded() -> Result:
+    """A claim of some path that an invariant refutes."""
+    result = vn.check(read(HALVING), "EF (x >= 5)", engine="invariants", timeout=20)
+    assert isinstance(result.evidence, Tree)
+    assert result.invariant is not None
+    return result
 
 
 @trips

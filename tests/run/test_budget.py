@@ -78,7 +78,13 @@ def test_memory_that_is_used_up_stops_the_next_engine_at_once(monkeypatch: pytes
 
 
 @pytest.mark.parametrize("limit", ["timeout", "memory", "workers"])
-@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])
-def test_what_is_no_limit_is_refused(limit: str, value: float) -> None:
-    with pytest.raises(InputError, match=f"{limit} has to be a number above 0"):
+@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), "3", True, 1j])
+def test_what_is_no_limit_is_refused(limit: str, value: object) -> None:
+    with pytest.raises(InputError, match=f"{limit} has to be a (whole )?number above 0"):
         vn.check(systems.counter(), "X (n >= 0)", **{limit: value})  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(("name", "value"), [("workers", 1.5), ("seed", -1), ("seed", 0.5), ("seed", "7")])
+def test_workers_and_seeds_are_whole_numbers(name: str, value: object) -> None:
+    with pytest.raises(InputError, match=f"{name} has to be a whole number"):
+        vn.check(systems.counter(), "X (n >= 0)", **{name: value})  # type: ignore[call-overload]

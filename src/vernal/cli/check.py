@@ -100,9 +100,12 @@ def check(
         refuse_journal(limits.engine, limits.options)
     abstractions.check(limits.engine)
     writable(json, trace, report, limits.journal, *abstractions.files)
-    reading = limits.reading(started()).check
-    opened = planning.open(task, property, reading, allow_outside=allow_outside).task(planning.constants(set))
-    loaded = limits.abstracted(opened)
+    reading, constants = limits.reading(started()), planning.constants(set)
+
+    def opened() -> Task:
+        return planning.open(task, property, reading.check, allow_outside=allow_outside).task(constants)
+
+    loaded = limits.abstracted(limits.read(opened, reading))
     refuse_overwriting(inputs_of(loaded), (json, trace, report, limits.journal, *abstractions.files))
     outputs = Outputs(json, trace, report, quiet, abstractions)
     asked = questions(loaded, asked_names(loaded, property), spec)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from vernal.errors import InputError, NameUnknown, nearest
+from vernal.errors import InputError, NameUnknown, Stopped, nearest
 
 if TYPE_CHECKING:
     from vernal.logic.formula import Formula
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 READING = 1.0  # seconds beyond the limit for a task that is being read
+INTERRUPTED = 0.5  # seconds beyond that, after which reading is interrupted
 LIMITS = "Limits"
 OUTPUT = "Output"
 
@@ -225,7 +226,7 @@ class Limits:
             raise NameUnknown(f"there is no engine {self.engine!r}{nearest(self.engine, known)}")
         from vernal.run.budget import refuse_limits
 
-        refuse_limits({"timeout": self.timeout, "memory": self.memory, "workers": self.workers}, self.seed, prefix="--")
+        refuse_limits({"timeout": self.timeout, "memory": self.memory}, self.workers, self.seed, prefix="--")
         self._check_device()
         if self.predicates != "auto" and self.engine != "predicates":
             raise InputError("--predicates goes with --engine predicates")
@@ -248,6 +249,17 @@ class Limits:
         from vernal.run.budget import Budget
 
         return Budget(None if self.timeout is None else self.timeout + READING, started=started)
+
+    def read(self, make: Callable[[], T], reading: Budget) -> T:
+        """What is read within that budget: its clock is looked at, and beyond it reading is interrupted."""
+        from vernal.run.alarm import in_time
+        from vernal.run.budget import TIMEOUT
+
+        try:
+            return in_time(make, reading, INTERRUPTED)
+        except Stopped as stop:
+            timed_out = self.timeout is not None and reading.left <= 0
+            raise Stopped(f"{TIMEOUT} {self.timeout:.3g} s") if timed_out else stop from None
 
     def budget(self, started: float, progress: Progress) -> Budget:
         """The budget of one question whose clock started then."""

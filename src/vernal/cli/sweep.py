@@ -14,6 +14,7 @@ import typer
 
 from vernal.cli import exits
 from vernal.cli.check import page_width
+from vernal.cli.clock import started
 from vernal.cli.grid import Grid, parse_over
 from vernal.cli.interrupt import exit_code
 from vernal.cli.options import (
@@ -31,7 +32,7 @@ from vernal.cli.options import (
 from vernal.cli.planning import Planning, Tasks, asked_names, planned
 from vernal.cli.progress import Live
 from vernal.cli.stream import inputs_of, put, refuse_overwriting, show, writable
-from vernal.errors import InputError, VernalError
+from vernal.errors import InputError, Stopped, VernalError
 from vernal.run.output import write_text
 
 if TYPE_CHECKING:
@@ -88,9 +89,10 @@ def sweep(
     if both:
         option = "--constant" if planning.constant else "--set"
         raise InputError(f"--over and {option} both give {', '.join(both)}; which is it?")
-    tasks = planning.open(task, property, allow_outside=allow_outside)
-    run = Sweep(tasks, grid, fixed, property, spec, limits, quiet)
-    run.base = run.without_axes(run.tasks.task(fixed | next(grid.points())))
+    reading = limits.reading(started())
+    tasks = limits.read(lambda: planning.open(task, property, reading.check, allow_outside=allow_outside), reading)
+    run = Sweep(tasks, reading, grid, fixed, property, spec, limits, quiet)
+    run.base = run.without_axes(run.made(next(grid.points())))
     refuse_overwriting(inputs_of(run.base), (json, csv, limits.journal))
     code = run.go()
     run.tell(json, csv)
@@ -113,6 +115,7 @@ class Sweep:
     """The cells of one invocation, kept as they come."""
 
     tasks: Tasks
+    reading: Budget  # of the task that is made
     grid: Grid
     fixed: dict[str, str]
     properties: list[str] | None
@@ -155,13 +158,20 @@ class Sweep:
                 made.append(self.cell(point))
             except InputError as error:
                 self.failure = _bad(point, error)
+            except Stopped as stop:
+                self.failure = stop
         return made
+
+    def made(self, point: dict[str, str]) -> Task:
+        """The task with these values, made within the limit."""
+        return self.limits.read(lambda: self.tasks.task(self.fixed | point), self.reading)
 
     def cell(self, point: dict[str, str]) -> Cell:
         """One combination: the task is made with these values."""
         from vernal.logic.question import Question
 
-        task = self.limits.abstracted(self.tasks.task(self.fixed | point))
+        self.reading.started = time.monotonic()
+        task = self.limits.abstracted(self.made(point))
         asked = questions(task, asked_names(task, self.properties), self.specs)
         made = [Question(task.system, one.formula, one.name) for one in asked]
         for question in made:

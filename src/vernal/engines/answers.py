@@ -14,6 +14,7 @@ from vernal.engines.emptiness import is_empty
 from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof, Subject
 from vernal.engines.ranges import range_notes
 from vernal.engines.so_far import best_margin, in_words
+from vernal.errors import Stopped
 from vernal.evidence import confirm
 from vernal.evidence.kinds import Tree
 from vernal.evidence.reach import ForAllTime, Reach, UpToStep
@@ -22,17 +23,28 @@ from vernal.evidence.trace import Trace
 from vernal.logic.claim import Claim
 from vernal.logic.prefix import refutable
 from vernal.logic.question import Question
+from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 
-GRACE = 0.5  # seconds for notes after the time is up
+GRACE = 0.5  # seconds for notes after the time is up, and as many until they are interrupted
 MOMENT, SHARE = 1.0, 0.25  # for what is proven of a claim that stays open: seconds at most, and of those it took so far
 
+UNCONFIRMED = "there is an answer, but it could not be confirmed in time"
 NO_START = "vacuous: there is no initial state"
 ALWAYS_TRUE = "vacuous: the claim is true whatever the system does; a conjunction where a disjunction was meant?"
 OF_STATES = (
     "not supported by this engine: every path keeps it, but CTL asks states to: of some alternatives one has to hold "
     "for all paths"
 )
+
+
+def answered(question: Question, known: Known, budget: Budget) -> Result:
+    """The result that follows, unless confirming it takes much longer than there is time: then it is unknown."""
+    try:
+        return in_time(lambda: answer(question, known, budget), replace(budget, timeout=_extended(budget)), GRACE)
+    except Stopped as stop:
+        left = known if isinstance(known, Open) else _open(known, f"{stop.reason}: {UNCONFIRMED}")
+        return replace(_left_open(question, left), abstraction=known.abstraction)
 
 
 def answer(question: Question, known: Known, budget: Budget) -> Result:
@@ -50,6 +62,10 @@ def _result(question: Question, known: Known, final: Budget) -> Result:
             return _violated(question, known, final)
         case FailingState():
             return _fails(question, known, final)
+    return _left_open(question, known, *_weaker(question, known, final))
+
+
+def _left_open(question: Question, known: Open, *notes: str) -> Result:
     return Result(
         question.claim.text,
         UNKNOWN,
@@ -57,7 +73,7 @@ def _result(question: Question, known: Known, final: Budget) -> Result:
         question.name,
         reason=known.reason,
         proven_steps=known.proven_steps,
-        notes=(*known.notes, *_weaker(question, known, final)),
+        notes=(*known.notes, *notes),
         statistics=known.statistics,
     )
 

@@ -9,6 +9,7 @@ import numpy as np
 from vernal.engines.knowledge import Known, Open
 from vernal.errors import Stopped
 from vernal.logic.question import Question
+from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 
 UNBOUNDED = "not supported by this engine: the formula has no bound; bound it, as in G[0,20] p, or ask auto"
@@ -26,7 +27,7 @@ def within(engine: Engine, question: Question, budget: Budget) -> Known:
     """What an engine knows when its budget is used up, the memory is, or numbers are larger than any float."""
     try:
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # infinite bounds say nothing, and no more
-            return engine.attempt(question, budget)
+            return in_time(lambda: engine.attempt(question, budget), budget)
     except Stopped as stop:
         reason = stop.reason
     except MemoryError:

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import overload
 
-from vernal.engines.answers import answer
+from vernal.engines.answers import answered
 from vernal.engines.base import Engine, within
 from vernal.engines.journals import open_journal
 from vernal.engines.options import (
@@ -215,7 +215,7 @@ def asked_of(engine: Engine, question: Question, budget: Budget) -> Result:
     """The result of an engine; a limit reached on the way leaves the question open."""
     with using(device_for(budget.device, question)):
         known = within(engine, question, budget)
-    return answer(question, known, budget)
+    return answered(question, known, budget)
 
 
 @overload
@@ -276,7 +276,7 @@ def check(
     """
     task = subject if isinstance(subject, Task) else Task(subject)
     _refuse_open(task.system)
-    refuse_limits({"timeout": timeout, "memory": memory, "workers": workers}, seed)
+    refuse_limits({"timeout": timeout, "memory": memory}, workers, seed)
     find_device(device)
     budget = Budget(timeout, memory, seed=seed, workers=workers, progress=progress or silent, device=device)
     if formula is None:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from vernal.engines.answers import answer
+from vernal.engines.answers import answered
 from vernal.engines.base import Engine, within
 from vernal.engines.bounds.engine import Effort, effort
 from vernal.engines.bounds.together import known_by_bounds
@@ -26,6 +26,7 @@ from vernal.interpret.numbers.device import using
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.model.system import Init, System
+from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 from vernal.run.threads import one_blas_thread
 
@@ -56,7 +57,7 @@ def check_questions(questions: Sequence[Question], engine: Engine, budget: Budge
         alone = replace(budget, started=own)
         found = known[number] if number in known else Decided(within(engine, question, alone))
         seconds = common / len(questions) + found.seconds
-        results.append(replace(answer(question, found.known, alone), seconds=seconds + time.monotonic() - own))
+        results.append(replace(answered(question, found.known, alone), seconds=seconds + time.monotonic() - own))
     return results
 
 
@@ -143,7 +144,7 @@ class Common:
         if decided is None:
             return None
         began = time.monotonic()
-        result = answer(question, decided.known, budget)
+        result = answered(question, decided.known, budget)
         return replace(result, seconds=self.seconds(question) + time.monotonic() - began)
 
 
@@ -176,7 +177,7 @@ class CommonWork:
     def _found(self, questions: Sequence[Question], budget: Budget) -> dict[int, Decided]:
         try:
             with one_blas_thread(), using(device_for(budget.device, questions[0])):
-                return known_together(questions, budget, self.engine)
+                return in_time(lambda: known_together(questions, budget, self.engine), budget)
         except (Stopped, MemoryError):  # each has a limit of its own when it is asked alone
             return {}
 

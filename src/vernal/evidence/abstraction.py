@@ -7,7 +7,7 @@ may have none of the system. So an unsafe state of it that is reachable proves n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -55,6 +55,17 @@ class FiniteAbstraction(Portable):
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FiniteAbstraction):
+            return NotImplemented
+        import numpy as np  # loaded by whoever made it
+
+        pairs = [(getattr(self, entry.name), getattr(other, entry.name)) for entry in fields(self)]
+        return all(np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b for a, b in pairs)
+
+    def __hash__(self) -> int:
+        return hash((self.predicates, self.starts, self.unsafe, self.transitions, self.variables))
 
     @property
     def pairs(self) -> int:

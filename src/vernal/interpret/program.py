@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 import numpy as np
@@ -206,15 +207,25 @@ def _owners(nodes: Sequence[Expr], roots: Sequence[Expr]) -> dict[Expr, tuple[Ex
     owner: dict[Expr, tuple[Expr, Expr]] = {}
     outside = set(roots)
     numbers = {node: number for number, node in enumerate(nodes)}
+    above = _above_networks(nodes)
     for node in reversed(nodes):  # the outermost first: what it owns is flat inside
         if node in owner or not isinstance(node, e.If | e.Switch) or node.args[0].shape:
             continue
-        for branch in dict.fromkeys(node.args[1:]):
+        for branch in dict.fromkeys(arg for arg in node.args[1:] if arg in above):
             cone = _cone(node, branch, needed, outside, owner, numbers)
             if any(isinstance(inner, e.Affine) for inner in cone):
                 owner.update(dict.fromkeys(cone, (node, branch)))
     # In order of computation, as the instructions of a branch will be.
     return {node: owner[node] for node in nodes if node in owner}
+
+
+def _above_networks(nodes: Sequence[Expr]) -> set[Expr]:
+    """The nodes that need a layer of a network, and the layers."""
+    above: set[Expr] = set()
+    for node in nodes:
+        if isinstance(node, e.Affine) or not above.isdisjoint(node.args):
+            above.add(node)
+    return above
 
 
 def _cone(
@@ -228,12 +239,15 @@ def _cone(
     """The branch and all below it that nothing else needs, users before arguments."""
     if branch in outside or branch in owner or list(needed[branch]) != [node]:
         return []
-    cone = {branch}
-    candidates = set(branch.args)
+    cone, seen = {branch}, set(branch.args)
+    candidates = [(-numbers[arg], arg) for arg in seen]  # the latest first: all its users in the cone are known then
+    heapify(candidates)
     while candidates:
-        latest = max(candidates, key=numbers.__getitem__)  # all its users in the cone are known by now
-        candidates.remove(latest)
+        _, latest = heappop(candidates)
         if latest not in outside and latest not in owner and all(user in cone for user in needed[latest]):
             cone.add(latest)
-            candidates.update(arg for arg in latest.args if arg not in cone)
+            for arg in latest.args:
+                if arg not in seen:
+                    seen.add(arg)
+                    heappush(candidates, (-numbers[arg], arg))
     return sorted(cone, key=numbers.__getitem__)

@@ -7,7 +7,7 @@ at the piece of text it is about. The parser bounds the depth of a text, so walk
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
@@ -261,15 +261,16 @@ class Expressions:
         if subject.shape:
             raise TypeClash("match needs a single value, but this is a vector", place=self.place(syntax.subject))
         branches = self.alike([case.value for case in syntax.cases], expected)
-        cases = [self.case(case, subject.sort) for case in syntax.cases]
+        numbers = {label: Fraction(number) for number, label in enumerate(subject.sort.labels)}
+        cases = [self.case(case, subject.sort, numbers) for case in syntax.cases]
         return self.make(syntax, build.switch, subject, cases, branches)
 
-    def case(self, case: s.MatchCase, sort: Sort) -> Fraction | None:
+    def case(self, case: s.MatchCase, sort: Sort, numbers: Mapping[str, Fraction]) -> Fraction | None:
         label = case.label
         if label == "_":
             return None
-        if sort.kind is Kind.ENUM and label in sort.labels:
-            return Fraction(sort.labels.index(str(label)))
+        if isinstance(label, str) and label in numbers:
+            return numbers[label]
         if sort == BOOL and label in ("true", "false"):
             return Fraction(label == "true")
         named = build.const(label) if isinstance(label, Fraction) else self.scope.names.get(label)

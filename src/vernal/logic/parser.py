@@ -39,6 +39,7 @@ from vernal.logic.syntax import (
     WrittenRange,
     WrittenSort,
 )
+from vernal.logic.tables import PACE, Tables
 from vernal.model.expr import Function
 from vernal.model.tick import Tick, idle
 
@@ -46,7 +47,7 @@ if TYPE_CHECKING:  # lark is loaded when the first text is parsed, not when the 
     from lark import Lark, Token, UnexpectedInput
 
 MAX_LENGTH = 1_000_000  # characters of one text
-PACE = 1000  # tokens between two calls of the tick
+MAX_SYMBOLS = 100_000  # names, numbers and signs of one text, or of all texts of a task: they take a second or two
 MAX_KEPT = 1_000  # characters of a text that is remembered
 MAX_DEPTH = 200  # brackets within brackets, and nodes within nodes
 MAX_DIGITS = 1000  # characters of one number
@@ -61,6 +62,7 @@ FUNCTIONS = FORMS | ELEMENTARY | {"min", "max", "abs", "atan2", "clip", "relu", 
 RESERVED = OPERATORS | WORDS | CONSTANTS | FUNCTIONS | {"_"}
 """Words that cannot name a variable; the operators among them may still be labels of an enum."""
 
+SYMBOL = re.compile(r"[\w.]+|[^\w\s]")
 QUOTED = re.compile(r"'(?:[^'\n]|'')+'")
 
 T = TypeVar("T", bound=Syntax)
@@ -102,7 +104,13 @@ def _known(text: str, start: str) -> Syntax:
 
 
 def _parse(text: str, start: str, tick: Tick) -> Syntax:
-    """Hand the tokens to the parser one by one, so that a long text can be stopped on the way."""
+    """What a text says, by the grammar's tables; of one that is wrong, what is wrong."""
+    read: Syntax | None = _tables(start).read(text, tick)
+    return _parse_by_lark(text, start, tick) if read is None else read
+
+
+def _parse_by_lark(text: str, start: str, tick: Tick) -> Syntax:
+    """Hand the tokens to the grammar's own parser one by one, so that a long text can be stopped on the way."""
     from lark import UnexpectedInput
 
     parser: Any = _grammar().parse_interactive(text, start)
@@ -130,6 +138,11 @@ def _grammar() -> Lark:
         transformer=cast(Any, _Build),  # lark asks only for a callable by the name of each rule
         keep_all_tokens=True,  # the first and last child of a node are its span
     )
+
+
+@cache
+def _tables(start: str) -> Tables:
+    return Tables(_grammar(), start)
 
 
 class _Complaint(Exception):
@@ -161,6 +174,13 @@ def _guard(text: str) -> None:
             raise _Complaint(f"{bracket[0]!r} does not fit the bracket that is open here", bracket.span())
     if opened:
         raise _Complaint(f"{text[opened[-1]]!r} is never closed", (opened[-1], opened[-1] + 1))
+    if len(text) > MAX_SYMBOLS and (count := symbols(text)) > MAX_SYMBOLS:
+        raise _Complaint(f"this text has {count:,} names, numbers and signs; at most {MAX_SYMBOLS:,} are read", (0, 1))
+
+
+def symbols(text: str) -> int:
+    """How many names, numbers and signs a text has, about."""
+    return sum(1 for _ in SYMBOL.finditer(text))
 
 
 def _too_deep(span: TextSpan) -> _Complaint:
@@ -180,7 +200,10 @@ def _span(children: Sequence[Child]) -> TextSpan:
 def _make(kind: Callable[..., T], children: Sequence[Child], *fields: object) -> T:
     """A node that spans its children and is one deeper than the deepest of them."""
     span = _span(children)
-    depth = 1 + max((child.depth for child in children if isinstance(child, Syntax)), default=0)
+    depth = 1
+    for child in children:
+        if isinstance(child, Syntax) and child.depth >= depth:
+            depth = child.depth + 1
     if depth > MAX_DEPTH:
         raise _too_deep((span[0], span[0] + 1))
     return kind(*fields, span=span, depth=depth)
@@ -214,7 +237,10 @@ def _fraction(token: Child) -> Fraction:
     exponent = re.search(r"[eE](.*)", text)
     if exponent and abs(int(exponent[1])) > MAX_EXPONENT:
         raise _Complaint(f"the exponent {exponent[1]} is beyond the limit of {MAX_EXPONENT}", span)
-    return Fraction(text)
+    return _rational(text)
+
+
+_rational = lru_cache(maxsize=4096)(Fraction)  # the same few numbers are written again and again
 
 
 def _check_bound(op: str, bound: WrittenBound | None) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
 
-from vernal.errors import TypeClash
+from vernal.errors import TypeClash, listed
 from vernal.model import expr as e
 from vernal.model import travel as travel  # nodes are pickled by way of it
 from vernal.model.expr import Expr, Occurrence, Operand, Shape
@@ -344,14 +344,15 @@ def switch(subject: Expr, cases: Sequence[Fraction | None], branches: Sequence[O
 
 
 def _check_exhaustive(sort: Sort, cases: Sequence[Fraction | None]) -> None:
+    covered = set(cases)
     if sort.kind is Kind.ENUM:
-        missing = [name for index, name in enumerate(sort.labels) if Fraction(index) not in cases]
+        missing = [name for index, name in enumerate(sort.labels) if index not in covered]
     elif sort.kind is Kind.BOOL:
-        missing = [name for index, name in enumerate(("false", "true")) if Fraction(index) not in cases]
+        missing = [name for index, name in enumerate(("false", "true")) if index not in covered]
     else:
         missing = ["_ (any other number)"]
     if missing:
-        raise TypeClash(f"match is not exhaustive: {', '.join(missing)} not covered; add them or end with `_: value`")
+        raise TypeClash(f"match is not exhaustive: {listed(missing)} not covered; add them or end with `_: value`")
 
 
 # Draws ----------------------------------------------------------------------------------------------------------------

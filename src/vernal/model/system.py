@@ -138,7 +138,7 @@ class Step(Portable):
     def _values(self) -> dict[Expr, Expr]:
         values: dict[Expr, Expr] = {}
         for role, named in ((Role.ACTION, self.actions), (Role.LET, self.lets)):
-            values.update({build.var(n, x.sort, x.shape, role): x for n, x in named.items()})
+            values.update(_named(named, role))
         return values
 
 
@@ -284,11 +284,7 @@ def _restarted(slots: Iterable[Slot], initial: InitialSet) -> tuple[Slot, ...]:
 
 def _close(system: System) -> Step:
     """Replace names by what they stand for, in an order in which each needs only earlier ones."""
-    named: dict[Expr, Expr] = {build.var(n, x.sort, x.shape, Role.LET): x for n, x in system.lets.items()}
-    for agent in system.agents:
-        named[agent.var] = agent.action
-        if agent.action.sort == INT:  # handed on from an observation; written before that was known, it is a real
-            named[build.var(agent.name, REAL, agent.action.shape, Role.ACTION)] = agent.action
+    named = _named(system.lets, Role.LET) | _named({agent.name: agent.action for agent in system.agents}, Role.ACTION)
     closed = _resolve_all(named)
     following = [system.next.get(variable.name, variable.var) for variable in system.state]
     updates = [slot.next for slot in system.slots]
@@ -305,6 +301,15 @@ def _close(system: System) -> Step:
     state = tuple(variable.var for variable in system.state)
     memory = tuple(slot.var for slot in system.slots)
     return Step(state, memory, actions, lets, next_state, next_memory, enabled, names)
+
+
+def _named(values: Mapping[str, Expr], role: Role) -> dict[Expr, Expr]:
+    """What names stand for. One that was written as a real may turn out to be an integer, and is known as both.
+
+    An action may be handed on from an observation, and a draw that is decided once and for all be a whole number.
+    """
+    named: dict[Expr, Expr] = {build.var(name, x.sort, x.shape, role): x for name, x in values.items()}
+    return named | {build.var(name, REAL, x.shape, role): x for name, x in values.items() if x.sort == INT}
 
 
 def _refuse_drawn(enabled: Expr, seen: Collection[Draw]) -> None:

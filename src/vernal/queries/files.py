@@ -20,7 +20,7 @@ from vernal.formats.vnnlib.reader import read_query
 from vernal.queries.answer import Answer
 from vernal.queries.model import load_model
 from vernal.queries.verify import stopped, verify
-from vernal.run.alarm import alarm
+from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 
 MAX_LINES = 100_000
@@ -48,14 +48,18 @@ def answer_files(
     query_file: Path, network_file: Callable[[Query], str | Path], budget: Budget, engine: str = "auto"
 ) -> AnsweredQuery:
     """Read a query and its network, and answer it; the clock of the budget runs from the start."""
-    query: Query | None = None
+    read: list[Query] = []
+
+    def answered() -> Answer:
+        read.append(query := read_query(query_file, budget.check))
+        model = load_model(query, network_file(query), limits_for(budget.memory, budget.check))
+        return verify(query, model, budget, engine)
+
     try:
-        with alarm(budget):
-            query = read_query(query_file, budget.check)
-            model = load_model(query, network_file(query), limits_for(budget.memory, budget.check))
-            return AnsweredQuery(query, verify(query, model, budget, engine))
+        answer = in_time(answered, budget)
     except Stopped as stop:
-        return AnsweredQuery(query, stopped(budget, stop))
+        answer = stopped(budget, stop)
+    return AnsweredQuery(read[0] if read else None, answer)
 
 
 def read_list(path: Path) -> list[QueryInstance]:

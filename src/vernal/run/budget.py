@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,13 +89,23 @@ class Budget:
             self._weighed = now
 
 
-def refuse_limits(limits: Mapping[str, float | None], seed: float, prefix: str = "") -> None:
+def refuse_limits(limits: Mapping[str, float | None], workers: int, seed: int, prefix: str = "") -> None:
     """An error that names the first limit that is none: zero, negative, infinite or not a number."""
     for name, value in limits.items():
-        if value is not None and not 0 < value < float("inf"):
-            raise InputError(f"{prefix}{name} has to be a number above 0, not {value:g}")
-    if seed < 0:
-        raise InputError(f"{prefix}seed has to be 0 or more, not {seed}")
+        if value is not None and not (_is_number(value) and 0 < value < float("inf")):
+            raise InputError(f"{prefix}{name} has to be a number above 0, not {_shown(value)}")
+    if not (_is_number(workers, Integral) and workers > 0):
+        raise InputError(f"{prefix}workers has to be a whole number above 0, not {_shown(workers)}")
+    if not (_is_number(seed, Integral) and seed >= 0):
+        raise InputError(f"{prefix}seed has to be a whole number, 0 or more, not {_shown(seed)}")
+
+
+def _is_number(value: object, kind: type = Real) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def _shown(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else f"{value!r}"[:40]
 
 
 def resident_gib() -> float:

@@ -21,6 +21,7 @@ from typing import Any, Protocol
 
 from vernal.errors import InputError, Stopped
 from vernal.run.budget import Budget
+from vernal.run.finishing import finishing
 from vernal.run.journal import Record
 from vernal.run.worker import Job, Method, Worker, keep_signals, signals_held, together_gib
 
@@ -151,11 +152,12 @@ class _Crew:
                 yield from self._listen(member)
 
     def disband(self) -> None:
-        for member in self.members:  # all of them first: none goes on while others are waited for
-            member.process.kill()
-        for member in self.members:
-            member.kill()
-        self.members.clear()
+        with finishing():
+            for member in self.members:  # all of them first: none goes on while others are waited for
+                member.process.kill()
+            for member in self.members:
+                member.kill()
+            self.members.clear()
 
     def _hire(self) -> Iterator[Finished]:
         """Start as many workers as allowed; outcomes that are already known need none."""
@@ -177,7 +179,7 @@ class _Crew:
             if member.is_idle:
                 return member.give(jobs, self.budget.inside())
         try:
-            with signals_held():
+            with finishing(), signals_held():
                 self.members.append(Worker(jobs, self.budget.inside(), self.method))
         except OSError as error:
             raise Stopped(f"no worker process could be started: {error.strerror}; try fewer workers") from None

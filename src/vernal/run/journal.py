@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any
 
 from vernal.errors import InputError
+from vernal.run.finishing import finishing
 
 Record = Mapping[str, Any]  # plain data: what JSON can say
 
@@ -105,12 +106,16 @@ class Journal:
         text = json.dumps({**content, "key": key, "outcome": outcome}, separators=(",", ":"), allow_nan=False)
         line = HEAD + text[1:].encode() + b"\n"
         try:
-            while line:
-                line = line[os.write(self._handle, line) :]
-            os.fsync(self._handle)
+            with finishing():
+                self._write(line)
+                self.outcomes[formula, key] = outcome
         except OSError as error:
             raise InputError(f"the journal {self.file} cannot be written: {error.strerror}") from None
-        self.outcomes[formula, key] = outcome
+
+    def _write(self, line: bytes) -> None:
+        while line:
+            line = line[os.write(self._handle, line) :]
+        os.fsync(self._handle)
 
     def _lock(self) -> None:
         try:

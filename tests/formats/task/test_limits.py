@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -9,9 +11,10 @@ import pytest
 from vernal.cli import exits, options
 from vernal.cli.main import main
 from vernal.errors import InputError, ParseError, Stopped
-from vernal.formats.task.blueprint import open_task
+from vernal.formats.task.blueprint import Blueprint, Override, open_task
 from vernal.formats.task.names import in_order
 from vernal.logic.parser import parse
+from vernal.logic.task import Task
 
 TASK = """vernal = 1
 [state]
@@ -107,6 +110,83 @@ def test_a_task_that_takes_too_long_to_read_is_unknown(
     monkeypatch.setattr(options, "READING", 0.0)
     assert main(["check", str(file), "--timeout", "0.01"]) == exits.UNDECIDED
     assert "unknown: timeout after 0.01 s, before any question was asked" in capsys.readouterr().err
+
+
+def test_a_cell_that_takes_too_long_to_read_ends_the_sweep(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = with_lets(tmp_path, *(f'a{place} = "x + {place}"' for place in range(2000)))
+    file.write_text(file.read_text().replace("[state]", "[parameters]\nk = 1\n[state]"))
+    monkeypatch.setattr(options, "READING", 0.0)
+    assert main(["sweep", str(file), "--over", "k=1..3", "--timeout", "0.01"]) == exits.UNDECIDED
+    assert "unknown: timeout after 0.01 s" in capsys.readouterr().err
+
+
+def test_each_cell_of_a_sweep_has_its_own_time_to_be_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = with_lets(tmp_path, 'a = "x + k"')
+    file.write_text(file.read_text().replace("[state]", "[parameters]\nk = 1\n[state]"))
+    slow = Blueprint.task
+
+    def task(self: Blueprint, overrides: Mapping[str, Override]) -> Task:
+        time.sleep(0.15)
+        return slow(self, overrides)
+
+    monkeypatch.setattr(Blueprint, "task", task)
+    assert main(["sweep", str(file), "--over", "k=1..20", "--timeout", "2"]) == exits.OK
+
+
+@pytest.mark.parametrize(
+    "lets",
+    [
+        [f'a{place} = "x + {place}"' for place in range(20_000)],
+        [f'a = "{" + ".join(["x * 2"] * 40_000)}"'],
+        [f'a = "choose({", ".join(map(str, range(60_000)))})"'],
+    ],
+    ids=["many texts", "one text", "options"],
+)
+def test_more_than_can_be_read_soon_is_refused_at_once(
+    tmp_path: Path, lets: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vernal.logic.parser._grammar", lambda: pytest.fail("the grammar was asked"))
+    message = problem_of(with_lets(tmp_path, *lets))
+    assert "names, numbers and signs" in message
+    assert "at most 100,000 are read" in message
+    assert len(message) < 400
+
+
+def test_an_enum_has_a_few_thousand_labels(tmp_path: Path) -> None:
+    text = TASK.format(lets="").replace('"real"', f'"enum {{{", ".join(f"L{i}" for i in range(6000))}}}"')
+    (tmp_path / "task.toml").write_text(text)
+    message = problem_of(tmp_path / "task.toml")
+    assert "this enum has 6,000 labels; at most 5,000 are read" in message
+    assert len(message) < 2000
+
+
+def test_a_large_match_is_read_in_linear_time(tmp_path: Path) -> None:
+    count = 2000
+    labels = ", ".join(f"L{i}" for i in range(count))
+    cases = ", ".join(f"L{i}: L{(i + 1) % count}" for i in range(count))
+    text = (
+        f'vernal = 1\n[state]\nx = "enum {{{labels}}}"\n[init]\nx = "L0"\n[environment.next]\nx = "match(x, {cases})"\n'
+    )
+    (tmp_path / "task.toml").write_text(text)
+    began = time.process_time()
+    open_task(tmp_path / "task.toml").task({})
+    assert time.process_time() - began < 4
+    (tmp_path / "task.toml").write_text(text.replace(cases, "L7: L8"))
+    assert "not exhaustive: L0, L1, L2, L3, L4, L5, L6, L8, L9, L10, L11, L12, ... not" in problem_of(
+        tmp_path / "task.toml"
+    )
+
+
+def test_messages_are_no_longer_than_a_screen_needs(tmp_path: Path) -> None:
+    many = problem_of(with_lets(tmp_path, *(f'a{place} = "nowhere{place}"' for place in range(3000))))
+    assert "nowhere0" in many
+    assert many.endswith("... and 2,950 more")
+    assert len(many.splitlines()) < 200
+    assert len(problem_of(with_lets(tmp_path, f'{"b" * 50_000} = "nowhere"', f'c = "{"d" * 50_000} + 1"'))) < 6000
 
 
 def test_an_error_stays_an_error(tmp_path: Path) -> None:

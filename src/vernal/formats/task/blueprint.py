@@ -18,12 +18,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vernal.errors import InputError, NameUnknown, ParseError, TypeClash, nearest
+from vernal.errors import FormatError, InputError, NameUnknown, ParseError, TypeClash, nearest
 from vernal.formats.task.places import Path as KeyPath
 from vernal.formats.task.places import Places, scan, toml_error
 from vernal.formats.task.schema import TaskTable, fit
 from vernal.formats.task.text import decode, read_bytes
 from vernal.formats.task.world import give, on_worlds
+from vernal.logic.parser import MAX_SYMBOLS, symbols
 from vernal.logic.syntax import Source, Syntax, place_in
 from vernal.logic.task import InputFile, Task
 from vernal.model.network import Network
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from vernal.formats.task.expressions import Reader
 
 MAX_BITS = 4000  # of a parameter's numerator or denominator, as of numbers in the file
+ENTRY = 5  # as many symbols as an entry of a file takes time besides its own
 MAX_PARTS = 64  # of a dotted key: tomllib takes time and memory quadratic in them
 LONG_KEY = re.compile(rf"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{MAX_PARTS}}}""")
 VERSION = 1
@@ -108,6 +110,7 @@ class Blueprint:
 
         self.source, self.base, self.tick = source, base, tick
         document, self.places, self.worlds = read_tables(text, source.file, base, tick, allow_outside)
+        _refuse_many(document, source.file)
         tick()
         self.given = give(document, policies or {})
         table, self.lost, self.problems = fit(document, self.places)
@@ -145,6 +148,20 @@ class Blueprint:
         reader.broken.update(self.names.broken, (str(path[-1]) for path in self.lost))
         reader.doubtful = any(len(path) == 1 or path == ("environment", "let") for path in self.lost)
         return reader
+
+
+def _refuse_many(document: Mapping[str, Any], file: str) -> None:
+    """Refuse a task whose texts together would take long to understand, before that is begun."""
+    count, waiting = 0, list[Any](document.values())
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict | list):
+            waiting.extend(value.values() if isinstance(value, dict) else value)
+        else:
+            count += ENTRY + (symbols(value) if isinstance(value, str) else 0)
+    if count > MAX_SYMBOLS:
+        what = f"{file}: its expressions have {count:,} names, numbers and signs (each entry counts {ENTRY} more)"
+        raise FormatError(f"{what}; at most {MAX_SYMBOLS:,} are read. Larger systems may be written in Python")
 
 
 def _read_toml(text: str, file: str, tick: Tick) -> tuple[dict[str, Any], Places]:

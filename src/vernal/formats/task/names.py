@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from enum import Enum
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
@@ -116,7 +117,14 @@ def mentioned(syntax: Syntax) -> Iterator[Identifier | FunctionCall]:
         elif isinstance(node, Syntax):
             if isinstance(node, Identifier | FunctionCall):
                 yield node
-            waiting.extend(getattr(node, entry.name) for entry in reversed(fields(node)))
+            kind: type = type(node)
+            waiting.extend([getattr(node, name) for name in _parts(kind)])
+
+
+@cache
+def _parts(kind: type) -> tuple[str, ...]:
+    """The fields of a node that may hold others, the last first."""
+    return tuple(entry.name for entry in reversed(fields(kind)) if entry.compare)
 
 
 def words(syntax: Syntax) -> set[str]:

@@ -19,6 +19,7 @@ from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort, enum
 from vernal.model.system import Init, OneOf, Span, Start, Variable
 
 SORTS = ("real", "int", "bool", "enum")
+MAX_LABELS = 5000
 PARAMETERS = frozenset({Owner.PARAMETER})
 CONSTRAINT = Use("a constraint of [init]", FIXED | {Owner.STATE})
 
@@ -110,6 +111,11 @@ def _range(reader: Reader, domain: s.WrittenRange, source: s.Source, *, integral
 
 
 def _labels(reader: Reader, items: tuple[s.Syntax, ...], source: s.Source) -> list[str]:
+    if len(items) > MAX_LABELS:
+        message = (
+            f"this enum has {len(items):,} labels; at most {MAX_LABELS:,} are read. An int with a range has any number"
+        )
+        raise ParseError(message, place=source.place(*items[MAX_LABELS].span))
     labels: dict[str, None] = {}  # in the order in which they are written
     for item in items:
         if not isinstance(item, s.Identifier):

@@ -1,0 +1,62 @@
+"""The heavy commands of benchmarks/limits: there are thirty, two of them end in time, and what is late is told."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from benchmarks.limits import __main__ as limits
+from benchmarks.limits import watch as watching
+from benchmarks.limits.heavy import Heavy, heavy
+from benchmarks.limits.watch import Watched, watch
+
+BUSY = 20.0  # seconds after the limit: a busy machine is no failure here
+
+
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Heavy]:
+    return {entry.name: entry for entry in heavy(tmp_path_factory.mktemp("heavy"))}
+
+
+def test_there_are_thirty_and_their_files(commands: dict[str, Heavy]) -> None:
+    assert len(commands) == 30
+    for entry in commands.values():
+        assert Path(entry.arguments[1]).exists(), entry.name
+
+
+@pytest.mark.parametrize("name", ["100,000 symbols", "ten blocks predicates"])
+def test_a_heavy_command_is_unknown_soon_after_its_limit(name: str, commands: dict[str, Heavy]) -> None:
+    ended = watch([*commands[name].arguments, "--timeout", "0.2"], 0.2)
+    assert (ended.code, ended.verdict) == (5, "unknown"), ended.said
+    assert min(ended.late, ended.worked) < BUSY
+
+
+def test_what_is_late_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def command(arguments: list[str]) -> int:
+        print("unknown   p: G x  (auto)\n          reason: holds up to step 3")
+        began = time.process_time()
+        while time.process_time() - began < 0.5:
+            pass
+        return 5
+
+    monkeypatch.setattr(watching, "main", command)
+    ended = watch([], 0.1)
+    assert ended.verdict == "unknown"
+    assert ended.late > 0.2
+    assert 0.1 < ended.worked < BUSY
+
+
+@pytest.mark.parametrize(
+    ("ended", "fault"),
+    [
+        (Watched(0.5, 0.4, 0.2, 5, ""), ""),
+        (Watched(9.0, 0.4, 0.2, 5, ""), ""),  # a busy machine
+        (Watched(2.5, 2.2, 0.2, 5, ""), "late"),
+        (Watched(0.5, 0.4, 0.7, 5, ""), "large"),
+        (Watched(0.5, 0.4, 0.2, 70, ""), "exit 70"),
+    ],
+)
+def test_faults_are_told(ended: Watched, fault: str) -> None:
+    assert limits._fault(ended, 0.5) == fault
