@@ -93,6 +93,7 @@ def _check_continuous(made: Formula, place: Place | None) -> None:
 
 # Formulas -------------------------------------------------------------------------------------------------------------
 
+ENDLESS = "inf"
 UNARY = {"F": Eventually, "G": Always}
 TWO = {"U": Until, "R": Release, "W": Weak}
 
@@ -162,7 +163,10 @@ class _Formulas:
         bound = ALL_TIME if syntax.bound is None else self.bound(syntax.bound)
         if op in UNARY:
             return UNARY[op](self.read(syntax.args[0]), bound, quantifier)
-        return TWO[op](self.read(syntax.args[0]), self.read(syntax.args[1]), bound, quantifier)
+        left, right = self.read(syntax.args[0]), self.read(syntax.args[1])
+        if op == "M":  # the dual of W, as R is that of U
+            return Not(Weak(Not(left), Not(right), bound, None if quantifier is None else quantifier.dual))
+        return TWO[op](left, right, bound, quantifier)
 
     def count(self, syntax: s.TemporalOperation) -> int:
         if not self.discrete:
@@ -172,11 +176,15 @@ class _Formulas:
 
     def bound(self, syntax: s.WrittenBound) -> Bound:
         lower = self.instant(syntax.lower)
-        upper = None if syntax.upper is None else self.instant(syntax.upper)
+        upper = None if syntax.upper is None or self.is_endless(syntax.upper) else self.instant(syntax.upper)
         if upper is not None and lower > upper:
             what = f"the bound [{number(lower)},{number(upper)}] is inverted"
             raise UnsupportedFormula(f"{what}; the lower end comes first", place=self.atoms.place(syntax))
         return Bound(lower, upper)
+
+    def is_endless(self, syntax: Syntax) -> bool:
+        """Whether an end is `inf`, and nothing of that name was defined."""
+        return isinstance(syntax, s.Identifier) and syntax.text == ENDLESS and ENDLESS not in self.atoms.scope.names
 
     def instant(self, syntax: Syntax) -> Fraction:
         """An end of a bound: a constant, not negative, and in discrete time a number of steps."""

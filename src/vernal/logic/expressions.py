@@ -25,6 +25,7 @@ from vernal.model.sorts import BOOL, Kind, Sort
 
 T = TypeVar("T")
 
+PRODUCTS = {"*": build.mul, "/": build.div, "//": build.quotient, "%": build.remainder}
 CONSTANTS: dict[str, Expr] = {"true": build.TRUE, "false": build.FALSE, "pi": build.PI}
 SIGNATURES = {
     "if": "if(condition, then, otherwise)",
@@ -86,7 +87,7 @@ class Expressions:
             case s.Binary("^", left, right):
                 return self.make(syntax, build.power, self.number(left, "^"), self.number(right, "^"))
             case s.Arithmetic(operators):
-                return self.sum(syntax) if operators[0] in "+-" else self.product(syntax)
+                return self.sum(syntax) if operators[0] in ("+", "-") else self.product(syntax)
             case s.ComparisonChain():
                 return self.make(syntax, build.conj, *self.comparisons(syntax))
         return self.truth(syntax)
@@ -308,7 +309,7 @@ class Expressions:
     def product(self, syntax: s.Arithmetic) -> Expr:
         result = self.number(syntax.operands[0], syntax.operators[0])
         for op, operand in zip(syntax.operators, syntax.operands[1:], strict=True):
-            result = self.make(syntax, build.mul if op == "*" else build.div, result, self.number(operand, op))
+            result = self.make(syntax, PRODUCTS[op], result, self.number(operand, op))
         return result
 
     def comparisons(self, syntax: s.ComparisonChain) -> list[Expr]:

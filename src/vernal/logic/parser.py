@@ -398,7 +398,8 @@ def _temporal(children: list[Child], op: str, args: tuple[Child, ...], bounds: l
 # What stands where an operand may stand, and what may follow one; each with the words for an error message.
 OPERAND = {"NUMBER": "a number", "NAME": "a name", "LPAR": "'('"}
 STARTS = frozenset({"MINUS", "NOT", "TEMPORAL", "QUANTIFIER", "MATCH"})
-JOINS = frozenset({"PLUS", "MINUS", "STAR", "SLASH", "CARET", "COMPARE", "LE", "AND", "OR", "IMPLIES", "IFF", "UNTIL"})
+ARITHMETIC = frozenset({"PLUS", "MINUS", "STAR", "SLASH", "QUOTIENT", "PERCENT", "CARET"})
+JOINS = ARITHMETIC | {"COMPARE", "LE", "AND", "OR", "IMPLIES", "IFF", "UNTIL"}
 FOLLOWS = JOINS | {"LSQB", "LPAR", "WHEN"}  # these may follow, too, but are rarely what is missing
 CLOSING = {"RPAR": "')'", "RSQB": "']'", "RBRACE": "'}'", "COMMA": "','", "COLON": "':'", "$END": "the end"}
 OPENING = {"LSQB": "'['", "LBRACE": "'{'", "LPAR": "'('", "MINUS": "'-'"}

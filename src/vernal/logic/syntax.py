@@ -135,9 +135,9 @@ class Nary(Syntax):
 
 @dataclass(frozen=True, slots=True)
 class Arithmetic(Syntax):
-    """A sum `a + b - c` or a product `a * b / c`, from the left; an operator between any two neighbours."""
+    """A sum `a + b - c` or a product `a * b / c // d % e`, from the left; an operator between any two neighbours."""
 
-    operators: tuple[Literal["+", "-", "*", "/"], ...]
+    operators: tuple[Literal["+", "-", "*", "/", "//", "%"], ...]
     operands: tuple[Syntax, ...]
 
 
@@ -159,7 +159,7 @@ class WrittenBound(Syntax):
 
 @dataclass(frozen=True, slots=True)
 class TemporalOperation(Syntax):
-    """X, F or G on one operand; U, R or W on two; each also with a path quantifier: `AG`, `EF`, `AU`, `EW`."""
+    """X, F or G on one operand; U, R, W or M on two; each also with a path quantifier: `AG`, `EF`, `AU`, `EW`."""
 
     op: str
     args: tuple[Syntax, ...]

@@ -168,6 +168,25 @@ def div(x: Operand, y: Operand) -> Expr:
     return e.Div((a, b), REAL, shape_of("/", a, b)) if folded is None else folded
 
 
+def quotient(x: Operand, y: Operand) -> Expr:
+    """x // y: how often a constant goes into an integer, rounded down."""
+    return floor(div(*_integers("//", x, y)))
+
+
+def remainder(x: Operand, y: Operand) -> Expr:
+    """x % y: what is left of an integer, with the sign of the constant."""
+    a, b = _integers("%", x, y)
+    return sub(a, mul(b, quotient(a, b)))
+
+
+def _integers(what: str, x: Operand, y: Operand) -> list[Expr]:
+    """An integer and a constant integer that is not zero."""
+    a, b = _numbers(what, x, y)
+    if a.sort != INT or b.sort != INT or not isinstance(b, e.Const) or 0 in b.values:
+        raise TypeClash(f"{what} takes an integer and a constant integer other than 0; of reals write floor(x / y)")
+    return [a, b]
+
+
 def power(x: Operand, exponent: Operand) -> Expr:
     """x ^ exponent for a constant rational exponent of moderate size."""
     (a,), (n,) = _numbers("^", x), _numbers("^", exponent)
@@ -519,5 +538,20 @@ def argmax(x: Expr, labels: Sort | None = None, name: str = "argmax") -> Expr:
 
 e.CONSTRUCTORS.update(
     (constructor.__name__, constructor)
-    for constructor in (add, sub, mul, div, power, neg, absolute, compare, conj, disj, negate, component)
+    for constructor in (
+        add,
+        sub,
+        mul,
+        div,
+        quotient,
+        remainder,
+        power,
+        neg,
+        absolute,
+        compare,
+        conj,
+        disj,
+        negate,
+        component,
+    )
 )

@@ -137,6 +137,12 @@ class Expr(Portable, metaclass=_Interned):
     def __truediv__(self, other: Operand) -> Expr:
         return _made("div", self, other)
 
+    def __floordiv__(self, other: Operand) -> Expr:
+        return _made("quotient", self, other)
+
+    def __mod__(self, other: Operand) -> Expr:
+        return _made("remainder", self, other)
+
     def __rtruediv__(self, other: Operand) -> Expr:
         return _made("div", other, self)
 
