@@ -536,22 +536,7 @@ def argmax(x: Expr, labels: Sort | None = None, name: str = "argmax") -> Expr:
     return e.Argmax((x,), labels or INT, (), Occurrence(name))
 
 
+_ARITHMETIC = (add, sub, mul, div, quotient, remainder, power, neg, absolute)
 e.CONSTRUCTORS.update(
-    (constructor.__name__, constructor)
-    for constructor in (
-        add,
-        sub,
-        mul,
-        div,
-        quotient,
-        remainder,
-        power,
-        neg,
-        absolute,
-        compare,
-        conj,
-        disj,
-        negate,
-        component,
-    )
+    (constructor.__name__, constructor) for constructor in (*_ARITHMETIC, compare, conj, disj, negate, component)
 )
