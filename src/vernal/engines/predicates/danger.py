@@ -14,12 +14,14 @@ import numpy as np
 from vernal.engines.predicates.abstraction import AbstractGraph, Abstraction
 from vernal.engines.predicates.boxes import IntegerArray, IntegerBoxes, all_points, number_of_points, random_points
 from vernal.engines.predicates.concrete import ConcretePath, ConcreteStates, StateGraph
+from vernal.engines.predicates.relations import moved, relations
 from vernal.interpret.numbers.rounding import Floats
 from vernal.run.budget import Budget
 
 MAX_STARTS = 20_000  # initial states that are all looked at; of more, some are drawn
-DRAWN = 8  # from each box of initial states
+DRAWN = 8  # at least, from each box of initial states
 MAX_STATES = 50_000
+MAX_COMPARED = 100_000_000  # ends of boxes of initial states that states are compared with
 BATCH = 4096
 
 
@@ -93,10 +95,26 @@ class UnsafeSearch:
             points, _ = all_points(boxes, everything)
         else:
             some = self.rng.permutation(len(boxes))[: MAX_STARTS // DRAWN]
-            drawn, _ = random_points(boxes.take(some), DRAWN, self.rng)
-            points = np.concatenate([np.stack(list(self.abstraction.graph.starts.values())), drawn])
+            each = max(DRAWN, MAX_STARTS // DRAWN // max(1, len(some)))
+            drawn, whose = random_points(boxes.take(some), each, self.rng)
+            asked = relations(model.table, [[condition]]).take(np.zeros(len(drawn), np.int64))
+            drawn = moved(drawn, boxes.take(some[whose]), asked, self.rng)
+            points = np.concatenate([*self._known_starts(boxes), drawn])
         must, _ = model.judge.decide([condition], IntegerBoxes.points(points))
         return points[must[:, 0]], complete
+
+    def _known_starts(self, boxes: IntegerBoxes) -> list[Floats]:
+        """A state of every abstract start, and those that show a transition on the way to an unsafe state."""
+        graph = self.abstraction.graph
+        shown = [
+            own.state
+            for (one, other), own in graph.transitions.items()
+            if one in graph.starts and other in self.leading
+        ]
+        shown = [state for state in (*shown, *graph.unsafe.values()) if state is not None]
+        few = shown[: 1 + MAX_COMPARED // boxes.lower.size]
+        inside = [state for state in few if ((boxes.lower <= state) & (state <= boxes.upper)).all(axis=1).any()]
+        return [state[None] for state in (*graph.starts.values(), *inside)]
 
     def _cells(self, states: Floats) -> list[int | None]:
         """The abstract state of each state; of one that was not explored, None."""

@@ -71,7 +71,7 @@ class Rounds:
         policy = PolicyBounds(self.model.variables, self.model.judge, budget.check)
         self.search = WitnessSearch(self.model.judge, policy, budget)
         self.states = ConcreteStates(self.model, policy)
-        self.predicates = list(question.predicates)
+        self.predicates = [*question.predicates, *(self.model.kept if options.refine else ())]
         self.rounds = 0
         self.outcomes = StartOutcomes(0)
         self.statistics: dict[str, int | float | str] = {}

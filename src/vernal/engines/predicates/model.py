@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from vernal.engines.predicates.atoms import NEVER, AtomTable, Condition, NotLinear, conjuncts, connected
+from vernal.engines.predicates.atoms import NEVER, AtomTable, Comparison, Condition, NotLinear, conjuncts, connected
 from vernal.engines.predicates.boxes import BoxJudge, IntegerBoxes
 from vernal.engines.predicates.policy import PointQuestion, Selection, selection_of
 from vernal.interpret.numbers.rounding import Floats
@@ -118,6 +118,22 @@ class OperatorModel:
         where = initial.where if solved is None else ()
         listed = [_one_of(var, own) for var, own in values.items()]
         return boxes, connected(True, [self.table.condition(each) for each in (*where, *listed)])
+
+    @cached_property
+    def kept(self) -> tuple[Expr, ...]:
+        """Comparisons of several variables that are decided at the start and that no operator changes.
+
+        Without them an abstract state has states that no path meets, such as those with other totals.
+        """
+        initial = connected(True, [self.table.condition(part) for part in self.system.initial.where])
+        related = [part for part in conjuncts(initial) if isinstance(part, Comparison) and self._is_kept(part)]
+        return tuple(self.table.comparison(part.atom) for part in related)
+
+    def _is_kept(self, part: Comparison) -> bool:
+        if len(self.table.atoms[part.atom][0]) < 2:
+            return False
+        said = self.table.expression(part)
+        return all(self.table.condition(self.after(o, [said])[0]) == part for o in self.operators)
 
     @cached_property
     def labels(self) -> tuple[Expr, ...]:

@@ -17,9 +17,11 @@ from vernal.engines.explicit.columns import Columns, NotFinite
 from vernal.engines.explicit.points import Points, RowBatch
 from vernal.engines.predicates.atoms import AtomTable, Condition, NotLinear, connected
 from vernal.engines.predicates.boxes import BoxJudge, IntegerBoxes
+from vernal.engines.predicates.relations import Relations
 from vernal.interpret.abstract import Finite, Range, Truth, Value, indices
-from vernal.interpret.linear.bounds import InputBox
+from vernal.interpret.linear.bounds import InputBox, Linear
 from vernal.interpret.linear.placed import bounds_over
+from vernal.interpret.linear.under_rows import InputSums, LinearUnderRows
 from vernal.interpret.numbers.rounding import Floats, Mask, float_below
 from vernal.model import build
 from vernal.model.expr import Argmax, Expr, Var
@@ -123,12 +125,13 @@ class PolicyBounds:
         found[[self.columns[var] for var in selection.inputs]] = True
         return found
 
-    def bounded(self, selection: Selection, boxes: IntegerBoxes) -> tuple[Mask, Floats]:
+    def bounded(self, selection: Selection, boxes: IntegerBoxes, asked: Relations | None = None) -> tuple[Mask, Floats]:
         """Where bounds exclude that the policy says so, and the slopes of its rows: sizes added up, with a sign.
 
-        The sign is that of the sum, so that the rows are low together at the corner it points away from.
+        The sign is that of the sum, so that the rows are low together at the corner it points away from. `asked` are
+        relations that have to be true besides.
         """
-        linear = bounds_over(self.inputs(selection, boxes), tick=self.tick, batch=len(boxes))
+        linear = self._linear(selection, boxes, asked)
         for node in selection.nodes:
             linear.need(node)
         matrices, constants = selection.matrices
@@ -141,6 +144,15 @@ class PolicyBounds:
         usable = np.nan_to_num(slopes, posinf=0.0, neginf=0.0)
         steep = np.copysign(np.abs(usable).sum(axis=1), usable.sum(axis=1))
         return impossible, self._by_column(steep, linear.inputs.names)
+
+    def _linear(self, selection: Selection, boxes: IntegerBoxes, asked: Relations | None) -> Linear:
+        """Bounds over boxes, or over their points that satisfy relations."""
+        inputs = self.inputs(selection, boxes)
+        if asked is None:
+            return bounds_over(inputs, tick=self.tick, batch=len(boxes))
+        columns = [self.columns[var] for var in inputs if var.sort.is_number]
+        own = asked.over(np.array(columns, np.int64), boxes)
+        return LinearUnderRows(inputs, InputSums(own.factors, own.least, own.most), tick=self.tick)
 
     def inputs(self, selection: Selection, boxes: IntegerBoxes) -> InputBox:
         """What bounds are given for the variables that a selection depends on."""

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from vernal.engines.predicates.atoms import NEVER, Comparison, Condition, conjuncts
+from vernal.engines.predicates.atoms import NEVER, AtomTable, Comparison, Condition, conjuncts
 from vernal.engines.predicates.boxes import (
     BoxJudge,
     IntegerArray,
@@ -26,6 +26,7 @@ from vernal.engines.predicates.boxes import (
     random_points,
 )
 from vernal.engines.predicates.policy import PointQuestion, PolicyBounds, Selection
+from vernal.engines.predicates.relations import Relations, moved, relations
 from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.run.budget import Budget
 
@@ -63,7 +64,9 @@ class Found:
 class _Work:
     """The questions that are asked in common batches of boxes."""
 
-    def __init__(self, boxes: IntegerBoxes, questions: Sequence[PointQuestion], columns: Mask) -> None:
+    def __init__(
+        self, table: AtomTable, boxes: IntegerBoxes, questions: Sequence[PointQuestion], columns: Mask
+    ) -> None:
         count = len(questions)
         self.columns = columns  # (questions, columns): what each depends on
         self.answers = np.zeros(count, np.int64)
@@ -72,6 +75,12 @@ class _Work:
         self.stack = [(boxes, np.arange(count))]
         self._conditions, self._alike = _numbered([question.conditions for question in questions])
         self._selections, self._says = _numbered([question.selection for question in questions])
+        self._relations = relations(table, self._conditions)
+        self.related: Mask = self._relations.factors.any(axis=(1, 2))[self._alike]  # questions that relate variables
+
+    def relations(self, owner: IntegerArray) -> Relations:
+        """What the rows of a batch ask of several variables at once."""
+        return self._relations.take(self._alike[owner])
 
     def alike(self, owner: IntegerArray) -> Iterator[tuple[tuple[Condition, ...], IntegerArray]]:
         """The rows of a batch by their conditions, where they have any."""
@@ -191,7 +200,7 @@ class WitnessSearch:
     # Search -----------------------------------------------------------------------------------------------------------
 
     def _search(self, boxes: IntegerBoxes, questions: Sequence[PointQuestion], relaxed: bool) -> Found:
-        work = _Work(boxes, questions, np.stack([self.columns(question) for question in questions]))
+        work = _Work(self.judge.table, boxes, questions, np.stack([self.columns(question) for question in questions]))
         first = True
         while work.stack:
             self.budget.check()
@@ -210,20 +219,18 @@ class WitnessSearch:
         boxes, owner, certain = self._without_answered(boxes, owner, certain, work)
         if not len(boxes):
             return
-        middle = np.floor((boxes.lower + boxes.upper) / 2)
-        drawn, whose = random_points(boxes, each, self.rng)
-        self._try(np.concatenate([middle, drawn]), np.concatenate([owner, owner[whose]]), work)
+        self._try_some(boxes, owner, each, work)
         boxes, owner, certain = self._without_answered(boxes, owner, certain, work)
         boxes, owner, certain = self._enumerate(boxes, owner, certain, work)
         if not len(boxes):
             return
-        impossible, steep = self._bounded(boxes, owner, work)
+        impossible, steep = self._bounded(boxes, owner, certain, work)
         if relaxed:
             work.answers[owner[~impossible]] = Existence.OPEN
             return
         left = np.flatnonzero(~impossible)
         boxes, owner, certain, steep = boxes.take(left), owner[left], certain[left], steep[left]
-        self._try(np.where(steep > 0, boxes.lower, boxes.upper), owner, work)
+        self._try(self._moved(np.where(steep > 0, boxes.lower, boxes.upper), boxes, owner, work), owner, work)
         self._cut(boxes, owner, certain, steep, work)
 
     def _within(self, boxes: IntegerBoxes, owner: IntegerArray, work: _Work) -> tuple[IntegerBoxes, IntegerArray, Mask]:
@@ -252,6 +259,20 @@ class WitnessSearch:
         return boxes.take(left), owner[left], certain[left]
 
     # Points -----------------------------------------------------------------------------------------------------------
+
+    def _try_some(self, boxes: IntegerBoxes, owner: IntegerArray, each: int, work: _Work) -> None:
+        """The middle of each box, and points drawn from it."""
+        drawn, whose = random_points(boxes, each, self.rng)
+        whose = np.concatenate([np.arange(len(boxes)), whose])
+        points = np.concatenate([np.floor((boxes.lower + boxes.upper) / 2), drawn])
+        self._try(self._moved(points, boxes.take(whose), owner[whose], work), owner[whose], work)
+
+    def _moved(self, points: Floats, boxes: IntegerBoxes, owner: IntegerArray, work: _Work) -> Floats:
+        """Points of boxes, moved to where relations are satisfied."""
+        rows = np.flatnonzero(work.related[owner])
+        if len(rows):
+            points[rows] = moved(points[rows], boxes.take(rows), work.relations(owner[rows]), self.rng)
+        return points
 
     def _try(self, points: Floats, owner: IntegerArray, work: _Work) -> None:
         """Answer the questions of which one of these points is a witness."""
@@ -288,11 +309,14 @@ class WitnessSearch:
 
     # Boxes ------------------------------------------------------------------------------------------------------------
 
-    def _bounded(self, boxes: IntegerBoxes, owner: IntegerArray, work: _Work) -> tuple[Mask, Floats]:
+    def _bounded(self, boxes: IntegerBoxes, owner: IntegerArray, certain: Mask, work: _Work) -> tuple[Mask, Floats]:
         """Which boxes bounds close, and the slopes of what the policy says."""
         impossible, steep = np.zeros(len(boxes), bool), np.zeros(boxes.lower.shape)
         for selection, rows in work.selected(owner):
-            impossible[rows], steep[rows] = self.policy.bounded(selection, boxes.take(rows))
+            related = work.related[owner[rows]] & ~certain[rows]
+            for own, asked in ((rows[~related], None), (rows[related], work.relations(owner[rows[related]]))):
+                if len(own):
+                    impossible[own], steep[own] = self.policy.bounded(selection, boxes.take(own), asked)
         self.counts["boxes"] += len(boxes)
         return impossible, steep
 
