@@ -126,6 +126,38 @@ def planning_case(rng: random.Random) -> PlanningCase:
     return PlanningCase(system, condition(rng, variables, 1), predicates)
 
 
+def transfer_case(rng: random.Random) -> PlanningCase:
+    """Three counters between which units are moved, most operators keeping the total that the start says.
+
+    Operators come in pairs now and then, two outcomes of one action.
+    """
+    variables = tuple(Variable(name, INT, Fraction(0), Fraction(rng.randint(2, 3))) for name in "vwx")
+    labels = rng.randint(2, 3)
+    edges = [edge for _ in range(rng.randint(2, 4)) for edge in _outcomes(rng, variables, labels)]
+    total = b.eq(b.add(*(variable.var for variable in variables)), rng.randint(1, 4))
+    where = (total, condition(rng, variables, 1)) if rng.random() < 0.3 else (total,)
+    init = Init({variable.name: Span(Fraction(0), variable.upper or Fraction(0)) for variable in variables}, where)
+    network = _network(rng, len(variables), labels)
+    system = planning_system(variables, edges, network, init, filtered=rng.random() < 0.3)
+    predicates = tuple(dict.fromkeys(condition(rng, variables, rng.choice([0, 0, 1])) for _ in range(3)))
+    return PlanningCase(system, condition(rng, variables, 1), predicates)
+
+
+def _outcomes(rng: random.Random, variables: Sequence[Variable], labels: int) -> list[LabelledEdge]:
+    """One or two operators with the same label and guard."""
+    label = None if rng.random() < 0.15 else rng.randrange(labels)
+    guard = b.TRUE if rng.random() < 0.5 else condition(rng, variables, rng.choice([0, 1]))
+    return [LabelledEdge(label, guard, _transfer(rng, variables)) for _ in range(rng.randint(1, 2))]
+
+
+def _transfer(rng: random.Random, variables: Sequence[Variable]) -> dict[str, Expr]:
+    """Units from one counter to another; now and then one gets lost."""
+    source, target = rng.sample(list(variables), 2)
+    units = rng.choice([1, 1, 1, 2])
+    arriving = units - (rng.random() < 0.1)
+    return {source.name: source.var - units, target.name: target.var + arriving}
+
+
 def _variable(rng: random.Random, name: str) -> Variable:
     if name != "v" and rng.random() < 0.2:
         return Variable(name, BOOL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.available import is_here
-from tests.engines.predicates.test_abstraction import drawn
+from tests.planning_answers import drawn
 from vernal.engines.options import PredicateOptions
 from vernal.engines.predicates.abstraction import Abstraction
 from vernal.engines.predicates.configurations import Configuration, RecordedTest, RecordedTestAnswerer

@@ -9,30 +9,20 @@ import numpy as np
 import pytest
 
 import vernal as vn
-from tests.engines.predicates.test_abstraction import drawn
+from tests.planning_answers import ask, drawn, never
+from tests.planning_answers import expected as expected_of
 from tests.planning_loops import LabelledEdge, PlanningCase, planning_system, relu_network
 from tests.planning_oracle import PlanningOracle
 from vernal.engines.predicates import danger
-from vernal.logic.formula import ALL_TIME, Always, Atom, Formula
 from vernal.logic.task import Task
 from vernal.model import build
-from vernal.model.expr import Expr
 from vernal.model.given import Declaration
 from vernal.model.sorts import INT
 from vernal.model.system import Init, OneOf, Span, System, Variable
 
 
-def never(unsafe: Expr) -> Formula:
-    return Always(Atom(build.negate(unsafe)), ALL_TIME)
-
-
-def ask(case: PlanningCase, predicates: tuple[Expr, ...] = (), **options: object) -> vn.Result:
-    task = Task(case.system, predicates=predicates)
-    return vn.check(task, never(case.unsafe), engine="predicates", timeout=60, options=options)
-
-
 def expected(case: PlanningCase) -> vn.Verdict:
-    return vn.HOLDS if PlanningOracle(case.system, case.unsafe).is_safe else vn.VIOLATED
+    return expected_of(PlanningOracle(case.system, case.unsafe))
 
 
 @pytest.mark.parametrize("seed", range(25))

@@ -106,12 +106,10 @@ class UnsafeSearch:
     def _known_starts(self, boxes: IntegerBoxes) -> list[Floats]:
         """A state of every abstract start, and those that show a transition on the way to an unsafe state."""
         graph = self.abstraction.graph
-        shown = [
-            own.state
-            for (one, other), own in graph.transitions.items()
-            if one in graph.starts and other in self.leading
+        first = [
+            own for (one, other), own in graph.transitions.items() if one in graph.starts and other in self.leading
         ]
-        shown = [state for state in (*shown, *graph.unsafe.values()) if state is not None]
+        shown = [state for state in (*(own.state for own in first), *graph.unsafe.values()) if state is not None]
         few = shown[: 1 + MAX_COMPARED // boxes.lower.size]
         inside = [state for state in few if ((boxes.lower <= state) & (state <= boxes.upper)).all(axis=1).any()]
         return [state[None] for state in (*graph.starts.values(), *inside)]

@@ -22,13 +22,13 @@ from vernal.engines.predicates.atoms import NotLinear
 from vernal.engines.predicates.concrete import ConcreteStates
 from vernal.engines.predicates.danger import Followed, UnsafeSearch
 from vernal.engines.predicates.handout import StartOutcomes, finite_abstraction
+from vernal.engines.predicates.last_resort import ProgramTests
 from vernal.engines.predicates.model import OperatorModel
 from vernal.engines.predicates.policy import PolicyBounds
 from vernal.engines.predicates.refine import Refinement
 from vernal.engines.predicates.shortest import with_shortest_path
 from vernal.engines.predicates.witnesses import WitnessSearch
 from vernal.errors import Stopped
-from vernal.evidence.result import Assurance
 from vernal.logic.question import Question
 from vernal.logic.safety import safety_claim
 from vernal.model.build import FALSE
@@ -69,7 +69,8 @@ class Rounds:
         self.question, self.options, self.budget = question, options, budget
         self.model = OperatorModel(question.system, keep, with_policy=options.policy, labels=question.labels)
         policy = PolicyBounds(self.model.variables, self.model.judge, budget.check)
-        self.search = WitnessSearch(self.model.judge, policy, budget)
+        programs = ProgramTests(self.model, budget)
+        self.search = WitnessSearch(self.model.judge, policy, budget, programs=programs)
         self.states = ConcreteStates(self.model, policy)
         self.predicates = [*question.predicates, *(self.model.kept if options.refine else ())]
         self.rounds = 0
@@ -177,7 +178,7 @@ class Rounds:
         return Proof(
             engine=Predicates.name,
             direction=Direction.OVER,
-            assurance=Assurance.RIGOROUS,
+            assurance=self.search.assurance,
             empty=self.statistics["abstract_starts"] == 0,
             notes=(self._summary(),),
             statistics=self.statistics,
@@ -205,4 +206,10 @@ class Rounds:
             "{predicates:,} predicates, {reachable:,} abstract states, {unsafe:,} unsafe, {transitions:,} transitions"
         )
         starts = "{abstract_starts:,} starts: {safe_starts:,} safe, {unsafe_starts:,} unsafe, "
-        return f"{size}; {starts}{{undecided_starts:,}} undecided".format(**self.statistics)
+        unknown = "; {undecided_transitions:,} transitions count as possible, their tests are undecided"
+        whole = f"{size}; {starts}{{undecided_starts:,}} undecided{unknown if self._counted_as_possible else ''}"
+        return whole.format(**self.statistics)
+
+    @property
+    def _counted_as_possible(self) -> bool:
+        return bool(self.statistics["undecided_transitions"])

@@ -28,7 +28,12 @@ class Relations:
 
     @property
     def count(self) -> int:
-        return self.least.shape[1]
+        return int(self.least.shape[1])
+
+    @property
+    def any(self) -> Mask:
+        """(boxes,): where anything is asked."""
+        return np.asarray(np.abs(self.factors).sum(axis=(1, 2)) > 0)
 
     def take(self, which: IntegerArray | Mask) -> Relations:
         """Those of some boxes, perhaps several times."""

@@ -25,8 +25,10 @@ from vernal.engines.predicates.boxes import (
     number_of_points,
     random_points,
 )
+from vernal.engines.predicates.last_resort import ProgramTests
 from vernal.engines.predicates.policy import PointQuestion, PolicyBounds, Selection
 from vernal.engines.predicates.relations import Relations, moved, relations
+from vernal.evidence.result import Assurance
 from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.run.budget import Budget
 
@@ -35,7 +37,7 @@ H = TypeVar("H", bound=Hashable)
 BATCH = 4096  # boxes
 FIRST_POINTS, POINTS = 16, 2  # drawn from a box when it is new, and from each of its parts
 FEW_POINTS = 48  # of a box, which are all looked at
-MAX_BOXES = 100_000  # of one question
+MAX_BOXES = 20_000  # of one question
 ROUNDS = 3  # of tightening a box by its comparisons
 
 
@@ -76,7 +78,7 @@ class _Work:
         self._conditions, self._alike = _numbered([question.conditions for question in questions])
         self._selections, self._says = _numbered([question.selection for question in questions])
         self._relations = relations(table, self._conditions)
-        self.related: Mask = self._relations.factors.any(axis=(1, 2))[self._alike]  # questions that relate variables
+        self.related = self._relations.any[self._alike]  # questions that relate variables
 
     def relations(self, owner: IntegerArray) -> Relations:
         """What the rows of a batch ask of several variables at once."""
@@ -118,14 +120,20 @@ class WitnessSearch:
         *,
         first_points: int = FIRST_POINTS,
         points: int = POINTS,
+        few_points: int = FEW_POINTS,
+        most_boxes: int = MAX_BOXES,
         recorder: RecordTest | None = None,
+        programs: ProgramTests | None = None,
     ) -> None:
         """So many points are drawn from a box when it is new, and from each of its parts.
 
-        `recorder` is told every test that is answered by a search.
+        A box of at most `few_points` (at least one) is decided by all of them; a question that needs more than
+        `most_boxes` is left to `programs`, or open. `recorder` is told every test that is answered by a search.
         """
         self.judge, self.policy, self.budget = judge, policy, budget
-        self.first_points, self.drawn_points, self.recorder = first_points, points, recorder
+        self.first_points, self.drawn_points, self.recorder, self.programs = first_points, points, recorder, programs
+        self.few_points, self.most_boxes = few_points, most_boxes
+        self.assurance = Assurance.RIGOROUS  # the least that an answer rests on
         self.rng = np.random.default_rng(budget.seed)
         self.counts: Counter[str] = Counter()
         self._known: dict[Hashable, tuple[int, Floats | None]] = {}
@@ -210,7 +218,22 @@ class WitnessSearch:
                 part, owner = part.take(slice(0, BATCH)), owner[:BATCH]
             self._step(part, owner, work, self.first_points if first else self.drawn_points, relaxed)
             first = first and bool(work.stack)
+        if self.programs is not None and not relaxed:
+            for row in np.flatnonzero(work.answers == Existence.OPEN).tolist():
+                self._ask_program(self.programs, boxes.take(slice(row, row + 1)), questions[row], row, work)
         return Found(work.answers, work.points)
+
+    def _ask_program(
+        self, programs: ProgramTests, box: IntegerBoxes, question: PointQuestion, row: int, work: _Work
+    ) -> None:
+        """The last resort of a question that has used up its boxes."""
+        found = programs.ask(box, question)
+        self.counts["programs"] += 1
+        if found.excluded is not None:
+            work.answers[row] = Existence.NONE
+            self.assurance = min(self.assurance, found.excluded)
+        elif found.point is not None and ((box.lower[0] <= found.point) & (found.point <= box.upper[0])).all():
+            self._try(found.point[None], np.array([row]), work)
 
     def _step(self, boxes: IntegerBoxes, owner: IntegerArray, work: _Work, each: int, relaxed: bool) -> None:
         """One batch of boxes: what stays open is cut and put back."""
@@ -299,7 +322,7 @@ class WitnessSearch:
         if not len(boxes):
             return boxes, owner, certain
         columns = work.columns[owner]
-        few = number_of_points(boxes, columns) <= FEW_POINTS
+        few = number_of_points(boxes, columns) <= self.few_points
         rows = np.flatnonzero(few)
         if len(rows):
             points, whose = all_points(boxes.take(rows), columns[rows])
@@ -322,7 +345,7 @@ class WitnessSearch:
 
     def _cut(self, boxes: IntegerBoxes, owner: IntegerArray, certain: Mask, steep: Floats, work: _Work) -> None:
         """Halves of the open boxes; a question that has used up its boxes stays open."""
-        open_questions = (work.answers[owner] == Existence.NONE) & (work.boxes_used[owner] <= MAX_BOXES)
+        open_questions = (work.answers[owner] == Existence.NONE) & (work.boxes_used[owner] <= self.most_boxes)
         spent = owner[(work.answers[owner] == Existence.NONE) & ~open_questions]
         work.answers[spent] = Existence.OPEN
         rows = np.flatnonzero(open_questions)

@@ -81,7 +81,7 @@ class LinearUnderRows(Linear):
                 cost = weigh(self.backend, abs(A) + abs(added), size, slack, factor=4.0 * UNIT)
                 constant = constant - gain - (cost + 4.0 * UNIT * (abs(constant) + abs(gain)) + TINY)
                 A = A + added
-        found: Floats = least(self.backend, A, constant, slack, centre, radius)[0]
+        found: Floats = least(self.backend, A, constant, np.asarray(slack), centre, radius)[0]
         return found
 
 
