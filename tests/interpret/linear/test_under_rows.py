@@ -12,9 +12,12 @@ from vernal.interpret import concrete
 from vernal.interpret.abstract import Range
 from vernal.interpret.geometry.float_program import minimise
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.linear.under_rows import InputSums, LinearUnderRows, best_multiples
+from vernal.interpret.linear.forms import Inputs
+from vernal.interpret.linear.planes import InputSums, Surroundings, best_multiples, meeting
+from vernal.interpret.linear.under_rows import LinearUnderRows
+from vernal.interpret.numbers.backends import NUMPY
 from vernal.interpret.numbers.rounding import Floats
-from vernal.model.network import Network
+from vernal.model.network import Network, network_input
 
 BOXES, INPUTS, LARGE = 3, 4, 1e6
 
@@ -89,3 +92,42 @@ def test_a_total_says_more_than_the_box() -> None:
     assert x.upper[0, 0] == pytest.approx(15.0)
     assert x.upper[0, 0] >= 15.0
     assert x.lower[0, 0] <= 15.0
+
+
+def around(box: Range) -> Surroundings:
+    inputs = Inputs(NUMPY)
+    inputs.add(network_input(INPUTS), box)
+    return Surroundings.of(inputs, BOXES)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_is_left_holds_every_point_where_all_are_at_most_zero(seed: int) -> None:
+    rng = np.random.default_rng(200 + seed)
+    box, _ = drawn_sums(rng, 1)
+    slopes, constants = rng.normal(size=(BOXES, 3, INPUTS)), rng.normal(size=(BOXES, 3)) - 0.5
+    usable = rng.random((BOXES, 3)) < 0.8
+    corner = np.where(slopes > 0, box.lower[:, None], box.upper[:, None])
+    low = (slopes * corner).sum(axis=2) + constants - 1e-12
+    met = meeting(slopes, low, usable, around(box))
+    free = InputSums(np.zeros((BOXES, 0, INPUTS)), np.zeros((BOXES, 0)), np.zeros((BOXES, 0)))
+    for row in range(BOXES):
+        points = points_of(box, free, row)
+        value = points @ slopes[row].T + constants[row]
+        points = points[((value <= 0) | ~usable[row]).all(axis=1)]
+        assert not (met.nowhere[row] and len(points))
+        assert (met.lower[row] <= points).all()
+        assert (points <= met.upper[row]).all()
+
+
+def test_numbers_that_are_low_apart_do_not_meet() -> None:
+    """x - 2 and 5 - x are each at most zero somewhere in [0, 9], and nowhere at once; x is at most 2 for the first."""
+    box = Range(np.zeros((BOXES, INPUTS)), np.full((BOXES, INPUTS), 9.0))
+    slopes = np.zeros((BOXES, 2, INPUTS))
+    slopes[:, 0, 0], slopes[:, 1, 0] = 1.0, -1.0
+    low = np.tile([-2.0, 5.0 - 9.0], (BOXES, 1))
+    assert meeting(slopes, low, np.ones((BOXES, 2), bool), around(box)).nowhere.all()
+    alone = meeting(slopes, low, np.tile([True, False], (BOXES, 1)), around(box))
+    assert not alone.nowhere.any()
+    assert (alone.upper[:, 0] == 2.0).all()
+    assert (alone.upper[:, 1:] == 9.0).all()
+    assert (alone.lower == 0.0).all()

@@ -21,7 +21,8 @@ from vernal.engines.predicates.relations import Relations
 from vernal.interpret.abstract import Finite, Range, Truth, Value, indices
 from vernal.interpret.linear.bounds import InputBox, Linear
 from vernal.interpret.linear.placed import bounds_over
-from vernal.interpret.linear.under_rows import InputSums, LinearUnderRows
+from vernal.interpret.linear.planes import InputSums, Surroundings, meeting
+from vernal.interpret.linear.under_rows import LinearUnderRows
 from vernal.interpret.numbers.rounding import Floats, Mask, float_below
 from vernal.model import build
 from vernal.model.expr import Argmax, Expr, Var
@@ -111,6 +112,15 @@ class PointQuestion:
     selection: Selection | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Bounded:
+    """What bounds know of the points of boxes at which the policy says something."""
+
+    excluded: Mask  # (boxes,): there is none
+    left: IntegerBoxes  # where they are
+    slopes: Floats  # (boxes, columns): sizes of slopes of rows, added up, with the sign of their sum
+
+
 class PolicyBounds:
     """Bounds of selections over batches of boxes, and exact answers at points."""
 
@@ -125,12 +135,8 @@ class PolicyBounds:
         found[[self.columns[var] for var in selection.inputs]] = True
         return found
 
-    def bounded(self, selection: Selection, boxes: IntegerBoxes, asked: Relations | None = None) -> tuple[Mask, Floats]:
-        """Where bounds exclude that the policy says so, and the slopes of its rows: sizes added up, with a sign.
-
-        The sign is that of the sum, so that the rows are low together at the corner it points away from. `asked` are
-        relations that have to be true besides.
-        """
+    def bounded(self, selection: Selection, boxes: IntegerBoxes, asked: Relations | None = None) -> Bounded:
+        """What bounds say of the points at which the policy says so, and relations are true that are asked besides."""
         linear = self._linear(selection, boxes, asked)
         for node in selection.nodes:
             linear.need(node)
@@ -140,10 +146,15 @@ class PolicyBounds:
         strict = np.array([entry.sum.strict for entry in selection.rows])
         above = np.where(strict, low >= 0, low > 0)
         _, spared = self.judge.decide([entry.unless for entry in selection.rows], boxes)
-        impossible: Mask = np.asarray((above & ~spared).any(axis=1))
+        met = meeting(slopes, low, ~spared, Surroundings.of(linear.inputs, len(boxes)))
         usable = np.nan_to_num(slopes, posinf=0.0, neginf=0.0)
         steep = np.copysign(np.abs(usable).sum(axis=1), usable.sum(axis=1))
-        return impossible, self._by_column(steep, linear.inputs.names)
+        names = linear.inputs.names
+        left = IntegerBoxes(
+            self._by_column(met.lower, names, boxes.lower), self._by_column(met.upper, names, boxes.upper)
+        )
+        excluded: Mask = np.asarray((above & ~spared).any(axis=1)) | met.nowhere
+        return Bounded(excluded, left, self._by_column(steep, names, np.zeros(boxes.lower.shape)))
 
     def _linear(self, selection: Selection, boxes: IntegerBoxes, asked: Relations | None) -> Linear:
         """Bounds over boxes, or over their points that satisfy relations."""
@@ -158,11 +169,12 @@ class PolicyBounds:
         """What bounds are given for the variables that a selection depends on."""
         return {var: self._value(var, boxes) for var in selection.inputs}
 
-    def _by_column(self, steep: Floats, names: Sequence[tuple[Expr, int]]) -> Floats:
-        found = np.zeros((len(steep), len(self.columns)))
+    def _by_column(self, values: Floats, names: Sequence[tuple[Expr, int]], others: Floats) -> Floats:
+        """Values of inputs as values of columns, with others for columns that are no inputs."""
+        found = others.copy()
         for place, (node, _) in enumerate(names):
             if node in self.columns:
-                found[:, self.columns[node]] = steep[:, place]
+                found[:, self.columns[node]] = values[:, place]
         return found
 
     def _value(self, var: Var, boxes: IntegerBoxes) -> Value:

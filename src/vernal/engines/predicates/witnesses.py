@@ -242,12 +242,14 @@ class WitnessSearch:
         boxes, owner, certain = self._without_answered(boxes, owner, certain, work)
         if not len(boxes):
             return
-        self._try_some(boxes, owner, each, work)
+        self._try(self._moved(np.floor((boxes.lower + boxes.upper) / 2), boxes, owner, work), owner, work)
+        boxes, owner, certain = self._without_answered(boxes, owner, certain, work)
+        self._try_drawn(boxes, owner, each, work)
         boxes, owner, certain = self._without_answered(boxes, owner, certain, work)
         boxes, owner, certain = self._enumerate(boxes, owner, certain, work)
         if not len(boxes):
             return
-        impossible, steep = self._bounded(boxes, owner, certain, work)
+        boxes, impossible, steep = self._bounded(boxes, owner, certain, work)
         if relaxed:
             work.answers[owner[~impossible]] = Existence.OPEN
             return
@@ -283,12 +285,11 @@ class WitnessSearch:
 
     # Points -----------------------------------------------------------------------------------------------------------
 
-    def _try_some(self, boxes: IntegerBoxes, owner: IntegerArray, each: int, work: _Work) -> None:
-        """The middle of each box, and points drawn from it."""
-        drawn, whose = random_points(boxes, each, self.rng)
-        whose = np.concatenate([np.arange(len(boxes)), whose])
-        points = np.concatenate([np.floor((boxes.lower + boxes.upper) / 2), drawn])
-        self._try(self._moved(points, boxes.take(whose), owner[whose], work), owner[whose], work)
+    def _try_drawn(self, boxes: IntegerBoxes, owner: IntegerArray, each: int, work: _Work) -> None:
+        """Some points drawn from each box."""
+        points, whose = random_points(boxes, each, self.rng)
+        if len(points):
+            self._try(self._moved(points, boxes.take(whose), owner[whose], work), owner[whose], work)
 
     def _moved(self, points: Floats, boxes: IntegerBoxes, owner: IntegerArray, work: _Work) -> Floats:
         """Points of boxes, moved to where relations are satisfied."""
@@ -309,11 +310,10 @@ class WitnessSearch:
         for selection, rows in work.selected(owner):
             good[rows] = self.policy.says(selection, points[rows])
         self.counts["points"] += len(points)
-        for row in np.flatnonzero(good).tolist():
-            number = owner[row]
-            if work.answers[number] != Existence.SOME:
-                work.answers[number] = Existence.SOME
-                work.points[number] = points[row]
+        answered, first = np.unique(owner[good], return_index=True)
+        fresh = work.answers[answered] != Existence.SOME
+        work.answers[answered] = Existence.SOME
+        work.points[answered[fresh]] = points[good][first[fresh]]
 
     def _enumerate(
         self, boxes: IntegerBoxes, owner: IntegerArray, certain: Mask, work: _Work
@@ -332,16 +332,21 @@ class WitnessSearch:
 
     # Boxes ------------------------------------------------------------------------------------------------------------
 
-    def _bounded(self, boxes: IntegerBoxes, owner: IntegerArray, certain: Mask, work: _Work) -> tuple[Mask, Floats]:
-        """Which boxes bounds close, and the slopes of what the policy says."""
+    def _bounded(
+        self, boxes: IntegerBoxes, owner: IntegerArray, certain: Mask, work: _Work
+    ) -> tuple[IntegerBoxes, Mask, Floats]:
+        """What bounds leave of boxes, which of them they close, and the slopes of what the policy says."""
         impossible, steep = np.zeros(len(boxes), bool), np.zeros(boxes.lower.shape)
+        lower, upper = boxes.lower.copy(), boxes.upper.copy()
         for selection, rows in work.selected(owner):
             related = work.related[owner[rows]] & ~certain[rows]
             for own, asked in ((rows[~related], None), (rows[related], work.relations(owner[rows[related]]))):
                 if len(own):
-                    impossible[own], steep[own] = self.policy.bounded(selection, boxes.take(own), asked)
+                    found = self.policy.bounded(selection, boxes.take(own), asked)
+                    impossible[own], steep[own] = found.excluded | found.left.empty, found.slopes
+                    lower[own], upper[own] = found.left.lower, found.left.upper
         self.counts["boxes"] += len(boxes)
-        return impossible, steep
+        return IntegerBoxes(lower, upper), impossible, steep
 
     def _cut(self, boxes: IntegerBoxes, owner: IntegerArray, certain: Mask, steep: Floats, work: _Work) -> None:
         """Halves of the open boxes; a question that has used up its boxes stays open."""
