@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 import vernal as vn
-from tests.planning_loops import PlanningCase, planning_case
+from tests.planning_loops import PlanningCase, condition, planning_case, weighted_sum
 from tests.planning_oracle import AbstractAnswer, PlanningOracle, number_of_states
 from vernal.engines.options import PredicateOptions
 from vernal.engines.predicates.abstraction import Abstraction
-from vernal.engines.predicates.last_resort import ProgramTests
+from vernal.engines.predicates.boxes import IntegerBoxes
+from vernal.engines.predicates.last_resort import ProgramTests, said_by
 from vernal.engines.predicates.model import OperatorModel
-from vernal.engines.predicates.policy import PolicyBounds
-from vernal.engines.predicates.witnesses import WitnessSearch
+from vernal.engines.predicates.policy import PointQuestion, PolicyBounds
+from vernal.engines.predicates.witnesses import Existence, WitnessSearch
 from vernal.logic.formula import ALL_TIME, Always, Atom, Formula
 from vernal.logic.task import Task
 from vernal.model import build
@@ -22,6 +27,7 @@ from vernal.model.expr import Expr
 from vernal.run.budget import Budget
 
 MAX_STATES = 60
+TESTS = 40  # of one system
 DEFAULT = PredicateOptions()
 
 
@@ -37,36 +43,61 @@ def drawn(seed: int, make: Callable[[random.Random], PlanningCase] = planning_ca
 # Ways to search -------------------------------------------------------------------------------------------------------
 
 
+class WithoutPoints(WitnessSearch):
+    """Looks at no point before its box has no other, or a program proposes it: everything else is up to bounds.
+
+    The usual search enumerates boxes of few points and is lucky in larger ones, and random systems are small.
+    """
+
+    _looking = False
+
+    def _enumerate(self, *given: Any) -> Any:
+        with self._look():
+            return super()._enumerate(*given)
+
+    def _ask_program(self, *given: Any) -> None:
+        with self._look():
+            super()._ask_program(*given)
+
+    def _try(self, *given: Any) -> None:
+        if self._looking:
+            super()._try(*given)
+
+    @contextmanager
+    def _look(self) -> Iterator[None]:
+        self._looking = True
+        yield
+        self._looking = False
+
+
 @dataclass(frozen=True)
 class Manner:
-    """How tests are answered. The usual way enumerates boxes of few points, and random systems have few."""
+    """How tests are answered."""
 
-    first_points: int = 16
-    points: int = 2
-    few_points: int = 48
+    kind: type[WitnessSearch] = WithoutPoints
+    few_points: int = 1
     most_boxes: int = 20_000
     with_programs: bool = False
     complete: bool = True  # whether every test is decided
 
     def search(self, model: OperatorModel, budget: Budget) -> WitnessSearch:
-        return WitnessSearch(
+        """A search in this manner."""
+        return self.kind(
             model.judge,
             PolicyBounds(model.variables, model.judge, budget.check),
             budget,
-            first_points=self.first_points,
-            points=self.points,
             few_points=self.few_points,
             most_boxes=self.most_boxes,
             programs=ProgramTests(model, budget) if self.with_programs else None,
         )
 
 
-USUAL = Manner()
+USUAL = Manner(WitnessSearch, few_points=48)
 MANNERS: Mapping[str, Manner] = {
     "usual": USUAL,
-    "bounds": Manner(first_points=0, points=0, few_points=1),
-    "programs": Manner(first_points=0, points=0, few_points=1, most_boxes=0, with_programs=True, complete=False),
-    "starved": Manner(first_points=0, points=0, few_points=1, most_boxes=0, complete=False),
+    "bounds": Manner(),
+    "programs": Manner(most_boxes=0, with_programs=True, complete=False),
+    "starved": Manner(most_boxes=0, complete=False),
 }
 
 
@@ -125,13 +156,22 @@ def expected(oracle: PlanningOracle) -> vn.Verdict:
     return vn.HOLDS if oracle.is_safe else vn.VIOLATED
 
 
-def mistakes(case: PlanningCase) -> Iterator[str]:
-    """Where the engine differs from what the states say: verdicts, and abstractions in every manner."""
+def mistakes(case: PlanningCase, seed: int) -> Iterator[str]:
+    """Where the engine differs from what the states say: verdicts, abstractions and tests, in every manner."""
     oracle = PlanningOracle(case.system, case.unsafe)
+    yield from _wrong_verdicts(case, oracle)
+    yield from _wrong_abstractions(case, oracle)
+    yield from _wrong_tests(case, oracle, random.Random(seed))
+
+
+def _wrong_verdicts(case: PlanningCase, oracle: PlanningOracle) -> Iterator[str]:
     for predicates in ((), case.predicates):
         verdict = ask(case, predicates).verdict
         if verdict not in {expected(oracle), vn.UNKNOWN}:
             yield f"{verdict} from {len(predicates)} predicates"
+
+
+def _wrong_abstractions(case: PlanningCase, oracle: PlanningOracle) -> Iterator[str]:
     for predicates in (case.finest, case.predicates, case.predicates[:1], ()):
         truth = oracle.abstraction(predicates)
         for name, manner in MANNERS.items():
@@ -140,3 +180,30 @@ def mistakes(case: PlanningCase) -> Iterator[str]:
                 yield f"open tests, {name}, {len(predicates)} predicates"
             if not (contains(found.answer, truth) if found.open_ones else found.answer == truth):
                 yield f"another abstraction, {name}, {len(predicates)} predicates"
+
+
+def _wrong_tests(case: PlanningCase, oracle: PlanningOracle, rng: random.Random) -> Iterator[str]:
+    """Random boxes, with conditions and something the policy has to say, and whether there is such a state."""
+    budget = Budget(60)
+    model = OperatorModel(case.system, build.negate(case.unsafe))
+    selections = list(dict.fromkeys(o.selection for o in model.operators if o.selection is not None))
+    states = np.array([[float(value) for value in state] for state in oracle.states])
+    searches = {name: manner.search(model, budget) for name, manner in MANNERS.items()}
+    for _ in range(TESTS if selections else 0):
+        said = [weighted_sum(rng, case.system.state)] * rng.randint(0, 1)
+        said += [condition(rng, case.system.state, rng.choice([0, 1])) for _ in range(rng.randint(0, 2))]
+        question = PointQuestion(tuple(map(model.table.condition, said)), rng.choice(selections))
+        corners = np.sort(states[[rng.randrange(len(states)) for _ in range(2)]], axis=0)
+        inside = np.flatnonzero(((corners[0] <= states) & (states <= corners[1])).all(axis=1)).tolist()
+        asked = [*said, *said_by(model, question)]
+        true = {row for row in inside if all(oracle.truths(asked, oracle.states[row]))}
+        for name, search in searches.items():
+            found = search.ask(IntegerBoxes(corners[:1], corners[1:]), [question])
+            answer, point = Existence(int(found.answers[0])), found.points[0].tolist()
+            shown = answer is not Existence.SOME or any(states[row].tolist() == point for row in true)
+            if (
+                (answer is Existence.NONE and true)
+                or not shown
+                or (answer is Existence.OPEN and MANNERS[name].complete)
+            ):
+                yield f"a test, {name}: {answer.name}, and {len(true)} of {len(inside)} states of the box count"

@@ -211,6 +211,12 @@ def condition(rng: random.Random, variables: Sequence[Variable], depth: int) -> 
     return b.compare(rng.choice(["<=", "<", "<=", "==", "!="]), left, right)
 
 
+def weighted_sum(rng: random.Random, variables: Sequence[Variable]) -> Expr:
+    """That a sum of multiples of all numbers has a value, or at most that."""
+    parts = [rng.choice([-2, -1, 1, 1, 2]) * variable.var for variable in variables if variable.sort == INT]
+    return b.compare(rng.choice(["==", "<="]), b.add(*parts), rng.randint(-3, 5))
+
+
 def _network(rng: random.Random, inputs: int, outputs: int) -> Network:
     unit = rng.choice([1.0, 1.0, 0.1, 1 / 3])
 

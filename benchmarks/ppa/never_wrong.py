@@ -27,7 +27,7 @@ KINDS: dict[str, Callable[[Random], PlanningCase]] = {"planning": planning_case,
 def found(kind: str, seed: int) -> list[str]:
     """What is wrong with one system; an error of the engine is as bad as a wrong answer."""
     try:
-        return list(mistakes(drawn(seed, KINDS[kind])))
+        return list(mistakes(drawn(seed, KINDS[kind]), seed))
     except Exception:
         return [traceback.format_exc()]
 

@@ -28,7 +28,7 @@ def test_the_abstraction_is_the_one_of_the_states(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_no_manner_of_searching_is_wrong_about_totals(seed: int) -> None:
-    assert not list(mistakes(drawn(seed, transfer_case)))
+    assert not list(mistakes(drawn(seed, transfer_case), seed))
 
 
 def test_tests_without_any_work_are_left_open_and_nothing_is_missing() -> None:
