@@ -138,7 +138,7 @@ def contains(one: AbstractAnswer, other: AbstractAnswer) -> bool:
         (other.starts, other.reachable, other.transitions, other.unsafe),
         strict=True,
     )
-    return all(mine >= theirs for mine, theirs in parts)  # type: ignore[operator]
+    return all(mine >= theirs for mine, theirs in parts)
 
 
 def never(unsafe: Expr) -> Formula:

@@ -96,5 +96,5 @@ def test_the_only_unsafe_start_of_millions_is_found(folder: Path) -> None:
     assert result.step == 1
     assert result.trace is not None
     first = result.trace.steps[0].state
-    assert (first["truck"], first["load"], first["at_7"]) == (8, 2, 13)
+    assert {name: value for name, value in first.items() if value} == {"truck": 8, "load": 2, "at_7": 13}
     assert result.statistics["undecided_transitions"] == 0

@@ -13,7 +13,7 @@ from vernal.interpret.abstract import Range
 from vernal.interpret.geometry.float_program import minimise
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.forms import Inputs
-from vernal.interpret.linear.planes import InputSums, Surroundings, best_multiples, meeting
+from vernal.interpret.linear.planes import InputSums, PlaneBoxes, best_multiples, meeting
 from vernal.interpret.linear.under_rows import LinearUnderRows
 from vernal.interpret.numbers.backends import NUMPY
 from vernal.interpret.numbers.rounding import Floats
@@ -44,11 +44,12 @@ def points_of(box: Range, sums: InputSums, row: int) -> Floats:
     ends = zip(box.lower[row].astype(int), box.upper[row].astype(int), strict=True)
     every = np.array(list(product(*(range(low, high + 1) for low, high in ends))), float)
     value = every @ sums.factors[row].T
-    return every[((sums.least[row] <= value) & (value <= sums.most[row])).all(axis=1)]
+    found: Floats = every[((sums.least[row] <= value) & (value <= sums.most[row])).all(axis=1)]
+    return found
 
 
 def scores(network: Network, points: Floats) -> Floats:
-    found: Floats = concrete.compile([network.output])({network.inputs: points}, len(points))[0]
+    found: Floats = concrete.compile([network.output])({network.inputs: points}, len(points))[0].astype(np.float64)
     return found
 
 
@@ -94,10 +95,10 @@ def test_a_total_says_more_than_the_box() -> None:
     assert x.lower[0, 0] <= 15.0
 
 
-def around(box: Range) -> Surroundings:
+def around(box: Range) -> PlaneBoxes:
     inputs = Inputs(NUMPY)
     inputs.add(network_input(INPUTS), box)
-    return Surroundings.of(inputs, BOXES)
+    return PlaneBoxes.of(inputs, BOXES)
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -21,7 +21,7 @@ from vernal.engines.predicates.relations import Relations
 from vernal.interpret.abstract import Finite, Range, Truth, Value, indices
 from vernal.interpret.linear.bounds import InputBox, Linear
 from vernal.interpret.linear.placed import bounds_over
-from vernal.interpret.linear.planes import InputSums, Surroundings, meeting
+from vernal.interpret.linear.planes import InputSums, PlaneBoxes, meeting
 from vernal.interpret.linear.under_rows import LinearUnderRows
 from vernal.interpret.numbers.rounding import Floats, Mask, float_below
 from vernal.model import build
@@ -146,7 +146,7 @@ class PolicyBounds:
         strict = np.array([entry.sum.strict for entry in selection.rows])
         above = np.where(strict, low >= 0, low > 0)
         _, spared = self.judge.decide([entry.unless for entry in selection.rows], boxes)
-        met = meeting(slopes, low, ~spared, Surroundings.of(linear.inputs, len(boxes)))
+        met = meeting(slopes, low, ~spared, PlaneBoxes.of(linear.inputs, len(boxes)))
         usable = np.nan_to_num(slopes, posinf=0.0, neginf=0.0)
         steep = np.copysign(np.abs(usable).sum(axis=1), usable.sum(axis=1))
         names = linear.inputs.names

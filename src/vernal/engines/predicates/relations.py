@@ -63,12 +63,12 @@ def relations(table: AtomTable, conjunctions: Sequence[Sequence[Condition]]) -> 
     return Relations(factors, least, most)
 
 
-Terms = tuple[tuple[int, int], ...]
+SumTerms = tuple[tuple[int, int], ...]
 
 
-def _sums(table: AtomTable, conditions: Sequence[Condition]) -> dict[Terms, tuple[float, float]]:
+def _sums(table: AtomTable, conditions: Sequence[Condition]) -> dict[SumTerms, tuple[float, float]]:
     """By the sum, between which ends comparisons of several variables want it."""
-    found: dict[Terms, tuple[float, float]] = {}
+    found: dict[SumTerms, tuple[float, float]] = {}
     for condition in conditions:
         for part in conjuncts(condition):
             if isinstance(part, Comparison):

@@ -9,14 +9,13 @@ equal if they agree in what they depend on, whatever else their states differ in
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TypeVar
 
 import numpy as np
 
-from vernal.engines.predicates.atoms import NEVER, AtomTable, Comparison, Condition, conjuncts
+from vernal.engines.predicates.atoms import NEVER, Comparison, Condition, conjuncts
 from vernal.engines.predicates.boxes import (
     BoxJudge,
     IntegerArray,
@@ -26,13 +25,12 @@ from vernal.engines.predicates.boxes import (
     random_points,
 )
 from vernal.engines.predicates.last_resort import ProgramTests
-from vernal.engines.predicates.policy import PointQuestion, PolicyBounds, Selection
-from vernal.engines.predicates.relations import Relations, moved, relations
+from vernal.engines.predicates.policy import PointQuestion, PolicyBounds
+from vernal.engines.predicates.relations import moved
+from vernal.engines.predicates.work import SharedWork, grouped, numbered
 from vernal.evidence.result import Assurance
 from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.run.budget import Budget
-
-H = TypeVar("H", bound=Hashable)
 
 BATCH = 4096  # boxes
 FIRST_POINTS, POINTS = 16, 2  # drawn from a box when it is new, and from each of its parts
@@ -61,52 +59,6 @@ class Found:
 
     answers: IntegerArray
     points: Floats
-
-
-class _Work:
-    """The questions that are asked in common batches of boxes."""
-
-    def __init__(
-        self, table: AtomTable, boxes: IntegerBoxes, questions: Sequence[PointQuestion], columns: Mask
-    ) -> None:
-        count = len(questions)
-        self.columns = columns  # (questions, columns): what each depends on
-        self.answers = np.zeros(count, np.int64)
-        self.points = boxes.lower.copy()
-        self.boxes_used = np.zeros(count, np.int64)
-        self.stack = [(boxes, np.arange(count))]
-        self._conditions, self._alike = _numbered([question.conditions for question in questions])
-        self._selections, self._says = _numbered([question.selection for question in questions])
-        self._relations = relations(table, self._conditions)
-        self.related = self._relations.any[self._alike]  # questions that relate variables
-
-    def relations(self, owner: IntegerArray) -> Relations:
-        """What the rows of a batch ask of several variables at once."""
-        return self._relations.take(self._alike[owner])
-
-    def alike(self, owner: IntegerArray) -> Iterator[tuple[tuple[Condition, ...], IntegerArray]]:
-        """The rows of a batch by their conditions, where they have any."""
-        for conditions, rows in _grouped(self._conditions, self._alike[owner]):
-            if conditions:
-                yield conditions, rows
-
-    def selected(self, owner: IntegerArray) -> Iterator[tuple[Selection, IntegerArray]]:
-        """The rows of a batch by what they ask of the policy, where they ask anything."""
-        for selection, rows in _grouped(self._selections, self._says[owner]):
-            if selection is not None:
-                yield selection, rows
-
-
-def _numbered(items: Sequence[H]) -> tuple[list[H], IntegerArray]:
-    """The distinct items, and the place of each among them."""
-    places = {item: place for place, item in enumerate(dict.fromkeys(items))}
-    return list(places), np.array([places[item] for item in items], np.int64)
-
-
-def _grouped(items: Sequence[H], places: IntegerArray) -> Iterator[tuple[H, IntegerArray]]:
-    """The rows of each item that has any."""
-    for place in np.unique(places).tolist():
-        yield items[place], np.flatnonzero(places == place)
 
 
 class WitnessSearch:
@@ -166,7 +118,7 @@ class WitnessSearch:
         lower, upper = boxes.lower.copy(), boxes.upper.copy()
         for _ in range(ROUNDS):
             before = lower.copy(), upper.copy()
-            for conditions, rows in _grouped(*_numbered([question.conditions for question in made])):
+            for conditions, rows in grouped(*numbered([question.conditions for question in made])):
                 if not conditions:
                     continue
                 part = self._tightened(IntegerBoxes(lower[rows], upper[rows]), conditions)
@@ -208,7 +160,9 @@ class WitnessSearch:
     # Search -----------------------------------------------------------------------------------------------------------
 
     def _search(self, boxes: IntegerBoxes, questions: Sequence[PointQuestion], relaxed: bool) -> Found:
-        work = _Work(self.judge.table, boxes, questions, np.stack([self.columns(question) for question in questions]))
+        work = SharedWork(
+            self.judge.table, boxes, questions, np.stack([self.columns(question) for question in questions])
+        )
         first = True
         while work.stack:
             self.budget.check()
@@ -224,7 +178,7 @@ class WitnessSearch:
         return Found(work.answers, work.points)
 
     def _ask_program(
-        self, programs: ProgramTests, box: IntegerBoxes, question: PointQuestion, row: int, work: _Work
+        self, programs: ProgramTests, box: IntegerBoxes, question: PointQuestion, row: int, work: SharedWork
     ) -> None:
         """The last resort of a question that has used up its boxes."""
         found = programs.ask(box, question)
@@ -235,7 +189,7 @@ class WitnessSearch:
         elif found.point is not None and ((box.lower[0] <= found.point) & (found.point <= box.upper[0])).all():
             self._try(found.point[None], np.array([row]), work)
 
-    def _step(self, boxes: IntegerBoxes, owner: IntegerArray, work: _Work, each: int, relaxed: bool) -> None:
+    def _step(self, boxes: IntegerBoxes, owner: IntegerArray, work: SharedWork, each: int, relaxed: bool) -> None:
         """One batch of boxes: what stays open is cut and put back."""
         boxes, owner, certain = self._within(boxes, owner, work)
         np.add.at(work.boxes_used, owner, 1)
@@ -258,7 +212,9 @@ class WitnessSearch:
         self._try(self._moved(np.where(steep > 0, boxes.lower, boxes.upper), boxes, owner, work), owner, work)
         self._cut(boxes, owner, certain, steep, work)
 
-    def _within(self, boxes: IntegerBoxes, owner: IntegerArray, work: _Work) -> tuple[IntegerBoxes, IntegerArray, Mask]:
+    def _within(
+        self, boxes: IntegerBoxes, owner: IntegerArray, work: SharedWork
+    ) -> tuple[IntegerBoxes, IntegerArray, Mask]:
         """The boxes in which conditions can be true, tightened, and whether they are true everywhere there."""
         lower, upper = boxes.lower.copy(), boxes.upper.copy()
         possible, certain = ~boxes.empty, np.ones(len(boxes), bool)
@@ -278,27 +234,27 @@ class WitnessSearch:
         return boxes
 
     def _without_answered(
-        self, boxes: IntegerBoxes, owner: IntegerArray, certain: Mask, work: _Work
+        self, boxes: IntegerBoxes, owner: IntegerArray, certain: Mask, work: SharedWork
     ) -> tuple[IntegerBoxes, IntegerArray, Mask]:
         left = np.flatnonzero(work.answers[owner] == Existence.NONE)
         return boxes.take(left), owner[left], certain[left]
 
     # Points -----------------------------------------------------------------------------------------------------------
 
-    def _try_drawn(self, boxes: IntegerBoxes, owner: IntegerArray, each: int, work: _Work) -> None:
+    def _try_drawn(self, boxes: IntegerBoxes, owner: IntegerArray, each: int, work: SharedWork) -> None:
         """Some points drawn from each box."""
         points, whose = random_points(boxes, each, self.rng)
         if len(points):
             self._try(self._moved(points, boxes.take(whose), owner[whose], work), owner[whose], work)
 
-    def _moved(self, points: Floats, boxes: IntegerBoxes, owner: IntegerArray, work: _Work) -> Floats:
+    def _moved(self, points: Floats, boxes: IntegerBoxes, owner: IntegerArray, work: SharedWork) -> Floats:
         """Points of boxes, moved to where relations are satisfied."""
         rows = np.flatnonzero(work.related[owner])
         if len(rows):
             points[rows] = moved(points[rows], boxes.take(rows), work.relations(owner[rows]), self.rng)
         return points
 
-    def _try(self, points: Floats, owner: IntegerArray, work: _Work) -> None:
+    def _try(self, points: Floats, owner: IntegerArray, work: SharedWork) -> None:
         """Answer the questions of which one of these points is a witness."""
         good = np.ones(len(points), bool)
         for conditions, rows in work.alike(owner):
@@ -316,7 +272,7 @@ class WitnessSearch:
         work.points[answered[fresh]] = points[good][first[fresh]]
 
     def _enumerate(
-        self, boxes: IntegerBoxes, owner: IntegerArray, certain: Mask, work: _Work
+        self, boxes: IntegerBoxes, owner: IntegerArray, certain: Mask, work: SharedWork
     ) -> tuple[IntegerBoxes, IntegerArray, Mask]:
         """Look at all points of boxes that have few, in the columns the question depends on."""
         if not len(boxes):
@@ -333,7 +289,7 @@ class WitnessSearch:
     # Boxes ------------------------------------------------------------------------------------------------------------
 
     def _bounded(
-        self, boxes: IntegerBoxes, owner: IntegerArray, certain: Mask, work: _Work
+        self, boxes: IntegerBoxes, owner: IntegerArray, certain: Mask, work: SharedWork
     ) -> tuple[IntegerBoxes, Mask, Floats]:
         """What bounds leave of boxes, which of them they close, and the slopes of what the policy says."""
         impossible, steep = np.zeros(len(boxes), bool), np.zeros(boxes.lower.shape)
@@ -348,7 +304,7 @@ class WitnessSearch:
         self.counts["boxes"] += len(boxes)
         return IntegerBoxes(lower, upper), impossible, steep
 
-    def _cut(self, boxes: IntegerBoxes, owner: IntegerArray, certain: Mask, steep: Floats, work: _Work) -> None:
+    def _cut(self, boxes: IntegerBoxes, owner: IntegerArray, certain: Mask, steep: Floats, work: SharedWork) -> None:
         """Halves of the open boxes; a question that has used up its boxes stays open."""
         open_questions = (work.answers[owner] == Existence.NONE) & (work.boxes_used[owner] <= self.most_boxes)
         spent = owner[(work.answers[owner] == Existence.NONE) & ~open_questions]
@@ -360,7 +316,9 @@ class WitnessSearch:
         columns = self._scores(boxes, owner, certain[rows], steep[rows], work).argmax(axis=1)
         work.stack.append((boxes.halves(columns), np.concatenate([owner, owner])))
 
-    def _scores(self, boxes: IntegerBoxes, owner: IntegerArray, certain: Mask, steep: Floats, work: _Work) -> Floats:
+    def _scores(
+        self, boxes: IntegerBoxes, owner: IntegerArray, certain: Mask, steep: Floats, work: SharedWork
+    ) -> Floats:
         """What cutting each column may gain: the slope times the width, and where conditions are open their columns."""
         width = boxes.widths
         asked = np.abs(steep) * width

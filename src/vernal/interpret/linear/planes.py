@@ -35,7 +35,7 @@ class InputSums:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Surroundings:
+class PlaneBoxes:
     """A box for each of some planes: its ends; centre, radius and size as inputs have them."""
 
     lower: Floats
@@ -45,25 +45,25 @@ class Surroundings:
     size: Floats
 
     @classmethod
-    def of(cls, inputs: Inputs, batch: int) -> Surroundings:
+    def of(cls, inputs: Inputs, batch: int) -> PlaneBoxes:
         """All boxes of some inputs."""
         every = (inputs.range.lower, inputs.range.upper, *inputs.ball)
         return cls(*(np.broadcast_to(end, (batch, end.shape[1])) for end in every))
 
-    def take(self, which: Array) -> Surroundings:
+    def take(self, which: Array) -> PlaneBoxes:
         """Some of them, perhaps several times."""
         every = (self.lower, self.upper, self.centre, self.radius, self.size)
-        return Surroundings(*(end[which] for end in every))
+        return PlaneBoxes(*(end[which] for end in every))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Planes:
+class LowerPlanes:
     """Planes that lie below something, each over a box of its own: slopes . x + constants."""
 
     slopes: Floats  # (planes, inputs)
     constants: Floats
 
-    def raised(self, around: Surroundings, sums: InputSums) -> Planes:
+    def raised(self, around: PlaneBoxes, sums: InputSums) -> LowerPlanes:
         """The planes with the best multiples of sums added; still below wherever the sums are between their ends."""
         A, c = self.slopes, self.constants
         count, slack = sums.factors.shape[1], gamma(A.shape[1] + 2)
@@ -76,9 +76,9 @@ class Planes:
                 cost = weigh(NUMPY, abs(A) + abs(added), around.size, slack, factor=4.0 * UNIT)
                 c = c - gain - (cost + 4.0 * UNIT * (abs(c) + abs(gain)) + TINY)
                 A = A + added
-        return Planes(A, c)
+        return LowerPlanes(A, c)
 
-    def least(self, around: Surroundings) -> Floats:
+    def least(self, around: PlaneBoxes) -> Floats:
         """(planes,): the least value over the box."""
         slack = np.asarray(gamma(self.slopes.shape[1] + 2))
         found: Floats = least(NUMPY, self.slopes, self.constants, slack, around.centre, around.radius)[0]
@@ -122,7 +122,7 @@ class Meeting:
     upper: Floats
 
 
-def meeting(slopes: Floats, low: Floats, usable: Mask, around: Surroundings) -> Meeting:
+def meeting(slopes: Floats, low: Floats, usable: Mask, around: PlaneBoxes) -> Meeting:
     """Of numbers with planes below them, (boxes, numbers), and their least values; only usable ones count.
 
     The one with the largest bound is raised by multiples of the others. A plane that is at most zero limits how far
@@ -132,7 +132,7 @@ def meeting(slopes: Floats, low: Floats, usable: Mask, around: Surroundings) -> 
     slopes, low = np.where(usable[:, :, None], slopes, 0.0), np.where(usable, low, -np.inf)
     most = _most(slopes, low, around)
     rows, first = np.arange(len(low)), low.argmax(axis=1)
-    planes, found = Planes(slopes[rows, first], -most[rows, first]), low[rows, first]
+    planes, found = LowerPlanes(slopes[rows, first], -most[rows, first]), low[rows, first]
     if low.shape[1] > 1:
         others = most.copy()
         others[rows, first] = np.inf
@@ -144,7 +144,7 @@ def meeting(slopes: Floats, low: Floats, usable: Mask, around: Surroundings) -> 
     return Meeting(found > 0, *_reached(slopes, low, around))
 
 
-def _most(slopes: Floats, low: Floats, around: Surroundings) -> Floats:
+def _most(slopes: Floats, low: Floats, around: PlaneBoxes) -> Floats:
     """What slopes . x is at most where a plane of this least value is at most zero; rounded up."""
     corner = np.where(slopes > 0, around.lower[:, None], around.upper[:, None])
     total, size = (slopes * corner).sum(axis=2), (np.abs(slopes) * around.size[:, None]).sum(axis=2)
@@ -153,7 +153,7 @@ def _most(slopes: Floats, low: Floats, around: Surroundings) -> Floats:
         return np.where(np.isfinite(low), total - low + pay, np.inf)
 
 
-def _reached(slopes: Floats, low: Floats, around: Surroundings) -> tuple[Floats, Floats]:
+def _reached(slopes: Floats, low: Floats, around: PlaneBoxes) -> tuple[Floats, Floats]:
     """The integers that are no further from the ends where planes are lowest than these may rise."""
     with np.errstate(all="ignore"):
         steps = np.floor(np.nextafter(-low[:, :, None] / np.abs(slopes) * (1.0 + 4.0 * UNIT), np.inf))

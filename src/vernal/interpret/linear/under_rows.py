@@ -9,7 +9,7 @@ import numpy as np
 
 from vernal.interpret.abstract import Range
 from vernal.interpret.linear.bounds import InputBox, Linear
-from vernal.interpret.linear.planes import InputSums, Planes, Surroundings
+from vernal.interpret.linear.planes import InputSums, LowerPlanes, PlaneBoxes
 from vernal.interpret.linear.rows import Rows, Seeds
 from vernal.interpret.numbers.rounding import Array, Mask
 from vernal.model import expr as e
@@ -31,7 +31,7 @@ class LinearUnderRows(Linear):
         boxes = np.arange(self.batch)[part] if index is None else index[part]
         place = np.nonzero(np.isfinite(low) & (low < 0))
         A = np.broadcast_to(rows.coefficients, (*low.shape, rows.coefficients.shape[-1])).copy()
-        planes = self._raised(Planes(A[place], rows.constant[place]), boxes[place[0]])
+        planes = self._raised(LowerPlanes(A[place], rows.constant[place]), boxes[place[0]])
         found = planes.least(self._around(boxes[place[0]]))
         better = found > low[place]
         place = tuple(axis[better] for axis in place)
@@ -48,7 +48,7 @@ class LinearUnderRows(Linear):
             A = np.broadcast_to(form.coefficients, (self.batch, *form.coefficients.shape[1:]))[box, place]
             c, error = (self._every_box(end, node.size)[box, place] for end in (form.constant, form.error))
             low, high = (
-                self._raised(Planes(sign * A, self.backend.below(sign * c - error)), box).least(self._around(box))
+                self._raised(LowerPlanes(sign * A, self.backend.below(sign * c - error)), box).least(self._around(box))
                 for sign in (1.0, -1.0)
             )
             lower[box, place] = np.maximum(lower[box, place], low)
@@ -57,9 +57,9 @@ class LinearUnderRows(Linear):
             self.sizes.pop(node, None)
         return done
 
-    def _around(self, box: Array) -> Surroundings:
+    def _around(self, box: Array) -> PlaneBoxes:
         """The boxes that some rows belong to."""
-        return Surroundings.of(self.inputs, self.batch).take(box)
+        return PlaneBoxes.of(self.inputs, self.batch).take(box)
 
-    def _raised(self, planes: Planes, box: Array) -> Planes:
+    def _raised(self, planes: LowerPlanes, box: Array) -> LowerPlanes:
         return planes.raised(self._around(box), self.sums.take(box))
