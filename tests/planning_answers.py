@@ -109,13 +109,20 @@ class Explored:
     open_ones: int
 
 
+def abstraction(
+    case: PlanningCase, predicates: Sequence[Expr], options: PredicateOptions = DEFAULT, manner: Manner = USUAL
+) -> Abstraction:
+    """The abstraction over some predicates, not explored yet."""
+    budget = Budget(60)
+    model = OperatorModel(case.system, build.negate(case.unsafe))
+    return Abstraction(model, predicates, manner.search(model, budget), options, budget)
+
+
 def explored(
     case: PlanningCase, predicates: Sequence[Expr], options: PredicateOptions = DEFAULT, manner: Manner = USUAL
 ) -> Explored:
     """The abstraction over some predicates that the engine builds."""
-    budget = Budget(60)
-    model = OperatorModel(case.system, build.negate(case.unsafe))
-    made = Abstraction(model, predicates, manner.search(model, budget), options, budget)
+    made = abstraction(case, predicates, options, manner)
     graph = made.explore()
     cells = [tuple(bool(value) for value in values) for values in made.cells.values]
     shown = [*(transition.state for transition in graph.transitions.values()), *graph.unsafe.values()]

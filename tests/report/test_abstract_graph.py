@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 import vernal as vn
-from tests.engines.predicates.test_abstraction import drawn
-from tests.engines.predicates.test_engine import ask
 from tests.engines.predicates.test_handout import handed_out
+from tests.planning_answers import ask, drawn
 from vernal.errors import InputError
 from vernal.report import abstract_graph
 from vernal.report.abstract_graph import dot, drawn_graph

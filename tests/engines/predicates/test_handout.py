@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 import vernal as vn
-from tests.engines.predicates.test_abstraction import abstraction, drawn
-from tests.engines.predicates.test_engine import ask
 from tests.formats.jani import lift
+from tests.planning_answers import abstraction, ask, drawn
 from tests.planning_loops import PlanningCase
 from tests.planning_oracle import AbstractAnswer, PlanningOracle
 from vernal.engines.candidates import path_of

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import vernal as vn
-from tests.engines.predicates.test_abstraction import drawn
 from tests.engines.predicates.test_handout import handed_out
+from tests.planning_answers import drawn
 from vernal.errors import InputError
 from vernal.formats.jani.compose import read_model
 from vernal.formats.jani.entries import read_json
