@@ -15,17 +15,19 @@ from vernal.engines.predicates.policy import PointQuestion, Selection, selection
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.question import OptionLabels
 from vernal.model import build
-from vernal.model.expr import Choose, Const, Expr, Var
-from vernal.model.graph import substitute
+from vernal.model.expr import Choose, Compare, Const, Expr, Var
+from vernal.model.graph import substitute, variables
 from vernal.model.initial import OneOf, Start
 from vernal.model.sorts import BOOL, INT, REAL
 from vernal.model.system import System, Variable
 from vernal.model.tick import Tick
 from vernal.reduce.operators import StepOperator, operators, ways_to_fail
+from vernal.reduce.operators import conjuncts as expression_conjuncts
 from vernal.reduce.starts import start_boxes
 from vernal.reduce.values import values_at
 
 WIDEST = 2**31
+MAX_KEPT = 16  # relations between variables that are looked at
 MAX_START_BOXES, MAX_START_EFFORT = 300_000, 5_000_000  # boxes of initial states found, and looked at for that
 
 
@@ -125,7 +127,9 @@ class OperatorModel:
 
         Without them an abstract state has states that no path meets, such as those with other totals.
         """
-        initial = connected(True, [self.table.condition(part) for part in self.system.initial.where])
+        said = [part for where in self.system.initial.where for part in expression_conjuncts(where)]
+        compared = [part for part in said if isinstance(part, Compare) and len(variables([part])) > 1]
+        initial = connected(True, [self.table.condition(part) for part in compared[:MAX_KEPT]])
         related = [part for part in conjuncts(initial) if isinstance(part, Comparison) and self._is_kept(part)]
         return tuple(self.table.comparison(part.atom) for part in related)
 
