@@ -19,6 +19,7 @@ from vernal.engines.paths.affine import AffineSpace, Cutting
 from vernal.engines.paths.batches import Pieces
 from vernal.engines.paths.decide import TOO_FEW_TO_GATHER
 from vernal.engines.paths.margins import MarginMeter
+from vernal.engines.paths.outlook import Outlook
 from vernal.engines.paths.positions import NotExplorable, Position, StepGraph
 from vernal.engines.paths.record import SILENT, Recorder
 from vernal.engines.paths.samples import likely
@@ -77,6 +78,7 @@ class Explorer:
         self.question, self.path, self.boxes, self.budget, self.record = question, path, boxes, budget, record
         self.graph = StepGraph(question.system.step, atoms(path), budget.check)
         self.halving = Halving(boxes, nonlinear=self.graph.nonlinear is not None)
+        self.outlook = Outlook(self.graph)
         self.outcome = Exploration()
 
     @OVERFLOWING
@@ -105,17 +107,25 @@ class Explorer:
         self, boxes: Sequence[Box], horizon: int, cutting: Cutting, scatter: int, walks: int | None
     ) -> AffineSpace:
         """One round, from these boxes."""
-        space = AffineSpace(self.question, self.graph, boxes, cutting, scatter, self.record)
+        space = AffineSpace(self.question, self.graph, boxes, cutting, scatter, self.record, self.outlook)
         margins = MarginMeter(position_claim(self.path), space)
 
         def tell(t: int, pieces: int) -> None:
             self.budget.progress(f"paths: step {t} of {horizon}, {pieces:,} pieces", t / (horizon + 1))
 
         handler = Suspects(space, margins, self.outcome, walks, tell)
-        search = Search(self.path, space, handler, total=self.question.is_total, tick=self.budget.check)
+        search = Search(
+            self.path,
+            space,
+            handler,
+            total=self.question.is_total,
+            tick=self.budget.check,
+            obligations=self.outlook.obligations,
+        )
         ended = search.levels(horizon)
         self.outcome.ongoing |= not ended
         self.outcome.count("decided", space.decided)
+        self.outcome.statistics["foreseen"] = self.outlook.closed
         if self.outcome.trace is None:
             self.outcome.margin = min(self.outcome.margin, margins.least())
         return space
@@ -172,6 +182,9 @@ class Suspects:
 
     def _walked(self, states: Position[Pieces], row: int, points: Floats) -> Trace | None:
         """An exact path through one of the points of a piece on which the formula is false."""
+        proposed = self.space.points.get(int(states.batch.trail[row]))
+        if proposed is not None:
+            points = np.concatenate([proposed[None], points])
         for point in points[:MAX_REPLAYS_PER_PIECE]:
             if self.walks is not None and self.walks <= 0:
                 return None
