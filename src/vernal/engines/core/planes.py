@@ -15,14 +15,15 @@ import numpy as np
 
 from vernal.interpret.numbers.rounding import TINY, Floats, Mask, gamma
 
-STEPS = 60
-FIRST_STEP = 3.0  # of the logarithms of weights, of planes whose values are at most 1; later steps are smaller
+STEPS = 80
+BETWEEN_MEANS = 5  # steps, after which the mean of all weights so far is tried, too
+FIRST_STEP = 2.0  # of the logarithms of weights, of planes whose values are at most 1; later steps are smaller
 AT_ONCE = 256  # questions: their arrays stay in the cache
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Planes:
-    """slopes x + constants, a row for each plane."""
+class HalfSpaces:
+    """slopes x + constants <= 0, a row for each plane."""
 
     slopes: Floats  # (planes, inputs)
     constants: Floats  # (planes,)
@@ -30,9 +31,9 @@ class Planes:
     def __len__(self) -> int:
         return len(self.constants)
 
-    def rows(self, index: Mask) -> Planes:
+    def rows(self, index: Mask) -> HalfSpaces:
         """Some of the planes."""
-        return Planes(self.slopes[index], self.constants[index])
+        return HalfSpaces(self.slopes[index], self.constants[index])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +55,7 @@ class PlanesOfBoxes:
         return PlanesOfBoxes(slopes, constants, asked, self.lower[index], self.upper[index])
 
 
-def stacked(parts: Sequence[Sequence[Planes]], inputs: int) -> tuple[Floats, Floats]:
+def stacked(parts: Sequence[Sequence[HalfSpaces]], inputs: int) -> tuple[Floats, Floats]:
     """For each box all the planes of its list; what is missing, and what is not finite, is -1 everywhere."""
     most = max((sum(map(len, own)) for own in parts), default=0)
     slopes, constants = np.zeros((len(parts), most, inputs)), np.full((len(parts), most), -1.0)
@@ -109,21 +110,37 @@ def _weights(planes: PlanesOfBoxes) -> tuple[Floats, Floats]:
     level = planes.constants + (planes.slopes @ centre[:, :, None])[..., 0]
     scale = np.abs(steep).sum(axis=2) + np.abs(level) + TINY
     steep, level = steep / scale[..., None], level / scale
-    logs, best, chosen = np.zeros(level.shape), np.full(len(level), -np.inf), np.zeros(level.shape)
-    mean = np.zeros(radius.shape)
+    game = _Game(steep, level)
+    logs, mean, side = np.zeros(level.shape), np.zeros(level.shape), np.zeros(radius.shape)
     for step in range(1, STEPS + 1):
         weights = np.exp(logs - logs.max(axis=1, keepdims=True))
         weights /= weights.sum(axis=1, keepdims=True)
-        slope = (weights[:, None] @ steep)[:, 0]
-        value = (weights * level).sum(axis=1) - np.abs(slope).sum(axis=1)
-        better = value > best
-        best, chosen = np.where(better, value, best), np.where(better[:, None], weights, chosen)
-        if (best > 0).all():
+        answer = game.answer(weights)
+        mean += (weights - mean) * (2.0 / (step + 1))
+        side += (answer - side) / step
+        if step % BETWEEN_MEANS == 0:
+            game.answer(mean)
+        if (game.best > 0).all():
             break
-        side = -np.sign(slope)
-        mean += (side - mean) / step
-        logs += FIRST_STEP / np.sqrt(step) * (level + (steep @ side[:, :, None])[..., 0])
-    return chosen / scale, mean
+        logs += FIRST_STEP / np.sqrt(step) * (level + (steep @ answer[:, :, None])[..., 0])
+    return game.weights / scale, side
+
+
+class _Game:
+    """Weights against points of a cube, for planes level + steep z; the best weights so far are kept."""
+
+    def __init__(self, steep: Floats, level: Floats) -> None:
+        self.steep, self.level = steep, level
+        self.best, self.weights = np.full(len(level), -np.inf), np.zeros(level.shape)
+
+    def answer(self, weights: Floats) -> Floats:
+        """The corner at which the sum with these weights is least."""
+        slope = (weights[:, None] @ self.steep)[:, 0]
+        value = (weights * self.level).sum(axis=1) - np.abs(slope).sum(axis=1)
+        better = value > self.best
+        self.best = np.where(better, value, self.best)
+        self.weights = np.where(better[:, None], weights, self.weights)
+        return -np.sign(slope)
 
 
 def _least_sum(planes: PlanesOfBoxes, weights: Floats) -> Floats:

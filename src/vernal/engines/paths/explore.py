@@ -34,7 +34,8 @@ from vernal.model.expr import Between
 from vernal.model.initial import Box, Ends
 from vernal.run.budget import Budget
 
-SCATTERED = 256  # pieces of one box: from here on it is better cut, twice as many in every round
+SCATTERED = 256  # pieces of one box: from here on it is better cut, twice as many in every round ...
+SCATTERED_OPEN = 16  # ... and of pieces that may all fail, where those that cannot are left out
 MAX_OPEN = 200  # sets left to exact arithmetic
 MAX_SAMPLED = 256  # suspicious pieces of a batch that are looked at by points
 MAX_REPLAYS_PER_PIECE = 3
@@ -87,7 +88,8 @@ class Explorer:
         boxes = self.boxes
         if self.halving.useful and self.record is SILENT:
             for number in range(1, self.halving.rounds + 1):
-                space = self._explore(boxes, horizon, Cutting.UNCUT, SCATTERED << number, self.halving.walks)
+                scatter = SCATTERED_OPEN if self.outlook.useful else SCATTERED
+                space = self._explore(boxes, horizon, Cutting.UNCUT, scatter << number, self.halving.walks)
                 if self.outcome.trace is not None or not self.outcome.open:
                     return self.outcome
                 few = TOO_FEW_TO_GATHER if self.graph.nonlinear is not None else 1

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vernal.engines.core.clauses import Clauses, Readings, compiled
-from vernal.engines.core.planes import Planes, PlanesOfBoxes, largest, stacked, usable
+from vernal.engines.core.planes import HalfSpaces, PlanesOfBoxes, largest, stacked, usable
 from vernal.engines.core.search import pace_clock
 from vernal.engines.core.tuning import Tunable, tunable
 from vernal.engines.paths.batches import Indices, Pieces
@@ -35,7 +35,7 @@ from vernal.reduce.free import FreeWinners, has_winners
 from vernal.reduce.unroll import Unrolling
 
 SHARE_IN_VAIN = 0.1  # of the time of an exploration, at most, for questions that close nothing ...
-AT_FIRST = 0.02  # ... less so many seconds: what is decided at once is not asked about ...
+AT_FIRST = 0.05  # ... less so many seconds: what is decided at once is not asked about ...
 WORTH = 4.0  # ... and so many times as long as those that close something: each closes all that would follow
 MAX_PARTS = 2_000  # obligations at positions that are written out
 MAX_NODES = 5_000  # of the graph of a failure
@@ -122,19 +122,22 @@ class Yield:
 
 
 class Outlook:
-    """Asks the core what pieces can still do; for all rounds of an exploration."""
+    """Asks the core what pieces can still do; for all rounds of an exploration of a nonlinear loop.
+
+    Where everything is piecewise linear there is little to gain: open pieces are few, and settled exactly.
+    """
 
     def __init__(self, graph: StepGraph) -> None:
         self.graph, self.obligations = graph, Obligations()
         self.closed = 0  # pieces
-        self._useful = has_winners(graph.step)
+        self.useful = graph.nonlinear is not None and has_winners(graph.step)
         self._clauses: dict[tuple[Obligation, DiscreteState], Clauses | None] = {}
         self._time = AskingTime()
 
     @property
     def pays(self) -> bool:
         """Whether it is worth asking."""
-        return self._useful and self._time.is_left
+        return self.useful and self._time.is_left
 
     def ask(self, stage: Stage, layout: Layout, pieces: Pieces, planes: TrailPlanes) -> Foreseen | None:
         """Which pieces certainly meet what is owed; None where nothing was asked."""
@@ -184,7 +187,7 @@ class PieceQuestions:
     known: Readings
     slopes: Floats  # (pieces, differences, inputs)
 
-    def where(self, taken: Sequence[Sequence[Planes]], pieces: Indices) -> tuple[Readings, Floats]:
+    def where(self, taken: Sequence[Sequence[HalfSpaces]], pieces: Indices) -> tuple[Readings, Floats]:
         """What is known of all pieces if of these ones some planes are at most zero; and a point of each of these.
 
         Every set of differences that may fail together, and keeps a piece open, is a question of its own.

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 
 from vernal.engines.core.cases import WinnerPivot, is_inequality, winner_pivot
-from vernal.engines.core.planes import Planes
+from vernal.engines.core.planes import HalfSpaces
 from vernal.engines.paths.batches import Indices, Pairs, Pieces
 from vernal.engines.paths.decide import Layout
 from vernal.engines.paths.samples import Assumptions
@@ -21,6 +21,8 @@ from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.numbers.rounding import TINY, Floats, gamma
 from vernal.model import build
 from vernal.model.expr import Argmax, Expr
+
+SidesOfPivot = tuple[HalfSpaces, HalfSpaces]  # where a pivot is at most zero, and where it is at least zero
 
 MAX_SCORES = 12  # of an argmax: every pair of them is bounded
 
@@ -30,16 +32,16 @@ class TrailPlanes:
 
     def __init__(self) -> None:
         self._t = 0
-        self._here: dict[int, list[Planes]] = {}
-        self._next: dict[int, list[Planes]] = {}
-        self._open: dict[tuple[int, Expr], tuple[Planes, Planes]] = {}  # of decisions of this step that stay open
+        self._here: dict[int, list[HalfSpaces]] = {}
+        self._next: dict[int, list[HalfSpaces]] = {}
+        self._open: dict[tuple[int, Expr], SidesOfPivot] = {}  # of decisions of this step that stay open
 
     def at(self, t: int) -> None:
         """Go on to a step, if that is not the one already."""
         if t > self._t:
             self._t, self._here, self._next, self._open = t, self._next, {}, {}
 
-    def of(self, trail: int) -> Sequence[Planes]:
+    def of(self, trail: int) -> Sequence[HalfSpaces]:
         """The planes of a trail that has come to this step."""
         return self._here.get(trail, ())
 
@@ -56,9 +58,10 @@ class TrailPlanes:
         several = np.concatenate([part.trail for _, part in found])
         trails, often = np.unique(several, return_counts=True)
         rows = np.flatnonzero(np.isin(pieces.trail, trails[often > 1]))
-        below, above = pivot_planes(decision, linear, pieces.parameters, rows)
-        for row, low, high in zip(rows.tolist(), below, above, strict=True):
-            self._open[int(pieces.trail[row]), decision] = low, high
+        sides = sides_of_pivot(decision, linear, pieces.parameters, rows)
+        self._open.update(
+            ((trail, decision), own) for trail, own in zip(pieces.trail[rows].tolist(), sides, strict=True)
+        )
 
     def extend(self, parents: Indices, asked: Assumptions, trails: Indices) -> None:
         """Trails one step longer: what their parents knew, and what these decisions say."""
@@ -67,7 +70,7 @@ class TrailPlanes:
             if planes:
                 self._next[trail] = planes
 
-    def _said(self, trail: int, asked: Assumptions) -> Iterator[Planes]:
+    def _said(self, trail: int, asked: Assumptions) -> Iterator[HalfSpaces]:
         for decision, outcome in asked:
             known = self._open.get((trail, decision))
             if known is not None:
@@ -89,7 +92,7 @@ def _has_pivot(decision: Expr) -> bool:
     return is_inequality(decision) and not decision.shape
 
 
-def pivot_planes(decision: Expr, linear: Linear, parameters: int, rows: Indices) -> tuple[list[Planes], list[Planes]]:
+def sides_of_pivot(decision: Expr, linear: Linear, parameters: int, rows: Indices) -> list[SidesOfPivot]:
     """For some boxes planes below the pivot of a decision, and below its negation, over the first inputs only."""
     bounds = linear.form(_pivot(decision)[0])
 
@@ -99,7 +102,8 @@ def pivot_planes(decision: Expr, linear: Linear, parameters: int, rows: Indices)
     lower, upper = taken(linear.box.lower)[:, None], taken(linear.box.upper)[:, None]
     A, a, B, b = bounds.lower_coefficients, bounds.lower_constants, bounds.upper_coefficients, bounds.upper_constants
     low, high = (_projected(taken(M), taken(c), lower, upper, parameters) for M, c in ((A, a), (-B, -b)))
-    return [Planes(*one) for one in zip(*low, strict=True)], [Planes(*one) for one in zip(*high, strict=True)]
+    pairs = zip(zip(*low, strict=True), zip(*high, strict=True), strict=True)
+    return [(HalfSpaces(*below), HalfSpaces(*above)) for below, above in pairs]
 
 
 def _projected(A: Floats, c: Floats, lower: Floats, upper: Floats, parameters: int) -> tuple[Floats, Floats]:
@@ -113,7 +117,7 @@ def _projected(A: Floats, c: Floats, lower: Floats, upper: Floats, parameters: i
     return A[..., :parameters], least - slack
 
 
-def _side(decision: Expr, outcome: int, below: Planes, above: Planes) -> Iterator[Planes]:
+def _side(decision: Expr, outcome: int, below: HalfSpaces, above: HalfSpaces) -> Iterator[HalfSpaces]:
     """What is at most zero where a decision comes out so: of pivots above zero their negations, else the pivots."""
     _, winner = _pivot(decision)
     if winner is None:
