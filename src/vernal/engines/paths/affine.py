@@ -65,7 +65,7 @@ class AffineSpace:
         self.widths = np.zeros(0)  # of every parameter, the largest at first
         self.nonlinear = graph.nonlinear
         self.decided = 0  # pieces that were asked for a decision
-        self.outlook = outlook if cutting is Cutting.UNCUT else None
+        self.outlook = outlook if outlook is not None and outlook.useful and cutting is Cutting.UNCUT else None
         self.planes = TrailPlanes()
         self.points: dict[int, Floats] = {}  # by trail of this step, parameters that are looked at first if it fails
 
@@ -118,8 +118,6 @@ class AffineSpace:
             return pieces
         assert isinstance(stage.key, Key)
         found = self.outlook.ask(stage, self.graph.layout(stage.key.discrete), pieces, self.planes)
-        if found is None:
-            return pieces
         self.points = found.points
         self.round.keeps(pieces.rows(found.closed), found.low[found.closed])
         return pieces.rows(~found.closed)
@@ -171,7 +169,8 @@ class AffineSpace:
         names = tuple(self.graph.name(node) for node, _ in moved.draws if isinstance(node, Between))
         trail = self.trails.extend(rows.trail, position.taken, names)
         self.record.moved(rows.trail, trail, position.taken, names)
-        self.planes.extend(rows.trail, position.asked, trail)
+        if self.outlook is not None:
+            self.planes.extend(rows.trail, position.asked, trail)
         pieces = replace(reached, trail=trail)
         self._remember_widths(pieces)
         return Key(discrete, pieces.parameters), pieces

@@ -34,8 +34,8 @@ from vernal.model.expr import Between
 from vernal.model.initial import Box, Ends
 from vernal.run.budget import Budget
 
-SCATTERED = 256  # pieces of one box: from here on it is better cut, twice as many in every round ...
-SCATTERED_OPEN = 16  # ... and of pieces that may all fail, where those that cannot are left out
+SCATTERED = 256  # pieces of one box: from here on it is better cut, twice as many in every round
+OPEN_AT_ONCE, SCATTERED_OPEN = 64, 2  # pieces of all boxes, and of one, where those that cannot fail are not counted
 MAX_OPEN = 200  # sets left to exact arithmetic
 MAX_SAMPLED = 256  # suspicious pieces of a batch that are looked at by points
 MAX_REPLAYS_PER_PIECE = 3
@@ -88,8 +88,8 @@ class Explorer:
         boxes = self.boxes
         if self.halving.useful and self.record is SILENT:
             for number in range(1, self.halving.rounds + 1):
-                scatter = SCATTERED_OPEN if self.outlook.useful else SCATTERED
-                space = self._explore(boxes, horizon, Cutting.UNCUT, scatter << number, self.halving.walks)
+                scatter = self._scatter(number, len(boxes))
+                space = self._explore(boxes, horizon, Cutting.UNCUT, scatter, self.halving.walks)
                 if self.outcome.trace is not None or not self.outcome.open:
                     return self.outcome
                 few = TOO_FEW_TO_GATHER if self.graph.nonlinear is not None else 1
@@ -104,6 +104,12 @@ class Explorer:
                 return self.outcome  # cutting where decisions are taken makes no bound sharper
         self._explore(boxes, horizon, Cutting.CUT, SCATTERED, None)
         return self.outcome
+
+    def _scatter(self, number: int, boxes: int) -> int:
+        """Into how many pieces a box may come apart in a round before it is given up, to be cut."""
+        if not self.outlook.useful:
+            return SCATTERED << number
+        return max(SCATTERED_OPEN << number, OPEN_AT_ONCE // boxes)
 
     def _explore(
         self, boxes: Sequence[Box], horizon: int, cutting: Cutting, scatter: int, walks: int | None

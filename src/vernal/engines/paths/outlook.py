@@ -39,6 +39,7 @@ AT_FIRST = 0.05  # ... less so many seconds: what is decided at once is not aske
 WORTH = 4.0  # ... and so many times as long as those that close something: each closes all that would follow
 MAX_PARTS = 2_000  # obligations at positions that are written out
 MAX_NODES = 5_000  # of the graph of a failure
+AT_ONCE = 2_048  # pieces
 
 
 def failure(table: Obligations, owed: Obligation, unrolling: Unrolling) -> Expr | None:
@@ -139,30 +140,40 @@ class Outlook:
         """Whether it is worth asking."""
         return self.useful and self._time.is_left
 
-    def ask(self, stage: Stage, layout: Layout, pieces: Pieces, planes: TrailPlanes) -> Foreseen | None:
-        """Which pieces certainly meet what is owed; None where nothing was asked."""
-        if not self.pays or stage.owed in (TRUE, FALSE):
-            return None
+    def ask(self, stage: Stage, layout: Layout, pieces: Pieces, planes: TrailPlanes) -> Foreseen:
+        """Which pieces certainly meet what is owed, as far as it is worth asking."""
+        found = Foreseen(np.zeros(len(pieces), dtype=bool), np.full(len(pieces), -np.inf), {})
+        for start in range(0, len(pieces), AT_ONCE):
+            if stage.owed in (TRUE, FALSE) or not self.pays:
+                break
+            part = np.arange(start, min(start + AT_ONCE, len(pieces)))
+            found.closed[part], found.low[part] = self._asked(stage, layout, pieces.rows(part), planes, found.points)
+        self.closed += int(found.closed.sum())
+        return found
+
+    def _asked(
+        self, stage: Stage, layout: Layout, pieces: Pieces, planes: TrailPlanes, points: dict[int, Floats]
+    ) -> tuple[Mask, Floats]:
+        """Which of a block of pieces are closed, and by how much; points of those that were asked singly are added."""
         with self._time.spent() as found:
             clauses = self._clauses_of(stage)
             if clauses is None:
-                return None
+                return np.zeros(len(pieces), dtype=bool), np.full(len(pieces), -np.inf)
             linear = layout.glance(pieces)
             known, slopes = clauses.bounded(linear)
             closed = clauses.impossible(known)[:, clauses.root]
             found.share = float(closed.mean())
-        points: dict[int, Floats] = {}
-        waiting = np.flatnonzero(~closed & np.array([bool(planes.of(trail)) for trail in pieces.trail.tolist()]))
+        taken = [planes.of(trail) for trail in pieces.trail.tolist()]
+        waiting = np.array([row for row in np.flatnonzero(~closed).tolist() if taken[row]], np.intp)
         if len(waiting) and self._time.is_left:
             with self._time.spent() as found:
                 asking = PieceQuestions(clauses, linear, known, slopes)
-                known, ends = asking.where([planes.of(trail) for trail in pieces.trail[waiting].tolist()], waiting)
+                known, ends = asking.where([taken[row] for row in waiting.tolist()], waiting)
                 closed = clauses.impossible(known)[:, clauses.root]
                 found.share = float(closed[waiting].mean())
-            points = dict(zip(pieces.trail[waiting].tolist(), ends[:, : pieces.parameters], strict=True))
-        self.closed += int(closed.sum())
+            points.update(zip(pieces.trail[waiting].tolist(), ends[:, : pieces.parameters], strict=True))
         low = clauses.values(known)[:, clauses.root]
-        return Foreseen(closed, low if clauses.measured else np.where(closed, 0.0, -np.inf), points)
+        return closed, low if clauses.measured else np.where(closed, 0.0, -np.inf)
 
     def _clauses_of(self, stage: Stage) -> Clauses | None:
         assert isinstance(stage.key, Key)
