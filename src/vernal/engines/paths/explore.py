@@ -35,7 +35,7 @@ from vernal.model.initial import Box, Ends
 from vernal.run.budget import Budget
 
 SCATTERED = 256  # pieces of one box: from here on it is better cut, twice as many in every round
-OPEN_AT_ONCE, SCATTERED_OPEN = 64, 2  # pieces of all boxes, and of one, where those that cannot fail are not counted
+OPEN_AT_ONCE, SCATTERED_OPEN = 256, 4  # pieces of all boxes, and of one, where those that cannot fail are not counted
 MAX_OPEN = 200  # sets left to exact arithmetic
 MAX_SAMPLED = 256  # suspicious pieces of a batch that are looked at by points
 MAX_REPLAYS_PER_PIECE = 3
@@ -133,7 +133,8 @@ class Explorer:
         ended = search.levels(horizon)
         self.outcome.ongoing |= not ended
         self.outcome.count("decided", space.decided)
-        self.outcome.statistics["foreseen"] = self.outlook.closed
+        if self.outlook.closed:
+            self.outcome.statistics["foreseen"] = self.outlook.closed
         if self.outcome.trace is None:
             self.outcome.margin = min(self.outcome.margin, margins.least())
         return space
