@@ -35,7 +35,8 @@ from vernal.model.initial import Box, Ends
 from vernal.run.budget import Budget
 
 SCATTERED = 256  # pieces of one box: from here on it is better cut, twice as many in every round
-OPEN_AT_ONCE, SCATTERED_OPEN = 256, 4  # pieces of all boxes, and of one, where those that cannot fail are not counted
+SCATTERED_OPEN, SCATTERED_EARLY = 2, 8  # the same where those that cannot fail are not counted, and before it is asked
+OPEN_AT_ONCE = 256  # pieces of all boxes, whatever their number
 MAX_OPEN = 200  # sets left to exact arithmetic
 MAX_SAMPLED = 256  # suspicious pieces of a batch that are looked at by points
 MAX_REPLAYS_PER_PIECE = 3
@@ -109,7 +110,8 @@ class Explorer:
         """Into how many pieces a box may come apart in a round before it is given up, to be cut."""
         if not self.outlook.useful:
             return SCATTERED << number
-        return max(SCATTERED_OPEN << number, OPEN_AT_ONCE // boxes)
+        most = SCATTERED_OPEN if self.outlook.pays else SCATTERED_EARLY
+        return max(most << number, OPEN_AT_ONCE // boxes)
 
     def _explore(
         self, boxes: Sequence[Box], horizon: int, cutting: Cutting, scatter: int, walks: int | None
