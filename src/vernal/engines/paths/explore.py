@@ -35,7 +35,7 @@ from vernal.model.initial import Box, Ends
 from vernal.run.budget import Budget
 
 SCATTERED = 256  # pieces of one box: from here on it is better cut, twice as many in every round
-SCATTERED_OPEN, SCATTERED_EARLY = 2, 8  # the same where those that cannot fail are not counted, and before it is asked
+SCATTERED_OPEN, SCATTERED_EARLY = 2, 16  # the same where those that cannot fail are not counted, and before it is asked
 OPEN_AT_ONCE = 256  # pieces of all boxes, whatever their number
 MAX_OPEN = 200  # sets left to exact arithmetic
 MAX_SAMPLED = 256  # suspicious pieces of a batch that are looked at by points
