@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from vernal.engines.attempts import Attempts
-from vernal.engines.bounds.engine import SMOOTH, Bounds, Effort, effort
+from vernal.engines.bounds.engine import NONLINEAR, SMOOTH, Bounds, Effort, effort
 from vernal.engines.explicit.engine import Explicit
 from vernal.engines.explicit.size import is_discrete
 from vernal.engines.falsify.engine import Falsify
@@ -22,6 +22,7 @@ from vernal.engines.split.engine import BranchAndBound
 from vernal.engines.turns import BRIEF, Turn, graphs
 from vernal.logic.question import Question
 from vernal.model.system import System
+from vernal.reduce.free import has_winners
 from vernal.run.budget import Budget
 from vernal.run.shares import further_turn
 
@@ -87,8 +88,8 @@ def stages(system: System) -> list[Turn]:
     """Engines in their order, each with its share of the time that is left and the most it may have.
 
     Of a nonlinear loop neither boxes nor pieces are exact. Where a claim has room, plain intervals show it in no time;
-    which of the others closes it first is not known beforehand: bounds go on as long as cutting helps, and after all
-    paths have most of the time that is left.
+    which of the others closes it first is not known beforehand: where a policy chooses among actions, all paths have a
+    short turn; bounds go on as long as cutting helps, and after all paths have most of the time that is left.
     """
     limits = effort(system)
     early, late = graphs(system)
@@ -99,13 +100,15 @@ def stages(system: System) -> list[Turn]:
     if limits == Effort():
         return [glance, Turn(bounds, 0.4, BRIEF), settled, *early, Turn(Paths(), 0.8), Turn(bounds, 0.5), *late, last]
     hurried = Bounds(patience=2, most=BOXES_BEFORE_PATHS, share=0.5)
+    paths = Paths()
     return [
         Turn(INTERVALS, 0.2, once=True),
         glance,
         settled,
+        *([Turn(paths, 0.2, BRIEF)] if limits == NONLINEAR and system.step.once(has_winners) else []),
         Turn(bounds, 0.4, LONGER) if limits == SMOOTH else Turn(hurried, 0.4, LONGER, once=True),
         *early,
-        Turn(Paths(), 0.4),
+        Turn(paths, 0.4),
         Turn(bounds, 0.5),
         *late,
         last,

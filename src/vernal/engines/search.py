@@ -78,10 +78,22 @@ class Handler(Protocol[S_contra]):
 class Search(Generic[S]):
     """A formula that every path has to keep, asked of all sets of a space."""
 
-    def __init__(self, path: Formula, space: Space[S], handler: Handler[S], *, total: bool, tick: Tick) -> None:
-        """`total`: no path ends. `tick` is called between pieces of work and may stop the search by raising."""
+    def __init__(
+        self,
+        path: Formula,
+        space: Space[S],
+        handler: Handler[S],
+        *,
+        total: bool,
+        tick: Tick,
+        obligations: Obligations | None = None,
+    ) -> None:
+        """`total`: no path ends. `tick` is called between pieces of work and may stop the search by raising.
+
+        `obligations` is the table that stages refer to, where somebody else reads it, too.
+        """
         self.space, self.handler, self.tick = space, handler, tick
-        self.obligations = Obligations()
+        self.obligations = obligations or Obligations()
         self.start = self.obligations.of(path, total=total)
 
     def levels(self, horizon: int) -> bool:

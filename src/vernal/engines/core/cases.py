@@ -91,7 +91,7 @@ class CaseFinder:
         deciding: dict[Expr, tuple[Expr, ...]] = {node: tuple(self._atoms(node.args[0])) for node in branchings}
         atoms = list(dict.fromkeys(atom for own in deciding.values() for atom in own))
         comparisons: dict[Expr, Expr] = {a: build.sub(*a.args[::-1]) for a in atoms if isinstance(a, e.Compare)}
-        winners: dict[Expr, WinnerPivot] = {a: _pairs(a.args[0]) for a in atoms if isinstance(a, e.Argmax)}
+        winners: dict[Expr, WinnerPivot] = {a: winner_pivot(a.args[0]) for a in atoms if isinstance(a, e.Argmax)}
         made = Cases(tuple(dict.fromkeys(activations)), comparisons, winners, deciding)
         few = sum(pivot.size for pivot in made.branch_pivots) <= MAX_COMPONENTS
         return made if few else Cases(made.activations, {}, {}, {})
@@ -128,7 +128,8 @@ def _of_extremum(node: Expr) -> Iterator[Expr]:
             yield ahead
 
 
-def _pairs(scores: Expr) -> WinnerPivot:
+def winner_pivot(scores: Expr) -> WinnerPivot:
+    """The differences of all pairs of scores."""
     first, second = zip(*combinations(range(scores.size), 2), strict=True)
     rows = np.arange(len(first))
     matrix = np.zeros((len(first), scores.size))

@@ -15,13 +15,15 @@ import numpy as np
 from vernal.engines.paths.batches import Indices, Pieces, bounded, join, merge
 from vernal.engines.paths.decide import MAX_PARTS, TOO_FEW_TO_GATHER, Layout, decide
 from vernal.engines.paths.moves import affine_step, bounded_step
+from vernal.engines.paths.outlook import Outlook
 from vernal.engines.paths.positions import DiscreteState, Key, NotExplorable, Position, StepGraph, position
 from vernal.engines.paths.record import SILENT, Recorder
 from vernal.engines.paths.rounds import Round
+from vernal.engines.paths.trail_planes import TrailPlanes
 from vernal.engines.paths.trails import Trails
 from vernal.engines.search import Stage
 from vernal.errors import Stopped
-from vernal.interpret.numbers.rounding import Mask, float_above, float_below
+from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
 from vernal.logic.question import Question
 from vernal.model.expr import Between, Expr
 from vernal.model.initial import Box
@@ -51,14 +53,21 @@ class AffineSpace:
         cutting: Cutting,
         scatter: int,
         record: Recorder = SILENT,
+        outlook: Outlook | None = None,
     ) -> None:
-        """`scatter`: of a nonlinear loop, the pieces of one box beyond which it is better cut than followed."""
+        """`scatter`: of a nonlinear loop, the pieces of one box beyond which it is better cut than followed.
+
+        `outlook`: closes pieces that cannot fail any more; used where pieces are not cut.
+        """
         self.graph, self.boxes, self.cutting, self.scatter, self.record = graph, boxes, cutting, scatter, record
         self.trails = Trails(question, boxes)
         self.round = Round(self.trails, len(boxes))
         self.widths = np.zeros(0)  # of every parameter, the largest at first
         self.nonlinear = graph.nonlinear
         self.decided = 0  # pieces that were asked for a decision
+        self.outlook = outlook if outlook is not None and outlook.useful and cutting is Cutting.UNCUT else None
+        self.planes = TrailPlanes()
+        self.points: dict[int, Floats] = {}  # by trail of this step, parameters that are looked at first if it fails
 
     @property
     def may_give_up(self) -> bool:
@@ -95,8 +104,23 @@ class AffineSpace:
 
     def gather(self, stage: Stage, arrived: Sequence[object]) -> Position[Pieces] | None:
         """Equal pieces become one; those of boxes that are looked at again anyway are dropped."""
-        pieces = self._pursued(self._merged([batch for batch in arrived if isinstance(batch, Pieces)]))
+        self.planes.at(stage.t)
+        pieces = self._merged([batch for batch in arrived if isinstance(batch, Pieces)])
+        if self.may_give_up:
+            pieces = self.round.pursued(pieces, MAX_PIECES)
+        pieces = self._pursued(self._unforeseen(stage, pieces))
         return position(self.graph, self, stage, pieces) if len(pieces) else None
+
+    def _unforeseen(self, stage: Stage, pieces: Pieces) -> Pieces:
+        """Without the pieces that cannot fail any more, whatever is decided from here on."""
+        self.points = {}
+        if self.outlook is None or not len(pieces):
+            return pieces
+        assert isinstance(stage.key, Key)
+        found = self.outlook.ask(stage, self.graph.layout(stage.key.discrete), pieces, self.planes)
+        self.points = found.points
+        self.round.keeps(pieces.rows(found.closed), found.low[found.closed])
+        return pieces.rows(~found.closed)
 
     def _merged(self, batches: Sequence[Pieces]) -> Pieces:
         apart = self.cutting is Cutting.UNCUT or self.nonlinear is not None  # what is found is to be told box by box
@@ -104,6 +128,7 @@ class AffineSpace:
         if pairs is not None:
             self.trails.merged(pairs)
             self.round.merged(pairs)
+            self.planes.merged(pairs)
             self.record.merged(pairs)
         if len(pieces) > MAX_PIECES:
             raise Stopped(f"more than {MAX_PIECES:,} distinct sets at one step")
@@ -123,6 +148,8 @@ class AffineSpace:
         found = decide(decision, layout, batch, self.widths, most, self.graph.tick, few)
         if self.cutting is Cutting.UNCUT:
             self.round.weigh(decision, layout, found, len(batch))
+            if self.outlook is not None and self.outlook.pays:
+                self.planes.note(decision, layout, found, len(batch))
         return found
 
     def move(
@@ -142,6 +169,8 @@ class AffineSpace:
         names = tuple(self.graph.name(node) for node, _ in moved.draws if isinstance(node, Between))
         trail = self.trails.extend(rows.trail, position.taken, names)
         self.record.moved(rows.trail, trail, position.taken, names)
+        if self.outlook is not None:
+            self.planes.extend(rows.trail, position.asked, trail)
         pieces = replace(reached, trail=trail)
         self._remember_widths(pieces)
         return Key(discrete, pieces.parameters), pieces

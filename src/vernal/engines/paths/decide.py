@@ -8,7 +8,6 @@ correlations, and then the piece is cut in halves; what is open still at a tiny 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 import numpy as np
 
@@ -19,8 +18,9 @@ from vernal.interpret.linear.forms import Form
 from vernal.interpret.linear.placed import bounds_over
 from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.model import build
-from vernal.model.expr import Argmax, Const, Expr, Role
+from vernal.model.expr import Argmax, Expr, Role
 from vernal.model.tick import Tick
+from vernal.reduce.free import values
 
 MIN_WIDTH = 1e-7  # of a parameter, relative to its first width: narrower pieces are not cut
 MAX_PARTS = 32  # open at once of one piece: cutting on would only count the points of a surface
@@ -32,8 +32,7 @@ PARTS = 4  # into which an open cluster is divided
 def outcomes(decision: Expr) -> list[Expr]:
     """What a decision can come out as, in the order of the columns of its masks."""
     if isinstance(decision, Argmax):
-        count = decision.args[0].size
-        return [Const((), decision.sort, (), (Fraction(index),)) for index in range(count)]
+        return list(values(decision))
     return [build.FALSE, build.TRUE]
 
 
@@ -89,10 +88,16 @@ class Layout:
 
     def fresh(self, pieces: Pieces) -> Linear:
         """The same without a memory: what others asked about draws is not in it."""
+        return self._assumed(bounds_over(_parameters(pieces), tick=self.tick, batch=len(pieces)), pieces)
+
+    def glance(self, pieces: Pieces) -> Linear:
+        """The same for a look at many steps to come: ranges on the way by intervals."""
+        linear = Linear(_parameters(pieces), mode="interval", tick=self.tick, batch=len(pieces))
+        return self._assumed(linear, pieces)
+
+    def _assumed(self, linear: Linear, pieces: Pieces) -> Linear:
+        """Bounds over the parameters that know the state as forms."""
         count = pieces.parameters
-        names = [build.var(f"parameter {index}", role=Role.INPUT) for index in range(count)]
-        box: dict[Expr, Range] = {name: Range(pieces.lower[:, i], pieces.upper[:, i]) for i, name in enumerate(names)}
-        linear = bounds_over(box, tick=self.tick, batch=len(pieces))
         size = np.abs(pieces.c) + pieces.error
         if count:
             largest = np.maximum(np.abs(pieces.lower), np.abs(pieces.upper))
@@ -101,6 +106,12 @@ class Layout:
             A = pieces.A[:, at] if count else None
             linear.assume(node, Form(A, pieces.c[:, at], pieces.error[:, at], size[:, at]))
         return linear
+
+
+def _parameters(pieces: Pieces) -> dict[Expr, Range]:
+    """The parameters of pieces as variables with their ranges."""
+    names = [build.var(f"parameter {index}", role=Role.INPUT) for index in range(pieces.parameters)]
+    return {name: Range(pieces.lower[:, i], pieces.upper[:, i]) for i, name in enumerate(names)}
 
 
 def _shape(node: Expr, array: Floats) -> Floats:

@@ -19,6 +19,7 @@ from vernal.engines.paths.affine import AffineSpace, Cutting
 from vernal.engines.paths.batches import Pieces
 from vernal.engines.paths.decide import TOO_FEW_TO_GATHER
 from vernal.engines.paths.margins import MarginMeter
+from vernal.engines.paths.outlook import Outlook
 from vernal.engines.paths.positions import NotExplorable, Position, StepGraph
 from vernal.engines.paths.record import SILENT, Recorder
 from vernal.engines.paths.samples import likely
@@ -34,6 +35,8 @@ from vernal.model.initial import Box, Ends
 from vernal.run.budget import Budget
 
 SCATTERED = 256  # pieces of one box: from here on it is better cut, twice as many in every round
+SCATTERED_OPEN, SCATTERED_EARLY = 2, 16  # the same where those that cannot fail are not counted, and before it is asked
+OPEN_AT_ONCE = 256  # pieces of all boxes, whatever their number
 MAX_OPEN = 200  # sets left to exact arithmetic
 MAX_SAMPLED = 256  # suspicious pieces of a batch that are looked at by points
 MAX_REPLAYS_PER_PIECE = 3
@@ -77,6 +80,7 @@ class Explorer:
         self.question, self.path, self.boxes, self.budget, self.record = question, path, boxes, budget, record
         self.graph = StepGraph(question.system.step, atoms(path), budget.check)
         self.halving = Halving(boxes, nonlinear=self.graph.nonlinear is not None)
+        self.outlook = Outlook(self.graph)
         self.outcome = Exploration()
 
     @OVERFLOWING
@@ -85,7 +89,8 @@ class Explorer:
         boxes = self.boxes
         if self.halving.useful and self.record is SILENT:
             for number in range(1, self.halving.rounds + 1):
-                space = self._explore(boxes, horizon, Cutting.UNCUT, SCATTERED << number, self.halving.walks)
+                scatter = self._scatter(number, len(boxes))
+                space = self._explore(boxes, horizon, Cutting.UNCUT, scatter, self.halving.walks)
                 if self.outcome.trace is not None or not self.outcome.open:
                     return self.outcome
                 few = TOO_FEW_TO_GATHER if self.graph.nonlinear is not None else 1
@@ -101,21 +106,37 @@ class Explorer:
         self._explore(boxes, horizon, Cutting.CUT, SCATTERED, None)
         return self.outcome
 
+    def _scatter(self, number: int, boxes: int) -> int:
+        """Into how many pieces a box may come apart in a round before it is given up, to be cut."""
+        if not self.outlook.useful:
+            return SCATTERED << number
+        most = SCATTERED_OPEN if self.outlook.pays else SCATTERED_EARLY
+        return max(most << number, OPEN_AT_ONCE // boxes)
+
     def _explore(
         self, boxes: Sequence[Box], horizon: int, cutting: Cutting, scatter: int, walks: int | None
     ) -> AffineSpace:
         """One round, from these boxes."""
-        space = AffineSpace(self.question, self.graph, boxes, cutting, scatter, self.record)
+        space = AffineSpace(self.question, self.graph, boxes, cutting, scatter, self.record, self.outlook)
         margins = MarginMeter(position_claim(self.path), space)
 
         def tell(t: int, pieces: int) -> None:
             self.budget.progress(f"paths: step {t} of {horizon}, {pieces:,} pieces", t / (horizon + 1))
 
         handler = Suspects(space, margins, self.outcome, walks, tell)
-        search = Search(self.path, space, handler, total=self.question.is_total, tick=self.budget.check)
+        search = Search(
+            self.path,
+            space,
+            handler,
+            total=self.question.is_total,
+            tick=self.budget.check,
+            obligations=self.outlook.obligations,
+        )
         ended = search.levels(horizon)
         self.outcome.ongoing |= not ended
         self.outcome.count("decided", space.decided)
+        if self.outlook.closed:
+            self.outcome.statistics["foreseen"] = self.outlook.closed
         if self.outcome.trace is None:
             self.outcome.margin = min(self.outcome.margin, margins.least())
         return space
@@ -172,6 +193,9 @@ class Suspects:
 
     def _walked(self, states: Position[Pieces], row: int, points: Floats) -> Trace | None:
         """An exact path through one of the points of a piece on which the formula is false."""
+        proposed = self.space.points.get(int(states.batch.trail[row]))
+        if proposed is not None:
+            points = np.concatenate([proposed[None], points])
         for point in points[:MAX_REPLAYS_PER_PIECE]:
             if self.walks is not None and self.walks <= 0:
                 return None
