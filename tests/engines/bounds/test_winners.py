@@ -168,7 +168,9 @@ def test_winners_of_a_box_hold_in_its_parts(seed: int) -> None:
     again = Levels(system, [box for box, _ in parts], Budget(), steps, winners=known)
     rng = np.random.default_rng(seed)
     for index, (box, _) in enumerate(parts):
-        runs = simulate(system.cut(box), 500, steps, rng, corners=True)
+        part = system.cut(box)
+        assert part is not None
+        runs = simulate(part, 500, steps, rng, corners=True)
         for t, possible in enumerate(known.values()):
             assert possible[index][runs.actions["push"][:, t].astype(int)].all()
         assert again.margin(formula, index) <= 0.5 - runs.state["a"][:, steps].max() + 1e-9

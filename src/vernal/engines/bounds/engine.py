@@ -32,8 +32,8 @@ from vernal.engines.knowledge import (
 from vernal.engines.options import BoundsOptions
 from vernal.errors import Stopped
 from vernal.evidence.result import Assurance
-from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.plain import Plain
+from vernal.interpret.linear.sloped import Sloped
 from vernal.logic.formula import Always, Bound, Formula
 from vernal.logic.normal import horizon, steps
 from vernal.logic.question import Question
@@ -118,7 +118,7 @@ class Bounds:
         `patience`: rounds in which cutting settles less than the `share` of the boxes (at least one) before giving up;
         `most`: boxes looked at together. Without them the effort that fits the system is made.
         """
-        self.method = Linear if options.tighten else Plain
+        self.method = Sloped if options.tighten else Plain
         self.patience, self.most, self.share = patience, most, share
 
     def attempt(self, question: Question, budget: Budget) -> Known:

@@ -3,7 +3,7 @@
 Where bounds leave a box open, the scores of late steps mostly range so far that any action may win. Of the halves of
 such boxes nothing more would be learnt, and bounding the networks of late steps is most of the work of a round. With
 every cut the scores come nearer to excluding a winner by a small part of their range; what lacks more than that in
-every box is put off, and each box keeps the winners of the box that it was cut from, which hold in every part of it.
+most boxes is put off, and each box keeps the winners of the box that it was cut from, which hold in every part of it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.model.expr import Argmax
 
 GAIN = 0.6  # of the range of a difference of scores: a cut halves what one component has to do with it, and some error
+FEW = 0.25  # of the boxes: so many may have to wait although asking might settle something there
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,8 +34,8 @@ class Doubt:
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether asking now would settle nothing, as far as is known."""
-        return bool((self.lack > 0).all())
+        """Whether asking now would settle next to nothing, as far as is known."""
+        return bool(np.mean(self.lack <= 0) <= FEW)
 
     def of_parts(self, wholes: Indices, gain: float) -> Doubt:
         """What is known of parts of the boxes, after cuts that may have brought so much."""

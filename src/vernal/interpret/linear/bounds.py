@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
+from typing import cast
 
 import numpy as np
 
@@ -513,6 +514,11 @@ class Linear:
     def lower(self, seeds: Seeds, constants: Array, index: Array | None) -> Array:
         """Lower bounds of sums of rows times nodes: (groups, r); `index` says to which box each group belongs."""
         return self._join([low for _, low in self.substitute(seeds, constants, index)])
+
+    def exceeds(self, node: Expr, rows: Array, index: Array) -> Array:
+        """(groups,): whether a row (groups, components) times a node is certainly above zero, in the group's box."""
+        low = self.lower({node: rows[:, None, :]}, self.backend.zeros((rows.shape[0], 1)), index)
+        return cast(Array, low[:, 0] > 0)
 
     def substitute(self, seeds: Seeds, constants: Array, index: Array | None) -> list[tuple[Rows, Array]]:
         """Backward substitution in blocks that fit the cache: rows at the inputs, and their lower bounds."""

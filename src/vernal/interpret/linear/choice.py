@@ -39,6 +39,8 @@ class Bounding(Protocol):
 
     def lower(self, seeds: Seeds, constants: Array, index: Array | None) -> Array: ...
 
+    def exceeds(self, node: Expr, rows: Array, index: Array) -> Array: ...
+
 
 def discrete(linear: Bounding, node: Expr) -> Value:
     """Truth values, enum values and argmax results."""
@@ -185,8 +187,7 @@ def _duel(linear: Bounding, scores: Expr, index: Array, possible: Array) -> Arra
     if not group.shape[0]:
         return possible
     unit = linear.backend.array(np.eye(scores.size))
-    L = (unit[rival] - unit[loser])[:, None, :]
-    beaten = linear.lower({scores: L}, linear.backend.xp.zeros_like(L[..., 0]), index[group])[:, 0] > 0
+    beaten = linear.exceeds(scores, unit[rival] - unit[loser], index[group])
     possible[group[beaten], loser[beaten]] = False
     return possible
 

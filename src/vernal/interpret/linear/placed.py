@@ -14,6 +14,7 @@ import numpy as np
 from vernal.interpret.abstract import Finite, Range, Value, first_array
 from vernal.interpret.linear.bounds import NOTHING_KNOWN, InputBox, Linear, LinearBounds
 from vernal.interpret.linear.forms import Form
+from vernal.interpret.linear.plain import Plain
 from vernal.interpret.linear.rows import Seeds
 from vernal.interpret.numbers.device import Device, current, free_numbers
 from vernal.interpret.numbers.rounding import Array, torch_tensor
@@ -42,7 +43,7 @@ def bounds_over(
     """
     device = current()
     boxes = max([batch, *(first_array(value).shape[0] for value in box.values())])
-    if device is None or method is not Linear or not box or boxes < worthwhile(device, steps):
+    if device is None or method is Plain or not box or boxes < worthwhile(device, steps):
         return method(box, tick=tick, batch=batch, known=known)
     return Placed(box, device, tick=tick, batch=batch, known=known)
 
