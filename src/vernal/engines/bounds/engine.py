@@ -11,6 +11,7 @@ from __future__ import annotations
 import bisect
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -155,7 +156,7 @@ class Bounds:
                 if len(parts) == len(tally.open):
                     break
                 cuts += (len(parts) // len(tally.open)).bit_length() - 1
-                winners.follow(levels.doubts(tally.rows), tally.rows, [whole for _, whole in parts])
+                winners.follow(partial(levels.doubts, tally.rows), tally.rows, [whole for _, whole in parts])
                 tally.open = [box for box, _ in parts]
         except Stopped as stop:
             reason = stop.reason

@@ -8,7 +8,7 @@ most boxes is put off, and each box keeps the winners of the box that it was cut
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.model.expr import Argmax
 
 GAIN = 0.6  # of the range of a difference of scores: a cut halves what one component has to do with it, and some error
+LARGEST_LACK = 0.5  # where either of two scores may be as far ahead as the other
 FEW = 0.25  # of the boxes: so many may have to wait although asking might settle something there
 
 
@@ -55,8 +56,13 @@ class OpenWinners:
         first = next((node for node, doubt in self.doubts.items() if doubt.is_open), None)
         return {node: doubt.possible for node, doubt in self.doubts.items() if node is not first and doubt.is_hopeless}
 
-    def follow(self, found: Mapping[Argmax, Doubt], rows: Sequence[int], wholes: Sequence[int]) -> None:
-        """Go on to the parts of open boxes: part i was cut from box rows[wholes[i]]; `found` is known of all boxes."""
+    def follow(self, ask: Callable[[], Mapping[Argmax, Doubt]], rows: Sequence[int], wholes: Sequence[int]) -> None:
+        """Go on to the parts of open boxes: part i was cut from box rows[wholes[i]].
+
+        `ask` says what all boxes know of the winners that were asked for. After cuts that may have settled anything
+        it is not called, and everything will be asked again.
+        """
         origin = np.array(rows, dtype=np.intp)[np.array(wholes, dtype=np.intp)]
         gain = self.gain_per_cut * np.log2(max(1.0, len(wholes) / len(rows)))
-        self.doubts = {node: doubt.of_parts(origin, gain) for node, doubt in {**self.doubts, **found}.items()}
+        known = {**self.doubts, **ask()} if gain < LARGEST_LACK else {}
+        self.doubts = {node: doubt.of_parts(origin, gain) for node, doubt in known.items()}
