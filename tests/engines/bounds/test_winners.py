@@ -126,7 +126,7 @@ def test_hopeless_winners_are_put_off_until_cuts_may_have_helped() -> None:
 
 
 def test_parts_know_what_the_box_they_come_from_knows() -> None:
-    winners = OpenWinners(2)
+    winners = OpenWinners(4)
     possible = np.array([[True, False], [False, True], [True, True]])
     found = {FIRST: Doubt(possible, np.array([np.inf, np.inf, 0.4]))}
     winners.follow(lambda: found, [0, 2], [0, 0, 1])  # type: ignore[arg-type, return-value]

@@ -47,8 +47,8 @@ class OpenWinners:
     """What the boxes of a round know of winners, in the order in which steps decide them."""
 
     def __init__(self, dimensions: int) -> None:
-        """`dimensions`: how many components of the start are cut; each has about the same part in what is open."""
-        self.gain_per_cut = GAIN / max(1, dimensions)
+        """`dimensions`: how many components of the start are cut; with one or two a cut may settle anything."""
+        self.gain_per_cut = GAIN / dimensions if dimensions > 2 else LARGEST_LACK
         self.doubts: dict[Argmax, Doubt] = {}
 
     def put_off(self) -> dict[Argmax, Mask]:
