@@ -80,11 +80,17 @@ class Halving:
 
     def parts(self, boxes: Sequence[Box], weights: Sequence[ComponentWeights], few: int = 1) -> list[Box]:
         """Both halves of every box, and their halves as long as they are few: those cost hardly more to look at."""
-        work = list(zip(boxes, weights, strict=True))
+        return [box for box, _ in self.parts_and_wholes(boxes, weights, few)]
+
+    def parts_and_wholes(
+        self, boxes: Sequence[Box], weights: Sequence[ComponentWeights], few: int = 1
+    ) -> list[tuple[Box, int]]:
+        """The same, each part with the position of the box that it was cut from."""
+        work = [(box, known, whole) for whole, (box, known) in enumerate(zip(boxes, weights, strict=True))]
         while True:
-            cut = [half for box, known in work for half in self.halves(box, known)]
+            cut = [(*half, whole) for box, known, whole in work for half in self.halves(box, known)]
             if len(cut) == len(work) or 2 * len(cut) > few:
-                return [box for box, _ in cut]
+                return [(box, whole) for box, _, whole in cut]
             work = cut
 
     def halves(self, box: Box, weights: ComponentWeights = NO_WEIGHTS) -> tuple[tuple[Box, ComponentWeights], ...]:

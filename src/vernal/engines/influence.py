@@ -39,10 +39,11 @@ def shares(decision: Expr, linear: Linear, rows: Indices, columns: int) -> Float
 
 
 def open_shares(linear: Linear, rows: Indices) -> Floats:
-    """The same, added up over every decision that was asked so far."""
+    """The same, added up over every decision that was asked so far; not over those that are only supposed."""
     total = np.zeros((len(rows), linear.inputs.count))
     for node, value in list(linear.values.items()):
-        if is_decision(node) and isinstance(value, Truth | Finite):
+        asked = is_decision(node) and all(arg in linear.values for arg in node.args)
+        if asked and isinstance(value, Truth | Finite):
             total += shares(node, linear, rows, linear.inputs.count)
     return total
 

@@ -11,11 +11,13 @@ from __future__ import annotations
 import bisect
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
 from vernal.engines.base import UNBOUNDED
 from vernal.engines.bounds.levels import Levels
+from vernal.engines.bounds.winners import OpenWinners
 from vernal.engines.candidates import failing_path, failing_state
 from vernal.engines.halving import Halving
 from vernal.engines.knowledge import (
@@ -31,8 +33,8 @@ from vernal.engines.knowledge import (
 from vernal.engines.options import BoundsOptions
 from vernal.errors import Stopped
 from vernal.evidence.result import Assurance
-from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.plain import Plain
+from vernal.interpret.linear.sloped import Sloped
 from vernal.logic.formula import Always, Bound, Formula
 from vernal.logic.normal import horizon, steps
 from vernal.logic.question import Question
@@ -117,7 +119,7 @@ class Bounds:
         `patience`: rounds in which cutting settles less than the `share` of the boxes (at least one) before giving up;
         `most`: boxes looked at together. Without them the effort that fits the system is made.
         """
-        self.method = Linear if options.tighten else Plain
+        self.method = Sloped if options.tighten else Plain
         self.patience, self.most, self.share = patience, most, share
 
     def attempt(self, question: Question, budget: Budget) -> Known:
@@ -131,13 +133,14 @@ class Bounds:
         reason = "the bounds are too loose to decide"
         first: Levels | None = None
         cut = Halving(tally.open)
+        winners = OpenWinners(len(cut.widths))
         try:
             idle, cuts, limits = 0, 0, effort(question.system)
             patience, most = self.patience or limits.patience, self.most or limits.most
             for number in range(limits.rounds):
                 budget.check()
                 budget.progress(f"bounds: {len(tally.open)} boxes, round {number + 1}", number / limits.rounds)
-                levels = Levels(question.system, tally.open, budget, reach, self.method)
+                levels = Levels(question.system, tally.open, budget, reach, self.method, winners.put_off())
                 first = first or levels
                 refuted = self._round(question, levels, tally, budget.check)
                 if refuted is not None:
@@ -149,11 +152,12 @@ class Bounds:
                 vain = idle == patience or limits.is_vain(cuts, cut.first, len(tally.open))
                 if vain or 2 * len(tally.open) > most:
                     break
-                halves = cut.parts(tally.open, levels.weights(tally.rows), limits.few)
-                if len(halves) == len(tally.open):
+                parts = cut.parts_and_wholes(tally.open, levels.weights(tally.rows), limits.few)
+                if len(parts) == len(tally.open):
                     break
-                cuts += (len(halves) // len(tally.open)).bit_length() - 1
-                tally.open = halves
+                cuts += (len(parts) // len(tally.open)).bit_length() - 1
+                winners.follow(partial(levels.doubts, tally.rows), tally.rows, [whole for _, whole in parts])
+                tally.open = [box for box, _ in parts]
         except Stopped as stop:
             reason = stop.reason
         return self._open(

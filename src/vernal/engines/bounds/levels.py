@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -10,13 +10,15 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from vernal.engines.bounds.winners import Doubt
 from vernal.engines.halving import ComponentWeights
 from vernal.engines.influence import open_shares
+from vernal.engines.paths.decide import mask_of
 from vernal.errors import Stopped
 from vernal.interpret.abstract import Value, between
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.placed import bounds_over
-from vernal.interpret.numbers.rounding import float_above, float_below
+from vernal.interpret.numbers.rounding import Mask, float_above, float_below
 from vernal.interpret.symbolic.affine import Forms
 from vernal.logic.formula import Atom, Formula, Not
 from vernal.logic.margin import atom_margin
@@ -24,13 +26,14 @@ from vernal.logic.normal import fold, nnf, rebuild
 from vernal.logic.ranges import range_atoms
 from vernal.logic.semantics import evaluate_levels, margins
 from vernal.model import build
-from vernal.model.expr import Compare, Const, Expr
+from vernal.model.expr import Argmax, Compare, Const, Expr
 from vernal.model.initial import Box
 from vernal.model.system import System, Variable
 from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
 
 EXACT_BELOW = 1e-9  # relative; a margin this close to zero is asked of exact arithmetic
+NOTHING_PUT_OFF: Mapping[Argmax, Mask] = {}
 MAX_SHARED_STEPS = 100  # steps; a longer unrolling is memory, and not kept for the next question
 
 
@@ -63,8 +66,15 @@ class Levels:
     """
 
     def __init__(
-        self, system: System, boxes: Sequence[Box], budget: Budget, horizon: int, method: type[Linear] = Linear
+        self,
+        system: System,
+        boxes: Sequence[Box],
+        budget: Budget,
+        horizon: int,
+        method: type[Linear] = Linear,
+        winners: Mapping[Argmax, Mask] = NOTHING_PUT_OFF,
     ) -> None:
+        """`winners`: those of an argmax that are known to be the only possible ones, and not to be asked for again."""
         self.system = system
         self.boxes = list(boxes)
         self.horizon = horizon
@@ -72,6 +82,9 @@ class Levels:
         self._budget = budget
         self._unrolling = system.step.once(Unrolling) if horizon <= MAX_SHARED_STEPS else Unrolling(system.step)
         self._linear = bounds_over(abstract_box(self.boxes), method, tick=budget.check, steps=horizon)
+        self._put_off = winners
+        for node, possible in winners.items():
+            self._linear.suppose(node, possible)
         self._facts: dict[Expr, Fact] = {}
         self._forms: dict[int, Forms] = {}
         self._stopped: Stopped | None = None
@@ -166,6 +179,21 @@ class Levels:
         shares = open_shares(self._linear, np.array(indices, dtype=np.intp))
         names = {place: column for column, place in enumerate(self._linear.inputs.names)}
         return [{place: float(row[column]) for place, column in names.items()} for row in shares]
+
+    def doubts(self, indices: Sequence[int]) -> dict[Argmax, Doubt]:
+        """What all boxes know of the winners that were asked for; how much they lack is known of these boxes only.
+
+        Of an unrolling that is not shared nothing is told: its nodes are not met again.
+        """
+        if self.horizon > MAX_SHARED_STEPS:
+            return {}
+        rows, found = np.array(indices, dtype=np.intp), dict[Argmax, Doubt]()
+        for node in list(self._linear.values):
+            if isinstance(node, Argmax) and not node.shape and node not in self._put_off:
+                lack = np.full(len(self.boxes), np.inf)
+                lack[rows] = self._linear.lack(node, rows)
+                found[node] = Doubt(np.asarray(mask_of(self._linear, node)), lack)
+        return found
 
     def range_exits(self, variables: Sequence[Variable]) -> dict[str, int]:
         """The variables whose declared range may be left within the horizon, with the first step at which it may."""

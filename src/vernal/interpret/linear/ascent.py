@@ -7,7 +7,7 @@ derivative by a multiplier is the value of what it multiplies.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -127,16 +127,24 @@ def _aside(linear: Linear, matrices: Mapping[Expr, Array], phases: Mapping[Expr,
     missing = set(phases) - set(matrices)
     if not missing:
         return []
-    reached: set[Expr] = set()
-    waiting = list(matrices)
+    reached = passed(linear, matrices)
+    return [node for node in phases if node in missing and node not in reached]
+
+
+def passed(linear: Linear, seeds: Iterable[Expr], ends: Container[Expr] = ()) -> set[Expr]:
+    """The nodes that rows from these come by; they go no further than the `ends`."""
+    found: set[Expr] = set()
+    waiting = list(seeds)
     while waiting:
         node = waiting.pop()
-        if node not in reached:
-            reached.add(node)
+        if node not in found:
+            found.add(node)
+            if node in ends:
+                continue
             rule = linear.graph.rules.get(node)
             same = linear.graph.same.get(node)
             waiting += [same] if same is not None else node.args if rule is None else rule.args
-    return [node for node in phases if node in missing and node not in reached]
+    return found
 
 
 def times(rows: Array, matrices: Array) -> Array:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
+from typing import cast
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from vernal.interpret.abstract import (
     as_range,
     first_array,
     flat,
+    indices,
     integral,
     meet,
     shaped,
@@ -34,6 +36,7 @@ from vernal.interpret.layers import layer
 from vernal.interpret.linear import choice as linear_choice
 from vernal.interpret.linear.choice import Mode
 from vernal.interpret.linear.forms import Form, Inputs, affine_form, concretise, constant_form, exact_form, widen
+from vernal.interpret.linear.lack import nearest
 from vernal.interpret.linear.nodes import DRAWS, EXTREMA, as_relu, drawn_from, is_input, known_constant
 from vernal.interpret.linear.relax import BUILDERS, Relaxation, constant
 from vernal.interpret.linear.rows import (
@@ -143,6 +146,10 @@ class Linear:
         """Take the form of a node over the inputs as known; its range follows from it."""
         self._store(node, concretise(self.backend, self.inputs, form), form)
 
+    def suppose(self, node: e.Argmax, possible: Array) -> None:
+        """Take the winners (batch, labels) that are possible as known: the scores need not be looked at for them."""
+        self._discrete(node, Finite(possible[:, None, :], indices(possible.shape[-1])))
+
     def sharpen(self) -> None:
         """Bound by backward substitution, from now on, what intervals alone have bounded so far.
 
@@ -213,6 +220,11 @@ class Linear:
             done = self.substitute({node: L}, zero, index)
             A = self._join([self._input_rows(rows) for rows, _ in done])
         return 0.5 * (A[:, : node.size] - A[:, node.size :])
+
+    def lack(self, node: e.Argmax, index: Array) -> Array:
+        """How far the boxes of the index are from having one winner less: see `lack.nearest`."""
+        with np.errstate(all="ignore"):
+            return nearest(self, node, index)
 
     def rows(self, seeds: Seeds, constants: Array) -> tuple[Array, Array]:
         """Sums of rows times nodes that are known, for every box: slopes of a lower bound, and the least value."""
@@ -289,9 +301,7 @@ class Linear:
                 self._compute(part)
             return
         if not node.sort.is_number or isinstance(node, e.Argmax):
-            self._store(node, linear_choice.discrete(self, node))
-            if node.sort.is_number:  # an index counts as a number where it is computed with
-                self.graph.rules[node] = constant(self.backend, node, self.number(node))
+            self._discrete(node, linear_choice.discrete(self, node))
         elif isinstance(node, e.Const) and self.backend.native:
             self._store(node, *known_constant(node))
         elif isinstance(node, DRAWS) and is_input(node):
@@ -301,6 +311,11 @@ class Linear:
             self._store(node, x, self.inputs.add(node, x))
         else:
             self._number(node)
+
+    def _discrete(self, node: Expr, value: Value) -> None:
+        self._store(node, value)
+        if node.sort.is_number:  # an index counts as a number where it is computed with
+            self.graph.rules[node] = constant(self.backend, node, self.number(node))
 
     def _constant(self, node: Expr) -> Value:
         return interval.apply(self.backend, node, [])
@@ -499,6 +514,11 @@ class Linear:
     def lower(self, seeds: Seeds, constants: Array, index: Array | None) -> Array:
         """Lower bounds of sums of rows times nodes: (groups, r); `index` says to which box each group belongs."""
         return self._join([low for _, low in self.substitute(seeds, constants, index)])
+
+    def exceeds(self, node: Expr, rows: Array, index: Array) -> Array:
+        """(groups,): whether a row (groups, components) times a node is certainly above zero, in the group's box."""
+        low = self.lower({node: rows[:, None, :]}, self.backend.zeros((rows.shape[0], 1)), index)
+        return cast(Array, low[:, 0] > 0)
 
     def substitute(self, seeds: Seeds, constants: Array, index: Array | None) -> list[tuple[Rows, Array]]:
         """Backward substitution in blocks that fit the cache: rows at the inputs, and their lower bounds."""

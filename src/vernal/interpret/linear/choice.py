@@ -39,6 +39,8 @@ class Bounding(Protocol):
 
     def lower(self, seeds: Seeds, constants: Array, index: Array | None) -> Array: ...
 
+    def exceeds(self, node: Expr, rows: Array, index: Array) -> Array: ...
+
 
 def discrete(linear: Bounding, node: Expr) -> Value:
     """Truth values, enum values and argmax results."""
@@ -120,7 +122,7 @@ def _argmax(linear: Bounding, node: e.Argmax) -> Finite:
     """The union, over the networks that may be in use, of the indices that may be maximal."""
     n = node.args[0].size
     mask = linear.backend.array(np.zeros((linear.batch, n), dtype=bool))
-    for leaf, reached in _leaves(linear, node.args[0]):
+    for leaf, reached in leaves(linear, node.args[0]):
         whole = linear.backend.xp.broadcast_to(reached[:, 0], (linear.batch,))
         index = None if bool(whole.all()) else linear.backend.nonzero(whole)[0]
         if index is None:
@@ -134,7 +136,7 @@ def _argmax(linear: Bounding, node: e.Argmax) -> Finite:
     return Finite(mask[:, None, :], indices(n))
 
 
-def _leaves(linear: Bounding, node: Expr) -> list[tuple[Expr, Array]]:
+def leaves(linear: Bounding, node: Expr) -> list[tuple[Expr, Array]]:
     """The vectors a branching may yield, with the boxes in which each is possible."""
     found: list[tuple[Expr, Array]] = []
     stack = [(node, linear.backend.array(np.array([[True]])))]
@@ -154,7 +156,7 @@ def winners(linear: Bounding, scores: Expr, index: Array) -> Array:
 
     Ranges first; then every score against a likely winner; then the remaining ones against each other.
     """
-    backend, x = linear.backend, _full(linear, scores, index)
+    backend, x = linear.backend, full(linear, scores, index)
     possible = interval.argmax(x, backend).mask[:, 0, :] | False
     (left,) = backend.nonzero(possible.sum(-1) > 1)
     if not left.shape[0]:
@@ -168,7 +170,8 @@ def winners(linear: Bounding, scores: Expr, index: Array) -> Array:
     return _duel(linear, scores, index, possible)
 
 
-def _full(linear: Bounding, node: Expr, index: Array) -> Range:
+def full(linear: Bounding, node: Expr, index: Array) -> Range:
+    """The range of a number, with a row for each box of the index."""
     x = linear.number(node)
     shape = (linear.batch, node.size)
     return Range(*(linear.backend.xp.broadcast_to(end, shape)[index] for end in (x.lower, x.upper)))
@@ -184,8 +187,7 @@ def _duel(linear: Bounding, scores: Expr, index: Array, possible: Array) -> Arra
     if not group.shape[0]:
         return possible
     unit = linear.backend.array(np.eye(scores.size))
-    L = (unit[rival] - unit[loser])[:, None, :]
-    beaten = linear.lower({scores: L}, linear.backend.xp.zeros_like(L[..., 0]), index[group])[:, 0] > 0
+    beaten = linear.exceeds(scores, unit[rival] - unit[loser], index[group])
     possible[group[beaten], loser[beaten]] = False
     return possible
 

@@ -14,10 +14,11 @@ import numpy as np
 from vernal.interpret.abstract import Finite, Range, Value, first_array
 from vernal.interpret.linear.bounds import NOTHING_KNOWN, InputBox, Linear, LinearBounds
 from vernal.interpret.linear.forms import Form
+from vernal.interpret.linear.plain import Plain
 from vernal.interpret.linear.rows import Seeds
 from vernal.interpret.numbers.device import Device, current, free_numbers
 from vernal.interpret.numbers.rounding import Array, torch_tensor
-from vernal.model.expr import Expr
+from vernal.model.expr import Argmax, Expr
 from vernal.model.tick import Tick, idle
 
 ARRAYS_OF_A_BOX = 64  # of its numbers: ranges, sizes, forms, relaxations, and rows on their way
@@ -42,7 +43,7 @@ def bounds_over(
     """
     device = current()
     boxes = max([batch, *(first_array(value).shape[0] for value in box.values())])
-    if device is None or method is not Linear or not box or boxes < worthwhile(device, steps):
+    if device is None or method is Plain or not box or boxes < worthwhile(device, steps):
         return method(box, tick=tick, batch=batch, known=known)
     return Placed(box, device, tick=tick, batch=batch, known=known)
 
@@ -83,6 +84,14 @@ class Placed(Linear):
     def assume(self, node: Expr, form: Form) -> None:
         """Take the form of a node over the inputs as known."""
         super().assume(node, self._there(form))
+
+    def suppose(self, node: Argmax, possible: Array) -> None:
+        """Take the winners that are possible as known."""
+        super().suppose(node, self.device.put(possible))
+
+    def lack(self, node: Argmax, index: Array) -> Array:
+        """How far the boxes of the index are from having one winner less."""
+        return at_home(super().lack(node, self.device.put(index)))
 
     def value(self, node: Expr) -> Value:
         """The set of values a node can have."""
