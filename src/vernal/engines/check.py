@@ -275,7 +275,7 @@ def check(
     `device` is where large batches of bounds are computed: "cpu", or "cuda" with the extra `torch`.
     """
     task = subject if isinstance(subject, Task) else Task(subject)
-    _refuse_open(task.system)
+    refuse_open(task.system)
     refuse_limits({"timeout": timeout, "memory": memory}, workers, seed)
     find_device(device)
     budget = Budget(timeout, memory, seed=seed, workers=workers, progress=progress or silent, device=device)
@@ -294,7 +294,8 @@ def check(
         return ask(task, asked, None, engine, kept(budget, asked), options)
 
 
-def _refuse_open(system: System) -> None:
+def refuse_open(system: System) -> None:
+    """Nothing can be said of a system with an agent that has no policy."""
     if system.open_agents:
         names = ", ".join(map(repr, system.open_agents))
         raise InputError(f"there is no policy for {names}: nothing can be verified before every agent has one")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from vernal.errors import InputError
 from vernal.evidence.invariant import Invariant, StateSet
 from vernal.evidence.invariant_file import component_names
+from vernal.interpret.geometry.clipping import clipped
 from vernal.model.expr import Component, Expr
 from vernal.model.sorts import REAL, Sort
 from vernal.model.system import System
@@ -196,7 +197,7 @@ def shadow(one: StateSet, x: int, y: int) -> list[Corner]:
     (left, right), (bottom, top) = ([_float(end) for end in _ends(one, place)] for place in (x, y))
     corners: list[Corner] = [(left, bottom), (right, bottom), (right, top), (left, top)]
     for side in sides:
-        corners = _clipped(corners, side)
+        corners = clipped(corners, *side)
     return corners
 
 
@@ -207,20 +208,6 @@ def _other(row: Sequence[Fraction], x: int, y: int) -> bool:
 def _float(end: Fraction | None) -> float:
     assert end is not None  # only components between finite ends are drawn
     return float(end)
-
-
-def _clipped(corners: Sequence[Corner], side: Side) -> list[Corner]:
-    """The part of a convex polygon with a x + b y <= c."""
-    a, b, c = side
-    made: list[Corner] = []
-    for (x, y), (u, v) in zip(corners, [*corners[1:], *corners[:1]], strict=True):
-        here, there = c - a * x - b * y, c - a * u - b * v
-        if here >= 0:
-            made.append((x, y))
-        if here * there < 0:
-            share = here / (here - there)
-            made.append((x + share * (u - x), y + share * (v - y)))
-    return made
 
 
 def _measured(one: StateSet, x: int, y: int) -> list[Side]:

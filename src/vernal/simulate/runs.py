@@ -67,6 +67,19 @@ class Runs:
         given.update({node: array[:, position] for node, array in self.plan.decisions.items()})
         return given
 
+    def values(self, expressions: Sequence[Expr]) -> list[Floats]:
+        """What expressions over state, actions and lets are on every run, at every position; nan after its end.
+
+        Truth values are 0 and 1, labels their indices.
+        """
+        program = concrete.compile([self.system.step.resolve(expression) for expression in expressions])
+        found = [np.full((len(self.lengths), self.steps + 1), np.nan) for _ in expressions]
+        for t in range(self.steps + 1):
+            going = self.lengths > t
+            for target, values in zip(found, program(self.inputs(t), self.plan.runs), strict=True):
+                target[going, t] = np.broadcast_to(values, going.shape)[going]
+        return found
+
     @property
     def undefined(self) -> NDArray[np.bool_]:
         """Which runs lead to a state that is not defined: a quotient by 0, a logarithm of a negative number."""

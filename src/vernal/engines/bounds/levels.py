@@ -103,6 +103,12 @@ class Levels:
             return True
         return self._in_time(lambda: self._fact(self._unrolling.enabled(t, self._budget.check), index))
 
+    def value(self, expression: Expr, t: int) -> Value:
+        """What an expression over state, actions and lets can be at position t, for each box; `Stopped` at a limit."""
+        self._budget.check()
+        node = self._unrolling.at(expression, t, self._budget.check)
+        return self._linear.range(node) if node.sort.is_number else self._linear.value(node)
+
     def _in_time(self, ask: Callable[[], bool | None]) -> bool | None:
         """The answer, or None once a limit is reached, before or on the way."""
         if self._stopped is None:

@@ -172,7 +172,7 @@ class AffineSpace:
         if self.outlook is not None:
             self.planes.extend(rows.trail, position.asked, trail)
         pieces = replace(reached, trail=trail)
-        self._remember_widths(pieces)
+        self.remember_widths(pieces)
         return Key(discrete, pieces.parameters), pieces
 
     def _leave_unbounded(self, trails: Indices) -> None:
@@ -181,7 +181,8 @@ class AffineSpace:
             raise NotExplorable("values without a bound, or undefined ones")
         self.round.leave_open(trails)
 
-    def _remember_widths(self, pieces: Pieces) -> None:
+    def remember_widths(self, pieces: Pieces) -> None:
+        """Note how wide parameters are that no piece had before."""
         known = len(self.widths)
         if pieces.parameters > known:
             more = (pieces.upper - pieces.lower)[:, known:].max(axis=0)

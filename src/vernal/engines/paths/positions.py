@@ -17,7 +17,7 @@ from vernal.engines.paths.samples import Assumptions
 from vernal.engines.paths.trails import Taken
 from vernal.engines.search import Stage
 from vernal.errors import VernalError
-from vernal.model.expr import Argmax, Choose, Const, Decision, Expr
+from vernal.model.expr import Argmax, Choose, Const, Decision, Expr, Var
 from vernal.model.fold import next_decision, specialiser
 from vernal.model.graph import draws
 from vernal.model.initial import Box
@@ -97,12 +97,12 @@ class StepGraph:
         return tuple(_constant(box, node) for node in self.step.inputs)
 
 
-def _constant(box: Box, node: Expr) -> Fraction | None:
+def _constant(box: Box, node: Var) -> Fraction | None:
     if node.sort == REAL or node.shape:
         return None
     low, high = box.ends[node][0]
     if low != high:
-        raise NotExplorable(f"{node} starts with several discrete values in one box")
+        raise NotExplorable(f"{node.name} starts with several discrete values in one box")
     return low
 
 

@@ -1,0 +1,1 @@
+"""Reachable sets: certified bounds of expressions at every step."""

@@ -1,0 +1,134 @@
+"""Reachable sets as data: what expressions can be at every step, over all paths from all initial states.
+
+Everything here is OVER: a value that some path has at a step is among those of that step. Nothing says that every value
+there is taken.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from vernal.model.expr import Expr
+from vernal.model.portable import Portable
+from vernal.model.sorts import Sort
+from vernal.model.system import System
+
+Vertex = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class NumberBounds:
+    """A number from lower to upper, both included; infinite where nothing bounds it, or it may be undefined."""
+
+    lower: float
+    upper: float
+
+    @property
+    def is_finite(self) -> bool:
+        return math.isfinite(self.lower) and math.isfinite(self.upper)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSet:
+    """The labels, or truth values, that are possible; in the order of their sort."""
+
+    labels: tuple[str, ...]
+
+
+ReachedValue = NumberBounds | LabelSet
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedStep:
+    """One position of all paths: what each expression can be.
+
+    Of two numbers `polygon` has the vertices of a convex set that contains all pairs of their values; it is None for
+    any other expressions, and where one of the two has no bound.
+    """
+
+    values: tuple[ReachedValue, ...]
+    polygon: tuple[Vertex, ...] | None = None
+
+
+@dataclass(frozen=True)
+class ReachableSets(Portable):
+    """What expressions can be at every step; `steps[t]` is position t, as far as it was computed.
+
+    `last` is the step that was asked for. `reason` says why there are fewer, where a limit was reached. `ended`: no
+    path gets as far as this position. `coarse`: from this position on bounds come from the initial set alone, without
+    following decisions, and `coarse_reason` says why.
+    """
+
+    of: tuple[str, ...]
+    sorts: tuple[Sort, ...]
+    steps: tuple[ReachedStep, ...]
+    last: int
+    reason: str | None = None
+    ended: int | None = None
+    coarse: int | None = None
+    coarse_reason: str | None = None
+    seconds: float = 0.0
+    system: System | None = field(default=None, repr=False, compare=False)
+    expressions: tuple[Expr, ...] = field(default=(), repr=False, compare=False)
+    task: Any = field(default=None, repr=False, compare=False)
+
+    plotter: ClassVar[Callable[..., Any] | None] = None  # drawing lives downstream; the package plugs it in
+    writer: ClassVar[Callable[..., None] | None] = None
+    table: ClassVar[Callable[..., str] | None] = None
+
+    def __repr__(self) -> str:
+        return f"<ReachableSets of {', '.join(self.of)}: steps 0 to {len(self.steps) - 1}{self._cut_short}>"
+
+    @property
+    def _cut_short(self) -> str:
+        return "" if self.is_complete else f" of {self.last}"
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no limit was reached: all steps are here, or all paths end before."""
+        return self.reason is None
+
+    def bounds(self, expression: str) -> list[ReachedValue]:
+        """What one of the expressions can be, step by step."""
+        at = self.of.index(expression)
+        return [step.values[at] for step in self.steps]
+
+    @property
+    def polygons(self) -> list[tuple[Vertex, ...] | None]:
+        """The polygon of every step, of two numbers."""
+        return [step.polygon for step in self.steps]
+
+    @property
+    def unbounded(self) -> dict[str, int]:
+        """The numbers that have no bound, with the first step at which they have none."""
+        found: dict[str, int] = {}
+        for t, step in enumerate(self.steps):
+            for name, value in zip(self.of, step.values, strict=True):
+                if isinstance(value, NumberBounds) and not value.is_finite:
+                    found.setdefault(name, t)
+        return found
+
+    def plot(self, file: str | Path | None = None, *, runs: int = 30, **look: Any) -> Any:
+        """Draw the sets with simulated runs over them; to a file by its suffix (pdf, svg, png) if one is named.
+
+        Two numbers are drawn as polygons in a plane, anything else over the steps; `plane=False` draws two numbers over
+        the steps, too. `limits` draws lines at values: `{"theta": [-0.05, 0.05]}`.
+        """
+        return _plugged(ReachableSets.plotter)(self, file, runs=runs, **look)
+
+    def save(self, file: str | Path) -> None:
+        """Write the sets as JSON, as `vernal reach --json` does."""
+        _plugged(ReachableSets.writer)(self, file)
+
+    def _repr_html_(self) -> str:
+        return str(_plugged(ReachableSets.table)(self))
+
+
+def _plugged(function: Callable[..., Any] | None) -> Callable[..., Any]:
+    if function is None:
+        raise RuntimeError("import vernal to draw and write reachable sets")
+    return function

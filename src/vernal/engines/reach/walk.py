@@ -1,0 +1,190 @@
+"""All paths at once, step by step: sets of states, and what expressions can be on them.
+
+Two ways lead through time, and both contain every path (OVER). Sets of states are followed by the search of the engine
+`paths`: cut where decisions are taken, so that what depends on a decision is bounded on each side of it. Where they
+cannot be (a value has no bound, an integer starts anywhere in a range), the rest comes from the bounds of the engine
+`bounds` over the whole unrolling, from the same initial boxes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from vernal.engines.bounds.engine import FURTHEST
+from vernal.engines.bounds.levels import Levels
+from vernal.engines.halving import Halving
+from vernal.engines.paths.affine import AffineSpace, Cutting
+from vernal.engines.paths.batches import Pieces
+from vernal.engines.paths.positions import NotExplorable, Position, StepGraph
+from vernal.engines.reach.measure import measured
+from vernal.engines.reach.sets import ReachedStep
+from vernal.engines.reach.space import BoundedSpace
+from vernal.engines.search import Search, Stage
+from vernal.errors import Stopped
+from vernal.interpret.abstract import Finite, Range, Truth, Value
+from vernal.interpret.linear.bounds import Linear
+from vernal.interpret.numbers.rounding import Mask
+from vernal.logic.formula import Atom, Next
+from vernal.logic.question import Question
+from vernal.model import build
+from vernal.model.expr import Expr, Role
+from vernal.model.initial import Box
+from vernal.model.sorts import BOOL
+from vernal.model.system import System
+from vernal.model.traits import nonlinear_node
+from vernal.reduce.initial import initial_boxes
+from vernal.run.budget import Budget
+
+STARTS = 64  # boxes that an initial set is cut into, where narrower ones are bounded better
+UNTOUCHED = build.var("beyond the last step", BOOL, role=Role.INPUT)  # the atom of a formula that asks nothing before
+
+
+def following(system: System, steps: int) -> Question:
+    """A question that asks nothing up to the last step, so that every path is followed that far."""
+    return Question(system, Next(Atom(UNTOUCHED), steps + 1))
+
+
+@dataclass
+class ReachWalk:
+    """The steps of all paths, kept as they are done; a walk that is stopped has those before."""
+
+    system: System
+    expressions: Sequence[Expr]
+    last: int
+    most: int  # sets of states at one stage
+    budget: Budget
+    steps: list[ReachedStep] = field(default_factory=list)
+    reason: str | None = None
+    ended: int | None = None
+    coarse: int | None = None
+    coarse_reason: str | None = None
+
+    def go(self) -> None:
+        """Walk to the last step, or to a limit."""
+        try:
+            self._walk()
+        except Stopped as stop:
+            self.reason = stop.reason
+        except MemoryError:
+            self.reason = "out of memory; try --memory, fewer steps or a smaller initial set"
+        except OverflowError:
+            self.reason = "numbers beyond the range of floating point; try other units"
+
+    def _walk(self) -> None:
+        start = Levels(self.system, starts(self.system), self.budget, 0)
+        inhabited = [box for index, box in enumerate(start.boxes) if not start.is_empty(index)]
+        start.raise_if_stopped()
+        if not inhabited:
+            self.ended = 0
+            return
+        try:
+            self._follow(inhabited)
+        except NotExplorable as why:
+            self.coarse, self.coarse_reason = len(self.steps), str(why)
+            self._bound(inhabited)
+
+    # By sets of states
+
+    def _follow(self, boxes: Sequence[Box]) -> None:
+        question = following(self.system, self.last)
+        graph = StepGraph(self.system.step, [], self.budget.check)
+        affine = AffineSpace(question, graph, boxes, Cutting.CUT, scatter=self.most)
+        handler = Measuring(self, Levels(self.system, boxes, self.budget, 0))
+        search = Search(question.formula, BoundedSpace(affine, self.most), handler, total=False, tick=self.budget.check)
+        search.levels(self.last)
+        if len(self.steps) <= self.last:
+            self.ended = len(self.steps)
+
+    # By bounds over the unrolling
+
+    def _bound(self, boxes: Sequence[Box]) -> None:
+        if self.last > FURTHEST:
+            raise Stopped(f"{self.last:,} steps are too many; at most {FURTHEST:,} are bounded")
+        levels = Levels(self.system, boxes, self.budget, self.last)
+        alive = np.ones(len(boxes), dtype=bool)
+        for t in range(self.last + 1):
+            if t >= len(self.steps):
+                self.add(measured(self.expressions, partial(_over, levels, t, alive)))
+            alive &= [levels.enabled(t, index) is not False for index in range(len(boxes))]
+            levels.raise_if_stopped()
+            if not alive.any() and t < self.last:
+                self.ended = t + 1
+                return
+
+    def add(self, step: ReachedStep) -> None:
+        """One step more."""
+        self.steps.append(step)
+        self.budget.progress(f"step {len(self.steps) - 1} of {self.last}", len(self.steps) / (self.last + 1))
+
+
+def _over(levels: Levels, t: int, alive: Mask, expression: Expr) -> Iterator[Value]:
+    yield _rows(levels.value(expression, t), alive)
+
+
+def _rows(value: Value, chosen: Mask) -> Value:
+    """What is known for some of the boxes."""
+    match value:
+        case Range(lower, upper):
+            return Range(np.asarray(lower)[chosen], np.asarray(upper)[chosen])
+        case Truth(must, may):
+            return Truth(np.asarray(must)[chosen], np.asarray(may)[chosen])
+    return Finite(np.asarray(value.mask)[chosen], value.values)
+
+
+class Measuring:
+    """Handles the sets of a walk: what the expressions can be on those of one step, once all of them are known."""
+
+    done = False
+
+    def __init__(self, walk: ReachWalk, start: Levels) -> None:
+        """`start`: bounds at the initial states, which have no rounding of a step in them."""
+        self.walk, self.start = walk, start
+        self._here: list[tuple[Linear, Callable[[Expr], Expr]]] = []  # bounds over sets, and expressions as seen there
+
+    def reached(self, stage: Stage, states: Position[Pieces]) -> None:
+        seen = partial(_seen, states)
+        self._here.append((states.layout.linear(states.batch), seen))
+
+    def kept(self, stage: Stage, states: Position[Pieces]) -> None:
+        """Paths that end here have no further positions."""
+
+    def failed(self, stage: Stage, states: Position[Pieces]) -> None:
+        """Paths that end here have no further positions."""
+
+    def passed(self, t: int) -> None:
+        if not self._here:
+            return
+        every = np.ones(len(self.start.boxes), dtype=bool)
+        ask = self._values if t else partial(_over, self.start, 0, every)
+        self.walk.add(measured(self.walk.expressions, ask))
+        self._here = []
+
+    def _values(self, expression: Expr) -> Iterator[Value]:
+        for linear, seen in self._here:
+            self.walk.budget.check()
+            node = seen(expression)
+            yield linear.range(node) if node.sort.is_number else linear.value(node)
+
+
+def _seen(states: Position[Pieces], expression: Expr) -> Expr:
+    return states.graph.value(expression, states.discrete)
+
+
+def starts(system: System) -> list[Box]:
+    """The initial set in boxes: in many where steps are nonlinear or constraints cut it, since narrow ones are bounded
+    better; else as few as there are.
+    """
+    boxes, step = list(initial_boxes(system).boxes), system.step
+    if not system.init.where and nonlinear_node([*step.next_state, *step.next_memory]) is None:
+        return boxes
+    halving = Halving(boxes)
+    while 2 * len(boxes) <= STARTS:
+        halves = [half for box in boxes for half, _ in halving.halves(box)]
+        if len(halves) == len(boxes):
+            break
+        boxes = halves
+    return boxes
