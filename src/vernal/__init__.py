@@ -14,16 +14,20 @@ Names are loaded when first used, so that importing the package costs next to no
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.trace import Trace
 from vernal.formats.task.shelf import Shelf
+from vernal.model.hooks import HOOKS
 
 if TYPE_CHECKING:
     from vernal import worlds
     from vernal.engines.check import check
+    from vernal.engines.falsify.simulation import simulate
+    from vernal.engines.reach.ask import reach
     from vernal.errors import InputError, MissingExtra, VernalError
     from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result, Verdict
     from vernal.formats.convert import write_network
@@ -54,12 +58,16 @@ if TYPE_CHECKING:
     from vernal.model.functions import atan, cos, exp, log, sigmoid, sin, sqrt, tan, tanh
     from vernal.model.network import Network
     from vernal.model.system import System
+    from vernal.queries.over import sweep
     from vernal.report.abstraction_file import write_abstraction
+    from vernal.report.explanation import explain
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "vernal.engines.check": ["check"],
+    "vernal.engines.falsify.simulation": ["simulate"],
+    "vernal.engines.reach.ask": ["reach"],
     "vernal.errors": ["InputError", "MissingExtra", "VernalError"],
     "vernal.evidence.result": ["HOLDS", "UNKNOWN", "VIOLATED", "Assurance", "Result", "Verdict"],
     "vernal.formats.convert": ["write_network"],
@@ -100,7 +108,9 @@ _HOMES = {
     ],
     "vernal.model.functions": ["atan", "cos", "exp", "log", "sigmoid", "sin", "sqrt", "tan", "tanh"],
     "vernal.model.network": ["Network"],
+    "vernal.queries.over": ["sweep"],
     "vernal.report.abstraction_file": ["write_abstraction"],
+    "vernal.report.explanation": ["explain"],
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
@@ -132,6 +142,7 @@ __all__ = [
     "eq",
     "equals",
     "exp",
+    "explain",
     "floor",
     "from_sb3",
     "from_torch",
@@ -145,6 +156,7 @@ __all__ = [
     "maximum",
     "minimum",
     "one_of",
+    "reach",
     "read_network",
     "real",
     "relu",
@@ -152,8 +164,10 @@ __all__ = [
     "rnn",
     "sigmoid",
     "sign",
+    "simulate",
     "sin",
     "sqrt",
+    "sweep",
     "tan",
     "tanh",
     "when",
@@ -162,6 +176,11 @@ __all__ = [
     "write_evidence",
     "write_network",
 ]
+
+
+# A room is called like one of the functions. Loaded here, its name is not bound again when one of its modules is.
+import_module("vernal.simulate")
+globals().pop("simulate")
 
 
 def __getattr__(name: str) -> Any:
@@ -177,16 +196,9 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-def _plot(trace: Trace, *rest: Any) -> Any:
-    from vernal.report.plots import plot_trace
-
-    return plot_trace(trace, *rest)
-
-
-def _plot_invariant(invariant: Invariant, *rest: Any) -> Any:
-    from vernal.report.invariants import plot_invariant
-
-    return plot_invariant(invariant, *rest)
+def _later(module: str, name: str) -> Callable[..., Any]:
+    """A function of a module that is loaded when it is called."""
+    return lambda *given, **named: getattr(import_module(module), name)(*given, **named)
 
 
 def _world(name: str) -> str:
@@ -196,5 +208,18 @@ def _world(name: str) -> str:
 
 
 Shelf.find = _world  # formats know no worlds; the package puts them on the shelf
-Invariant.plotter = _plot_invariant
-Trace.plotter = _plot  # evidence knows no drawing; the package plugs it in
+Invariant.plotter = _later("vernal.report.invariants", "plot_invariant")
+Trace.plotter = _later("vernal.report.plots", "plot_trace")  # evidence knows no drawing; the package plugs it in
+HOOKS.update(
+    {
+        name: _later(module, name)
+        for module, names in {
+            "vernal.report.page": ["save_result", "save_trace", "show_result", "show_trace", "write_report"],
+            "vernal.report.reach": ["frame_sets", "show_sets", "write_sets"],
+            "vernal.report.tubes": ["plot_sets"],
+            "vernal.report.runs": ["frame_runs", "plot_simulation", "show_simulation", "write_runs"],
+            "vernal.report.sweeps": ["frame_sweep", "save_sweep", "show_sweep"],
+        }.items()
+        for name in names
+    }
+)

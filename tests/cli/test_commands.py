@@ -40,10 +40,12 @@ def test_runs_are_runs_of_the_room(tmp_path: Path, capsys: Said) -> None:
 
 def test_the_table_summarises(tmp_path: Path, capsys: Said) -> None:
     simulated(tmp_path, "--runs", "50", "--steps", "6")
-    head, first, *_, last, _ = capsys.readouterr().out.splitlines()
+    table, shares, _ = capsys.readouterr().out.partition("\n\n")
+    head, first, *_, last = table.splitlines()
     assert head.split() == ["step", "T", "min", "T", "mean", "T", "max", "mode"]
     assert first.split()[-1] == "HEAT"
     assert last.split()[0] == "6"
+    assert shares
 
 
 def test_the_same_seed_gives_the_same_runs(tmp_path: Path, capsys: Said) -> None:

@@ -12,10 +12,10 @@ import jsonschema
 import pytest
 
 from tests.cli.samples import room
-from vernal.cli.grid import Grid, parse_over
 from vernal.cli.main import main
 from vernal.errors import InputError
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED
+from vernal.queries.grid import Grid, parse_over
 from vernal.report.document import schema
 from vernal.run.budget import Budget
 

@@ -11,7 +11,8 @@ import pytest
 
 from tests.report import samples
 from vernal.evidence import trace_file
-from vernal.report.document import SCHEMAS, SweepRow, document, dump, exact_number, schema, sweep_document
+from vernal.queries.sweep import SweepRow
+from vernal.report.document import SCHEMAS, document, dump, exact_number, schema, sweep_document
 
 RESULTS = [samples.violated(), samples.holds(), samples.unknown()]
 

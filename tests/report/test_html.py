@@ -7,7 +7,8 @@ from html.parser import HTMLParser
 
 from tests.report import samples
 from vernal.evidence.result import Result
-from vernal.report.html import page
+from vernal.report.html import Pictures, page
+from vernal.report.invariants import invariant_svg
 from vernal.report.plots import trace_svg
 
 VOID = {"meta", "br", "link", "img"}
@@ -33,9 +34,7 @@ class Balance(HTMLParser):
         assert self.open.pop() == tag
 
 
-def picture(result: Result) -> str:
-    assert result.trace is not None
-    return trace_svg(result.trace)
+PICTURES = Pictures(lambda trace, result: trace_svg(trace), invariant_svg, lambda result: "<svg></svg>")
 
 
 def words(result: Result) -> str | None:
@@ -43,7 +42,7 @@ def words(result: Result) -> str | None:
 
 
 def test_the_page_is_well_formed_and_says_everything() -> None:
-    text = page(samples.task(), [samples.violated(4), samples.holds(), samples.unknown()], words, picture)
+    text = page(samples.task(), [samples.violated(4), samples.holds(), samples.unknown()], words, PICTURES)
     balance = Balance()
     balance.feed(text)
     assert balance.open == []
@@ -61,18 +60,18 @@ def test_the_page_is_well_formed_and_says_everything() -> None:
 
 def test_statistics_are_words_and_short_numbers() -> None:
     told = replace(samples.violated(4), statistics={"runs": 2000, "best_margin": -0.01895493181351532})
-    assert '<p class="note">runs 2000, best margin -0.0189549</p>' in page(samples.task(), [told], words, picture)
+    assert '<p class="note">runs 2000, best margin -0.0189549</p>' in page(samples.task(), [told], words, PICTURES)
 
 
 def test_the_page_loads_nothing() -> None:
-    text = page(samples.task(), [samples.violated(4)], words, picture)
+    text = page(samples.task(), [samples.violated(4)], words, PICTURES)
     assert not {"script", "link", "img", "iframe"} & tags(text)
     assert 'src="' not in text
 
 
 def test_markup_in_names_stays_text() -> None:
     evil = replace(samples.unknown(), property="<script>alert(1)</script>", notes=("<b>",))
-    text = page(samples.task(), [evil], words, picture)
+    text = page(samples.task(), [evil], words, PICTURES)
     assert "script" not in tags(text)
     assert "b" not in tags(text)
 

@@ -10,7 +10,9 @@ import pytest
 from tests.report import samples
 from vernal.evidence.result import Result
 from vernal.evidence.trace import Enclosure, Trace, TraceStep
-from vernal.report.tables import Column, SweepCell, aligned, seconds, sweep_table, trace_table
+from vernal.queries.sweep import SweepRow
+from vernal.report.sweeps import sweep_text
+from vernal.report.tables import Column, aligned, seconds, trace_table
 from vernal.report.values import numbers, series
 
 
@@ -65,13 +67,13 @@ def test_times_have_two_digits(duration: float, text: str) -> None:
     assert seconds(duration) == text
 
 
-def at(result: Result, **parameters: str) -> SweepCell:
-    return SweepCell(parameters, replace(result, property="safe"))
+def at(result: Result, **parameters: str) -> SweepRow:
+    return SweepRow({}, replace(result, property="safe"), parameters)
 
 
 def test_two_parameters_make_a_grid_as_the_papers_print_it() -> None:
     found = {("-19.5", "1"): samples.holds(), ("-19.5", "2"): samples.violated(), ("-22.5", "1"): samples.unknown()}
-    table = sweep_table([at(result, v0=v0, k=k) for (v0, k), result in found.items()])
+    table = sweep_text([at(result, v0=v0, k=k) for (v0, k), result in found.items()])
     title, head, first, second = table.splitlines()
     assert title == "safe"
     assert head.split() == ["k", "v0=-19.5", "v0=-22.5"]
@@ -80,7 +82,7 @@ def test_two_parameters_make_a_grid_as_the_papers_print_it() -> None:
 
 
 def test_one_parameter_makes_a_list() -> None:
-    _, head, row = sweep_table([at(samples.holds(), k="1")]).splitlines()
+    _, head, row = sweep_text([at(samples.holds(), k="1")]).splitlines()
     assert head.split() == ["k", "verdict", "scope", "margin", "time"]
     assert row.split() == ["1", "holds", "up", "to", "step", "25", "12.3457", "0.01", "s"]
 

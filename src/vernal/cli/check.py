@@ -210,7 +210,11 @@ class Invocation:
         if self.outputs.trace is not None:
             write_traces(self.task, self.results, self.outputs.trace, self.mention)
         if self.outputs.report is not None:
-            write_text(self.outputs.report, report_page(self.task, self.results, self.asked))
+            from vernal.report.page import Answered, report_page
+
+            answers = zip(self.results, self.asked, strict=True)
+            page = report_page(self.task, [Answered(result, question.formula) for result, question in answers])
+            write_text(self.outputs.report, page)
             self.mention(f"report written to {self.outputs.report}")
         self.outputs.abstractions.write(self.task, self.results, self.mention)
 
@@ -254,21 +258,3 @@ def write_traces(task: Task, results: Sequence[Result], file: Path, mention: Cal
         mention(f"{what} written to {target}    replay: vernal replay {target}")
 
 
-def report_page(task: Task, results: Sequence[Result], asked: Sequence[Asked]) -> str:
-    """The report, with every formula in words and every trace drawn."""
-    from vernal.evidence.invariant import Invariant
-    from vernal.logic.words import words
-    from vernal.report.html import page
-    from vernal.report.invariants import invariant_svg
-    from vernal.report.limits import limits
-    from vernal.report.plots import trace_svg
-
-    formulas = {id(result): question.formula for result, question in zip(results, asked, strict=True)}
-
-    def picture(result: Result) -> str:
-        if isinstance(result.evidence, Invariant):
-            return invariant_svg(result.evidence)
-        assert result.trace is not None
-        return trace_svg(result.trace, limits(formulas[id(result)]))
-
-    return page(task, results, lambda result: words(formulas[id(result)], task.system), picture)

@@ -59,8 +59,8 @@ def explain(
 
     With --tree, draw the sets of states that the engine paths explores in the first steps, and the decisions between.
     """
-    from vernal.engines.check import engines, parse_formula
-    from vernal.report.explain import explain_system
+    from vernal.engines.check import parse_formula
+    from vernal.report.explanation import explained
 
     loaded = planning.open(task, property, allow_outside=allow_outside).task(planning.constants(set))
     asked = [Asked(None, parse_formula(loaded, text)) for text in spec or ()]
@@ -71,11 +71,7 @@ def explain(
         return
     if depth is not None:
         raise InputError("--depth goes with --tree FILE")
-    show(explain_system(loaded))
-    for question in asked:
-        show("\n" + _property(loaded, question))
-    listed = "\n".join(f"  {entry.name:10} {entry.about}" for entry in engines())
-    typer.echo(f"\nengines\n{listed}")
+    show(explained(loaded, [(question.name, question.formula) for question in asked]))
 
 
 def _draw(task: Task, asked: list[Asked], file: Path, depth: int) -> None:
@@ -87,20 +83,3 @@ def _draw(task: Task, asked: list[Asked], file: Path, depth: int) -> None:
         raise InputError(f"--tree draws one formula, and here are {len(asked)} ({names}); choose with --spec")
     plot_tree(task.system, asked[0].formula, depth, file)
     show(f"tree written to {file}")
-
-
-def _property(task: Task, question: Asked) -> str:
-    """A formula three times: as written, without any doubt about its brackets, and in words."""
-    from vernal.logic.printing import text
-    from vernal.logic.words import bracketed, words
-    from vernal.report.explain import who_decides
-
-    head = f"property {question.name}" if question.name else "formula"
-    rows = {
-        "written": text(question.formula),
-        "bracketed": bracketed(question.formula),
-        "in words": words(question.formula, task.system),
-        "engines": who_decides(question.formula),
-    }
-    below = "\n" + " " * 13  # what follows on a line of its own stands below what it belongs to
-    return "\n".join([head, *(f"  {name:10} {below.join(rows[name].splitlines())}" for name in rows)])

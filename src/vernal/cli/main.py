@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from vernal.cli import check, convert, exits, explain, replay, schema, simulate, solvers, supports, sweep, verify
+from vernal.cli import check, convert, exits, explain, reach, replay, schema, simulate, solvers, supports, sweep, verify
 from vernal.cli.clock import invoked, process_start
 from vernal.cli.interrupt import exit_code, leave, watching
 from vernal.cli.stream import drop_output, open_closed, say
@@ -27,6 +27,7 @@ Examples:
   vernal replay bad.trace.json                            recompute what was found
   vernal check room.toml --spec "G (T <= 22)"             for all time, without a bound
   vernal sweep vcas.toml --over v0=-19.5,-22.5 --over k=1..6
+  vernal reach vcas.toml --of h --plot tube.svg           what h can be at every step
   vernal explain vcas.toml                                the system and its properties in words
 
 \b
@@ -71,7 +72,7 @@ def _root(
     """Options of the program itself, as the VNN-LIB standard has them."""
 
 
-for _module in (check, sweep, replay, simulate, explain, convert, verify, supports, solvers, schema):
+for _module in (check, sweep, replay, reach, simulate, explain, convert, verify, supports, solvers, schema):
     _module.register(app)
 
 

@@ -227,22 +227,13 @@ class Limits:
         from vernal.run.budget import refuse_limits
 
         refuse_limits({"timeout": self.timeout, "memory": self.memory}, self.workers, self.seed, prefix="--")
-        self._check_device()
+        checked_device(self.device)
         if self.predicates != "auto" and self.engine != "predicates":
             raise InputError("--predicates goes with --engine predicates")
         if self.options:  # an option without effect is an error
             from vernal.engines.check import find_engine
 
             find_engine(self.engine, self.options)
-
-    def _check_device(self) -> None:
-        """Refuse a device that is not there; say what is not as it could be."""
-        from vernal.cli.stream import say
-        from vernal.interpret.numbers.device import find_device
-
-        device = find_device(self.device)
-        if device is not None and device.remark:
-            say(device.remark)
 
     def reading(self, started: float) -> Budget:
         """The budget while a task is read: a second more, so that what was read is answered, if by unknown."""
@@ -274,6 +265,16 @@ class Limits:
             workers=self.workers,
             device=self.device,
         )
+
+
+def checked_device(name: str) -> None:
+    """Refuse a device that is not there; say what is not as it could be."""
+    from vernal.cli.stream import say
+    from vernal.interpret.numbers.device import find_device
+
+    device = find_device(name)
+    if device is not None and device.remark:
+        say(device.remark)
 
 
 def limited(command: Callable[..., None]) -> Callable[..., None]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Protocol
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,7 @@ from vernal.errors import InputError
 from vernal.model.tick import Tick, idle
 
 if TYPE_CHECKING:
+    from vernal.formats.loading import Tasks
     from vernal.logic.task import Task
 
 PLANNING = "Planning models (JANI)"
@@ -69,12 +70,6 @@ PlanningProperty = Annotated[
         rich_help_panel=PLANNING,
     ),
 ]
-
-
-class Tasks(Protocol):
-    """A file from which tasks are made, one for each choice of parameters."""
-
-    def task(self, overrides: Mapping[str, str], /) -> Task: ...
 
 
 @dataclass(frozen=True, slots=True)

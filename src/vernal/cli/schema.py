@@ -16,14 +16,14 @@ def schema(
     document: Annotated[
         str,
         typer.Argument(
-            metavar="[result|sweep|trace|task]",
+            metavar="[result|sweep|reach|trace|task]",
             help="Which document.",
             show_default=False,
-            autocompletion=lambda: ["result", "sweep", "trace", "task"],
+            autocompletion=lambda: ["result", "sweep", "reach", "trace", "task"],
         ),
     ] = "result",
 ) -> None:
-    """Print the JSON Schema of check's results, sweep's rows, trace files or task files."""
+    """Print the JSON Schema of check's results, sweep's rows, reach's sets, trace files or task files."""
     from vernal.errors import NameUnknown, nearest
     from vernal.report.document import SCHEMAS, dump
     from vernal.report.document import schema as of

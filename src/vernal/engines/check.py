@@ -208,7 +208,7 @@ def ask(
 
 def stated(task: Task, result: Result) -> Result:
     """A result with what its task leaves out, and what is counted of it."""
-    return replace(result, proviso=task.proviso, statistics={**task.counts, **result.statistics})
+    return replace(result, proviso=task.proviso, statistics={**task.counts, **result.statistics}, task=task)
 
 
 def asked_of(engine: Engine, question: Question, budget: Budget) -> Result:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vernal.evidence.abstraction import FiniteAbstraction
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.kinds import Evidence
 from vernal.evidence.reach import Reach
 from vernal.evidence.trace import Trace
-from vernal.model.portable import Portable
+from vernal.model.hooks import hook
+from vernal.model.portable import STAYS, Portable
+
+if TYPE_CHECKING:
+    from vernal.logic.task import Task
 
 
 class Verdict(StrEnum):
@@ -63,6 +69,7 @@ class Result(Portable):
     step: int | None = None  # with violated: the position at which the violation shows
     proviso: str | None = None  # what the definition of the system leaves out
     abstraction: FiniteAbstraction | None = None  # that it rests on, where it was asked for
+    task: Task | None = field(default=None, repr=False, compare=False, metadata=STAYS)  # what the question was about
 
     @builtins.property  # the field of that name hides it here
     def scope(self) -> str | None:
@@ -71,13 +78,25 @@ class Result(Portable):
 
     @builtins.property
     def trace(self) -> Trace | None:
-        """The path that the evidence shows, if it shows one."""
-        return None if self.evidence is None else self.evidence.path
+        """The path that the evidence shows, if it shows one; it knows what it is evidence for."""
+        path = None if self.evidence is None else self.evidence.path
+        return path if path is None or self.task is None else replace(path, about=self)
 
     @builtins.property
     def invariant(self) -> Invariant | None:
         """The invariant that proves the claim, or that no path keeps it, if there is one."""
         return None if self.evidence is None or isinstance(self.evidence, Trace) else self.evidence.invariant
+
+    def save(self, file: str | Path) -> None:
+        """Write the result as JSON, as `vernal check --json` does; `result.trace.save` writes evidence for replay."""
+        hook("save_result")(self, file)
+
+    def report(self, file: str | Path) -> None:
+        """Write a report, one HTML file: the verdict, what it rests on, traces or reachable sets as pictures."""
+        hook("write_report")(self, file)
+
+    def _repr_html_(self) -> str:
+        return str(hook("show_result")(self))
 
     def __repr__(self) -> str:
         name = f"{self.property}: " if self.property else ""

@@ -8,7 +8,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from vernal.model.portable import Portable
+from vernal.model.hooks import hook
+from vernal.model.portable import STAYS, Portable
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,7 @@ class Trace(Portable):
     loop: int | None = None
     complete: bool = False
     system: Any = field(default=None, repr=False, compare=False)
+    about: Any = field(default=None, repr=False, compare=False, metadata=STAYS)  # the result it is evidence for
 
     plotter: ClassVar[Callable[..., Any] | None] = None  # drawing lives downstream; the package plugs it in
 
@@ -72,6 +74,13 @@ class Trace(Portable):
         if Trace.plotter is None:
             raise RuntimeError("import vernal to plot traces")
         return Trace.plotter(self, file, limits)
+
+    def save(self, file: str | Path) -> None:
+        """Write the trace, as `vernal check --trace` does, to a file that `vernal replay` and `vn.replay` check again."""
+        hook("save_trace")(self, file)
+
+    def _repr_html_(self) -> str:
+        return str(hook("show_trace")(self))
 
     def __len__(self) -> int:
         return len(self.steps)

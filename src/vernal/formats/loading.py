@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Protocol
 
 from vernal.formats.task.blueprint import Override
 from vernal.logic.task import Task
@@ -15,9 +16,26 @@ from vernal.logic.task import Task
 JANI = ".jani"
 
 
+class Tasks(Protocol):
+    """A file, or a function, from which tasks are made, one for each choice of parameters."""
+
+    def task(self, overrides: Mapping[str, str], /) -> Task: ...
+
+
 def is_planning_model(path: str | Path) -> bool:
     """Whether a file is a JANI model, by its name."""
     return Path(path).suffix.lower() == JANI
+
+
+def open_tasks(path: str | Path, options: Mapping[str, str] | None = None, *, allow_outside: bool = False) -> Tasks:
+    """A file of either kind, to make tasks from; `options` are those of a planning model."""
+    if is_planning_model(path):
+        from vernal.formats.jani.task import open_jani
+
+        return open_jani(path, options or {})
+    from vernal.formats.task.blueprint import open_task
+
+    return open_task(path, allow_outside=allow_outside)
 
 
 def load(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from importlib import metadata, resources
 from typing import Any
@@ -14,9 +13,10 @@ from vernal.evidence.invariant_file import invariant_json
 from vernal.evidence.result import Result
 from vernal.evidence.trace_file import to_json
 from vernal.logic.task import Task
+from vernal.queries.sweep import SweepRow
 
 SCHEMA_VERSION = 1
-SCHEMAS = ("result", "sweep", "trace", "task")
+SCHEMAS = ("result", "sweep", "reach", "trace", "task")
 
 
 def version() -> str:
@@ -77,14 +77,6 @@ def result_object(task: Task, result: Result) -> dict[str, Any]:
         "trace": None if result.trace is None else to_json(result.trace, task.system),
         "invariant": None if result.invariant is None else invariant_json(result.invariant),
     }
-
-
-@dataclass(frozen=True, slots=True)
-class SweepRow:
-    """One cell of a sweep: the parameters' values and the result there."""
-
-    parameters: Mapping[str, Fraction]
-    result: Result
 
 
 def sweep_document(task: Task, rows: Sequence[SweepRow]) -> dict[str, Any]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from html import escape
 from string import Template
 
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.result import Result
+from vernal.evidence.trace import Trace
 from vernal.logic.task import Task
 from vernal.report.document import exact_number, version
 from vernal.report.invariants import is_drawable, set_words
@@ -31,7 +33,7 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 code { font-family: ui-monospace, monospace; font-size: .88em; } .hash { color: #66737f; word-break: break-all; }
 .holds { color: #1a7f37; } .violated { color: #c3272b; } .unknown { color: #9a6700; }
 .holds, .violated, .unknown { font-weight: 600; } .note { color: #55616c; margin: .2rem 0; }
-svg { max-width: 100%; height: auto; }
+svg { max-width: 100%; height: auto; } figure { margin: 1rem 0; } figcaption { color: #55616c; font-size: .9rem; }
 footer { margin-top: 3rem; color: #66737f; font-size: .85rem; }
 </style>
 </head>
@@ -45,12 +47,20 @@ $body
 
 MAX_SETS = 50  # of an invariant that are listed
 FormulaWords = Callable[[Result], str | None]  # a formula in words, where there are any
-Picture = Callable[[Result], str]  # the trace or invariant of a result as SVG
 
 
-def page(task: Task, results: Sequence[Result], words: FormulaWords, picture: Picture) -> str:
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """What is drawn, each as SVG: a trace, an invariant, and for a result without a trace what is reachable."""
+
+    trace: Callable[[Trace, Result], str]
+    invariant: Callable[[Invariant], str]
+    sets: Callable[[Result], str]
+
+
+def page(task: Task, results: Sequence[Result], words: FormulaWords, pictures: Pictures) -> str:
     """The whole report; it loads nothing from anywhere."""
-    parts = [_summary(results), *(_section(result, words, picture) for result in results), _inputs(task)]
+    parts = [_summary(results), *(_section(result, words, pictures) for result in results), _inputs(task)]
     return PAGE.substitute(title=escape(f"{task.name or 'Task'}: report"), body="\n".join(parts), version=version())
 
 
@@ -85,45 +95,52 @@ def _summary(results: Sequence[Result]) -> str:
     return _table(heads, rows, [False] * 5 + [True, False, True])
 
 
-def _section(result: Result, words: FormulaWords, picture: Picture) -> str:
-    """One result: what was asked, what is to be said about the answer, and the trace."""
+def _section(result: Result, words: FormulaWords, pictures: Pictures) -> str:
+    """One result: what was asked, what is to be said about the answer, and the trace or what is reachable."""
     parts = [f"<h2>{escape(result.property or result.formula)}: {_verdict(result)}</h2>"]
     said = words(result)
     parts.append(f"<p><code>{escape(result.formula)}</code></p>")
     parts += [f"<p>{escape(said[:1].upper() + said[1:])}.</p>"] if said else []
     parts += [f'<p class="note">{escape(line)}</p>' for line in _remarks(result)]
-    if result.trace is not None:
-        columns = trace_columns(result.trace)
+    trace = result.trace
+    if trace is not None:
+        columns = trace_columns(trace)
         rows = [[escape(cell) for cell in row] for row in zip(*(c.cells for c in columns), strict=True)]
-        parts.append(f"<figure>{picture(result)}</figure>")
+        parts += _figure(pictures.trace(trace, result))
         parts.append(_table([c.title for c in columns], rows, [not c.left for c in columns]))
+    else:
+        parts += _figure(pictures.sets(result))
     if result.invariant is not None:
-        parts += _invariant(result, result.invariant, picture)
+        parts += _invariant(result, result.invariant, pictures)
     return "\n".join(parts)
 
 
-def _invariant(result: Result, invariant: Invariant, picture: Picture) -> list[str]:
+def _figure(picture: str) -> list[str]:
+    return [f"<figure>{picture}</figure>"] if picture else []
+
+
+def _invariant(result: Result, invariant: Invariant, pictures: Pictures) -> list[str]:
     """The sets of an invariant, drawn where two components vary, and the first of them in numbers."""
     shown = [[escape(set_words(invariant, one))] for one in invariant.sets[:MAX_SETS]]
     title = f"invariant: no step leaves it; {len(invariant.sets):,} sets"
     more = [f'<p class="note">... and {len(invariant.sets) - MAX_SETS:,} more</p>'] * (len(invariant.sets) > MAX_SETS)
     drawn = isinstance(result.evidence, Invariant) and is_drawable(invariant)  # beside a trace that is drawn it is not
-    figure = [f"<figure>{picture(result)}</figure>"] if drawn else []
-    return [*figure, _table([title], shown), *more]
+    return [*_figure(pictures.invariant(invariant) if drawn else ""), _table([title], shown), *more]
 
 
 def _remarks(result: Result) -> list[str]:
     remarks = [f"Reason: {result.reason}"] if result.reason else []
+    remarks += [f"Margin: {number(result.margin)}."] if result.margin is not None else []
     if result.proven_steps is not None:
         remarks.append(f"Proven up to step {result.proven_steps}.")
     if result.vacuous and not any(note.startswith("vacuous") for note in result.notes):
         remarks.append(f"Vacuous: {VACUOUS}")
     remarks += [f"Note: {note}" for note in result.notes]
-    figures = ", ".join(f"{name.replace('_', ' ')} {_figure(value)}" for name, value in result.statistics.items())
+    figures = ", ".join(f"{name.replace('_', ' ')} {_statistic(value)}" for name, value in result.statistics.items())
     return [*remarks, figures] if figures else remarks
 
 
-def _figure(value: object) -> str:
+def _statistic(value: object) -> str:
     """A number of a statistic, rounded for reading."""
     return number(value) if isinstance(value, float) else str(value)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from vernal.interpret.geometry.clipping import clipped
 from vernal.model.expr import Component, Expr
 from vernal.model.sorts import REAL, Sort
 from vernal.model.system import System
-from vernal.report.plots import INK, LIMIT, WIDTH, plot_style, save_figure
+from vernal.report.plots import INK, LIMIT, WIDTH, plot_style, save_figure, svg_text
 from vernal.report.values import number, scalar
 
 if TYPE_CHECKING:
@@ -92,10 +91,8 @@ def plot_invariant(invariant: Invariant, file: str | Path | None = None, of: tup
 
 def invariant_svg(invariant: Invariant) -> str:
     """The same as an SVG element to embed in a page."""
-    text = StringIO()
     with plot_style():
-        _draw(invariant, None).savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None})
-    return text.getvalue()[text.getvalue().index("<svg") :]
+        return svg_text(_draw(invariant, None))
 
 
 def _varying(invariant: Invariant) -> list[str]:

@@ -9,6 +9,7 @@ import numpy as np
 from vernal.interpret.concrete import evaluate
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
+from vernal.logic.printing import text
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.graph import order
@@ -20,18 +21,34 @@ def limits(formula: Formula) -> dict[str, list[float]]:
     found: dict[str, set[float]] = {}
     for node in order(atoms(formula)):
         if isinstance(node, e.Compare) and all(arg.sort.is_number for arg in node.args):
-            name, values = _edge(*node.args)
-            found.setdefault(name, set()).update(values)
+            inside, values = _edge(*node.args)
+            found.setdefault(_name(inside), set()).update(values)
     return {name: sorted(values) for name, values in found.items() if name and values}
 
 
-def _edge(left: Expr, right: Expr) -> tuple[str, set[float]]:
-    """The quantity that is compared with a number, and where; an empty name if it is not as simple as that."""
+def quantities_of(formula: Formula) -> dict[str, Expr]:
+    """What a formula speaks of, by name: the numbers it compares, and the conditions and labels besides.
+
+    A number is the quantity inside, as in `limits`, or the whole side of a comparison that is not as simple as that.
+    """
+    found: dict[str, Expr] = {}
+    for node in order(atoms(formula)):
+        if isinstance(node, e.Compare) and all(arg.sort.is_number for arg in node.args):
+            inside, _ = _edge(*node.args)
+            for side in [inside] if _name(inside) else [arg for arg in node.args if not _is_constant(arg)]:
+                found.setdefault(_name(side) or text(side), side)
+        elif isinstance(node, e.Var) and not node.sort.is_number and not node.shape:
+            found.setdefault(node.name, node)
+    return found
+
+
+def _edge(left: Expr, right: Expr) -> tuple[Expr, set[float]]:
+    """The quantity that is compared with a number, and where: as far inside as it has a name, or there is no way."""
     node, number = (left, _number(right)) if _is_constant(right) else (right, _number(left))
     values = set() if number is None else {number}
-    while values and not (name := _name(node)):
+    while values and not _name(node):
         node, values = _inside(node, values)
-    return (name, values) if values else ("", values)
+    return node, values
 
 
 def _name(node: Expr) -> str:

@@ -67,11 +67,16 @@ def plot_trace(trace: Trace, file: str | Path | None = None, limits: AxisLimits 
 
 def trace_svg(trace: Trace, limits: Mapping[str, Sequence[float]] | None = None) -> str:
     """A trace as an SVG element to embed in a page; limits so far off that they would flatten a curve are left out."""
-    text = StringIO()
     with plot_style():
         figure = _draw(trace)
         _rule(figure, _near(figure, limits or {}))
-        figure.savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None})
+        return svg_text(figure)
+
+
+def svg_text(figure: Figure) -> str:
+    """A figure as an SVG element to embed in a page."""
+    text = StringIO()
+    figure.savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None})
     return text.getvalue()[text.getvalue().index("<svg") :]
 
 
@@ -82,7 +87,7 @@ def plot_style() -> AbstractContextManager[None]:
     return matplotlib.rc_context(STYLE)
 
 
-def _figure(heights: Sequence[float]) -> tuple[Figure, list[Axes]]:
+def panels_below(heights: Sequence[float]) -> tuple[Figure, list[Axes]]:
     """Panels below each other with one time axis. No pyplot: no window, no global state, no back end to choose."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -114,7 +119,7 @@ def _draw(trace: Trace) -> Figure:
     shown = [item for item in items if any(value is not None for value in item.values)][:MAX_PANELS]
     curves = [item for item in shown if not item.is_text]
     bands = [item for item in shown if item.is_text]
-    figure, panels = _figure([CURVE if item.group in CURVES else DRAW for item in curves] + [BAND] * len(bands))
+    figure, panels = panels_below([CURVE if item.group in CURVES else DRAW for item in curves] + [BAND] * len(bands))
     for panel, item in zip(panels, [*curves, *bands], strict=True):
         (_band if item.is_text else _curve)(panel, item)
     last = len(trace) - 1 if trace.loop is None else len(trace)
@@ -168,7 +173,8 @@ def _rule(figure: Figure, limits: AxisLimits) -> None:
             curves[name].axhline(float(value), color=LIMIT, linewidth=1, linestyle=(0, (5, 3)))
 
 
-def _label(panel: Axes, title: str) -> None:
+def name_panel(panel: Axes, title: str) -> None:
+    """The name of a quantity, to the left of its panel."""
     panel.set_ylabel(title, rotation=0, ha="right", va="center", labelpad=6)
 
 
@@ -184,7 +190,7 @@ def _curve(panel: Axes, item: Series) -> None:
     panel.grid(axis="y", linewidth=0.4, color="#e3e7ea")
     panel.set_axisbelow(True)
     panel.ticklabel_format(axis="y", useOffset=False)
-    _label(panel, item.title)
+    name_panel(panel, item.title)
 
 
 def _held(values: Sequence[float]) -> tuple[list[float], list[float]]:
@@ -210,7 +216,7 @@ def _band(panel: Axes, item: Series) -> None:
             untold.pop(label, None)
     panel.set_yticks([])
     panel.spines["left"].set_visible(False)
-    _label(panel, item.title)
+    name_panel(panel, item.title)
     if untold:
         _legend(panel, untold)
 
@@ -252,16 +258,27 @@ def _legend(panel: Axes, tones: dict[str, str]) -> None:
 def plot_runs(shown: Sequence[Quantity], file: str | Path | None = None) -> Any:
     """Draw how quantities spread over many runs: all, nine in ten, the median and a few runs; labels as shares."""
     with plot_style():
-        kept = list(shown)[:MAX_PANELS]
-        figure, panels = _figure([SHARES if item.is_text else CURVE for item in kept])
-        for panel, item in zip(panels, kept, strict=True):
-            (_shares if item.is_text else _spread)(panel, item)
-            _label(panel, item.title)
-        last = kept[0].values.shape[1] - 1 if kept else 1
-        panels[-1].set_xlim(0, max(1, last))
-        figure.align_ylabels(panels)
+        figure = _runs_figure(shown)
         if file is not None:
             save_figure(figure, file)
+    return figure
+
+
+def runs_svg(shown: Sequence[Quantity]) -> str:
+    """The same as an SVG element to embed in a page."""
+    with plot_style():
+        return svg_text(_runs_figure(shown))
+
+
+def _runs_figure(shown: Sequence[Quantity]) -> Figure:
+    kept = list(shown)[:MAX_PANELS]
+    figure, panels = panels_below([SHARES if item.is_text else CURVE for item in kept])
+    for panel, item in zip(panels, kept, strict=True):
+        (_shares if item.is_text else _spread)(panel, item)
+        name_panel(panel, item.title)
+    last = kept[0].values.shape[1] - 1 if kept else 1
+    panels[-1].set_xlim(0, max(1, last))
+    figure.align_ylabels(panels)
     return figure
 
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TextIO
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO
 
 import numpy as np
 
+from vernal.engines.falsify.shares import RunShare
+from vernal.engines.falsify.simulation import Simulation
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.sorts import REAL, Kind, Sort
 from vernal.report.cells import write_rows
-from vernal.report.tables import WIDTH, Column, aligned
+from vernal.report.frames import data_frame, html_lines, html_table
+from vernal.report.tables import WIDTH, Column, aligned, trace_table
+from vernal.run.output import write_file
 from vernal.simulate.runs import Runs
 
 ROWS = 11  # about so many steps are shown
@@ -64,6 +70,11 @@ def memories(runs: Runs) -> list[Quantity]:
 
 def summary_table(runs: Runs, *, width: int = WIDTH) -> str:
     """Least, mean and largest value of every number at some of the steps; of labels, the most frequent."""
+    return aligned(summary_columns(runs), width=width)
+
+
+def summary_columns(runs: Runs) -> list[Column]:
+    """The same as columns."""
     chosen = shown_steps(runs.steps)
     going = [int((runs.lengths > step).sum()) for step in chosen]
     columns = [Column("step", [str(step) for step in chosen])]
@@ -71,7 +82,7 @@ def summary_table(runs: Runs, *, width: int = WIDTH) -> str:
         columns.append(Column("runs", [str(count) for count in going]))
     for quantity in quantities(runs):
         columns += _columns(quantity, [present(quantity.values[:, step]) for step in chosen])
-    return aligned(columns, width=width)
+    return columns
 
 
 def shown_steps(last: int) -> list[int]:
@@ -128,3 +139,71 @@ def rows(runs: Runs) -> Iterator[list[str]]:
 def write_csv(runs: Runs, file: TextIO) -> None:
     """All of it, as CSV."""
     write_rows(file, rows(runs))
+
+
+def write_runs(runs: Runs, file: str | Path) -> None:
+    """The same, in a file."""
+
+    def write(stream: BinaryIO) -> None:
+        text = TextIOWrapper(stream, "utf-8", newline="")
+        write_csv(runs, text)
+        text.detach()  # flushed, and the stream stays open
+
+    write_file(file, write)
+
+
+def frame_runs(runs: Runs) -> Any:
+    """One row for every position of every run: its number, the step, state, actions and memories; labels by name."""
+    going = np.arange(runs.steps + 1) < runs.lengths[:, None]
+    run, step = np.nonzero(going)
+    columns: dict[str, Any] = {"run": run, "step": step}
+    for quantity in [*quantities(runs), *memories(runs)]:
+        values = quantity.values[going]
+        columns[quantity.title] = [quantity.label(value) for value in values.tolist()] if quantity.is_text else values
+    return data_frame(columns)
+
+
+def plot_simulation(runs: Runs, file: str | Path | None = None) -> Any:
+    """Draw how every quantity spreads over the runs."""
+    from vernal.report.plots import plot_runs
+
+    return plot_runs(quantities(runs), file)
+
+
+# Properties -----------------------------------------------------------------------------------------------------------
+
+
+def share_text(share: RunShare) -> str:
+    """`fails on 993 of 1000 runs (99.3 %), 7 are too short to tell`"""
+    if not share.counts:
+        return "a claim of some path, or of states: single runs do not show whether it fails"
+    open_runs = share.runs - len(share.failing) - share.keeping
+    short = f", {open_runs} {'is' if open_runs == 1 else 'are'} too short to tell" if open_runs else ""
+    if share.failing:
+        return f"fails on {len(share.failing)} of {share.runs} runs ({100 * share.share:.3g} %){short}"
+    if not share.keeping:
+        return f"no run of {share.runs} fails, all are too short to tell more"
+    return f"no run of {share.runs} fails{short}" if open_runs else f"holds on all {share.runs} runs"
+
+
+def shares_table(shares: Mapping[str, RunShare], *, width: int = WIDTH) -> str:
+    """What every property is on the runs, and one failing run of each that fails on some."""
+    indent = max((len(name) for name in shares), default=0) + 2
+    lines: list[str] = []
+    for name, share in shares.items():
+        lines.append(f"{name.ljust(indent)}{share_text(share)}")
+        if share.trace is not None:
+            lines += [f"{'':{indent}}one of them:", trace_table(share.trace, width=width, indent=" " * indent)]
+        elif share.failing:
+            lines.append(
+                f"{'':{indent}}none of them was confirmed in exact arithmetic: they fail by a hair, or not at all"
+            )
+    return "\n".join(lines)
+
+
+def show_simulation(simulation: Simulation) -> str:
+    """Table, properties and picture, for a notebook."""
+    from vernal.report.plots import runs_svg
+
+    said = [f"{name}: {share_text(share)}" for name, share in simulation.shares.items()]
+    return html_table(summary_columns(simulation.runs)) + html_lines(said) + runs_svg(quantities(simulation.runs))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from vernal.evidence.result import UNKNOWN, VIOLATED, Result
 from vernal.evidence.trace import Trace
-from vernal.report.values import number, series
+from vernal.report.values import series
 
 WIDTH = 120  # characters, where the width of the page is unknown
 MOST_ROWS = 30  # a trace longer than this is cut in the middle
@@ -70,60 +70,6 @@ def trace_table(trace: Trace, *, width: int = WIDTH, indent: str = "  ", most: i
     if trace.complete:
         text += f"\n{indent}(the path ends here: the system is not enabled)"
     return text
-
-
-@dataclass(frozen=True, slots=True)
-class SweepCell:
-    """A point of a sweep: the parameters as written, and what was found there."""
-
-    parameters: dict[str, str]
-    result: Result
-
-
-def sweep_table(cells: Sequence[SweepCell], *, width: int = WIDTH) -> str:
-    """One table per property: a grid over two parameters, a list over any other number."""
-    asked = dict.fromkeys((cell.result.property, _asked(cell)) for cell in cells)
-    tables = []
-    for name, title in asked:
-        own = [cell for cell in cells if (cell.result.property, _asked(cell)) == (name, title)]
-        body = _grid(own, width) if len(own[0].parameters) == 2 else _list(own, width)
-        tables.append(f"{title}\n{body}" if title else body)
-    return "\n\n".join(tables)
-
-
-def _asked(cell: SweepCell) -> str:
-    """What the table is headed with: the name, or the formula, whose bounds may depend on the parameters."""
-    return cell.result.property or cell.result.formula
-
-
-def cell_text(result: Result) -> str:
-    """`holds 27.5` or `violated -2.27` with its margin, else with its time."""
-    if result.verdict is not UNKNOWN and result.margin is not None:
-        return f"{result.verdict.value} {number(result.margin)}"
-    return f"{result.verdict.value} {seconds(result.seconds)}"
-
-
-def _grid(cells: Sequence[SweepCell], width: int) -> str:
-    """Rows are the last parameter, columns the first, as the papers print it; a cell never reached stays empty."""
-    across, down = list(cells[0].parameters)
-    texts = {(c.parameters[across], c.parameters[down]): cell_text(c.result) for c in cells}
-    rows = list(dict.fromkeys(cell.parameters[down] for cell in cells))
-    heads = list(dict.fromkeys(cell.parameters[across] for cell in cells))
-    columns = [Column(f"{across}={head}", [texts.get((head, row), "") for row in rows], left=True) for head in heads]
-    return aligned([Column(down, rows), *columns], width=width, indent="  ")
-
-
-def _list(cells: Sequence[SweepCell], width: int) -> str:
-    names = list(cells[0].parameters)
-    columns = [Column(name, [cell.parameters[name] for cell in cells]) for name in names]
-    found = [
-        Column("verdict", [cell.result.verdict.value for cell in cells], left=True),
-        Column("scope", [reach(cell.result) or "" for cell in cells], left=True),
-        Column("margin", ["" if c.result.margin is None else number(c.result.margin) for c in cells]),
-        Column("time", [seconds(cell.result.seconds) for cell in cells]),
-    ]
-    kept = [column for column in found if any(column.cells)]
-    return aligned([*columns, *kept], width=width, indent="  ")
 
 
 def reach(result: Result) -> str | None:

@@ -50,7 +50,7 @@ def reach(
     """
     task = subject if isinstance(subject, Task) else Task(subject)
     refuse_open(task.system)
-    refuse_limits({"timeout": timeout, "memory": memory, "sets": sets}, 0)
+    refuse_limits({"timeout": timeout, "memory": memory, "sets": sets}, workers=1, seed=0)
     find_device(device)
     asked = named(task, of)
     last = reach_of(task) if steps is None else steps

@@ -7,12 +7,12 @@ there is taken.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from vernal.model.expr import Expr
+from vernal.model.hooks import hook
 from vernal.model.portable import Portable
 from vernal.model.sorts import Sort
 from vernal.model.system import System
@@ -76,10 +76,6 @@ class ReachableSets(Portable):
     expressions: tuple[Expr, ...] = field(default=(), repr=False, compare=False)
     task: Any = field(default=None, repr=False, compare=False)
 
-    plotter: ClassVar[Callable[..., Any] | None] = None  # drawing lives downstream; the package plugs it in
-    writer: ClassVar[Callable[..., None] | None] = None
-    table: ClassVar[Callable[..., str] | None] = None
-
     def __repr__(self) -> str:
         return f"<ReachableSets of {', '.join(self.of)}: steps 0 to {len(self.steps) - 1}{self._cut_short}>"
 
@@ -118,17 +114,15 @@ class ReachableSets(Portable):
         Two numbers are drawn as polygons in a plane, anything else over the steps; `plane=False` draws two numbers over
         the steps, too. `limits` draws lines at values: `{"theta": [-0.05, 0.05]}`.
         """
-        return _plugged(ReachableSets.plotter)(self, file, runs=runs, **look)
+        return hook("plot_sets")(self, file, runs=runs, **look)
 
     def save(self, file: str | Path) -> None:
         """Write the sets as JSON, as `vernal reach --json` does."""
-        _plugged(ReachableSets.writer)(self, file)
+        hook("write_sets")(self, file)
+
+    def to_dataframe(self) -> Any:
+        """One row for every step, as a data frame of pandas."""
+        return hook("frame_sets")(self)
 
     def _repr_html_(self) -> str:
-        return str(_plugged(ReachableSets.table)(self))
-
-
-def _plugged(function: Callable[..., Any] | None) -> Callable[..., Any]:
-    if function is None:
-        raise RuntimeError("import vernal to draw and write reachable sets")
-    return function
+        return str(hook("show_sets")(self))

@@ -1,0 +1,131 @@
+"""`vernal reach`: certified bounds of expressions at every step."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vernal.cli import exits
+from vernal.cli.clock import started
+from vernal.cli.options import (
+    OUTPUT,
+    AllowOutside,
+    DeviceName,
+    Json,
+    Limits,
+    MemoryLimit,
+    Quiet,
+    Settings,
+    TaskFile,
+    Timeout,
+)
+from vernal.cli.planning import Planning, PlanningProperty, planned
+from vernal.cli.progress import Live
+from vernal.cli.stream import inputs_of, put, refuse_overwriting, show, writable
+from vernal.errors import InputError
+
+if TYPE_CHECKING:
+    from vernal.engines.reach.sets import ReachableSets
+    from vernal.logic.task import Task
+
+EXAMPLES = """\b
+Examples:
+  vernal reach thermostat.toml                              every state variable
+  vernal reach pendulum.toml --of theta --of omega --plot plane.svg
+  vernal reach vcas.toml --of "abs(h)" --of advisor --steps 10 --plot tube.pdf --json sets.json
+
+\b
+Every path from every initial state is inside the bounds at every step; that every value inside is taken is not said.
+Of two numbers there are polygons in their plane, otherwise bounds, or the labels that are possible. Simulated runs
+are drawn over them. The ends shown are rounded outward; --json has all of their digits.
+Exit code: 0 when every step is bounded as asked, 5 when a limit was reached before, 2 on bad input.
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("reach", short_help="Bound expressions at every step, over all paths.", epilog=EXAMPLES)(reach)
+
+
+@planned
+def reach(
+    task: TaskFile,
+    of: Annotated[
+        list[str] | None,
+        typer.Option("--of", metavar="EXPR", help="An expression over the task's names; may be repeated."),
+    ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            "--steps", metavar="N", help="How many steps; without it, as far as the task's properties look, or 20."
+        ),
+    ] = None,
+    sets: Annotated[
+        int, typer.Option("--sets", metavar="N", help="Sets of states kept apart at a step: more are tighter, slower.")
+    ] = 1000,
+    set: Settings = None,
+    property: PlanningProperty = None,
+    *,
+    planning: Planning,
+    timeout: Timeout = None,
+    memory: MemoryLimit = None,
+    device: DeviceName = "cpu",
+    json: Json = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", help="Draw the sets (.pdf, .svg or .png).", rich_help_panel=OUTPUT),
+    ] = None,
+    runs: Annotated[
+        int, typer.Option("--runs", metavar="N", help="Simulated runs in the picture.", rich_help_panel=OUTPUT)
+    ] = 30,
+    allow_outside: AllowOutside = False,
+    quiet: Quiet = False,
+) -> None:
+    """Bound expressions at every step, over all paths: intervals, polygons of two numbers, and possible labels."""
+    from vernal.engines.reach.ask import followed, named, reach_of
+    from vernal.run.budget import refuse_limits
+
+    refuse_limits({"sets": sets}, workers=1, seed=0, prefix="--")
+    if (steps or 0) < 0 or runs < 0:
+        raise InputError("--steps and --runs have to be 0 or more")
+    limits = Limits(timeout=timeout, memory=memory, device=device)
+    limits.check()
+    writable(json, plot)
+    reading, constants = limits.reading(started()), planning.constants(set)
+
+    def made() -> Task:
+        return planning.open(task, property, reading.check, allow_outside=allow_outside).task(constants)
+
+    opened = limits.read(made, reading)
+    refuse_overwriting(inputs_of(opened), (json, plot))
+    asked = named(opened, of or None)
+    with Live("reach", quiet=quiet) as live:
+        last = reach_of(opened) if steps is None else steps
+        found = followed(opened, asked, last, limits.budget(started(), live), sets)
+    _tell(found, json, plot, runs)
+    raise typer.Exit(exits.OK if found.is_complete else exits.UNDECIDED)
+
+
+def _tell(found: ReachableSets, json: str | None, plot: Path | None, runs: int) -> None:
+    """The table and what is to be said about it, then the files asked for."""
+    from vernal.cli.check import page_width
+    from vernal.report.document import dump
+    from vernal.report.reach import reach_document, reach_notes, reach_table
+
+    stream = sys.stderr if json == "-" else sys.stdout
+    if found.steps:
+        show(reach_table(found, width=page_width(stream)), stream)
+    for note in reach_notes(found):
+        show(f"note: {note}", stream)
+    if json is not None:
+        put(json, dump(reach_document(found)))
+        if json != "-":
+            show(f"sets written to {json}", stream)
+    if plot is not None and found.steps:
+        from vernal.report.tubes import plot_sets
+
+        plot_sets(found, plot, runs=runs)
+        show(f"plot written to {plot}", stream)

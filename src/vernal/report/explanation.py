@@ -1,0 +1,46 @@
+"""What a task says, in words: the system, every property three times, and the engines there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vernal.engines.check import engines, parse_formula
+from vernal.logic.formula import Formula
+from vernal.logic.printing import text
+from vernal.logic.task import Task
+from vernal.logic.words import bracketed, words
+from vernal.model.system import System
+from vernal.report.explain import explain_system, who_decides
+
+NamedFormula = tuple[str | None, Formula]
+
+
+def explain(subject: Task | System, formula: str | Formula | None = None) -> str:
+    """The system in words, and a formula, or every property: as written, fully bracketed, in words, and who decides it.
+
+    It is what `vernal explain` prints.
+    """
+    task = subject if isinstance(subject, Task) else Task(subject)
+    if formula is None:
+        return explained(task, list(task.properties.items()))
+    return explained(task, [(None, parse_formula(task, formula) if isinstance(formula, str) else formula)])
+
+
+def explained(task: Task, asked: Sequence[NamedFormula]) -> str:
+    """The same, of formulas with their names."""
+    listed = "\n".join(f"  {entry.name:10} {entry.about}" for entry in engines())
+    parts = [explain_system(task), *(_property(task, name, formula) for name, formula in asked), f"engines\n{listed}"]
+    return "\n\n".join(parts)
+
+
+def _property(task: Task, name: str | None, formula: Formula) -> str:
+    """A formula three times: as written, without any doubt about its brackets, and in words."""
+    rows = {
+        "written": text(formula),
+        "bracketed": bracketed(formula),
+        "in words": words(formula, task.system),
+        "engines": who_decides(formula),
+    }
+    below = "\n" + " " * 13  # what follows on a line of its own stands below what it belongs to
+    lines = [f"  {title:10} {below.join(said.splitlines())}" for title, said in rows.items()]
+    return "\n".join([f"property {name}" if name else "formula", *lines])

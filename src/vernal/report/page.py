@@ -1,0 +1,124 @@
+"""The report of several answers: every formula in words, every trace drawn, and for what has none, reachable sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from vernal.engines.check import named_formula, parse_formula
+from vernal.engines.reach.ask import followed
+from vernal.engines.reach.sets import ReachableSets
+from vernal.errors import InputError
+from vernal.evidence.result import Result
+from vernal.evidence.trace import Trace
+from vernal.formats.evidence import write_evidence
+from vernal.logic.claim import claim_of
+from vernal.logic.formula import Formula
+from vernal.logic.task import Task
+from vernal.logic.words import words
+from vernal.report.document import document, dump
+from vernal.report.frames import html_lines, html_table
+from vernal.report.html import Pictures, page
+from vernal.report.invariants import invariant_svg
+from vernal.report.limits import limits, quantities_of
+from vernal.report.plots import trace_svg
+from vernal.report.reach import reach_notes
+from vernal.report.tables import trace_columns
+from vernal.report.text import details, verdict_line
+from vernal.report.tubes import sets_svg
+from vernal.run.budget import Budget
+from vernal.run.output import write_text
+
+MAX_QUANTITIES = 4  # drawn in one picture
+MAX_STEPS = 60
+LOOK_AHEAD = 20  # steps drawn of a claim without a bound
+SECONDS = 5.0  # for the reachable sets of one picture
+SETS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A result, and the formula it is the answer to."""
+
+    result: Result
+    formula: Formula
+
+
+def report_page(task: Task, answers: Sequence[Answered]) -> str:
+    """The report as HTML."""
+    formulas = {id(one.result): one.formula for one in answers}
+
+    pictures = Pictures(
+        lambda trace, result: trace_svg(trace, limits(formulas[id(result)])),
+        invariant_svg,
+        lambda result: reach_figure(task, formulas[id(result)]),
+    )
+    results = [one.result for one in answers]
+    return page(task, results, lambda result: words(formulas[id(result)], task.system), pictures)
+
+
+def reach_figure(task: Task, formula: Formula) -> str:
+    """What the quantities of a formula can be at every step it looks at, with its limits; empty where it has none."""
+    found = asked_sets(task, formula)
+    if found is None or not found.steps:
+        return ""
+    picture = sets_svg(found, limits(formula), plane=False)
+    said = f"What {', '.join(found.of)} can be at every step, over all paths, with simulated runs over it"
+    dashed = "; dashed lines are where the comparisons of the formula turn" if limits(formula) else ""
+    notes = "".join(f"<br>{escape(note)}" for note in reach_notes(found))
+    return f"{picture}<figcaption>{escape(said + dashed)}.{notes}</figcaption>"
+
+
+def asked_sets(task: Task, formula: Formula) -> ReachableSets | None:
+    """The reachable sets of what a formula speaks of; None where that is nothing."""
+    asked = list(quantities_of(formula).items())[:MAX_QUANTITIES]
+    horizon = claim_of(formula).horizon
+    steps = min(MAX_STEPS, LOOK_AHEAD if horizon is None else max(1, horizon))
+    return followed(task, asked, steps, Budget(SECONDS), SETS) if asked else None
+
+
+# Methods of results and traces ----------------------------------------------------------------------------------------
+
+
+def task_of(result: Result) -> Task:
+    """The task of a result; one that came from elsewhere has none."""
+    if result.task is None:
+        raise InputError("this result does not know its task: it was not made by vn.check in this process")
+    return result.task
+
+
+def formula_of(result: Result) -> Formula:
+    """The formula that was asked."""
+    task = task_of(result)
+    return parse_formula(task, result.formula) if result.property is None else named_formula(task, result.property)
+
+
+def save_result(result: Result, file: str | Path) -> None:
+    """The result as a JSON document."""
+    write_text(file, dump(document(task_of(result), [result])))
+
+
+def write_report(result: Result, file: str | Path) -> None:
+    """The result as a report."""
+    write_text(file, report_page(task_of(result), [Answered(result, formula_of(result))]))
+
+
+def save_trace(trace: Trace, file: str | Path) -> None:
+    """The trace as evidence for replay."""
+    if not isinstance(trace.about, Result):
+        raise InputError("a trace is written with what it shows: take it from a result of vn.check, as result.trace")
+    write_evidence(task_of(trace.about), trace.about, file)
+
+
+def show_result(result: Result) -> str:
+    """The verdict and the trace, for a notebook."""
+    lines = [verdict_line(result), *(line.strip() for line in details(result))]
+    return html_lines(lines) + ("" if result.trace is None else show_trace(result.trace))
+
+
+def show_trace(trace: Trace) -> str:
+    """A table and a picture, for a notebook; the middle of a long table is left to the file."""
+    formula = formula_of(trace.about) if isinstance(trace.about, Result) else None
+    return html_table(trace_columns(trace)) + trace_svg(trace, None if formula is None else limits(formula))
