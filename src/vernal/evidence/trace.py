@@ -76,7 +76,7 @@ class Trace(Portable):
         return Trace.plotter(self, file, limits)
 
     def save(self, file: str | Path) -> None:
-        """Write the trace, as `vernal check --trace` does, to a file that `vernal replay` and `vn.replay` check again."""
+        """Write the trace, as `vernal check --trace` does, to a file that `vn.replay` checks again."""
         hook("save_trace")(self, file)
 
     def _repr_html_(self) -> str:

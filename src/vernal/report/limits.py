@@ -34,8 +34,8 @@ def quantities_of(formula: Formula) -> dict[str, Expr]:
     found: dict[str, Expr] = {}
     for node in order(atoms(formula)):
         if isinstance(node, e.Compare) and all(arg.sort.is_number for arg in node.args):
-            inside, _ = _edge(*node.args)
-            for side in [inside] if _name(inside) else [arg for arg in node.args if not _is_constant(arg)]:
+            varied, (inside, _) = [arg for arg in node.args if not _is_constant(arg)], _edge(*node.args)
+            for side in [inside] if len(varied) == 1 and _name(inside) else varied:
                 found.setdefault(_name(side) or text(side), side)
         elif isinstance(node, e.Var) and not node.sort.is_number and not node.shape:
             found.setdefault(node.name, node)

@@ -59,7 +59,7 @@ def _interval(value: NumberBounds, places: int) -> str:
     if value.lower == -math.inf and value.upper == math.inf:
         return UNBOUNDED
     width, largest = value.upper - value.lower, max(abs(value.lower), abs(value.upper))
-    if width <= HAIR * largest:
+    if value.is_finite and width <= HAIR * largest:
         return _decimal(value.lower, places, round)
     low, high = (_decimal(end, places, way, HAIR * width) for end, way in ((value.lower, floor), (value.upper, ceil)))
     return f"[{low}, {high}]"
