@@ -1,4 +1,4 @@
-"""Reachable sets as text, as a document and as pictures: rounded outward, complete, and honest about what is missing."""
+"""Reachable sets as text, as a document and as pictures: rounded outward, complete, and what is missing is said."""
 
 from __future__ import annotations
 

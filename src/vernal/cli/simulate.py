@@ -51,7 +51,8 @@ def simulate(
     from vernal.cli.check import page_width
     from vernal.cli.stream import inputs_of, refuse_overwriting, show, writable
     from vernal.engines.falsify.simulation import simulate as run
-    from vernal.report.runs import shares_table, summary_table
+    from vernal.report.runs import summary_table
+    from vernal.report.simulations import shares_table
 
     writable(csv, plot)
     loaded = planning.open(task, property, allow_outside=allow_outside).task(planning.constants(set))

@@ -1,0 +1,54 @@
+"""Simulations for people: which runs break which property, and how quantities spread, as text, picture and page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from vernal.engines.falsify.shares import RunShare
+from vernal.engines.falsify.simulation import Simulation
+from vernal.report.frames import html_lines, html_table
+from vernal.report.plots import plot_runs, runs_svg
+from vernal.report.runs import quantities, summary_columns
+from vernal.report.tables import WIDTH, trace_table
+from vernal.simulate.runs import Runs
+
+
+def plot_simulation(runs: Runs, file: str | Path | None = None) -> Any:
+    """Draw how every quantity spreads over the runs."""
+    return plot_runs(quantities(runs), file)
+
+
+def share_text(share: RunShare) -> str:
+    """`fails on 993 of 1000 runs (99.3 %), 7 are too short to tell`"""
+    if not share.counts:
+        return "a claim of some path, or of states: single runs do not show whether it fails"
+    open_runs = share.runs - len(share.failing) - share.keeping
+    short = f", {open_runs} {'is' if open_runs == 1 else 'are'} too short to tell" if open_runs else ""
+    if share.failing:
+        return f"fails on {len(share.failing)} of {share.runs} runs ({100 * share.share:.3g} %){short}"
+    if not share.keeping:
+        return f"no run of {share.runs} fails, all are too short to tell more"
+    return f"no run of {share.runs} fails{short}" if open_runs else f"holds on all {share.runs} runs"
+
+
+def shares_table(shares: Mapping[str, RunShare], *, width: int = WIDTH) -> str:
+    """What every property is on the runs, and one failing run of each that fails on some."""
+    indent = max((len(name) for name in shares), default=0) + 2
+    lines: list[str] = []
+    for name, share in shares.items():
+        lines.append(f"{name.ljust(indent)}{share_text(share)}")
+        if share.trace is not None:
+            lines += [f"{'':{indent}}one of them:", trace_table(share.trace, width=width, indent=" " * indent)]
+        elif share.failing:
+            lines.append(
+                f"{'':{indent}}none of them was confirmed in exact arithmetic: they fail by a hair, or not at all"
+            )
+    return "\n".join(lines)
+
+
+def show_simulation(simulation: Simulation) -> str:
+    """Table, properties and picture, for a notebook."""
+    said = [f"{name}: {share_text(share)}" for name, share in simulation.shares.items()]
+    return html_table(summary_columns(simulation.runs)) + html_lines(said) + runs_svg(quantities(simulation.runs))
