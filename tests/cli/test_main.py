@@ -18,7 +18,19 @@ from vernal.cli.interrupt import Terminated
 from vernal.cli.main import app, main
 from vernal.errors import MissingExtra
 
-COMMANDS = ("check", "sweep", "replay", "simulate", "explain", "convert", "solvers", "schema", "verify", "supports")
+COMMANDS = (
+    "check",
+    "sweep",
+    "reach",
+    "replay",
+    "simulate",
+    "explain",
+    "convert",
+    "solvers",
+    "schema",
+    "verify",
+    "supports",
+)
 HEAVY = ("numpy", "scipy", "onnx", "h5py", "flint", "matplotlib", "lark", "msgspec", "rich", "highspy")
 
 
