@@ -106,7 +106,8 @@ def test_notebooks_show_a_table_and_a_picture() -> None:
         assert "<table>" in html
         assert "<svg" in html
     holds = vn.check(drift(), "G[0,5] (x <= 2)")
-    assert "holds" in holds._repr_html_()
+    assert "<table>" in holds._repr_html_()
+    assert "up to step 5" in holds._repr_html_()
     assert "<table>" in vn.sweep(drift, {"by": [0, 1]}, "X (x <= 1)")._repr_html_()
 
 

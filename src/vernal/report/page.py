@@ -25,9 +25,10 @@ from vernal.report.invariants import invariant_svg
 from vernal.report.limits import limits, quantities_of
 from vernal.report.plots import trace_svg
 from vernal.report.reach import reach_notes
-from vernal.report.tables import trace_columns
-from vernal.report.text import details, verdict_line
+from vernal.report.tables import Column, reach, seconds, trace_columns
+from vernal.report.text import details
 from vernal.report.tubes import sets_svg
+from vernal.report.values import number
 from vernal.run.budget import Budget
 from vernal.run.output import write_text
 
@@ -113,12 +114,23 @@ def save_trace(trace: Trace, file: str | Path) -> None:
 
 
 def show_result(result: Result) -> str:
-    """The verdict and the trace, for a notebook."""
-    lines = [verdict_line(result), *(line.strip() for line in details(result))]
-    return html_lines(lines) + ("" if result.trace is None else show_trace(result.trace))
+    """The verdict as a table of one row, what is to be said about it, and the trace, for a notebook."""
+    row = {
+        "property": result.property,
+        "formula": result.formula,
+        "verdict": result.verdict.value,
+        "scope": reach(result),
+        "assurance": None if result.assurance is None else str(result.assurance),
+        "margin": None if result.margin is None else number(result.margin),
+        "engine": result.engine,
+        "time": seconds(result.seconds),
+    }
+    table = html_table([Column(title, [cell]) for title, cell in row.items() if cell])
+    said = html_lines([line.strip() for line in details(result)])
+    return table + said + ("" if result.trace is None else show_trace(result.trace))
 
 
 def show_trace(trace: Trace) -> str:
-    """A table and a picture, for a notebook; the middle of a long table is left to the file."""
+    """A table and a picture, for a notebook."""
     formula = formula_of(trace.about) if isinstance(trace.about, Result) else None
     return html_table(trace_columns(trace)) + trace_svg(trace, None if formula is None else limits(formula))
