@@ -256,5 +256,3 @@ def write_traces(task: Task, results: Sequence[Result], file: Path, mention: Cal
         write_text(target, dump(task, result))
         what = "invariant" if result.trace is None else "trace"
         mention(f"{what} written to {target}    replay: vernal replay {target}")
-
-
