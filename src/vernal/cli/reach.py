@@ -110,22 +110,28 @@ def reach(
 
 
 def _tell(found: ReachableSets, json: str | None, plot: Path | None, runs: int) -> None:
-    """The table and what is to be said about it, then the files asked for."""
+    """The files asked for, then the table and what is to be said about it: files are there though nobody reads on."""
     from vernal.cli.check import page_width
-    from vernal.report.document import dump
-    from vernal.report.reach import reach_document, reach_notes, reach_table
+    from vernal.report.reach import reach_notes, reach_table
 
     stream = sys.stderr if json == "-" else sys.stdout
+    written = _written(found, json, plot, runs)
     if found.steps:
         show(reach_table(found, width=page_width(stream)), stream)
-    for note in reach_notes(found):
-        show(f"note: {note}", stream)
+    for line in [*(f"note: {note}" for note in reach_notes(found)), *written]:
+        show(line, stream)
+
+
+def _written(found: ReachableSets, json: str | None, plot: Path | None, runs: int) -> list[str]:
+    """Write the document and the picture, and say where."""
+    from vernal.report.document import dump
+    from vernal.report.reach import reach_document
+
+    said = []
     if json is not None:
         put(json, dump(reach_document(found)))
-        if json != "-":
-            show(f"sets written to {json}", stream)
+        said += [] if json == "-" else [f"sets written to {json}"]
     if plot is not None and found.steps:
-        from vernal.report.tubes import plot_sets
-
-        plot_sets(found, plot, runs=runs)
-        show(f"plot written to {plot}", stream)
+        found.plot(plot, runs=runs)
+        said.append(f"plot written to {plot}")
+    return said

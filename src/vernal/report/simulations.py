@@ -14,6 +14,8 @@ from vernal.report.runs import quantities, summary_columns
 from vernal.report.tables import WIDTH, trace_table
 from vernal.simulate.runs import Runs
 
+UNCONFIRMED = "none of them was confirmed in exact arithmetic in a few seconds: they are long, or fail by a hair"
+
 
 def plot_simulation(runs: Runs, file: str | Path | None = None) -> Any:
     """Draw how every quantity spreads over the runs."""
@@ -42,9 +44,7 @@ def shares_table(shares: Mapping[str, RunShare], *, width: int = WIDTH) -> str:
         if share.trace is not None:
             lines += [f"{'':{indent}}one of them:", trace_table(share.trace, width=width, indent=" " * indent)]
         elif share.failing:
-            lines.append(
-                f"{'':{indent}}none of them was confirmed in exact arithmetic: they fail by a hair, or not at all"
-            )
+            lines.append(f"{'':{indent}}{UNCONFIRMED}")
     return "\n".join(lines)
 
 

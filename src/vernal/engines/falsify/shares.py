@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vernal.engines.falsify.lift import violation
+from vernal.errors import Stopped
 from vernal.evidence.trace import Trace
 from vernal.logic.claim import claim_of
 from vernal.logic.formula import Formula
@@ -21,10 +22,12 @@ from vernal.logic.margin import atom_margin
 from vernal.logic.normal import atoms
 from vernal.logic.semantics import evaluate
 from vernal.model.expr import Expr
+from vernal.run.budget import Budget
 from vernal.simulate.runs import Runs
 
 UNDEFINED = -1  # in tables of truth, besides 0 and 1
 VALUES: dict[int, bool | None] = {0: False, 1: True, UNDEFINED: None}
+SECONDS = 5.0  # for confirming one of them
 MAX_LIFTED = 8  # failing runs that are tried as exact paths
 
 
@@ -90,10 +93,14 @@ def _judged(path: Formula, asked: Sequence[Expr], table: NDArray[np.int8], lengt
 
 
 def _confirmed(runs: Runs, path: Formula, failing: NDArray[np.intp]) -> Trace | None:
-    """One of the failing runs, readable if possible."""
-    for row in failing[:MAX_LIFTED].tolist():
-        for short in (True, False):
-            trace = violation(runs, row, path, short=short)
-            if trace is not None:
-                return trace
+    """One of the failing runs, readable if possible; None where that would take long, or none is confirmed."""
+    budget = Budget(SECONDS)
+    try:
+        for row in failing[:MAX_LIFTED].tolist():
+            for short in (True, False):
+                trace = violation(runs, row, path, budget.check, short=short)
+                if trace is not None:
+                    return trace
+    except Stopped:
+        return None
     return None
