@@ -10,7 +10,7 @@ import vernal as vn
 from tests.recurrent import recurrent_networks
 from vernal.engines.check import parse_formula
 from vernal.logic.task import Task
-from vernal.report.limits import limits
+from vernal.report.limits import limits, quantities_of
 
 NETWORKS = recurrent_networks()
 SYSTEM = vn.System(
@@ -42,3 +42,17 @@ def test_limits_of_a_formula(formula: str, found: dict[str, list[float]]) -> Non
     drawn = limits(parse_formula(Task(SYSTEM), formula))
     assert drawn.keys() == found.keys()
     assert [drawn[name] for name in found] == [pytest.approx(values) for values in found.values()]
+
+
+@pytest.mark.parametrize(
+    ("formula", "names"),
+    [
+        ("G[0,3] (abs(x) < 1 & x - 2 < y)", ["x", "x - 2", "y"]),
+        ("X (x < y)", ["x", "y"]),
+        ("F[0,2] (2*x*y <= 4 | on)", ["2 * x * y", "on"]),
+        ("X (m[0] < 3 & b[1] <= 3)", ["m[0]", "b[1]"]),
+        ("X (1 < 2)", []),
+    ],
+)
+def test_what_a_formula_speaks_of(formula: str, names: list[str]) -> None:
+    assert sorted(quantities_of(parse_formula(Task(SYSTEM), formula))) == sorted(names)
