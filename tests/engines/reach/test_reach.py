@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import signal
+import time
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +19,8 @@ from tests.loops import closed_loop, disturbed_loop, nonlinear_loop
 from tests.systems import accumulator, chooser, countdown, counter, make, wanderer
 from tests.wild_loops import curved_loop, memory_loop
 from vernal.engines.reach.ask import reach
-from vernal.engines.reach.sets import LabelSet, NumberBounds, ReachableSets
+from vernal.engines.reach.sets import LabelSet, NumberBounds, ReachableSets, ReachedStep
+from vernal.engines.reach.walk import ReachWalk
 from vernal.errors import InputError
 from vernal.logic.formula import Atom, Next
 from vernal.logic.task import Task
@@ -231,3 +234,21 @@ def test_expressions_may_be_given_as_such() -> None:
     x = build.var("x")
     sets = reach(counter(), of=[x, build.mul(2, x)], steps=1)
     assert sets.of == ("x", "2 * x")
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
+@pytest.mark.timeout(60, method="thread")  # the other method is an alarm itself
+def test_a_walk_that_does_not_look_at_the_clock_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = ReachWalk.add
+
+    def forgetful(walk: ReachWalk, step: ReachedStep) -> None:
+        slow(walk, step)
+        ends = time.monotonic() + 30
+        while len(walk.steps) == 2 and time.monotonic() < ends:
+            pass
+
+    monkeypatch.setattr(ReachWalk, "add", forgetful)
+    sets = reach(counter(), steps=5, timeout=0.2)
+    assert sets.reason == "timeout after 0.2 s"
+    assert len(sets.steps) == 2
+    assert sets.seconds < 10

@@ -21,6 +21,7 @@ from vernal.logic.task import Task
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.system import System
+from vernal.run.alarm import in_time
 from vernal.run.budget import Budget, Progress, refuse_limits, silent
 from vernal.run.threads import one_blas_thread
 
@@ -66,8 +67,8 @@ def followed(task: Task, asked: Sequence[Named], last: int, budget: Budget, sets
     device = device_for(budget.device, following(task.system, last))
     try:
         with one_blas_thread(), np.errstate(all="ignore"), using(device):
-            walk.go()
-    except Stopped as stop:  # of a card whose memory is full
+            in_time(walk.go, budget)
+    except Stopped as stop:  # interrupted, or a card whose memory is full: the steps that were done are whole
         walk.reason = stop.reason
     return ReachableSets(
         tuple(name for name, _ in asked),
