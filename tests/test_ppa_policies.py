@@ -150,6 +150,28 @@ def test_bounded_model_checking_finds_the_shortest_unsafe_path() -> None:
     assert found.unsafe == 2
 
 
+def test_bounded_model_checking_agrees_with_explicit_enumeration(tmp_path: Path) -> None:
+    """Where most steps are silent: networks and edges are left out at locations that a path cannot be in."""
+    bmc = pytest.importorskip("benchmarks.ppa.bmc", reason="bounded model checking needs Z3 (extra smt)")
+    instance, stem = MEMBERS["racetrack-tiny"].make(), POLICIES / "racetrack-tiny_hasty_16"
+    generate.write(instance, tmp_path)
+    task = load_jani(tmp_path / "model.jani", policy=f"{stem}.jani2nnet", property=_last(tmp_path))
+    result = ask(task, next(iter(task.properties.values())), None, "explicit", Budget(timeout=60))
+    assert bmc.check(instance, read_policy(stem), 200.0).unsafe == result.step
+    encoding = bmc.Encoding(instance.model.declaration, read_policy(stem))
+    assert [encoding.after({place}) for place in encoding.places][:2] == [{"moves"}, {"is_checked", "is_over"}]
+
+
+@pytest.mark.parametrize("width", [16, 32, 64])
+def test_transport_has_policies_that_explicit_enumeration_proves_safe(width: int, tmp_path: Path) -> None:
+    generate.write(MEMBERS["transport-6"].make(), tmp_path)
+    file = POLICIES / f"transport-6_drilled_{width}.jani2nnet"
+    task = load_jani(tmp_path / "model.jani", policy=file, property=_last(tmp_path))
+    result = ask(task, task.properties["safe_100"], None, "explicit", Budget(timeout=60))
+    assert result.verdict is HOLDS
+    assert int(result.statistics["states"]) >= 2310
+
+
 def test_the_table_has_a_row_for_each_method_and_set(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["racetrack-tiny", "--policy", "hasty_16", "--sets", "2", "--cap", "30"]
     assert main([*asked, "--method", "policy abstraction", "--method", "explicit"]) == 0

@@ -6,8 +6,9 @@ that it is a second opinion about short paths, too. Needs the extra `smt`.
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -20,12 +21,16 @@ from benchmarks.ppa.policy import Policy, digits
 
 Term = Any  # of z3, which has no types
 State = dict[str, Term]
+PACE = 0.1  # seconds between two looks at the clock
 HERE = " location"  # the location's place in a state; no variable has a name like that
 
 
 @dataclass(frozen=True)
 class Bounded:
-    """The length of the shortest unsafe path, where one was found, and the greatest length that was answered."""
+    """The length of the shortest unsafe path, where one was found, and the greatest length that was answered.
+
+    Seconds are of the processor.
+    """
 
     unsafe: int | None
     checked: int | None
@@ -33,30 +38,40 @@ class Bounded:
 
 
 def check(instance: Instance, policy: Policy, seconds: float) -> Bounded:
-    """Step by step until a path is found or the time is over."""
-    started = time.monotonic()
+    """Step by step until a path is found or so many seconds of the processor are over."""
+    started = time.process_time()
     solver, encoding = z3.Solver(), Encoding(instance.model.declaration, policy)
-    state = encoding.state(0)
+    state, here = encoding.state(0), {encoding.first}
     solver.add(*encoding.ranges(state), encoding.start(instance.start, state))
     checked = None
     for length in range(10_000):
-        answer = _ask(solver, encoding.term(instance.unsafe, state), seconds - (time.monotonic() - started))
+        answer = _ask(solver, encoding.term(instance.unsafe, state), started + seconds)
         if answer == z3.unknown:
             break
         checked = length
         if answer == z3.sat:
-            return Bounded(length, length, time.monotonic() - started)
+            return Bounded(length, length, time.process_time() - started)
         following = encoding.state(length + 1)
-        solver.add(*encoding.ranges(following), *encoding.moves(state, following, length))
-        state = following
-    return Bounded(None, checked, time.monotonic() - started)
+        solver.add(*encoding.ranges(following), *encoding.moves(state, following, length, here))
+        state, here = following, encoding.after(here)
+    return Bounded(None, checked, time.process_time() - started)
 
 
-def _ask(solver: Term, condition: Term, left: float) -> Term:
-    if left <= 0:
-        return z3.unknown
-    solver.set("timeout", max(int(1000 * left), 1))
-    return solver.check(condition)
+def _ask(solver: Term, condition: Term, until: float) -> Term:
+    """Whether the condition can be met; Z3 counts by the clock, so it is interrupted by the time of the processor."""
+    answered = threading.Event()
+
+    def watch() -> None:
+        while not answered.wait(PACE):
+            if time.process_time() > until:
+                solver.interrupt()
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    answer = solver.check(condition) if time.process_time() < until else z3.unknown
+    answered.set()
+    watcher.join()
+    return answer
 
 
 class Encoding:
@@ -66,6 +81,16 @@ class Encoding:
         self.declaration, self.policy = declaration, policy
         (self.automaton,) = declaration["automata"]
         self.places = [location["name"] for location in self.automaton["locations"]]
+        self.first = self.automaton["initial-locations"][0]
+
+    def edges(self, here: Set[str]) -> list[tuple[Json, Json]]:
+        """The edges that leave some locations, each with one of its destinations."""
+        found = [edge for edge in self.automaton["edges"] if edge["location"] in here]
+        return [(edge, one) for edge in found for one in edge["destinations"]]
+
+    def after(self, here: Set[str]) -> set[str]:
+        """The locations that may be reached from some by one edge."""
+        return {one["location"] for _, one in self.edges(here)}
 
     def state(self, step: int) -> State:
         found: State = {v["name"]: _variable(v, step) for v in self.declaration["variables"]}
@@ -79,7 +104,7 @@ class Encoding:
                 yield z3.And(term >= kind["lower-bound"], term <= kind["upper-bound"])
 
     def start(self, start: Json, state: State) -> Term:
-        here = state[HERE] == self.places.index(self.automaton["initial-locations"][0])
+        here = state[HERE] == self.places.index(self.first)
         if start["op"] == "state-condition":
             return z3.And(here, self.term(start["exp"], state))
         initial = {v["name"]: v["initial-value"] for v in self.declaration["variables"]}
@@ -100,11 +125,14 @@ class Encoding:
                 return OPERATORS[op](self.term(left, state), self.term(right, state))
         raise ValueError(f"bounded model checking does not know {expression!r}")
 
-    def moves(self, state: State, following: State, step: int) -> Iterator[Term]:
-        """A label of the highest score, and one of the edges that have it or are silent."""
-        label = z3.Int(f" label {step}")
-        yield from self._decision(state, label, step)
-        edges = [(edge, one) for edge in self.automaton["edges"] for one in edge["destinations"]]
+    def moves(self, state: State, following: State, step: int, here: Set[str]) -> Iterator[Term]:
+        """A label of the highest score, and one of the edges that have it or are silent.
+
+        Only edges of locations that can be met at this step are written down, and the network where one has a label.
+        """
+        label, edges = z3.Int(f" label {step}"), self.edges(here)
+        if any("action" in edge for edge, _ in edges):
+            yield from self._decision(state, label, step)
         yield z3.Or(*(self._edge(edge, one, state, following, label) for edge, one in edges))
 
     def _edge(self, edge: Json, destination: Json, state: State, following: State, label: Term) -> Term:

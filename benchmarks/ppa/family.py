@@ -19,7 +19,7 @@ POLICIES = Path(__file__).parent / "policies"
 WIDTHS = (16, 32, 64)
 COSTS = {4: 12, 6: 12, 8: 8, 10: 8}  # the bound of each block's cost: the paper's 40 % and 56 % follow from it
 TILE_COST = 8
-LOCATIONS, PACKAGES = 10, 15
+ROADS = {"transport": (10, 15), "transport-6": (6, 6)}  # locations and packages
 SAMPLED = 10_000  # of the 11,767,536 starts of Transport
 
 
@@ -49,8 +49,8 @@ def _puzzle_starts(simulator: Simulator, rng: np.random.Generator, most: int) ->
     return _some(states[simulator.holds(puzzle.start(0), states)], rng, most)
 
 
-def _road_starts(simulator: Simulator, rng: np.random.Generator, most: int) -> Ints:
-    return loads(rng, min(most, SAMPLED), LOCATIONS, PACKAGES)
+def _road_starts(locations: int, packages: int, simulator: Simulator, rng: np.random.Generator, most: int) -> Ints:
+    return loads(rng, min(most, SAMPLED), locations, packages)
 
 
 def _listed_starts(make: Callable[[], Instance], simulator: Simulator, rng: np.random.Generator, most: int) -> Ints:
@@ -70,10 +70,16 @@ def _blocks(n: int, bound: int) -> Member:
     return Member(partial(blocksworld.instance, n, bound), partial(_block_starts, n), 40 * n, flavours)
 
 
+def _road(name: str, flavours: tuple[str, ...]) -> Member:
+    size = ROADS[name]
+    return Member(partial(transport.instance, *size), partial(_road_starts, *size), 400, flavours)
+
+
 MEMBERS: Mapping[str, Member] = {
     "racetrack": Member(barto_small, partial(_listed_starts, barto_small), 200, ("careful", "hasty")),
     **{f"blocksworld-{n}": _blocks(n, bound) for n, bound in COSTS.items()},
     "puzzle-8": Member(partial(puzzle.instance, TILE_COST), _puzzle_starts, 100, ("aware", "ignoring")),
-    "transport": Member(partial(transport.instance, LOCATIONS, PACKAGES), _road_starts, 400, ("careful",)),
+    "transport": _road("transport", ("careful", "drilled")),
+    "transport-6": _road("transport-6", ("drilled",)),
     "racetrack-tiny": Member(tiny_track, partial(_listed_starts, tiny_track), 60, ("careful", "hasty")),
 }

@@ -10,13 +10,14 @@ import argparse
 import sys
 import time
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
 from benchmarks.ppa import blocksworld, puzzle, racetrack
-from benchmarks.ppa.family import MEMBERS, POLICIES, WIDTHS, Member
+from benchmarks.ppa.family import MEMBERS, POLICIES, ROADS, WIDTHS, Member
 from benchmarks.ppa.jani import Instance
+from benchmarks.ppa.peril import mistakes, perils
 from benchmarks.ppa.policy import Policy, write_policy
 from benchmarks.ppa.record import Achieved, save
 from benchmarks.ppa.runs import Chooser, Played, play
@@ -28,6 +29,7 @@ from benchmarks.ppa.teachers import puzzle as tiles
 RANDOM = 5_000  # runs with outcomes drawn at random, by which policies that see costs are judged
 ALL = 200_000  # starts by which others are judged: more than there are, but for Transport
 MET = 6_000  # starts of a round
+DRILLED, REPEATED = 5_000, 25  # perilous states of a round, and how often one is met in which the policy fails
 
 
 @dataclass(frozen=True)
@@ -71,10 +73,27 @@ class Course:
         return changed
 
     def meet(self, chooser: Chooser, rng: np.random.Generator) -> Ints:
-        return self.played(chooser, rng, MET, costly=True).met
+        met = self.played(chooser, rng, MET, costly=True).met
+        return met if self.flavour != "drilled" else np.concatenate([met, self._drill(chooser, rng)])
+
+    def _drill(self, chooser: Chooser, rng: np.random.Generator) -> Ints:
+        """Perilous states at random, and again and again those in which a forbidden label is taken."""
+        states, forbidden = self.perils
+        wrong = np.flatnonzero(mistakes(self.simulator, chooser, states, forbidden))
+        drawn = rng.choice(len(states), min(DRILLED, len(states)), replace=False)
+        return np.concatenate([states[drawn], np.repeat(states[wrong[:DRILLED]], REPEATED, axis=0)])
+
+    @cached_property
+    def perils(self) -> tuple[Ints, Ints]:
+        return perils(*ROADS[self.name])
 
     def mark(self, policy: Policy) -> tuple[float, ...]:
-        """Unsafe runs, then runs that do not arrive."""
+        """Forbidden labels of a drilled policy, unsafe runs, then runs that do not arrive."""
+        if self.flavour == "drilled":
+            return int(mistakes(self.simulator, policy, *self.perils).sum()), *self._runs_lost(policy)
+        return self._runs_lost(policy)
+
+    def _runs_lost(self, policy: Policy) -> tuple[float, ...]:
         done = self.played(policy, np.random.default_rng(0), self.runs, costly=True)
         unsafe = 0 if self.flavour == "hasty" else int(done.unsafe.sum())
         return unsafe, len(done.arrived) - int((done.arrived | done.unsafe).sum())
@@ -118,6 +137,7 @@ SCHEDULES = {
     "racetrack hasty": Schedule(rounds=1, steps=1500),  # from the teacher's own runs only: it never saw its mistakes
     "puzzle": Schedule(rounds=4, steps=12_000),
     "transport": Schedule(rounds=6, steps=6000),
+    "transport drilled": Schedule(rounds=10, steps=6000),
     "blocksworld": Schedule(rounds=10, steps=5000),
     "blocksworld aware": Schedule(rounds=6, steps=5000),
 }

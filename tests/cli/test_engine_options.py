@@ -61,7 +61,7 @@ def test_theories_have_solvers_of_their_own(tmp_path: Path, capsys: Said) -> Non
         (["--engine", "bounds", "--unroll", "ios"], "no option --unroll; it goes with --engine milp"),
         (["--engine", "paths", "--no-tighten"], "no option --no-tighten; it goes with --engine bounds, milp"),
         (["--encoding", "monolithic"], "goes with --engine milp"),
-        (["--engine", "bounds", "--solver", "highs"], "goes with --engine milp"),
+        (["--engine", "bounds", "--solver", "highs"], "goes with --engine predicates, milp, smt"),
         (["--engine", "milp", "--encoding", "mono"], "no encoding 'mono'"),
         (["--engine", "milp", "--solver", "magic"], "no solver 'magic'"),
         (["--engine", "milp", "--solver", "z3"], "no mixed-integer programs"),
@@ -112,11 +112,24 @@ def counter(folder: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    "options", [[], ["--predicates", "none"], ["--selection", "exact"], ["--applicability", "relaxed"]]
+    "options",
+    [
+        [],
+        ["--predicates", "none"],
+        ["--selection", "exact"],
+        ["--applicability", "relaxed"],
+        ["--test", "relaxed+branching"],
+        ["--test", "relaxed", "--relaxation", "bounds"],
+    ],
 )
 def test_an_abstraction_from_the_command_line(tmp_path: Path, capsys: Said, options: list[str]) -> None:
     assert main(["check", counter(tmp_path), "--engine", "predicates", *options]) == 0
     assert "abstract states" in capsys.readouterr().out
+
+
+def test_the_abstraction_alone(tmp_path: Path, capsys: Said) -> None:
+    assert main(["check", counter(tmp_path), "--engine", "predicates", "--no-follow"]) == 5
+    assert "an unsafe abstract state is reachable from 1 abstract starts" in capsys.readouterr().out
 
 
 def test_predicates_of_a_file(tmp_path: Path, capsys: Said) -> None:

@@ -135,6 +135,29 @@ Shortest = Annotated[
     bool,
     typer.Option("--shortest", help="Of the engine predicates: an unsafe path that no other is shorter than."),
 ]
+NoFollow = Annotated[
+    bool,
+    typer.Option(
+        "--no-follow", help="Of the engine predicates: the abstraction alone, no concrete states and no refinement."
+    ),
+]
+TestName = Annotated[
+    str | None,
+    typer.Option(
+        "--test",
+        metavar="NAME",
+        help="Of the engine predicates, to compare: who answers tests of the policy, own, solver, relaxed+solver, "
+        "relaxed+fixed+solver, relaxed+branching or relaxed.",
+    ),
+]
+RelaxationName = Annotated[
+    str | None,
+    typer.Option(
+        "--relaxation",
+        metavar="NAME",
+        help="Of --test relaxed...: bounds (our own), or a solver of ReLU networks (marabou).",
+    ),
+]
 Timeout = Annotated[
     float | None,
     typer.Option(
@@ -188,6 +211,9 @@ class Limits:
     no_policy: NoPolicy = False
     no_refine: NoRefine = False
     shortest: Shortest = False
+    no_follow: NoFollow = False
+    test: TestName = None
+    relaxation: RelaxationName = None
     timeout: Timeout = None
     memory: MemoryLimit = None
     workers: Workers = 1
@@ -210,6 +236,9 @@ class Limits:
             "policy": False if self.no_policy else None,
             "refine": False if self.no_refine else None,
             "shortest": True if self.shortest else None,
+            "follow": False if self.no_follow else None,
+            "test": self.test,
+            "relaxation": self.relaxation,
         }
         return {name: value for name, value in named.items() if value is not None}
 

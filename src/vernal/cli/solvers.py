@@ -31,7 +31,7 @@ def solvers() -> None:
     programs, theories = ", ".join(names()), ", ".join(smt_names())
     typer.echo(
         f"\n--solver takes {programs} (default {DEFAULT}) with --engine milp, and {theories} with --engine smt; "
-        "the other engines need none of these."
+        "the other engines need none of these (predicates takes some with --test and --relaxation, to compare)."
     )
 
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from vernal.errors import InputError, nearest
 from vernal.solvers import registry
-from vernal.solvers.base import MilpSolver, SmtSolver
+from vernal.solvers.base import MilpSolver, ReluSolver, SmtSolver
 
 
 class Encoding(StrEnum):
@@ -82,6 +82,21 @@ class Precision(StrEnum):
     EXACT = "exact"
 
 
+class TransitionTest(StrEnum):
+    """How tests of an abstraction that ask the policy are answered: as we do, or as the ICAPS 2022 paper does."""
+
+    OWN = "own"
+    SOLVER = "solver"
+    RELAXED_SOLVER = "relaxed+solver"
+    FIXED_SOLVER = "relaxed+fixed+solver"
+    BRANCHING = "relaxed+branching"
+    RELAXED = "relaxed"
+
+
+WITH_SOLVER = {TransitionTest.SOLVER, TransitionTest.RELAXED_SOLVER, TransitionTest.FIXED_SOLVER}
+BOUNDS = "bounds"  # the relaxed test that is our own; any other is a solver of ReLU networks
+
+
 @dataclass(frozen=True)
 class PredicateOptions(EngineOptions):
     """Of predicate abstraction. `policy`: the policy restricts what is abstracted; without it, every action is taken.
@@ -89,7 +104,11 @@ class PredicateOptions(EngineOptions):
     `selection` and `applicability` are the tests that may come before those of transitions: whether the policy takes
     a label anywhere in an abstract state, and whether it does so where an operator is applicable. `refine`: further
     predicates are looked for where those given do not decide. `abstraction`: it is part of the result, with every label
-    of its transitions. `shortest`: of unsafe paths, look for one that no other is shorter than.
+    of its transitions. `shortest`: of unsafe paths, look for one that no other is shorter than. `follow`: concrete
+    states are followed where an unsafe abstract state is reachable; without it the abstraction is all there is, and
+    nothing is refined.
+
+    `test`, `relaxation` (`bounds`, or a solver of ReLU networks) and `solver` are for comparison: see `configurations`.
     """
 
     selection: Precision = Precision.NONE
@@ -98,6 +117,26 @@ class PredicateOptions(EngineOptions):
     refine: bool = True
     abstraction: bool = False
     shortest: bool = False
+    follow: bool = True
+    test: TransitionTest = TransitionTest.OWN
+    relaxation: str | ReluSolver = BOUNDS
+    solver: str | SmtSolver = registry.DEFAULT_SMT
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.relaxation != BOUNDS and not self._relaxes:
+            raise InputError(f"the option relaxation is for a relaxed test, not for the test {str(self.test)!r}")
+        if self.solver != registry.DEFAULT_SMT and self.test not in WITH_SOLVER:
+            raise InputError(f"the option solver is for a test by a solver, not for the test {str(self.test)!r}")
+
+    @property
+    def _relaxes(self) -> bool:
+        return self.test not in (TransitionTest.OWN, TransitionTest.SOLVER)
+
+    @property
+    def trusts_a_solver(self) -> bool:
+        """Whether a proof may rest on what a solver says."""
+        return self.test in WITH_SOLVER or (self._relaxes and self.relaxation != BOUNDS)
 
 
 def _checked(name: str, default: object, value: object) -> object:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vernal.interpret.numbers.rounding import Floats
+from vernal.interpret.relus import ReluProgram
 from vernal.model.tick import idle
 
 Integers = NDArray[np.int64]
@@ -145,6 +146,45 @@ class SmtSolver(Protocol):
         Numbers are rationals, and NO is exact; a value that is irrational is rounded. Back at most about two seconds
         after the time limit. `tick` is called several times a second and may end the work by raising.
         """
+        ...
+
+
+# ReLU networks --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReluSolved:
+    """What came out: whether there is a point over the reals, the values of the inputs at one, the solver's word."""
+
+    status: Satisfiable
+    point: Floats | None = None
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReluBounds:
+    """What is known of every column of a program."""
+
+    lower: Floats
+    upper: Floats
+
+
+class ReluSolver(Protocol):
+    """A solver made for ReLU networks, which computes in floating point within tolerances."""
+
+    name: str
+    requires: tuple[str, ...]  # the modules it imports
+
+    def solve(
+        self, program: ReluProgram, time_limit: float = float("inf"), tick: Callable[[], object] = idle
+    ) -> ReluSolved:
+        """Whether a program has a point; back at most about two seconds after the time limit."""
+        ...
+
+    def bounds(
+        self, program: ReluProgram, time_limit: float = float("inf"), tick: Callable[[], object] = idle
+    ) -> ReluBounds | None:
+        """Ends of all columns that hold at every point; None where there is none, or nothing was found in time."""
         ...
 
 

@@ -7,7 +7,7 @@ from importlib import import_module, metadata, util
 from typing import Any
 
 from vernal.errors import MissingExtra, NameUnknown, nearest
-from vernal.solvers.base import Capabilities, MilpSolver, SmtSolver
+from vernal.solvers.base import Capabilities, MilpSolver, ReluSolver, SmtSolver
 
 NO_ADAPTER = None  # a back end that is known but has no adapter yet
 
@@ -23,6 +23,7 @@ class SolverEntry:
     about: str
     target: str | None = NO_ADAPTER  # module:class of the adapter to mixed-integer programs
     smt: str | None = None  # module:class of the adapter to satisfiability modulo theories
+    relus: str | None = None  # module:class of the adapter to ReLU networks
 
     @property
     def version(self) -> str | None:
@@ -48,6 +49,13 @@ class SolverEntry:
         solver: SmtSolver = self._adapter(self.smt)
         return solver
 
+    def load_relus(self) -> ReluSolver:
+        """The solver of ReLU networks."""
+        if self.relus is None:
+            raise NameUnknown(f"{self.name} is not made for ReLU networks{nearest(self.name, relu_names())}")
+        solver: ReluSolver = self._adapter(self.relus)
+        return solver
+
     def _adapter(self, target: str) -> Any:
         module, _, cls = target.partition(":")
         try:
@@ -69,7 +77,14 @@ BACKENDS = (
     ),
     SolverEntry("z3", "z3", "z3-solver", "smt", "satisfiability modulo theories", smt="vernal.solvers.z3:Z3"),
     SolverEntry("cvc5", "cvc5", "cvc5", "smt", "satisfiability modulo theories"),
-    SolverEntry("marabou", "maraboupy", "maraboupy", "marabou", "piecewise-linear networks"),
+    SolverEntry(
+        "marabou",
+        "maraboupy",
+        "maraboupy",
+        "marabou",
+        "ReLU networks; for tests of the engine predicates",
+        relus="vernal.solvers.marabou:Marabou",
+    ),
 )
 DEFAULT = "highs"
 DEFAULT_SMT = "z3"
@@ -96,6 +111,19 @@ def find_smt(name: str = DEFAULT_SMT) -> SmtSolver:
         if backend.name == name:
             return backend.load_smt()
     raise NameUnknown(f"there is no solver {name!r}{nearest(name, smt_names())}")
+
+
+def relu_names() -> list[str]:
+    """The solvers of ReLU networks."""
+    return [backend.name for backend in BACKENDS if backend.relus is not None]
+
+
+def find_relus(name: str) -> ReluSolver:
+    """The solver of ReLU networks of this name."""
+    for backend in BACKENDS:
+        if backend.name == name:
+            return backend.load_relus()
+    raise NameUnknown(f"there is no solver {name!r}{nearest(name, relu_names())}")
 
 
 def find(name: str = DEFAULT, need: Capabilities | None = None) -> MilpSolver:

@@ -14,6 +14,8 @@ from tests.planning_answers import expected as expected_of
 from tests.planning_loops import LabelledEdge, PlanningCase, planning_system, relu_network
 from tests.planning_oracle import PlanningOracle
 from vernal.engines.predicates import danger
+from vernal.errors import InputError
+from vernal.evidence.result import Assurance
 from vernal.logic.task import Task
 from vernal.model import build
 from vernal.model.given import Declaration
@@ -48,6 +50,45 @@ def test_without_refinement_it_may_stay_open_and_is_never_wrong(seed: int, monke
     monkeypatch.setattr(danger, "MAX_STATES", 3)
     case = drawn(900 + seed)
     assert ask(case, case.predicates, refine=False).verdict in {expected(case), vn.UNKNOWN}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_abstraction_alone_follows_no_states(seed: int) -> None:
+    case = drawn(40 + seed)
+    alone, followed = (ask(case, case.predicates, follow=follow, refine=False) for follow in (False, True))
+    counts = ("abstract_starts", "reachable", "transitions", "unsafe")
+    assert [alone.statistics[key] for key in counts] == [followed.statistics[key] for key in counts]
+    assert alone.verdict in {vn.UNKNOWN, expected(case)} - {vn.VIOLATED}
+    assert alone.statistics["unsafe_starts"] == alone.statistics["refinements"] == 0
+    assert int(alone.statistics["safe_starts"]) <= int(followed.statistics["safe_starts"])
+
+
+@pytest.mark.parametrize("test", ["relaxed+branching", "relaxed"])
+def test_other_tests_give_the_same_abstraction_or_a_larger_one(test: str) -> None:
+    for seed in range(40, 44):
+        case = drawn(seed)
+        ours, theirs = (ask(case, case.predicates, follow=False, test=one).statistics for one in ("own", test))
+        if test == "relaxed":
+            assert int(theirs["reachable"]) >= int(ours["reachable"])
+        else:
+            assert [ours[key] for key in ("reachable", "transitions")] == [
+                theirs[key] for key in ("reachable", "transitions")
+            ]
+
+
+def test_options_of_other_tests_are_refused() -> None:
+    for given in ({"relaxation": "marabou"}, {"relaxation": "marabou", "test": "solver"}, {"solver": "cvc5"}):
+        with pytest.raises(InputError, match=f"the option {next(iter(given))} is for"):
+            ask(drawn(40), (), **given)
+
+
+def test_a_proof_by_a_solver_says_so() -> None:
+    pytest.importorskip("z3")
+    case = next(
+        case for case in map(drawn, range(40, 80)) if ask(case, case.predicates, follow=False).verdict is vn.HOLDS
+    )
+    assert ask(case, case.predicates, test="solver").assurance is Assurance.SOLVER
+    assert ask(case, case.predicates).assurance is Assurance.RIGOROUS
 
 
 def test_every_start_is_safe_unsafe_or_undecided() -> None:

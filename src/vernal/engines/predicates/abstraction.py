@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from math import inf
+from typing import Protocol
 
 import numpy as np
 
@@ -20,8 +21,9 @@ from vernal.engines.predicates.atoms import ALWAYS, Condition, NotLinear, connec
 from vernal.engines.predicates.boxes import IntegerArray, IntegerBoxes
 from vernal.engines.predicates.cells import CellBranching, CellLeaves, PredicateCells, tightened
 from vernal.engines.predicates.model import OperatorModel, PlanOperator
-from vernal.engines.predicates.policy import PointQuestion
-from vernal.engines.predicates.witnesses import Existence, WitnessSearch
+from vernal.engines.predicates.policy import PointQuestion, PolicyBounds
+from vernal.engines.predicates.witnesses import Existence, Found
+from vernal.evidence.result import Assurance
 from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.model.expr import Expr
 from vernal.run.budget import Budget
@@ -54,6 +56,16 @@ class WeakestConditions:
     conditions: tuple[Condition, ...]
 
 
+class PointTests(Protocol):
+    """Answers whether boxes hold points, as `WitnessSearch` does."""
+
+    policy: PolicyBounds
+    counts: Counter[str]
+    assurance: Assurance  # the least that an answer rests on
+
+    def ask(self, boxes: IntegerBoxes, questions: Sequence[PointQuestion], relaxed: bool = False) -> Found: ...
+
+
 class Abstraction:
     """One set of predicates: its abstract states, and the graph as far as it was explored."""
 
@@ -61,7 +73,7 @@ class Abstraction:
         self,
         model: OperatorModel,
         predicates: Sequence[Expr],
-        search: WitnessSearch,
+        search: PointTests,
         options: PredicateOptions,
         budget: Budget,
     ) -> None:

@@ -16,10 +16,11 @@ from math import inf
 from vernal.engines.candidates import refuting_path
 from vernal.engines.explicit.columns import NotFinite
 from vernal.engines.knowledge import Counterexample, Known, Open, Proof
-from vernal.engines.options import PredicateOptions
-from vernal.engines.predicates.abstraction import Abstraction
+from vernal.engines.options import PredicateOptions, TransitionTest
+from vernal.engines.predicates.abstraction import Abstraction, PointTests
 from vernal.engines.predicates.atoms import NotLinear
 from vernal.engines.predicates.concrete import ConcreteStates
+from vernal.engines.predicates.configurations import ConfiguredTests
 from vernal.engines.predicates.danger import Followed, UnsafeSearch
 from vernal.engines.predicates.handout import StartOutcomes, finite_abstraction
 from vernal.engines.predicates.last_resort import ProgramTests
@@ -29,6 +30,8 @@ from vernal.engines.predicates.refine import Refinement
 from vernal.engines.predicates.shortest import with_shortest_path
 from vernal.engines.predicates.witnesses import WitnessSearch
 from vernal.errors import Stopped
+from vernal.interpret.relus import NoColumn
+from vernal.interpret.smt import NoTerm
 from vernal.logic.question import Question
 from vernal.logic.safety import safety_claim
 from vernal.model.build import FALSE
@@ -60,6 +63,15 @@ class Predicates:
             return Rounds(question, claim.keep, self.options, budget).known()
         except (NotLinear, NoOperators, NotFinite) as error:
             return Open(engine=self.name, reason=f"not supported by this engine: {error.reason}")
+        except (NoColumn, NoTerm) as error:
+            return Open(engine=self.name, reason=f"not supported by this test: {error}")
+
+
+def _tests(model: OperatorModel, policy: PolicyBounds, options: PredicateOptions, budget: Budget) -> PointTests:
+    """What answers the tests of all abstractions."""
+    if options.test is TransitionTest.OWN:
+        return WitnessSearch(model.judge, policy, budget, programs=ProgramTests(model, budget))
+    return ConfiguredTests(model, policy, options, budget)
 
 
 class Rounds:
@@ -69,10 +81,9 @@ class Rounds:
         self.question, self.options, self.budget = question, options, budget
         self.model = OperatorModel(question.system, keep, with_policy=options.policy, labels=question.labels)
         policy = PolicyBounds(self.model.variables, self.model.judge, budget.check)
-        programs = ProgramTests(self.model, budget)
-        self.search = WitnessSearch(self.model.judge, policy, budget, programs=programs)
+        self.search = _tests(self.model, policy, options, budget)
         self.states = ConcreteStates(self.model, policy)
-        self.predicates = [*question.predicates, *(self.model.kept if options.refine else ())]
+        self.predicates = [*question.predicates, *(self.model.kept if options.refine and options.follow else ())]
         self.rounds = 0
         self.outcomes = StartOutcomes(0)
         self.statistics: dict[str, int | float | str] = {}
@@ -101,6 +112,8 @@ class Rounds:
             return self._proof()
         if not self.options.policy:
             return self._open("without the policy an unsafe abstract state is reachable")
+        if not self.options.follow:
+            return self._open(f"an unsafe abstract state is reachable from {len(search.suspects):,} abstract starts")
         followed = search.follow()
         self._replay(followed, outcomes)
         self._note(abstraction, outcomes)
