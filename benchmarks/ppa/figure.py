@@ -113,7 +113,7 @@ def row(cell: MeasuredCell) -> tuple[str, ...]:
 def rivals(cells: Sequence[MeasuredCell]) -> list[tuple[str, ...]]:
     """A row for each policy: explicit enumeration, and bounded model checking."""
     known = {cell.key: cell for cell in cells}
-    found = []
+    found: list[tuple[str, ...]] = []
     for cell in cells:
         beside = known.get((cell.instance, cell.policy, BOUNDED, None))
         if cell.method == "explicit" and beside is not None:

@@ -20,10 +20,9 @@ BATCH = 100_000
 def spreads(packages: int, places: int) -> Ints:
     """All ways to spread packages over places."""
     marks = np.array(list(combinations(range(packages + places - 1), places - 1)), dtype=np.int16)
-    ends = np.pad(marks, ((0, 0), (1, 1)), constant_values=-1)
+    ends: Ints = np.pad(marks.astype(np.int64), ((0, 0), (1, 1)), constant_values=-1)
     ends[:, -1] = packages + places - 1
-    found: Ints = np.diff(ends.astype(np.int64), axis=1) - 1
-    return found
+    return ends[:, 1:] - ends[:, :-1] - 1
 
 
 def perils(locations: int, packages: int) -> tuple[Ints, Ints]:
