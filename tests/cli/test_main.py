@@ -30,6 +30,7 @@ COMMANDS = (
     "schema",
     "verify",
     "supports",
+    "example",
 )
 HEAVY = ("numpy", "scipy", "onnx", "h5py", "flint", "matplotlib", "lark", "msgspec", "rich", "highspy")
 

@@ -14,7 +14,21 @@ from typing import Annotated
 
 import typer
 
-from vernal.cli import check, convert, exits, explain, reach, replay, schema, simulate, solvers, supports, sweep, verify
+from vernal.cli import (
+    check,
+    convert,
+    example,
+    exits,
+    explain,
+    reach,
+    replay,
+    schema,
+    simulate,
+    solvers,
+    supports,
+    sweep,
+    verify,
+)
 from vernal.cli.clock import invoked, process_start
 from vernal.cli.interrupt import exit_code, leave, watching
 from vernal.cli.stream import drop_output, open_closed, say
@@ -72,7 +86,7 @@ def _root(
     """Options of the program itself, as the VNN-LIB standard has them."""
 
 
-for _module in (check, sweep, replay, reach, simulate, explain, convert, verify, supports, solvers, schema):
+for _module in (check, sweep, replay, reach, simulate, explain, convert, verify, supports, solvers, schema, example):
     _module.register(app)
 
 

@@ -9,8 +9,6 @@ from typing import Any
 from vernal.errors import MissingExtra, NameUnknown, nearest
 from vernal.solvers.base import Capabilities, MilpSolver, ReluSolver, SmtSolver
 
-NO_ADAPTER = None  # a back end that is known but has no adapter yet
-
 
 @dataclass(frozen=True, slots=True)
 class SolverEntry:
@@ -21,7 +19,7 @@ class SolverEntry:
     package: str
     extra: str | None  # None for the one that comes along
     about: str
-    target: str | None = NO_ADAPTER  # module:class of the adapter to mixed-integer programs
+    target: str | None = None  # module:class of the adapter to mixed-integer programs
     smt: str | None = None  # module:class of the adapter to satisfiability modulo theories
     relus: str | None = None  # module:class of the adapter to ReLU networks
 
@@ -76,7 +74,6 @@ BACKENDS = (
         "vernal.solvers.gurobi:Gurobi",
     ),
     SolverEntry("z3", "z3", "z3-solver", "smt", "satisfiability modulo theories", smt="vernal.solvers.z3:Z3"),
-    SolverEntry("cvc5", "cvc5", "cvc5", "smt", "satisfiability modulo theories"),
     SolverEntry(
         "marabou",
         "maraboupy",
