@@ -11,6 +11,7 @@ ARGS   ?=
 BIN   := .venv/bin
 CORE  := .venv/.core-installed
 DEV   := .venv/.dev-installed
+DOCS  := .venv/.docs-installed
 
 # Third-party networks and models, where they stand beside the checkout. An exported VERNAL_DATA wins, even an empty one.
 ifeq ($(origin VERNAL_DATA),undefined)
@@ -20,7 +21,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup verify test lint bench docs sbom clean
+.PHONY: help setup verify test test-lowest lint bench docs docs-test gallery sbom clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,14 +44,30 @@ lint: $(DEV)  ## style and types
 bench: $(DEV)  ## the benchmarks
 	$(BIN)/python -m benchmarks.bounds
 
-docs: $(DEV)  ## run the documentation: every example in it is executed
-	$(BIN)/python -m pytest -q -rs tests/test_docs.py $(ARGS)
+# A warning of the build, a link that leads nowhere among them, is an error. (The variable hides a notice about the theme's successor.)
+docs: $(DOCS)  ## build the site, in site/ (open site/index.html)
+	$(BIN)/python scripts/site.py build/pages
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+docs-test: $(DEV)  ## run the documentation: every example in it is executed
+	$(BIN)/python -m pytest -q -rs tests/test_docs.py tests/test_site.py $(ARGS)
+
+gallery: $(DEV)  ## draw the pictures of docs/gallery.md again, and run the notebooks again
+	$(BIN)/python scripts/gallery.py
+	$(BIN)/python scripts/notebooks.py
+
+# The floors of pyproject.toml are the oldest versions that pass; they are tried in an environment of their own.
+test-lowest:  ## all tests with the oldest versions that pyproject.toml allows, in .venv-lowest
+	@test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
+	$(PYTHON) scripts/lowest.py > .venv-lowest/lowest.txt
+	.venv-lowest/bin/python -m pip install -q --prefer-binary -c .venv-lowest/lowest.txt -e '.[dev,$(LIGHT)]'
+	.venv-lowest/bin/python -m pytest -n 2 --dist worksteal -q -rs $(ARGS)
 
 sbom: $(CORE)  ## the software bill of materials (CycloneDX), in sbom.json
 	$(BIN)/python scripts/sbom.py > sbom.json
 
 clean:  ## remove the environment, caches and built files
-	rm -rf .venv build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-lowest build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Some systems split `ensurepip` off Python: there the environment borrows the pip at hand.
@@ -73,6 +90,11 @@ $(DEV): pyproject.toml | $(BIN)/python
 	  echo "set-up: an install failed; the lines above name the package. If it belongs to an optional extra ($(LIGHT))" >&2; \
 	  echo "        and has no wheel for this machine, leave that extra out: make test LIGHT=smt,onnxruntime" >&2; \
 	  echo "        (the tests that need it are then skipped, and say so)." >&2; exit 1; }
+	@touch $(CORE) $@
+
+$(DOCS): pyproject.toml | $(BIN)/python
+	@echo "set-up: installing Vernal with docs"
+	@$(BIN)/python -m pip install -q --prefer-binary -e '.[docs]'
 	@touch $(CORE) $@
 
 # The benchmarks of closed loops need the published networks (VERNAL_DATA).

@@ -1,7 +1,8 @@
 """The documentation is executed: every command shown with its output, every Python example.
 
 In a `console` block a line that starts with `$` is run in the repository's root, and what follows is what it prints;
-a line of three dots stands for any lines. Seconds differ from run to run and count as equal. A `python` block is run;
+a line of three dots stands for any lines. A block with a title, such as ```toml title="room.toml", is a file that the
+blocks of its page find. Seconds differ from run to run and count as equal. A `python` block is run;
 one that imports torch is skipped, visibly, where there is none, and so is one that exports where torch cannot.
 """
 
@@ -22,7 +23,7 @@ from vernal.cli.main import main
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").glob("*/README.md"))]
-FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```(\w+)(?: title=\"([\w.-]+)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NEEDS = [
     (re.compile(r"^(import|from) torch\b", re.MULTILINE), pytest.mark.torch),
     (
@@ -36,11 +37,17 @@ SECONDS = re.compile(r"\b\d+(\.\d+)? s\b")
 def blocks(language: str) -> list[tuple[str, str]]:
     """Page and text of every fenced block in a language."""
     return [
-        (f"{page.relative_to(ROOT)}:{page.read_text()[: found.start()].count(chr(10)) + 1}", found[2])
+        (f"{page.relative_to(ROOT)}:{page.read_text()[: found.start()].count(chr(10)) + 1}", found[3])
         for page in PAGES
         for found in FENCE.finditer(page.read_text())
         if found[1] == language
     ]
+
+
+def titled(place: str) -> Iterator[tuple[str, str]]:
+    """Name and text of every file that the page of a block shows."""
+    page = ROOT / place.partition(":")[0]
+    return ((found[2], found[3]) for found in FENCE.finditer(page.read_text()) if found[2])
 
 
 def commands(text: str) -> Iterator[tuple[str, list[str]]]:
@@ -80,6 +87,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixt
     writes = "$ vernal example " in request.getfixturevalue("text")
     for name in ("benchmarks",) if writes else ("examples", "benchmarks"):
         (tmp_path / name).symlink_to(ROOT / name)
+    for name, content in titled(request.getfixturevalue("place")):
+        (tmp_path / name).write_text(content)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "140")
     return tmp_path

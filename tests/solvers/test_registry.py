@@ -59,7 +59,7 @@ def test_every_status_of_highs_is_in_the_table() -> None:
 
     from vernal.solvers.highs import STATUS
 
-    assert set(highspy.HighsModelStatus.__members__) == set(STATUS)
+    assert set(highspy.HighsModelStatus.__members__) <= set(STATUS)  # older versions know fewer
     assert [name for name, status in STATUS.items() if status is SolveStatus.INFEASIBLE] == ["kInfeasible"]
 
 

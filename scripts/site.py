@@ -1,0 +1,138 @@
+"""What the site is built from: the pages of the repository where they stand, and a reference made from the program.
+
+    python scripts/site.py build/pages        then: mkdocs build --strict
+
+Pages keep their places, so that a link that works in the repository works on the site. The reference of the command line
+is made from its options, that of Python from the public names; nothing of either is written by hand.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer.main
+
+import vernal
+from vernal.cli.main import app
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = ("*.md", "docs/*.md", "examples/*/README.md", "benchmarks/README.md", "benchmarks/*/README.md")
+FILES = ("LICENSE", "NOTICE", "CITATION.cff", "docs/*.css", "docs/images/*", "docs/images/*/*")
+NOTEBOOKS = "examples/notebooks/*.ipynb"
+SECTIONS = {
+    "vernal.formats": "Read and write",
+    "vernal.engines": "Ask",
+    "vernal.simulate": "Ask",
+    "vernal.report": "Ask",
+    "vernal.evidence": "Answers",
+    "vernal.model.functions": "Functions of expressions",
+    "vernal.model.build": "Functions of expressions",
+    "vernal.model": "Systems",
+    "vernal.logic": "Systems",
+    "vernal.worlds": "Systems",
+    "vernal.errors": "Errors",
+}
+ORDER = ("Ask", "Answers", "Read and write", "Systems", "Functions of expressions", "Errors", "More")
+
+
+def main(target: Path) -> None:
+    """Gather everything below the target, which is made anew."""
+    shutil.rmtree(target, ignore_errors=True)
+    for pattern in (*PAGES, *FILES):
+        for file in ROOT.glob(pattern):
+            copy(file, target / file.relative_to(ROOT))
+    for file in sorted(ROOT.glob(NOTEBOOKS)):
+        write(target / file.relative_to(ROOT).with_suffix(".md"), notebook_page(file))
+    write(target / "docs/reference/commands.md", commands_page())
+    write(target / "docs/reference/names.md", names_page())
+
+
+def copy(file: Path, target: Path) -> None:
+    """A copy of a file, in a folder that is made where it is missing."""
+    if file.is_file():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, target)
+
+
+def write(target: Path, text: str) -> None:
+    """A page, in a folder that is made where it is missing."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text, encoding="utf-8")
+
+
+def commands_page() -> str:
+    """The reference of the command line, from the commands themselves."""
+    root: Any = typer.main.get_command(app)
+    parts = ["# Commands", "", str(root.help), "", "Exit codes: 0 holds, 10 violated, 5 unknown, 2 bad input.", ""]
+    for name, command in root.commands.items():
+        parts += command_section(name, command, root)
+    return "\n".join(parts)
+
+
+def command_section(name: str, command: Any, root: Any) -> Iterator[str]:
+    """One command: what it does, how it is called, its arguments and options, examples."""
+    context = command.context_class(command, info_name=f"vernal {name}")
+    usage = " ".join([f"vernal {name}", *command.collect_usage_pieces(context)])
+    yield from (f"## vernal {name}", "", prose(command.help or ""), "", "```text", usage, "```", "")
+    records = [record for item in command.params if (record := item.get_help_record(context)) is not None]
+    if records:
+        yield from ("| | |", "|---|---|", *(table_row(record) for record in records), "")
+    if command.epilog:
+        yield from ("```text", command.epilog.replace("\b\n", "").strip("\n"), "```", "")
+
+
+def prose(text: str) -> str:
+    """Help as a page has it: the marks that keep a terminal from wrapping lines are dropped."""
+    return inspect.cleandoc(text).replace("\b", "")
+
+
+def table_row(record: Sequence[str]) -> str:
+    """An option and what it is for, as a row."""
+    option, about = (cell.replace("|", "\\|").replace("\n", " ") for cell in record)
+    return f"| <code>{option.replace('<', '&lt;').replace(chr(92) + '|', '&#124;')}</code> | {about} |"
+
+
+def names_page() -> str:
+    """The reference of Python: every public name, under what it is for."""
+    sections: dict[str, list[str]] = {title: [] for title in ORDER}
+    for name in vernal.__all__:
+        sections[section_of(name)].append(name)
+    parts = ["# Names in Python", "", "`import vernal as vn`; these are all public names, each `vn.name`.", ""]
+    for title, names in sections.items():
+        parts += [f"## {title}", ""] if names else []
+        parts += [line for name in names for line in (f"::: vernal.{name}", "")]
+    return "\n".join(parts)
+
+
+def section_of(name: str) -> str:
+    """The section of a public name, by the module it comes from."""
+    home = "vernal.worlds" if name == "worlds" else getattr(getattr(vernal, name), "__module__", "vernal.evidence")
+    fitting = [prefix for prefix in SECTIONS if home.startswith(prefix)]
+    return SECTIONS[max(fitting, key=len)] if fitting else "More"
+
+
+def notebook_page(file: Path) -> str:
+    """A notebook as a page: its text as it is, its code and what it printed in blocks."""
+    cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
+    note = f"*This page is the notebook `{file.relative_to(ROOT)}`; `vernal example notebooks` writes it.*"
+    title, *rest = [cell_text(cell) for cell in cells]
+    return "\n\n".join([title, note, *rest]) + "\n"
+
+
+def cell_text(cell: dict[str, Any]) -> str:
+    """One cell in Markdown."""
+    source = "".join(cell["source"])
+    if cell["cell_type"] == "markdown":
+        return source
+    printed = "".join("".join(output.get("text", ())) for output in cell["outputs"])
+    return f"```python\n{source}\n```" + (f"\n\n```text\n{printed.rstrip()}\n```" if printed else "")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
