@@ -82,7 +82,7 @@ def command_section(name: str, command: Any, root: Any) -> Iterator[str]:
     yield from (f"## vernal {name}", "", prose(command.help or ""), "", "```text", usage, "```", "")
     records = [record for item in command.params if (record := item.get_help_record(context)) is not None]
     if records:
-        yield from ("| | |", "|---|---|", *(table_row(record) for record in records), "")
+        yield from ("| argument or option | what it is for |", "|---|---|", *(table_row(record) for record in records), "")
     if command.epilog:
         yield from ("```text", command.epilog.replace("\b\n", "").strip("\n"), "```", "")
 
