@@ -1,6 +1,7 @@
 """The README as a package index shows it: links to files of the repository become their text.
 
-A package index has no `docs/` beside the README, and relative links would lead nowhere there. hatchling calls this while it builds.
+A package index has no `docs/` beside the README, and relative links would lead nowhere there. hatchling calls this
+while it builds.
 """
 
 from __future__ import annotations

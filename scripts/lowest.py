@@ -2,8 +2,8 @@
 
     python scripts/lowest.py > lowest.txt && pip install -c lowest.txt -e '.[dev]'
 
-Only what Vernal imports is held at its floor; tools such as pytest and mypy are not. Old packages are tried with companions of
-their time, since newer ones only warn that they will stop working with them, and in our tests warnings are errors.
+Only what Vernal imports is held at its floor; tools such as pytest and mypy are not. Old packages are tried with
+companions of their time: newer ones warn about how they are used, and in our tests warnings are errors.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 REQUIREMENT = re.compile(r"([\w-]+)>=([\w.]+)")
-USED = ("scip", "smt", "onnxruntime", "gym")  # extras whose packages Vernal imports; torch is large, gurobi needs a licence
+# Extras whose packages Vernal imports; torch and what needs it is large, gurobi needs a licence.
+USED = ("scip", "smt", "onnxruntime", "gym")
 COMPANIONS = {"click": "<8.2", "pyparsing": "<3.2"}  # of typer and of matplotlib
 
 

@@ -2,8 +2,8 @@
 
     python scripts/site.py build/pages        then: mkdocs build --strict
 
-Pages keep their places, so that a link that works in the repository works on the site. The reference of the command line
-is made from its options, that of Python from the public names; nothing of either is written by hand.
+Pages keep their places, so that a link that works in the repository works on the site. The reference of the command
+line is made from its options, that of Python from the public names; nothing of either is written by hand.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ def command_section(name: str, command: Any, root: Any) -> Iterator[str]:
     yield from (f"## vernal {name}", "", prose(command.help or ""), "", "```text", usage, "```", "")
     records = [record for item in command.params if (record := item.get_help_record(context)) is not None]
     if records:
-        yield from ("| argument or option | what it is for |", "|---|---|", *(table_row(record) for record in records), "")
+        rows = [table_row(record) for record in records]
+        yield from ("| argument or option | what it is for |", "|---|---|", *rows, "")
     if command.epilog:
         yield from ("```text", command.epilog.replace("\b\n", "").strip("\n"), "```", "")
 

@@ -44,7 +44,7 @@ def find(name: str) -> list[Example]:
 
 
 def write(example: Example, folder: Path, *, force: bool = False) -> list[Path]:
-    """Write an example into a folder of its name below `folder`; a file that differs from ours is kept, unless `force`."""
+    """Write an example into a folder of its name below `folder`; files that differ are kept, unless `force`."""
     contents = {folder / example.name / file.name: _content(file) for file in example.files}
     differing = [file for file, content in contents.items() if file.exists() and file.read_bytes() != content]
     if differing and not force:

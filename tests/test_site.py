@@ -1,0 +1,104 @@
+"""The site without building it: links lead somewhere, every page is listed, the reference names everything."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import vernal as vn
+from scripts import notebooks, site
+from vernal.cli.main import app
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted({file for pattern in site.PAGES for file in ROOT.glob(pattern)})
+NOTEBOOKS = sorted(ROOT.glob(site.NOTEBOOKS))
+FENCED = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"`[^`\n]*`")
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+?)\s*$", re.MULTILINE)
+GENERATED = {"docs/reference/commands.md", "docs/reference/names.md"}
+
+
+def links(page: Path) -> Iterator[str]:
+    """Where the links and pictures of a page lead; code is no link."""
+    text = CODE.sub("", FENCED.sub("", page.read_text(encoding="utf-8")))
+    yield from LINK.findall(text)
+
+
+@cache
+def anchors(page: Path) -> frozenset[str]:
+    """What can be linked to in a page: its headings as GitHub and the site write them."""
+    found = HEADING.findall(FENCED.sub("", page.read_text(encoding="utf-8")))
+    return frozenset(re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in found)
+
+
+def problem(page: Path, link: str) -> str | None:
+    """What is wrong with a link, if anything; other hosts are not asked."""
+    if link.startswith(("https://", "http://")):
+        return None
+    name, _, anchor = link.partition("#")
+    target = (page.parent / name).resolve() if name else page
+    if not target.exists():
+        return f"{page.relative_to(ROOT)}: {link} leads nowhere"
+    if anchor and anchor not in anchors(target):
+        return f"{page.relative_to(ROOT)}: {name or 'the page'} has no heading #{anchor}"
+    return None
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    assert [found for link in links(page) if (found := problem(page, link))] == []
+
+
+@pytest.mark.parametrize(
+    ("link", "what"),
+    [("nowhere.md", "leads nowhere"), ("tasks.md#no-such-heading", "no heading"), ("#none", "no heading")],
+)
+def test_a_broken_link_is_seen(link: str, what: str) -> None:
+    assert what in (problem(ROOT / "docs/tasks.md", link) or "")
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    listed = re.findall(r"^ +- .*?: (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    pages = {str(page.relative_to(ROOT)) for page in PAGES}
+    made = {str(file.relative_to(ROOT).with_suffix(".md")) for file in NOTEBOOKS}
+    assert sorted(listed) == sorted(pages | made | GENERATED)
+
+
+def test_the_reference_names_every_command_and_option() -> None:
+    page = site.commands_page()
+    for command in app.registered_commands:
+        assert f"\n## vernal {command.name}\n" in page
+    assert all(option in page for option in ("--timeout S", "--engine NAME", "--force", "--over"))
+    assert "\b" not in page
+
+
+def test_the_reference_names_every_public_name() -> None:
+    named = re.findall(r"^::: vernal\.(\w+)$", site.names_page(), re.MULTILINE)
+    assert sorted(named) == sorted(vn.__all__)
+
+
+def test_pages_are_gathered_where_they_stand(tmp_path: Path) -> None:
+    site.main(tmp_path / "pages")
+    for page in PAGES:
+        assert (tmp_path / "pages" / page.relative_to(ROOT)).read_bytes() == page.read_bytes()
+    assert (tmp_path / "pages/docs/images/gallery/vcas-trace.svg").is_file()
+
+
+@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+def test_notebooks_print_what_they_store(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    notebook = json.loads(file.read_text(encoding="utf-8"))
+    monkeypatch.chdir(file.parent)
+    assert notebooks.run(notebook) == [notebooks.stored(cell) for cell in notebooks.code_cells(notebook)]
+    assert file.stat().st_size < 20_000
+
+
+def test_the_citation_says_what_the_package_says() -> None:
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert f"version: {vn.__version__}\n" in citation
+    assert "license: Apache-2.0\n" in citation
