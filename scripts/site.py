@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -24,6 +25,7 @@ from vernal.cli.main import app
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("*.md", "docs/*.md", "examples/*/README.md", "benchmarks/README.md", "benchmarks/*/README.md")
 FILES = ("LICENSE", "NOTICE", "CITATION.cff", "docs/*.css", "docs/images/*", "docs/images/*/*")
+CODE = re.compile(r"`[^`\n]*`")
 NOTEBOOKS = "examples/notebooks/*.ipynb"
 SECTIONS = {
     "vernal.formats": "Read and write",
@@ -44,13 +46,21 @@ ORDER = ("Ask", "Answers", "Read and write", "Systems", "Functions of expression
 def main(target: Path) -> None:
     """Gather everything below the target, which is made anew."""
     shutil.rmtree(target, ignore_errors=True)
-    for pattern in (*PAGES, *FILES):
+    for pattern in PAGES:
+        for file in ROOT.glob(pattern):
+            write(target / file.relative_to(ROOT), page(file.read_text(encoding="utf-8")))
+    for pattern in FILES:
         for file in ROOT.glob(pattern):
             copy(file, target / file.relative_to(ROOT))
     for file in sorted(ROOT.glob(NOTEBOOKS)):
         write(target / file.relative_to(ROOT).with_suffix(".md"), notebook_page(file))
     write(target / "docs/reference/commands.md", commands_page())
     write(target / "docs/reference/names.md", names_page())
+
+
+def page(text: str) -> str:
+    """A page as the site's Markdown reads it: a bar in code needs no mark there, even in a table."""
+    return CODE.sub(lambda found: found[0].replace("\\|", "|"), text)
 
 
 def copy(file: Path, target: Path) -> None:
