@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 import vernal as vn
-from scripts import notebooks, site
+from scripts import notebooks, pages
 from vernal.cli.main import app
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = sorted({file for pattern in site.PAGES for file in ROOT.glob(pattern)})
-NOTEBOOKS = sorted(ROOT.glob(site.NOTEBOOKS))
+PAGES = sorted({file for pattern in pages.PAGES for file in ROOT.glob(pattern)})
+NOTEBOOKS = sorted(ROOT.glob(pages.NOTEBOOKS))
 FENCED = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -65,13 +65,13 @@ def test_a_broken_link_is_seen(link: str, what: str) -> None:
 
 def test_every_page_is_in_the_navigation_once() -> None:
     listed = re.findall(r"^ +- .*?: (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
-    pages = {str(page.relative_to(ROOT)) for page in PAGES}
+    tracked = {str(page.relative_to(ROOT)) for page in PAGES}
     made = {str(file.relative_to(ROOT).with_suffix(".md")) for file in NOTEBOOKS}
-    assert sorted(listed) == sorted(pages | made | GENERATED)
+    assert sorted(listed) == sorted(tracked | made | GENERATED)
 
 
 def test_the_reference_names_every_command_and_option() -> None:
-    page = site.commands_page()
+    page = pages.commands_page()
     for command in app.registered_commands:
         assert f"\n## vernal {command.name}\n" in page
     assert all(option in page for option in ("--timeout S", "--engine NAME", "--force", "--over"))
@@ -79,15 +79,15 @@ def test_the_reference_names_every_command_and_option() -> None:
 
 
 def test_the_reference_names_every_public_name() -> None:
-    named = re.findall(r"^::: vernal\.(\w+)$", site.names_page(), re.MULTILINE)
+    named = re.findall(r"^::: vernal\.(\w+)$", pages.names_page(), re.MULTILINE)
     assert sorted(named) == sorted(vn.__all__)
 
 
 def test_pages_are_gathered_where_they_stand(tmp_path: Path) -> None:
-    site.main(tmp_path / "pages")
+    pages.main(tmp_path / "pages")
     for page in PAGES:
         gathered = (tmp_path / "pages" / page.relative_to(ROOT)).read_text()
-        assert gathered == site.page(page.read_text())
+        assert gathered == pages.page(page.read_text())
     assert "`& | ! -> <->`" in (tmp_path / "pages/README.md").read_text()  # a bar in a table's code
     assert (tmp_path / "pages/docs/images/gallery/vcas-trace.svg").is_file()
 

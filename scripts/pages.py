@@ -1,6 +1,6 @@
 """What the site is built from: the pages of the repository where they stand, and a reference made from the program.
 
-    python scripts/site.py build/pages        then: mkdocs build --strict
+    python scripts/pages.py build/pages        then: mkdocs build --strict
 
 Pages keep their places, so that a link that works in the repository works on the site. The reference of the command
 line is made from its options, that of Python from the public names; nothing of either is written by hand.
