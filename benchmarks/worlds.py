@@ -89,6 +89,51 @@ def _pendulum(count: int, seed: int, world: str) -> float:
     return largest({**after, "reward": reward}, _named([*state, "reward"], theirs))
 
 
+def mountaincar(count: int, seed: int = 0) -> float:
+    """MountainCar-v0: states at the walls and beyond the goal among them, rewards and ends included."""
+    random = np.random.default_rng(seed)
+    push = random.integers(0, 3, count)
+    return _classic("mountaincar", "MountainCar-v0", _in_the_valley(random, count), {"push": push})
+
+
+def mountaincar_continuous(count: int, seed: int = 0) -> float:
+    """MountainCarContinuous-v0, whose states are 32-bit floats; pushes beyond the motor's included."""
+    random = np.random.default_rng(seed)
+    push = random.uniform(-1.5, 1.5, count)
+    return _classic("mountaincar_continuous", "MountainCarContinuous-v0", _in_the_valley(random, count), {"push": push})
+
+
+def _in_the_valley(random: np.random.Generator, count: int) -> dict[str, Array]:
+    """Positions and velocities from end to end; one position in eight is near the left wall."""
+    x = np.where(np.arange(count) % 8, random.uniform(-1.2, 0.6, count), random.uniform(-1.2, -1.15, count))
+    return {"x": x, "v": random.uniform(-0.07, 0.07, count)}
+
+
+def acrobot(count: int, seed: int = 0) -> float:
+    """Acrobot-v1: any angles and rates, wrapped and limited after the step, rewards and ends included."""
+    random = np.random.default_rng(seed)
+    state = sample(random, count, theta1=np.pi, theta2=np.pi, omega1=4 * np.pi, omega2=9 * np.pi)
+    slow = np.arange(count) % 2 == 0
+    state |= {rate: np.where(slow, state[rate] / 8, state[rate]) for rate in ("omega1", "omega2")}
+    return _classic("acrobot", "Acrobot-v1", state, {"motor": random.integers(0, 3, count)})
+
+
+def _classic(world: str, original: str, state: dict[str, Array], moves: dict[str, Array]) -> float:
+    """A world of one agent against an environment of Gymnasium that keeps its state as `env.state`."""
+    import gymnasium
+
+    env: Any = gymnasium.make(original).unwrapped
+    (actions,) = moves.values()
+    numbered = actions.dtype.kind == "i"
+    theirs = np.empty((len(actions), len(state) + 2))
+    for i, (start, action) in enumerate(zip(np.stack(list(state.values()), axis=1), actions, strict=True)):
+        env.state = start
+        _, reward, over, *_ = env.step(int(action) if numbered else np.array([action]))
+        theirs[i] = (*env.state, reward, over)
+    after, reward, over = transitions(world, state, moves)
+    return largest({**after, "reward": reward, "over": over}, _named([*state, "reward", "over"], theirs))
+
+
 def _named(names: list[str], rows: Array) -> dict[str, Array]:
     return dict(zip(names, rows.T, strict=True))
 
@@ -210,6 +255,9 @@ ROWS: list[tuple[str, Callable[[int], float], int]] = [
     ("cart pole, CartPole-v1", cartpole, 100_000),
     ("pendulum, Pendulum-v1", pendulum, 100_000),
     ("pendulum, torque -1 or 1", pendulum_bangbang, 100_000),
+    ("mountain car, MountainCar-v0", mountaincar, 100_000),
+    ("... MountainCarContinuous-v0", mountaincar_continuous, 100_000),
+    ("acrobot, Acrobot-v1", acrobot, 100_000),
     ("spread, 2 agents, mpe2", lambda count: spread(count, agents=2), 10_000),
     ("spread, 4 agents, mpe2", lambda count: spread(count, agents=4), 10_000),
     ("lander, Box2D, body alone", lander, 1_000),

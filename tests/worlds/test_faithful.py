@@ -26,6 +26,18 @@ def test_the_pendulum_with_two_torques_is_too() -> None:
     assert worlds.pendulum_bangbang(20_000) < 1e-12
 
 
+def test_the_mountain_car_is_that_of_gymnasium() -> None:
+    assert worlds.mountaincar(TRANSITIONS) < 1e-12
+
+
+def test_the_mountain_car_with_a_motor_is_too() -> None:
+    assert worlds.mountaincar_continuous(TRANSITIONS) < 2e-7  # its states are 32-bit floats
+
+
+def test_the_acrobot_is_that_of_gymnasium() -> None:
+    assert worlds.acrobot(20_000) < 1e-9  # fast links amplify rounding
+
+
 @pytest.mark.parametrize("agents", [1, 2, 3, 4])
 def test_simple_spread_is_that_of_mpe2_without_contact(agents: int) -> None:
     assert worlds.spread(1_000, agents=agents) < 1e-12
@@ -41,6 +53,9 @@ def test_a_wrong_world_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None
     text = vn.worlds.text("pendulum").replace("3 / (mass", "3.001 / (mass")
     monkeypatch.setattr("vernal.worlds.library.text", lambda name: text)
     assert worlds.pendulum(100) > 1e-5
+    wall = vn.worlds.text("mountaincar").replace("max(faster, 0)", "faster")
+    monkeypatch.setattr("vernal.worlds.library.text", lambda name: wall)
+    assert worlds.mountaincar(1_000) > 1e-3
 
 
 def test_the_paper_s_own_trace_of_the_pendulum() -> None:

@@ -23,11 +23,17 @@ class Episode:
 TURNED = "-((theta - 2 * pi * floor((theta + pi) / (2 * pi)))^2 + 0.1 * omega^2 + 0.001 * torque^2)"
 SHAPING = "(sqrt({0}seen_x^2 + {0}seen_y^2) + sqrt({0}vx^2 + {0}vy^2) + abs({0}theta))"
 FUEL = "match(engine, NOTHING: 0, LEFT: 0.03, MAIN: 0.3, RIGHT: 0.03)"
+UP = "(-cos({0}theta1) - cos({0}theta1 + {0}theta2) > 1)"  # the free end of the acrobot is a link above its joint
 
 EPISODES = {
     "cartpole": Episode(1, "abs(x) > 2.4 | abs(theta) > pi / 15", 500),
     "pendulum": Episode(TURNED, False, 200),
     "pendulum_bangbang": Episode(TURNED, False, 200),
+    "mountaincar": Episode(-1, "x >= 0.5 & v >= 0", 200),
+    "mountaincar_continuous": Episode(
+        "if(next_x >= 0.45 & next_v >= 0, 100, 0) - 0.1 * push^2", "x >= 0.45 & v >= 0", 999
+    ),
+    "acrobot": Episode(f"if({UP.format('next_')}, 0, -1)", UP.format(""), 500),
     # In flight only: reaching the ground ends it, well or not.
     "lander": Episode(
         f"100 * ({SHAPING.format('')} - {SHAPING.format('next_')}) - {FUEL}", "abs(seen_x) >= 1 | seen_y <= 0", 1000
