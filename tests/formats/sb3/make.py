@@ -6,11 +6,12 @@ Untrained but for the one whose observations are normalised; beside each what `p
 from __future__ import annotations
 
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from examples.saved import slim
 
 FOLDER = Path(__file__).parent / "models"
 STEPS = 20
@@ -43,16 +44,6 @@ def main() -> None:
         slim(FOLDER / f"{name}.zip")
         said[name] = predictions(model, world if name == "normalised" else None)
     (FOLDER / "predictions.json").write_text(json.dumps(said) + "\n", encoding="utf-8")
-
-
-def slim(file: Path) -> None:
-    """Without what training left in a file: schedules, statistics, optimisers, what the machine is."""
-    with zipfile.ZipFile(file) as archive:
-        settings, weights = json.loads(archive.read("data")), archive.read("policy.pth")
-    kept = {key: settings[key] for key in ("policy_class", "policy_kwargs", "observation_space", "action_space")}
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr(zipfile.ZipInfo("data"), json.dumps(kept))
-        archive.writestr(zipfile.ZipInfo("policy.pth"), weights, zipfile.ZIP_DEFLATED)
 
 
 def small(**more: Any) -> dict[str, Any]:
