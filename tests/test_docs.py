@@ -27,7 +27,7 @@ FENCE = re.compile(r"^```(\w+)(?: title=\"([\w.-]+)\")?\n(.*?)^```$", re.MULTILI
 NEEDS = [
     (re.compile(r"^(import|from) torch\b", re.MULTILINE), pytest.mark.torch),
     (
-        re.compile(r"^torch\.onnx\.export", re.MULTILINE),
+        re.compile(r"^torch\.onnx\.export|# exports: ", re.MULTILINE),
         pytest.mark.skipif(find_spec("onnxscript") is None, reason="needs onnxscript, which torch's exporter wants"),
     ),
 ]

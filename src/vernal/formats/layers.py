@@ -209,15 +209,3 @@ def tanh(x: Expr) -> Expr:
 
 def sigmoid(x: Expr) -> Expr:
     return build.apply(Function.SIGMOID, x)
-
-
-def elu(x: Expr, alpha: Fraction) -> Expr:
-    """x where it is positive, alpha (exp(x) - 1) below; without a case, so that bounds need not decide which."""
-    below = build.sub(build.apply(Function.EXP, build.minimum(x, 0)), 1)
-    return build.add(build.relu(x), build.mul(below, build.const(alpha)))
-
-
-def softplus(x: Expr) -> Expr:
-    """log(1 + exp(x)), written so that nothing grows beyond all bounds."""
-    small = build.apply(Function.EXP, build.neg(build.absolute(x)))
-    return build.add(build.relu(x), build.apply(Function.LOG, build.add(small, 1)))

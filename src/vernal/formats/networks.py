@@ -37,18 +37,21 @@ def read_network(
     *,
     name: str | None = None,
     carry: Mapping[str, str] | None = None,
+    output: str | None = None,
     limits: ReadLimits = DEFAULT,
     parser: Callable[[bytes, str], Network] | None = None,
 ) -> Network:
     """The network in a file, by its suffix; `name` is the file's name without suffix unless given.
 
-    `carry` says which output of an ONNX graph is the next value of which input, where their names do not; `parser`
-    reads the content in another way than the suffix says.
+    `carry` says which output of an ONNX graph is the next value of which input, where their names do not; `output`
+    chooses one of several outputs by its name; `parser` reads the content in another way than the suffix says.
     """
     file = Path(path)
     parse = parser or _parser(file)
     if carry:
-        parse = _carrying(parse, file, carry)
+        parse = _with_option(parse, file, "carry", carry)
+    if output is not None:
+        parse = _with_option(parse, file, "output", output)
     content, sha256 = read_whole(file, limits.bytes)
     network = _guarded(parse, limits, content, file, name or unpacked_name(file).stem)
     return replace(network, file=str(path), sha256=sha256)
@@ -153,14 +156,17 @@ def _parser(file: Path) -> Callable[[bytes, str], Network]:
     raise FormatError(f"{file}: networks are read from {known}, not from {what}")
 
 
-def _carrying(
-    parse: Callable[[bytes, str], Network], file: Path, carry: Mapping[str, str]
+def _with_option(
+    parse: Callable[[bytes, str], Network], file: Path, option: str, value: Mapping[str, str] | str
 ) -> Callable[[bytes, str], Network]:
+    """The reader of ONNX graphs with one more option, `carry` or `output`."""
     from vernal.formats.onnx.reader import parse_onnx
 
-    if parse is not parse_onnx:
-        raise FormatError(f"{file}: carry pairs inputs and outputs of ONNX graphs; other formats have no use for it")
-    return partial(parse_onnx, carry=carry)
+    if getattr(parse, "func", parse) is not parse_onnx:
+        raise FormatError(
+            f"{file}: {option} is about inputs and outputs of ONNX graphs; other formats have no use for it"
+        )
+    return partial(parse, **{option: value})
 
 
 def _guarded(

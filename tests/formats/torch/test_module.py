@@ -47,14 +47,37 @@ def layers() -> dict[str, Any]:
         "Hardshrink": [nn.Hardshrink(0.6)],
         "Softshrink": [nn.Softshrink(0.6)],
         "Hardtanh": [nn.Hardtanh(-0.5, 0.7)],
+        "CELU": [nn.CELU(0.7)],
+        "ELU": [nn.ELU(1.3)],
+        "GELU-tanh": [nn.GELU(approximate="tanh")],
+        "Hardsigmoid": [nn.Hardsigmoid()],
+        "Hardswish": [nn.Hardswish()],
+        "Mish": [nn.Mish()],
+        "ReLU6": [nn.ReLU6()],
+        "SELU": [nn.SELU()],
+        "SiLU": [nn.SiLU()],
+        "Softplus": [nn.Softplus()],
+        "Softplus-sharp": [nn.Softplus(beta=2.5)],
+        "Softsign": [nn.Softsign()],
+        "LayerNorm": [weighted(nn.LayerNorm(4))],
+        "LayerNorm-plain": [nn.LayerNorm(4, eps=0.01, elementwise_affine=False)],
         "BatchNorm1d": [normal],
         "BatchNorm1d-plain": [nn.BatchNorm1d(4, affine=False)],
         "Dropout": [nn.Dropout(0.5), nn.Flatten()],
     }
 
 
+def weighted(layer: Any) -> Any:
+    """A layer that no longer has the weights it begins with, all ones and zeros."""
+    layer.weight.data.uniform_(-1, 2)
+    layer.bias.data.uniform_(-1, 1)
+    return layer
+
+
 NAMES = ["ReLU", "LeakyReLU", "PReLU", "PReLU-shared", "Tanh", "Sigmoid", "Hardshrink", "Softshrink", "Hardtanh",
-         "BatchNorm1d", "BatchNorm1d-plain", "Dropout"]  # fmt: skip
+         "CELU", "ELU", "GELU-tanh", "Hardsigmoid", "Hardswish", "Mish", "ReLU6", "SELU", "SiLU", "Softplus",
+         "Softplus-sharp", "Softsign", "LayerNorm", "LayerNorm-plain", "BatchNorm1d", "BatchNorm1d-plain",
+         "Dropout"]  # fmt: skip
 
 
 @torch_only
@@ -102,11 +125,11 @@ def test_what_is_not_read_is_refused_by_name() -> None:
     import torch
     from torch import nn
 
-    Mine = type("Mine", (nn.Linear,), {})  # a subclass may compute anything
-
     for module, message in (
-        (nn.Sequential(nn.Linear(3, 2), nn.GELU()), r"'1' is a GELU.*supported: Sequential of BatchNorm1d"),
-        (nn.Sequential(nn.Sequential(Mine(3, 2))), r"'0\.0' is a Mine"),
+        (nn.Sequential(nn.Linear(3, 2), nn.GELU()), r"GELU computes with the error function.*approximate=\"tanh\""),
+        (nn.Sequential(nn.Linear(3, 2), nn.Softplus(threshold=5)), "threshold of at least 20"),
+        (nn.Sequential(nn.Linear(3, 2), nn.CELU(-1.0)), "CELU"),
+        (nn.Sequential(nn.Linear(3, 2), nn.LayerNorm(3)), "LayerNorm over .3,. is given 2"),
         (nn.Sequential(nn.Flatten(0), nn.Linear(3, 2)), "Flatten"),
         (nn.Sequential(nn.BatchNorm1d(3, track_running_stats=False)), "whole batch"),
         (nn.Sequential(nn.BatchNorm1d(3, affine=False, track_running_stats=False)), "whole batch"),

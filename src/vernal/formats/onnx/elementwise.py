@@ -12,14 +12,13 @@ from math import prod
 import numpy as np
 
 from vernal.errors import TypeClash
-from vernal.formats import layers
+from vernal.formats import activations, layers
 from vernal.formats.onnx.call import NodeCall, OnnxValue, Tensor
 from vernal.model import build
 from vernal.model.expr import Expr, Function
 from vernal.model.sorts import BOOL
 
 LARGEST_FLOAT32 = float(np.finfo(np.float32).max)  # a Clip bound no float32 exceeds: no bound
-SELU = (1.67326319217681884765625, 1.05070102214813232421875)  # alpha and gamma, as ONNX has them by default
 
 
 def _elementwise(function: Callable[[NodeCall, Expr], Expr]) -> Callable[[NodeCall], OnnxValue]:
@@ -104,13 +103,21 @@ def _celu(call: NodeCall, x: Expr) -> Expr:
     alpha = call.rational("alpha", 1.0)
     if alpha <= 0:
         raise call.unsupported("has an alpha that is not positive")
-    below = build.apply(Function.EXP, build.mul(build.minimum(x, 0), 1 / alpha))
-    return build.add(build.relu(x), build.mul(build.sub(below, 1), build.const(alpha)))
+    return activations.celu(x, alpha)
 
 
 def _selu(call: NodeCall, x: Expr) -> Expr:
-    alpha, gamma = (call.rational(name, value) for name, value in zip(("alpha", "gamma"), SELU, strict=True))
-    return build.mul(layers.elu(x, alpha), build.const(gamma))
+    alpha, gamma = activations.SELU_ALPHA, activations.SELU_GAMMA
+    return activations.selu(x, call.rational("alpha", float(alpha)), call.rational("gamma", float(gamma)))
+
+
+def _gelu(call: NodeCall, x: Expr) -> Expr:
+    form = call.attributes.get("approximate", b"none")
+    if form == b"none":
+        activations.refuse_erf(str(call))
+    if form != b"tanh":
+        raise call.wrong("wants none or tanh as its attribute 'approximate'")
+    return activations.gelu_tanh(x)
 
 
 def _thresholded(call: NodeCall, x: Expr) -> Expr:
@@ -172,21 +179,23 @@ ELEMENTWISE: dict[str, tuple[Callable[[NodeCall], OnnxValue], tuple[str, ...]]] 
     "Celu": (_elementwise(_celu), ("alpha",)),
     "Clip": (_elementwise(_clip), ("min", "max")),
     "Cos": (_function(Function.COS), ()),
-    "Elu": (_elementwise(lambda call, x: layers.elu(x, call.rational("alpha", 1.0))), ("alpha", *OLD)),
+    "Elu": (_elementwise(lambda call, x: activations.elu(x, call.rational("alpha", 1.0))), ("alpha", *OLD)),
     "Equal": (_compare("=="), BROADCAST),
     "Exp": (_function(Function.EXP), OLD),
     "Floor": (_elementwise(lambda call, x: build.floor(x)), OLD),
+    "Gelu": (_elementwise(_gelu), ("approximate",)),
     "Greater": (_compare(">"), BROADCAST),
     "GreaterOrEqual": (_compare(">="), ()),
     "HardSigmoid": (
         _elementwise(lambda call, x: build.hard_sigmoid(x, call.rational("alpha", 0.2), call.rational("beta", 0.5))),
         ("alpha", "beta", *OLD),
     ),
-    "HardSwish": (_elementwise(lambda call, x: build.mul(x, build.hard_sigmoid(x, Fraction(1, 6)))), ()),
+    "HardSwish": (_elementwise(lambda call, x: activations.hard_swish(x)), ()),
     "LeakyRelu": (_elementwise(lambda call, x: build.leaky_relu(x, (call.rational("alpha", 0.01),))), ("alpha", *OLD)),
     "Less": (_compare("<"), BROADCAST),
     "LessOrEqual": (_compare("<="), ()),
     "Log": (_function(Function.LOG), OLD),
+    "Mish": (_elementwise(lambda call, x: activations.mish(x)), ()),
     "Not": (_elementwise(lambda call, x: build.negate(x)), ()),
     "Or": (_junction(build.disj), BROADCAST),
     "PRelu": (_prelu, OLD),
@@ -199,9 +208,10 @@ ELEMENTWISE: dict[str, tuple[Callable[[NodeCall], OnnxValue], tuple[str, ...]]] 
     "Sigmoid": (_elementwise(lambda call, x: layers.sigmoid(x)), OLD),
     "Sign": (_elementwise(lambda call, x: build.sign(x)), ()),
     "Sin": (_function(Function.SIN), ()),
-    "Softplus": (_elementwise(lambda call, x: layers.softplus(x)), ()),
-    "Softsign": (_elementwise(lambda call, x: build.div(x, build.add(build.absolute(x), 1))), ()),
+    "Softplus": (_elementwise(lambda call, x: activations.softplus(x)), ()),
+    "Softsign": (_elementwise(lambda call, x: activations.softsign(x)), ()),
     "Sqrt": (_function(Function.SQRT), OLD),
+    "Swish": (_elementwise(lambda call, x: activations.silu(x, call.rational("alpha", 1.0))), ("alpha",)),
     "Tan": (_function(Function.TAN), ()),
     "Tanh": (_elementwise(lambda call, x: layers.tanh(x)), OLD),
     "ThresholdedRelu": (_elementwise(_thresholded), ("alpha",)),

@@ -2,7 +2,7 @@
 
 Values are exact. Constants meet constants in rational arithmetic, attributes are the float32 numbers the file stores,
 and two affine steps are merged only where no rounding occurs. The single exception is BatchNormalization, whose square
-root is irrational: see `layers.normalise`.
+root is irrational: see `layers.normalise`, and `activations` for constants of activations that are.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from math import prod
 
 import numpy as np
 
-from vernal.formats import layers
+from vernal.formats import activations, layers
 from vernal.formats.onnx.call import NodeCall, OnnxValue, Tensor
 from vernal.formats.onnx.convolutions import CONVOLUTIONS
 from vernal.formats.onnx.elementwise import ELEMENTWISE
@@ -131,6 +131,20 @@ def _batch_normalization(call: NodeCall) -> OnnxValue:
     return Tensor(layers.normalise(x.expr, *_repeat(spread, x.shape[0]), call.real("epsilon", 1e-5)), x.shape)
 
 
+def _layer_normalization(call: NodeCall) -> OnnxValue:
+    """Over the axes from `axis` on."""
+    x = call.data(0)
+    axis = call.axis(call.integer("axis", -1), len(x.shape))
+    rows, inside = prod(x.shape[:axis]), x.shape[axis:]
+    scale, offset = call.constant(1), None if call.input(2) is None else call.constant(2)
+    if any(part.shape != inside or part.dtype.kind != "f" for part in (scale, offset) if part is not None):
+        raise call.wrong(f"wants a scale and an offset of shape {inside}")
+    if call.outputs > 1:
+        raise call.unsupported("also gives means or deviations; export the network for inference")
+    call.allowance.take(prod(x.shape) ** 2)
+    return Tensor(activations.layer_norm(x.expr, rows, scale, offset, call.rational("epsilon", 1e-5)), x.shape)
+
+
 def _repeat(arrays: Sequence[Array], times: int) -> tuple[Array, Array, Array, Array]:
     gain, offset, mean, variance = (np.tile(array, times) for array in arrays)
     return gain, offset, mean, variance
@@ -153,6 +167,10 @@ def _argmax(call: NodeCall) -> OnnxValue:
     raise call.unsupported('is not read: let the network end with the scores, and say act = "argmax" in the task')
 
 
+def _erf(call: NodeCall) -> OnnxValue:
+    activations.refuse_erf(str(call))
+
+
 def _sequence(call: NodeCall) -> OnnxValue:
     raise call.unsupported(
         "is not read: export one step, obs of shape (1, 1, n), without a dynamic sequence axis and with optimize=True"
@@ -168,6 +186,7 @@ ARITHMETIC: dict[str, tuple[NodeReader, tuple[str, ...]]] = {
     "Add": (_add, BROADCAST),
     "BatchNormalization": (_batch_normalization, NORMAL),
     "Div": (_div, BROADCAST),
+    "LayerNormalization": (_layer_normalization, ("axis", "epsilon", "stash_type")),
     "LogSoftmax": (_softmax, ("axis",)),
     "Max": (_extremum(build.maximum), OLD),
     "Mean": (_mean, OLD),
@@ -191,4 +210,8 @@ TABLES: tuple[Mapping[str, tuple[NodeReader, tuple[str, ...]]], ...] = (
 OPERATORS: dict[str, Operator] = {
     name: Operator(read, frozenset(attributes)) for table in TABLES for name, (read, attributes) in table.items()
 }
-REFUSED: dict[str, Callable[[NodeCall], OnnxValue]] = {"ArgMax": _argmax, "SplitToSequence": _sequence}  # with advice
+REFUSED: dict[str, Callable[[NodeCall], OnnxValue]] = {  # with advice
+    "ArgMax": _argmax,
+    "Erf": _erf,
+    "SplitToSequence": _sequence,
+}

@@ -19,8 +19,10 @@ from vernal.formats.limits import DEFAULT, ReadLimits
 from vernal.formats.onnx.call import Allowance, NodeCall, OnnxValue, Tensor
 from vernal.formats.onnx.folding import folded
 from vernal.formats.onnx.ops import OPERATORS, REFUSED
+from vernal.formats.onnx.outputs import keep_output
 from vernal.formats.onnx.recurrent import RECURRENT
 from vernal.formats.onnx.states import (
+    CHOICE,
     check_batch,
     check_read,
     check_remembers,
@@ -45,15 +47,23 @@ BYTES = {**FLOATS, 6: 4, 7: 8, 9: 1}  # int32, int64, bool
 FIELDS = {1: "float_data", 11: "double_data", 7: "int64_data"}  # the others are in int32_data
 
 
-def parse_onnx(data: bytes, name: str, carry: Mapping[str, str] | None = None, limits: ReadLimits = DEFAULT) -> Network:
+def parse_onnx(
+    data: bytes,
+    name: str,
+    carry: Mapping[str, str] | None = None,
+    limits: ReadLimits = DEFAULT,
+    output: str | None = None,
+) -> Network:
     """The network of a file's bytes; inputs and outputs of any rank are flattened row by row.
 
     A graph of several inputs takes its memory as inputs and gives the next one as outputs; `carry` says which belong
-    together where their names and shapes do not (see `states`).
+    together where their names and shapes do not (see `states`). `output` names the one to read of several.
     """
     model = _decode(data)
     opset = _opset(model)
     graph = model.graph
+    if output is not None:
+        keep_output(graph, output, carry or {})
     values: dict[str, OnnxValue] = {tensor.name: read_tensor(tensor) for tensor in graph.initializer}
     entries = [item for item in graph.input if item.name not in values]
     results = [item.name for item in graph.output]
@@ -153,7 +163,8 @@ def _single(items: list[ValueInfoProto], what: str) -> ValueInfoProto:
     if len(items) != 1:
         names = ", ".join(repr(item.name) for item in items[:8]) or "none"
         message = f"it has {len(items)} {what}s ({names}); Vernal reads networks with exactly one"
-        raise FormatError(f"{message}, and one more on both sides for each memory (say h_in and h_out)")
+        choice = f"; {CHOICE}" if what == "output" and items else ""
+        raise FormatError(f"{message}, and one more on both sides for each memory (say h_in and h_out){choice}")
     return items[0]
 
 

@@ -32,6 +32,7 @@ SEEN = ("obs", "observation", "observations")  # never a memory
 CUTS = ("Gather", "Identity", "Slice", "Split", "Squeeze", "Unsqueeze")  # what makes layers of a memory
 MOST_BY_SHAPE = 5  # inputs; with more, names have to pair them
 ADVICE = 'name them obs, h_in and h_out, or say carry = { h = "hn" } in the agent\'s table'
+CHOICE = 'output = "NAME" in the agent\'s table (in Python output="NAME") chooses one'
 TORCH_MODULE = re.compile(r"^(?:.*/)?([^/:]*): torch\.nn\.modules\.rnn\.(\w+)")  # in the notes torch leaves at nodes
 TORCH_WEIGHT = re.compile(r"(?:(.*)\.)?(?:weight|bias)_[ih]h(?:_l\d+)?")
 
@@ -48,7 +49,7 @@ def join_states(
 
     `passed` are the pairs that recurrent operators show (`through_operators`).
     """
-    pairs = _explicit(given, made, carry) if carry else _named(given, made)
+    pairs = _explicit(given, made, carry) if carry else named_pairs(given, made)
     if not carry:
         known = {**{old: new for old, new in passed.items() if new not in pairs.values()}, **pairs}
         pairs = {old: known[old] for old in given if old in known}
@@ -61,6 +62,7 @@ def join_states(
     if not len(rest) == len(left) == 1:
         raise FormatError(
             f"besides its memory it has the inputs {_list(rest)} and outputs {_list(left)}; one each is read"
+            f"{f'; {CHOICE}' if len(left) > 1 else ''}"
         )
     _check(given, made, pairs)
     (seen,), (acts,) = rest, left
@@ -174,7 +176,8 @@ def _explicit(given: Mapping[str, Tensor], made: Mapping[str, Tensor], carry: Ma
     return dict(carry)
 
 
-def _named(given: Mapping[str, Tensor], made: Mapping[str, Tensor]) -> dict[str, str]:
+def named_pairs(given: Iterable[str], made: Collection[str]) -> dict[str, str]:
+    """Inputs and the outputs that go with them by their names."""
     pairs: dict[str, str] = {}
     for old in given:
         fitting = [new for new in made if new in set(_successors(old))]

@@ -28,7 +28,7 @@ OPSET = 15
 IR_VERSION = 8
 PLAIN: dict[type[Expr], str] = {e.Relu: "Relu", e.Abs: "Abs", e.Neg: "Neg", e.Mul: "Mul", e.Div: "Div"}
 VARIADIC: dict[type[Expr], str] = {e.Max: "Max", e.Min: "Min"}
-FUNCTIONS = {Function.ATAN: "Atan", Function.TANH: "Tanh", Function.SIGMOID: "Sigmoid"}
+FUNCTIONS = {function: function.value.capitalize() for function in Function}  # Sin, Cos, Tan, Atan, Tanh, Exp, ...
 
 
 def write_onnx(network: Network, path: str | Path) -> None:
@@ -116,6 +116,8 @@ class _Writer:
                 return self.emit("Concat", inputs, axis=1)
             case e.Nonlinear() if node.function in FUNCTIONS:
                 return self.emit(FUNCTIONS[node.function], inputs)
+            case e.Pow():
+                return self.emit("Pow", [*inputs, self.tensor(float(node.exponent))])
             case e.If() if node in self.shrinks:
                 x, threshold, bias = self.shrinks[node]
                 return self.emit("Shrink", [self.names[x]], lambd=float(threshold), bias=float(bias))

@@ -15,7 +15,7 @@ from fractions import Fraction
 import numpy as np
 
 from vernal.errors import FormatError, UnsupportedOperator
-from vernal.formats import layers
+from vernal.formats import activations, layers
 from vernal.formats.recurrent import LstmGates, Slots, split_gates
 from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
@@ -24,12 +24,14 @@ from vernal.model.network import Network, network_input
 
 Tensors = Mapping[str, Array]
 ACTIVATIONS: Mapping[str, Callable[[Expr], Expr]] = {
-    "ELU": lambda x: layers.elu(x, Fraction(1)),
+    "ELU": lambda x: activations.elu(x, Fraction(1)),
     "Identity": lambda x: x,
     "LeakyReLU": lambda x: build.leaky_relu(x, (layers.single(0.01),)),
+    "Mish": activations.mish,
     "ReLU": build.relu,
+    "SiLU": activations.silu,
     "Sigmoid": layers.sigmoid,
-    "Softplus": layers.softplus,
+    "Softplus": activations.softplus,
     "Tanh": layers.tanh,
 }
 

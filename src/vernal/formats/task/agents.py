@@ -36,18 +36,25 @@ class Library:
     def __init__(self, base: FilePath, given: Mapping[str, Network] | None = None) -> None:
         self.base = base
         self.given = given or {}
-        self.read: dict[tuple[FilePath, tuple[tuple[str, str], ...]], Network] = {}
+        self.read: dict[tuple[FilePath, tuple[tuple[str, str], ...], str | None], Network] = {}
         self.inputs: dict[str, InputFile] = {}
 
-    def network(self, reader: Reader, path: Path, reference: str, carry: Mapping[str, str] | None = None) -> Network:
+    def network(
+        self,
+        reader: Reader,
+        path: Path,
+        reference: str,
+        carry: Mapping[str, str] | None = None,
+        output: str | None = None,
+    ) -> Network:
         """The network a reference names; what is wrong with its file is said at the reference."""
         if reference in self.given:
             return self.given[reference]
         try:
             file = locate(reference, self.base)
-            key = (file, tuple((carry or {}).items()))
+            key = (file, tuple((carry or {}).items()), output)
             if key not in self.read:
-                self.read[key] = read_network(file, name=self._fresh(file.stem), carry=carry)
+                self.read[key] = read_network(file, name=self._fresh(file.stem), carry=carry, output=output)
             self.inputs[reference] = InputFile(reference, self.read[key].sha256 or "")
             return self.read[key]
         except InputError as error:
@@ -102,12 +109,12 @@ def draft(reader: Reader, name: str, table: AgentTable, state: Mapping[str, Vari
 
 def _networks(reader: Reader, path: Path, table: AgentTable, library: Library) -> tuple[Network, ...]:
     if isinstance(table.policy, str):
-        return (library.network(reader, (*path, "policy"), table.policy, table.carry),)
+        return (library.network(reader, (*path, "policy"), table.policy, table.carry, table.output),)
     prefix: Path = (*path, "policy", "networks")
     found: list[Network] = []
     for index, reference in enumerate(table.policy.networks):
         with reader.collect((*prefix, index)):
-            found.append(library.network(reader, (*prefix, index), reference, table.carry))
+            found.append(library.network(reader, (*prefix, index), reference, table.carry, table.output))
     if not table.policy.networks:
         raise ParseError("an agent needs at least one network", place=reader.places.value_place(prefix))
     if len(found) < len(table.policy.networks):

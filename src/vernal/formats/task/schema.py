@@ -51,6 +51,7 @@ class AgentTable(Struct, forbid_unknown_fields=True):
     carry: Annotated[
         dict[str, TextField], Meta(description='a table from inputs to outputs of the network, as in { h = "hn" }')
     ] = {}
+    output: Annotated[str | None, Meta(description="the name of the network's output to act by, of several")] = None
 
 
 class EnvironmentTable(Struct, forbid_unknown_fields=True):

@@ -1,8 +1,9 @@
-"""torch modules as networks: a Sequential of the layers Vernal has exact expressions for.
+"""torch modules as networks: a Sequential of the layers Vernal has exact expressions for, or whatever torch can export.
 
-The module is read as in eval mode. Only torch's own classes are accepted, since a subclass may compute anything; a
-policy of your own class is read as `head(rnn(encoder(x)))`, and only after a run has shown that this is what it
-computes (`policy`). In a Sequential, a recurrent layer passes on what it remembers next.
+The module is read as in eval mode. Only torch's own classes are read layer by layer, since a subclass may compute
+anything; a policy of your own class is read as `head(rnn(encoder(x)))`, and only after a run has shown that this is
+what it computes (`policy`). Everything else goes through torch's exporter, and is compared with the module, too
+(`export`). In a Sequential, a recurrent layer passes on what it remembers next.
 A parameter torch keeps as a Python number (the slope of a leaky ReLU) is what it becomes in the module's own precision.
 """
 
@@ -15,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vernal.errors import FormatError, UnsupportedOperator
-from vernal.formats import layers
+from vernal.formats import activations, layers
 from vernal.formats.recurrent import Slots
+from vernal.formats.torch.export import first_size, read_exported
 from vernal.formats.torch.policy import RECURRENT, check_policy, policy_parts, read_recurrent
 from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
@@ -30,11 +32,30 @@ LayerReader = Callable[[Any, Expr, "Rounding"], Expr]
 Rounding = Callable[[float], Fraction]
 
 
-def from_torch(module: Module, *, name: str = "network", input_size: int | None = None) -> Network:
-    """The network a module computes in eval mode; `input_size` is needed where no layer says it."""
+SELU = (1.6732632423543772848170429916717, 1.0507009873554804934193349852946)  # alpha and scale, as torch has them
+SMOOTH = 20.0  # torch computes softplus(x) as x beyond a threshold; from this one on that is a matter of rounding
+
+
+def from_torch(module: Module, *, name: str = "network", input_size: int | None = None, example: Any = None) -> Network:
+    """The network a module computes in eval mode; `input_size` is needed where no layer says it.
+
+    A module that is no Sequential of known layers is exported by torch and compared with what was read. `example` is
+    what it is exported with, where one vector does not do: a tensor, or a tuple of what it sees and what it remembers.
+    """
     children = policy_parts(module)
     parts = list(_unfold(children))
-    size = input_size if input_size is not None else _input_size(parts)
+    foreign = next(((place, part) for place, part in parts if not _is_known(part)), None)
+    if example is not None or foreign is not None:
+        return read_exported(module, name, input_size, example, foreign)
+    network = _read(module, name, parts, input_size)
+    if children[0][0]:
+        check_policy(module, network)
+    return network
+
+
+def _read(module: Module, name: str, parts: list[tuple[str, Any]], input_size: int | None) -> Network:
+    """Layer by layer."""
+    size = input_size if input_size is not None else first_size(part for _, part in parts)
     rounding = _rounding(module)
     variable = network_input(size)
     x: Expr = variable
@@ -50,10 +71,7 @@ def from_torch(module: Module, *, name: str = "network", input_size: int | None 
             x = read_recurrent(part, kind, place, x, slots, _tensors(part, place))
         else:
             x = _apply(part, kind, place, x, rounding)
-    network = slots.network(name, variable, x, dropped)
-    if children[0][0]:
-        check_policy(module, network)
-    return network
+    return slots.network(name, variable, x, dropped)
 
 
 def _unfold(modules: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
@@ -66,23 +84,15 @@ def _unfold(modules: Sequence[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
         if type(part) is nn.Sequential:
             inner = [(f"{place}.{key}".lstrip("."), child) for key, child in part.named_children()]
             stack.extend(reversed(inner))
-        elif type(part) is getattr(nn, type(part).__name__, None) and type(part).__name__ in KNOWN:
-            yield place or type(part).__name__, part
         else:
-            raise UnsupportedOperator(
-                f"layer {place!r} is a {type(part).__name__}, which Vernal does not read; supported: Sequential of "
-                f"{', '.join(sorted(KNOWN))}; or a module whose children are encoder, rnn and head"
-            )
+            yield place or type(part).__name__, part
 
 
-def _input_size(parts: list[tuple[str, Any]]) -> int:
-    for _, part in parts:
-        for attribute in ("in_features", "num_features", "input_size"):
-            if hasattr(part, attribute):
-                return int(getattr(part, attribute))
-        if getattr(part, "num_parameters", 1) > 1:
-            return int(part.num_parameters)
-    raise FormatError("no layer says how many inputs there are; give input_size")
+def _is_known(part: Any) -> bool:
+    """Whether it is a layer of torch itself that is read as what it is."""
+    from torch import nn
+
+    return type(part).__name__ in KNOWN and type(part) is getattr(nn, type(part).__name__)
 
 
 def _rounding(module: Module) -> Rounding:
@@ -108,27 +118,33 @@ def _apply(part: Any, kind: str, place: str, x: Expr, rounding: Rounding) -> Exp
     if wanted != x.size:
         raise FormatError(f"layer {place!r} takes {wanted} inputs, but is given {x.size}")
     named = _tensors(part, place)
-    return LAYERS[kind](part, x, rounding) if not named else WEIGHTED[kind](part, x, named)
+    return LAYERS[kind](part, x, rounding) if not named else WEIGHTED[kind](part, x, named, rounding)
 
 
 def _tensors(part: Any, place: str) -> dict[str, Array]:
     return {key: _array(tensor, f"{place}.{key}") for key, tensor in part.state_dict().items() if tensor.ndim > 0}
 
 
-def _linear(part: Any, x: Expr, tensors: dict[str, Array]) -> Expr:
+def _linear(part: Any, x: Expr, tensors: dict[str, Array], rounding: Rounding) -> Expr:
     return layers.dense(x, tensors["weight"], tensors.get("bias"))
 
 
-def _prelu(part: Any, x: Expr, tensors: dict[str, Array]) -> Expr:
+def _prelu(part: Any, x: Expr, tensors: dict[str, Array], rounding: Rounding) -> Expr:
     return build.leaky_relu(x, layers.rationals(tensors["weight"]))
 
 
-def _batch_norm(part: Any, x: Expr, tensors: dict[str, Array]) -> Expr:
+def _batch_norm(part: Any, x: Expr, tensors: dict[str, Array], rounding: Rounding) -> Expr:
     ones = np.ones(x.size)
     gain, offset = tensors.get("weight", ones), tensors.get("bias", 0 * ones)
     if "running_mean" not in tensors:
         raise UnsupportedOperator("BatchNorm1d without running statistics depends on the whole batch")
     return layers.normalise(x, gain, offset, tensors["running_mean"], tensors["running_var"], float(part.eps))
+
+
+def _layer_norm(part: Any, x: Expr, tensors: dict[str, Array], epsilon: Fraction) -> Expr:
+    if tuple(part.normalized_shape) != (x.size,):
+        raise FormatError(f"LayerNorm over {tuple(part.normalized_shape)} is given {x.size} inputs")
+    return activations.layer_norm(x, 1, tensors.get("weight"), tensors.get("bias"), epsilon)
 
 
 def _no_statistics(part: Any, x: Expr, rounding: Rounding) -> Expr:
@@ -143,6 +159,29 @@ def _flatten(part: Any, x: Expr, rounding: Rounding) -> Expr:
 
 def _hardtanh(part: Any, x: Expr, rounding: Rounding) -> Expr:
     return build.clip(x, rounding(part.min_val), rounding(part.max_val))
+
+
+def _celu(part: Any, x: Expr, rounding: Rounding) -> Expr:
+    alpha = rounding(part.alpha)
+    if alpha <= 0:
+        raise UnsupportedOperator("CELU with an alpha that is not positive is not read")
+    return activations.celu(x, alpha)
+
+
+def _gelu(part: Any, x: Expr, rounding: Rounding) -> Expr:
+    if part.approximate != "tanh":
+        activations.refuse_erf("GELU")
+    return activations.gelu_tanh(x)
+
+
+def _softplus(part: Any, x: Expr, rounding: Rounding) -> Expr:
+    """log(1 + exp(beta x)) / beta."""
+    beta = rounding(part.beta)
+    if beta <= 0 or part.threshold < SMOOTH:
+        raise UnsupportedOperator(f"Softplus is read with a positive beta and a threshold of at least {SMOOTH:g}")
+    if beta == 1:
+        return activations.softplus(x)
+    return build.mul(activations.softplus(build.mul(x, build.const(beta))), build.const(1 / beta))
 
 
 def _shrink(bias: bool) -> LayerReader:
@@ -168,19 +207,32 @@ def _same(part: Any, x: Expr, rounding: Rounding) -> Expr:
 
 LAYERS: dict[str, LayerReader] = {
     "BatchNorm1d": _no_statistics,
+    "CELU": _celu,
     "Dropout": _same,
+    "ELU": lambda part, x, rounding: activations.elu(x, rounding(part.alpha)),
     "Flatten": _flatten,
+    "GELU": _gelu,
     "Hardshrink": _shrink(bias=False),
+    "Hardsigmoid": lambda part, x, rounding: build.hard_sigmoid(x, Fraction(1, 6)),
+    "Hardswish": lambda part, x, rounding: activations.hard_swish(x),
     "Hardtanh": _hardtanh,
     "Identity": _same,
+    "LayerNorm": lambda part, x, rounding: _layer_norm(part, x, {}, rounding(part.eps)),
     "LeakyReLU": lambda part, x, rounding: build.leaky_relu(x, (rounding(part.negative_slope),)),
+    "Mish": lambda part, x, rounding: activations.mish(x),
     "ReLU": lambda part, x, rounding: build.relu(x),
+    "ReLU6": lambda part, x, rounding: build.clip(x, 0, 6),
+    "SELU": lambda part, x, rounding: activations.selu(x, *map(rounding, SELU)),
+    "SiLU": lambda part, x, rounding: activations.silu(x),
     "Sigmoid": lambda part, x, rounding: layers.sigmoid(x),
+    "Softplus": _softplus,
     "Softshrink": _shrink(bias=True),
+    "Softsign": lambda part, x, rounding: activations.softsign(x),
     "Tanh": lambda part, x, rounding: layers.tanh(x),
 }
-WEIGHTED: dict[str, Callable[[Any, Expr, dict[str, Array]], Expr]] = {
+WEIGHTED: dict[str, Callable[[Any, Expr, dict[str, Array], Rounding], Expr]] = {
     "BatchNorm1d": _batch_norm,
+    "LayerNorm": lambda part, x, tensors, rounding: _layer_norm(part, x, tensors, rounding(part.eps)),
     "Linear": _linear,
     "PReLU": _prelu,
 }
