@@ -12,6 +12,7 @@ Examples:
   vernal convert policy.nnet policy.onnx
   vernal convert policy.h5 policy.onnx
   vernal convert model.zip policy.onnx --normalise vecnormalize.pkl
+  vernal convert actor_critic.onnx policy.onnx --output scores
 """
 
 
@@ -29,6 +30,10 @@ def convert(
             "--normalise", metavar="FILE", help="Statistics saved by VecNormalize, for a policy of stable-baselines3."
         ),
     ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", metavar="NAME", help="The one to keep of several outputs of an ONNX graph."),
+    ] = None,
 ) -> None:
     """Convert a network, read it back and compare; the suffixes say the formats."""
     from vernal.cli.stream import refuse_overwriting, show, writable
@@ -36,7 +41,7 @@ def convert(
 
     writable(target)
     refuse_overwriting([source, *([] if normalise is None else [normalise])], [target])
-    done = write(source, target, normalise=normalise)
+    done = write(source, target, normalise=normalise, output=output)
     show(str(done))
     for note in done.notes:
         show(f"note: {note}")

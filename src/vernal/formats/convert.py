@@ -55,13 +55,23 @@ class Conversion:
 
 
 def convert(
-    source: str | Path, target: str | Path, *, seed: int = 0, normalise: str | Path | None = None
+    source: str | Path,
+    target: str | Path,
+    *,
+    seed: int = 0,
+    normalise: str | Path | None = None,
+    output: str | None = None,
 ) -> Conversion:
     """Read `source`, write `target` (.onnx or .nnet), read it back and compare.
 
-    `normalise` is a file of `VecNormalize`, where the source is a policy of stable-baselines3.
+    `normalise` is a file of `VecNormalize`, where the source is a policy of stable-baselines3; `output` names the one
+    to keep of several outputs of an ONNX graph.
     """
-    network = read_network(source) if normalise is None else normalised(source, normalise)
+    if normalise is not None and output is not None:
+        raise FormatError(
+            f"{source}: output chooses from an ONNX graph, and normalise is about stable-baselines3; not both"
+        )
+    network = read_network(source, output=output) if normalise is None else normalised(source, normalise)
     with TemporaryDirectory() as folder:
         draft = Path(folder) / f"draft{Path(target).suffix}"
         write_network(network, draft)

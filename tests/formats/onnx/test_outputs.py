@@ -11,6 +11,7 @@ from onnx import NodeProto, helper
 from tests.formats.onnx.test_ops import f32
 from tests.formats.samples import compute, model, points, save, walk
 from vernal.errors import FormatError
+from vernal.formats.convert import convert
 from vernal.formats.networks import read_network
 from vernal.formats.task.blueprint import load
 
@@ -69,6 +70,12 @@ def test_memories_stay(tmp_path: Path) -> None:
     np.testing.assert_allclose(walk(network, xs), -np.cumsum(xs, axis=0), atol=1e-5)
     carried = read_network(path, output="value", carry={"h_in": "h_out"})
     np.testing.assert_allclose(walk(carried, xs), -np.cumsum(xs, axis=0), atol=1e-5)
+
+
+def test_converted(tmp_path: Path) -> None:
+    path, target = actor_critic(tmp_path), tmp_path / "value.onnx"
+    assert convert(path, target, output="value").identical
+    assert read_network(target).output_size == 1
 
 
 TASK = """

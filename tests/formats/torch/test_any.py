@@ -141,6 +141,7 @@ def test_what_the_exporter_loses_is_noticed() -> None:
     for function, message in (
         (counting, "what torch exported is not what the module computes"),
         (drawing, "RandomNormal"),
+        (lambda self, x: torch.sqrt(-1 - self.layer(x) ** 2), "NaN or infinite numbers for all"),
         (branching, "torch cannot export it: .*data-dependent"),
     ):
         with pytest.raises(FormatError, match=message):
@@ -154,6 +155,14 @@ def test_gelu_in_a_module_of_one_s_own() -> None:
     assert from_torch(computing(lambda self, x: functional.gelu(self.layer(x), approximate="tanh"))).output_size == 2
     with pytest.raises(UnsupportedOperator, match="error function"):
         from_torch(computing(lambda self, x: functional.gelu(self.layer(x))))
+
+
+@exports
+def test_where_a_module_has_no_value_nothing_is_compared() -> None:
+    import torch
+
+    network = from_torch(computing(lambda self, x: torch.log(self.layer(x))))
+    assert (network.input_size, network.output_size) == (3, 2)
 
 
 def test_what_is_no_module_is_said() -> None:
