@@ -9,7 +9,7 @@ of abstract states is expanded together: operators, successor cells and tests ar
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import Protocol
@@ -27,6 +27,8 @@ from vernal.evidence.result import Assurance
 from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.model.expr import Expr
 from vernal.run.budget import Budget
+
+AT_ONCE = 8192  # abstract states that are expanded in one batch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,11 +111,13 @@ class Abstraction:
             self._enter_starts()
             self._waiting = [*self.graph.starts, *self.graph.open_starts]
         while self._waiting and not (self.graph.unsafe and len(self.cells) > most):
-            self.budget.check()
-            self.budget.progress(f"predicates: {len(self.cells):,} abstract states", None)
-            self._look_at(self._waiting)
+            for part in _parts(self._waiting):
+                self._look_at(part)
             known = len(self.cells)
-            self._expand(self._waiting)
+            for part in _parts(self._waiting):
+                self.budget.check()
+                self.budget.progress(f"predicates: {len(self.cells):,} abstract states", None)
+                self._expand(part)
             self._waiting = list(range(known, len(self.cells)))
         return self.graph
 
@@ -311,6 +315,11 @@ class Abstraction:
             self.graph.transitions[pair] = AbstractTransition(asked.operators[row], state)
         if self.options.abstraction:
             self.graph.labels.setdefault(pair, {})[self.model.operators[asked.operators[row]].label] = None
+
+
+def _parts(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Some at a time: what is asked of them takes memory."""
+    return (numbers[start : start + AT_ONCE] for start in range(0, len(numbers), AT_ONCE))
 
 
 class Candidates:
