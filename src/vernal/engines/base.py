@@ -23,10 +23,15 @@ class Engine(Protocol):
     def attempt(self, question: Question, budget: Budget) -> Known: ...
 
 
+def infinite_bounds() -> np.errstate:
+    """Bounds beyond all floats are infinite: they say nothing, and are no reason for a warning."""
+    return np.errstate(over="ignore", invalid="ignore", divide="ignore")
+
+
 def within(engine: Engine, question: Question, budget: Budget) -> Known:
     """What an engine knows when its budget is used up, the memory is, or numbers are larger than any float."""
     try:
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # infinite bounds say nothing, and no more
+        with infinite_bounds():
             return in_time(lambda: engine.attempt(question, budget), budget)
     except Stopped as stop:
         reason = stop.reason

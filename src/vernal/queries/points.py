@@ -7,8 +7,10 @@ two disagree, other points are tried; where none satisfies both, the answer is u
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import MAX_EMAX, Context
 from fractions import Fraction
 from itertools import chain
 from typing import Any
@@ -33,6 +35,7 @@ from vernal.queries.model import NetworkModel
 from vernal.queries.question import Conjunction, QueryQuestions
 from vernal.run.budget import Budget
 
+MAX_BITS = 10_000  # of a number that is printed to the unit
 NEIGHBOURS = 60  # points tried around a counterexample, for each radius
 RADII = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)  # of the width of the box
 SLACKS = tuple(Fraction(1, 10**digits) for digits in (4, 6))  # to spare, where the first counterexample is too tight
@@ -190,8 +193,18 @@ def is_decimal(value: Fraction) -> bool:
 
 def decimal(value: Fraction) -> str:
     """A number as digits: exactly where that is possible, else as the nearest double."""
-    shortest = repr(nearest(value))
-    return shortest if not is_decimal(value) or Fraction(shortest) == value else _digits(value)
+    near = nearest(value)
+    if not math.isfinite(near):
+        return _beyond_floats(value)
+    return repr(near) if not is_decimal(value) or Fraction(repr(near)) == value else _digits(value)
+
+
+def _beyond_floats(value: Fraction) -> str:
+    """A number larger than all floats: to the unit, or where that has too many digits, its first ones."""
+    if value.numerator.bit_length() <= MAX_BITS:
+        return _digits(value) if is_decimal(value) else str(round(value))
+    context = Context(prec=17, Emax=MAX_EMAX, Emin=-MAX_EMAX)
+    return str(context.divide(context.create_decimal(value.numerator), context.create_decimal(value.denominator)))
 
 
 def _digits(value: Fraction) -> str:

@@ -515,6 +515,14 @@ def test_floats_are_chosen_inside_the_bounds(value: str, low: str, high: str, ex
     assert Fraction(decimal(found)) == found
 
 
+def test_numbers_beyond_all_floats_are_printed() -> None:
+    """Weights of 1e308 make outputs that no float holds."""
+    assert Fraction(decimal(Fraction(-(10**400)))) == -(10**400)
+    assert Fraction(decimal(Fraction(10**400, 3))) == round(Fraction(10**400, 3))
+    assert Fraction(decimal(Fraction(10**5000))) == 10**5000
+    assert decimal(Fraction(10**5000, -3)).startswith("-3.333333333333333")
+
+
 def test_long_decimals_are_printed_to_the_end() -> None:
     value = Fraction(-1, 2**70)
     assert Fraction(decimal(value)) == value

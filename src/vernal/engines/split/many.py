@@ -11,6 +11,7 @@ from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from vernal.engines.base import infinite_bounds
 from vernal.engines.core.clauses import Clauses
 from vernal.engines.core.search import BoxSearch
 from vernal.engines.knowledge import Known
@@ -42,7 +43,7 @@ def decide_together(
     With `first`, the first that is refuted ends the work.
     """
     found: dict[int, Decided] = {}
-    with suppress(Stopped):  # what is decided by then stays decided
+    with suppress(Stopped), infinite_bounds():  # what is decided by then stays decided
         for family in families(questions, budget):
             search, places = _search_of(family, budget, most)
             try:
