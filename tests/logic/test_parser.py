@@ -17,6 +17,8 @@ from vernal.logic.syntax import (
     Arithmetic,
     Binary,
     ComparisonChain,
+    FoldedCall,
+    ForEach,
     FunctionCall,
     Identifier,
     Match,
@@ -29,9 +31,11 @@ from vernal.logic.syntax import (
     Syntax,
     TemporalOperation,
     Unary,
+    WrittenArray,
     WrittenBound,
     WrittenOption,
     WrittenRange,
+    WrittenSize,
     WrittenSort,
 )
 from vernal.model.tick import Tick, idle
@@ -73,8 +77,16 @@ def show(node: Syntax | None) -> str:
             return f"[{show(lower)}, {show(upper)}]"
         case Members(items=items):
             return f"{{{', '.join(map(show, items))}}}"
-        case WrittenSort(name=name, domain=domain):
-            return f"{name} {show(domain)}"
+        case WrittenSort(name=name, domain=domain, size=size):
+            return f"{name}{show(size)} {show(domain)}"
+        case WrittenSize(count=count):
+            return f"[{show(count)}]"
+        case ForEach(body=body, index=index, lower=lower, upper=upper):
+            return f"{show(body)} for {index} in {show(lower)}..{show(upper)}"
+        case FoldedCall(function=function, operands=operands):
+            return f"{function}({show(operands)})"
+        case WrittenArray(components=components):
+            return f"[{show(components)}]"
         case None:
             return ""
     raise AssertionError(node)
@@ -254,7 +266,7 @@ REFUSED = {  # text: (column, a part of the message)
     "1e401": (1, "beyond the limit of 400"),
     "1e-99999999999": (1, "beyond the limit of 400"),
     "1" * 1001: (1, "more than 1000 digits"),
-    "[0, 1]": (1, "unexpected '['"),
+    "[0, 1]": (3, "unexpected ','; an array is written [x for i in 0..8], or as a TOML array of texts"),
 }
 
 

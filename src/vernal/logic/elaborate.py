@@ -5,10 +5,11 @@ Boolean structure becomes formula structure as far as it goes; comparisons, Bool
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from vernal.errors import ParseError, Place, TypeClash, UnsupportedFormula
+from vernal.logic import arrays
 from vernal.logic import syntax as s
 from vernal.logic.expressions import Expressions
 from vernal.logic.formula import (
@@ -37,11 +38,12 @@ from vernal.logic.printing import number
 from vernal.logic.scope import Scope, system_scope
 from vernal.logic.syntax import Source, Syntax
 from vernal.model import expr as e
+from vernal.model.build import FALSE, TRUE
 from vernal.model.expr import Expr
 from vernal.model.graph import order as expression_order
 from vernal.model.sorts import BOOL, Sort, join
 
-__all__ = ["Scope", "expression", "formula", "system_scope"]
+__all__ = ["Scope", "components", "expression", "formula", "system_scope"]
 
 SourceText = Syntax | Source | str
 
@@ -57,6 +59,23 @@ def expression(text: SourceText, scope: Scope, expected: Sort | None = None, *, 
         advice = "; floor(x) makes a real an int" if (node.sort.is_number and expected.is_number) else ""
         raise TypeClash(f"expected {expected}, but this is {node.sort}{advice}", place=reader.place(syntax))
     return node
+
+
+def components(
+    text: SourceText, scope: Scope, expected: Sort, size: int, *, source: Source | None = None
+) -> list[Expr]:
+    """What a text gives to each component of an array: `[... for i in 0..8]`, another array, or a vector."""
+    syntax, where = _read(text, source)
+    reader = Expressions(scope, where)
+    parts = arrays.components(reader, syntax, expected)
+    if len(parts) != size:
+        what = f"the array has {size} components, 0 to {size - 1}, but these are {len(parts)}"
+        raise TypeClash(what, place=reader.place(syntax))
+    for part in parts:
+        if part.shape or join(part.sort, expected) != expected:
+            shown = f"a vector of {part.size}" if part.shape else str(part.sort)
+            raise TypeClash(f"expected {expected} for each component, but this is {shown}", place=reader.place(syntax))
+    return parts
 
 
 def formula(text: SourceText, scope: Scope, discrete: bool = True, *, source: Source | None = None) -> Formula:
@@ -127,9 +146,18 @@ class _Formulas:
                 for arg in args:
                     parts.append(self.read(arg))
                 return self.junction(syntax, op, parts)
+            case s.FoldedCall("all" | "any" as name, each):
+                return self.fold(name, each)
             case s.ComparisonChain(operators) if len(operators) > 1:
                 return And(tuple([self.atom_of(node, syntax) for node in self.atoms.comparisons(syntax)]))
         return self.atom(syntax)
+
+    def fold(self, name: str, each: s.ForEach) -> Formula:
+        """`all(F d[i] for i in 0..8)`: the formula once for each index."""
+        parts = [replace(self, atoms=inner).read(each.body) for inner in arrays.readers(self.atoms, each)]
+        if len(parts) < 2:
+            return parts[0] if parts else Atom(TRUE if name == "all" else FALSE)
+        return And(tuple(parts)) if name == "all" else Or(tuple(parts))
 
     def junction(self, syntax: s.Nary, op: str, parts: list[Formula]) -> Formula:
         if op != "<->":
@@ -184,7 +212,7 @@ class _Formulas:
 
     def is_endless(self, syntax: Syntax) -> bool:
         """Whether an end is `inf`, and nothing of that name was defined."""
-        return isinstance(syntax, s.Identifier) and syntax.text == ENDLESS and ENDLESS not in self.atoms.scope.names
+        return isinstance(syntax, s.Identifier) and syntax.text == ENDLESS and self.atoms.known(ENDLESS) is None
 
     def instant(self, syntax: Syntax) -> Fraction:
         """An end of a bound: a constant, not negative, and in discrete time a number of steps."""

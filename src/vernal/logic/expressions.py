@@ -8,11 +8,12 @@ at the piece of text it is about. The parser bounds the depth of a text, so walk
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TypeVar
 
 from vernal.errors import InputError, NameUnknown, Place, TypeClash, nearest
+from vernal.logic import arrays
 from vernal.logic import syntax as s
 from vernal.logic.parser import ELEMENTARY, FUNCTIONS
 from vernal.logic.printing import number
@@ -56,9 +57,18 @@ class Expressions:
     scope: Scope
     source: Source | None
     in_atom: bool = False
+    indices: Mapping[str, Expr] = field(default_factory=dict)  # the constants that indices stand for just now
 
     def place(self, syntax: Syntax) -> Place | None:
         return None if self.source is None else self.source.place(*syntax.span)
+
+    def bind(self, index: str, value: int) -> Expressions:
+        """A reader to which an index is this constant."""
+        return replace(self, indices={**self.indices, index: build.const(value)})
+
+    def known(self, text: str) -> Expr | None:
+        """What a name stands for, if it is no label and no array."""
+        return self.indices[text] if text in self.indices else self.scope.names.get(text)
 
     def make(self, syntax: Syntax, function: Callable[..., T], *args: object) -> T:
         """Call a constructor; its errors are reported at this piece of text."""
@@ -78,8 +88,12 @@ class Expressions:
                 return self.call(syntax, expected)
             case s.Match():
                 return self.match(syntax, expected)
-            case s.Subscript(base, index):
-                return self.index(syntax, self.read(base), self.read(index))
+            case s.Subscript():
+                return self.subscript(syntax)
+            case s.FoldedCall():
+                return arrays.fold(self, syntax)
+            case s.WrittenArray():
+                return arrays.vector(self, syntax)
             case s.Unary("-", arg, count):
                 return self.signs(syntax, build.neg, self.read(arg), count)
             case s.Unary(_, arg, count):
@@ -148,7 +162,7 @@ class Expressions:
         """Whether this is a label of unknown enum, or a choice between such labels."""
         match syntax:
             case s.Identifier(text):
-                return text not in self.scope.names and len(self.owners(text)) != 1 and text not in CONSTANTS
+                return self.known(text) is None and len(self.owners(text)) != 1 and text not in CONSTANTS
             case s.FunctionCall("if", args) if len(args) == 3:
                 return self.open(args[1]) and self.open(args[2])
             case s.FunctionCall("choose", args) if args:
@@ -168,11 +182,14 @@ class Expressions:
         text = syntax.text
         if text in CONSTANTS:
             return CONSTANTS[text]
-        if text in self.scope.names:
+        if text in self.scope.arrays:
+            return arrays.whole(self, syntax)
+        known = self.known(text)
+        if known is not None:
             if self.in_atom and text in self.scope.drawn:
                 what = f"atoms cannot contain draws, and {text!r} draws anew at every step"
                 raise TypeClash(f"{what}; keep its value in a state variable", place=self.place(syntax))
-            return self.scope.names[text]
+            return known
         owners = [expected] if expected is not None and text in expected.labels else self.owners(text)
         if len(owners) == 1:
             return build.label(owners[0], text)
@@ -197,6 +214,9 @@ class Expressions:
         name, args = syntax.function, syntax.args
         if name in self.scope.networks:
             return self.network(syntax)
+        parts = arrays.is_array(self, args) if name in arrays.FOLDS else None
+        if parts is not None:
+            return arrays.fold_array(self, syntax, parts)
         if name not in FUNCTIONS:
             what = "is not a function" if name in self.scope.names else "unknown function"
             told = f"{name!r} {what}" if name in self.scope.names else f"{what} {name!r}"
@@ -205,14 +225,22 @@ class Expressions:
         if name in ("choose", "between"):
             return self.draw(syntax, expected)
         if name == "if":
-            condition, (then, otherwise) = self.boolean(args[0], "if"), self.alike(args[1:], expected)
-            return self.make(syntax, build.if_, condition, then, otherwise)
+            return self.conditional(syntax, expected)
         values = []
         for arg in args:
             values.append(self.number(arg, name))
         if name in PLAIN:
             return self.make(syntax, PLAIN[name], *values)
         return self.make(syntax, build.apply, e.Function(name), *values)
+
+    def conditional(self, syntax: s.FunctionCall, expected: Sort | None) -> Expr:
+        """`if(i == 0, d[0], d[i - 1])` says nothing of d[-1]: for each index, only the branch it takes is read."""
+        condition, *branches = syntax.args
+        test = self.boolean(condition, "if")
+        if self.indices and isinstance(test, e.Const) and not test.shape:
+            return self.read(branches[0 if test.value else 1], expected)
+        then, otherwise = self.alike(branches, expected)
+        return self.make(syntax, build.if_, test, then, otherwise)
 
     def check_arity(self, syntax: s.FunctionCall) -> None:
         signature = SIGNATURES[syntax.function]
@@ -274,7 +302,7 @@ class Expressions:
             return numbers[label]
         if sort == BOOL and label in ("true", "false"):
             return Fraction(label == "true")
-        named = build.const(label) if isinstance(label, Fraction) else self.scope.names.get(label)
+        named = build.const(label) if isinstance(label, Fraction) else self.known(label)
         if sort.is_number and isinstance(named, e.Const) and named.sort.is_number and not named.shape:
             return named.value
         shown = number(label) if isinstance(label, Fraction) else repr(label)
@@ -283,6 +311,15 @@ class Expressions:
         raise NameUnknown(f"{shown} is not a value of the subject ({sort}){told}", place=self.place(case))
 
     # Operators ........................................................................................................
+
+    def subscript(self, syntax: s.Subscript) -> Expr:
+        """A component of an array of state variables, or of a vector."""
+        match syntax:
+            case s.Subscript(s.Identifier(text)) if text in self.scope.arrays:
+                return arrays.component(self, syntax, self.scope.arrays[text])
+            case s.Subscript(s.Identifier(text), s.Numeral(value)) if f"{text}[{value}]" in self.scope.names:
+                return self.scope.names[f"{text}[{value}]"]
+        return self.index(syntax, self.read(syntax.base), self.read(syntax.index))
 
     def index(self, syntax: s.Subscript, base: Expr, index: Expr) -> Expr:
         if not base.shape:

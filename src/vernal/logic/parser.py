@@ -21,6 +21,8 @@ from vernal.logic.syntax import (
     Arithmetic,
     Binary,
     ComparisonChain,
+    FoldedCall,
+    ForEach,
     FunctionCall,
     Identifier,
     Match,
@@ -34,9 +36,11 @@ from vernal.logic.syntax import (
     TemporalOperation,
     TextSpan,
     Unary,
+    WrittenArray,
     WrittenBound,
     WrittenOption,
     WrittenRange,
+    WrittenSize,
     WrittenSort,
 )
 from vernal.logic.tables import PACE, Tables
@@ -383,8 +387,29 @@ class _Build:
         return _make(Members, children, _nodes(children))
 
     @staticmethod
+    def size(children: list[Child]) -> WrittenSize:
+        return _make(WrittenSize, children, *_nodes(children))
+
+    @staticmethod
     def sort(children: list[Child]) -> WrittenSort:
-        return _make(WrittenSort, children, str(children[0]), *children[1:])
+        size = next((child for child in children if isinstance(child, WrittenSize)), None)
+        domain = next((child for child in children if isinstance(child, WrittenRange | Members)), None)
+        return _make(WrittenSort, children, str(children[0]), domain, size)
+
+    @staticmethod
+    def each(children: list[Child]) -> ForEach:
+        body, _, index, _, lower, _, upper = children
+        if str(index) in RESERVED:
+            raise _Complaint(f"{str(index)!r} is a reserved word and cannot name an index", _span([index]))
+        return _make(ForEach, children, body, str(index), lower, upper)
+
+    @staticmethod
+    def folded(children: list[Child]) -> FoldedCall:
+        return _make(FoldedCall, children, str(children[0]), *_nodes(children))
+
+    @staticmethod
+    def array(children: list[Child]) -> WrittenArray:
+        return _make(WrittenArray, children, *_nodes(children))
 
 
 def _temporal(children: list[Child], op: str, args: tuple[Child, ...], bounds: list[Child]) -> TemporalOperation:
@@ -400,8 +425,9 @@ OPERAND = {"NUMBER": "a number", "NAME": "a name", "LPAR": "'('"}
 STARTS = frozenset({"MINUS", "NOT", "TEMPORAL", "QUANTIFIER", "MATCH"})
 ARITHMETIC = frozenset({"PLUS", "MINUS", "STAR", "SLASH", "QUOTIENT", "PERCENT", "CARET"})
 JOINS = ARITHMETIC | {"COMPARE", "LE", "AND", "OR", "IMPLIES", "IFF", "UNTIL"}
-FOLLOWS = JOINS | {"LSQB", "LPAR", "WHEN"}  # these may follow, too, but are rarely what is missing
+FOLLOWS = JOINS | {"LSQB", "LPAR", "WHEN", "FOR"}  # these may follow, too, but are rarely what is missing
 CLOSING = {"RPAR": "')'", "RSQB": "']'", "RBRACE": "'}'", "COMMA": "','", "COLON": "':'", "$END": "the end"}
+CLOSING |= {"FOR": "'for'", "IN": "'in'", "DOTS": "'..'"}
 OPENING = {"LSQB": "'['", "LBRACE": "'{'", "LPAR": "'('", "MINUS": "'-'"}
 
 HINTS = {
@@ -454,6 +480,8 @@ def _hint(word: str, text: str, start: int, accepted: frozenset[str]) -> str | N
         return f"write '{previous}{word}' as one word"
     if word == "when":
         return WHEN
+    if word == "," and accepted == {"FOR"}:
+        return "an array is written [x for i in 0..8], or as a TOML array of texts"
     if previous in OPERATORS and "STAR" in accepted:
         return f"{previous!r} is read as a label here; put a temporal operator and its operand in brackets"
     if "STAR" in accepted and re.match(r"[A-Za-z_(]", word) and re.search(r"[\w).\]]$", before, re.ASCII):

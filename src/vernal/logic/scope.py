@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from math import inf
 
+from vernal.errors import ParseError
+from vernal.logic.index_range import IndexRange, index_range
+from vernal.logic.parser import MAX_SYMBOLS
 from vernal.model import build
 from vernal.model.expr import Expr, Role
 from vernal.model.graph import draws, variables
 from vernal.model.network import Network
-from vernal.model.sorts import Kind, Sort
-from vernal.model.system import System
+from vernal.model.sorts import INT, Kind, Sort
+from vernal.model.system import Agent, System, Variable
+
+COMPONENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\[(0|[1-9][0-9]*)\]")
+"""The name of a component of an array: each is a state variable of its own."""
+
+
+class Repetition:
+    """How much was written out so far of what stands for each of several integers, up to the limit of a task."""
+
+    def __init__(self) -> None:
+        self.symbols = 0
+
+    def take(self, symbols: int) -> None:
+        """Count what is about to be written out, and refuse what would take long."""
+        self.symbols += symbols
+        if self.symbols > MAX_SYMBOLS:
+            what = f"written out for each index, this task has more than {MAX_SYMBOLS:,} names, numbers and signs"
+            raise ParseError(f"{what}, which is more than is read")
 
 
 @dataclass(frozen=True)
@@ -20,6 +44,7 @@ class Scope:
     `names` are state variables, actions (under the agents' names), lets, parameters and constants; `networks` are
     functions. A label may be written where its enum is the sort of a name or listed in `sorts`. Draws are named
     `draw_name` where they are allowed at all. The lets in `drawn` take draws, so that no property may speak of them.
+    `arrays` are the components of each array of state variables, `ranges` what is known of indices.
     """
 
     names: Mapping[str, Expr] = field(default_factory=dict)
@@ -28,9 +53,16 @@ class Scope:
     allow_draws: bool = False
     draw_name: str = "draw"
     drawn: frozenset[str] = frozenset()
+    arrays: Mapping[str, tuple[Expr, ...]] = field(default_factory=dict)
+    ranges: Mapping[str, IndexRange] = field(default_factory=dict)
+    repetition: Repetition = field(default_factory=Repetition)
 
     def enums(self) -> tuple[Sort, ...]:
         """The enums in use, each once."""
+        return self._enums
+
+    @cached_property
+    def _enums(self) -> tuple[Sort, ...]:
         found = dict.fromkeys((*self.sorts, *(node.sort for node in self.names.values())))
         return tuple(sort for sort in found if sort.kind is Kind.ENUM)
 
@@ -43,7 +75,46 @@ def system_scope(
     names.update({variable.name: variable.var for variable in system.state})
     names.update({agent.name: agent.var for agent in system.agents})
     names.update({name: build.var(name, x.sort, x.shape, Role.LET) for name, x in system.lets.items()})
-    return Scope(names, dict(functions or {}), drawn=drawn_lets(system.lets))
+    arrays = arrays_of(system.state)
+    ranges = index_ranges(system.state, system.agents, system.lets) if arrays else {}
+    return Scope(names, dict(functions or {}), drawn=drawn_lets(system.lets), arrays=arrays, ranges=ranges)
+
+
+def index_ranges(
+    state: Iterable[Variable], agents: Iterable[Agent] = (), lets: Mapping[str, Expr] | None = None
+) -> dict[str, IndexRange]:
+    """What is known of numbers before anything runs, so that an index is known to lie inside an array."""
+    numbers = (variable for variable in state if variable.sort.is_number)
+    known: dict[str, IndexRange] = {
+        v.name: (-inf if v.lower is None else v.lower, inf if v.upper is None else v.upper) for v in numbers
+    }
+    argmax = (agent for agent in agents if agent.act == "argmax" and agent.action.sort == INT)
+    known |= {agent.name: winners(agent.networks[0]) for agent in argmax}
+    waiting = {name: body for name, body in (lets or {}).items() if body.sort == INT and not body.shape}
+    uses = {name: {v.name for v in variables([body])} & waiting.keys() for name, body in waiting.items()}
+    while ready := [name for name in waiting if not uses[name] & waiting.keys()]:
+        known |= {name: index_range(waiting.pop(name), known) for name in ready}
+    return known
+
+
+def winners(network: Network) -> IndexRange:
+    """The first and the last output that argmax may take."""
+    return Fraction(0), Fraction(network.output_size - 1)
+
+
+def arrays_of(state: Iterable[Variable]) -> dict[str, tuple[Expr, ...]]:
+    """The variables `d[0]`, `d[1]`, ... as the array d; what has gaps, or is also the name of a variable, is none."""
+    known = {variable.name: variable.var for variable in state}
+    found = [match for name in known if (match := COMPONENT.fullmatch(name))]
+    sizes: dict[str, int] = {}
+    for match in found:
+        sizes[match[1]] = sizes.get(match[1], 0) + 1
+    names = {array: [f"{array}[{index}]" for index in range(size)] for array, size in sizes.items()}
+    return {
+        array: tuple(known[name] for name in parts)
+        for array, parts in names.items()
+        if array not in known and all(name in known for name in parts)
+    }
 
 
 def drawn_lets(lets: Mapping[str, Expr]) -> frozenset[str]:

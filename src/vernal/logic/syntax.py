@@ -92,6 +92,31 @@ class Subscript(Syntax):
 
 
 @dataclass(frozen=True, slots=True)
+class ForEach(Syntax):
+    """`body for index in lower..upper`: the body once for each integer from lower to upper."""
+
+    body: Syntax
+    index: str
+    lower: Syntax
+    upper: Syntax
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedCall(Syntax):
+    """`all(body for i in 0..8)`: a function of as many operands."""
+
+    function: str
+    operands: ForEach
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenArray(Syntax):
+    """`[body for i in 0..8]`: all components of an array."""
+
+    components: ForEach
+
+
+@dataclass(frozen=True, slots=True)
 class MatchCase(Syntax):
     """`label: value`, a line of a match; the label is a name (`true` and `_` too) or a number."""
 
@@ -182,8 +207,16 @@ class Members(Syntax):
 
 
 @dataclass(frozen=True, slots=True)
+class WrittenSize(Syntax):
+    """`[9]` behind the name of a sort: how many components an array has."""
+
+    count: Syntax
+
+
+@dataclass(frozen=True, slots=True)
 class WrittenSort(Syntax):
-    """`real [-1, 1]`, `bool` or `enum {RED, GREEN}`: what a variable ranges over."""
+    """`real [-1, 1]`, `bool` or `enum {RED, GREEN}`: what a variable ranges over; `bool[9]` is an array of them."""
 
     name: str
     domain: WrittenRange | Members | None = None
+    size: WrittenSize | None = None

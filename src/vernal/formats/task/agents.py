@@ -14,6 +14,7 @@ from vernal.formats.task.names import FIXED, Owner, Use, label_problem, mentione
 from vernal.formats.task.places import Path
 from vernal.formats.task.schema import AgentTable, SelectedPolicy
 from vernal.logic import syntax as s
+from vernal.logic.scope import winners
 from vernal.logic.task import InputFile
 from vernal.model import build
 from vernal.model.agent import make_agent, memory_starts, output_var
@@ -99,6 +100,8 @@ def draft(reader: Reader, name: str, table: AgentTable, state: Mapping[str, Vari
     with reader.collect((*path, "act"), name):
         act = _act(reader, (*path, "act"), table, networks)
         reader.names[name] = _action(name, act, labels, networks)
+        if act == "argmax" and labels is None and networks:
+            reader.ranges[name] = winners(networks[0])
     with reader.collect((*path, "memory")):
         memory = _memory(reader, name, table.memory, networks)
     if table.remember is not None:

@@ -7,15 +7,17 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from vernal.errors import NameUnknown, NoOption, ParseError, TypeClash, nearest
+from vernal.errors import NoOption, ParseError, TypeClash
 from vernal.formats.task.agents import Draft, Library, draft, finish, read_functions
+from vernal.formats.task.arrays import check_entries, spoken_of
 from vernal.formats.task.expressions import Reader
 from vernal.formats.task.names import FIXED, WORD, Owner, Use, mentioned
 from vernal.formats.task.places import Path
 from vernal.formats.task.schema import TaskTable
 from vernal.formats.task.state import define, read_constants, read_init, read_parameters, read_state
 from vernal.logic.formula import Formula
-from vernal.logic.scope import drawn_lets
+from vernal.logic.index_range import index_range
+from vernal.logic.scope import arrays_of, drawn_lets, index_ranges
 from vernal.logic.syntax import Identifier
 from vernal.logic.task import InputFile, Task
 from vernal.model.agent import remembered
@@ -24,6 +26,7 @@ from vernal.model.checks import check_next
 from vernal.model.declare import let_var
 from vernal.model.expr import Expr
 from vernal.model.network import Network
+from vernal.model.sorts import INT
 from vernal.model.system import Agent, Init, System, Variable
 
 WORLD = frozenset(Owner) - {Owner.MEMORY}
@@ -118,9 +121,12 @@ def build_task(
     quantities = made.quantities if made else read_quantities(reader, table, library)
     reader.names.update(quantities.names)
     reader.functions.update(quantities.functions)
+    reader.arrays.update(arrays_of(quantities.state.values()))
+    reader.ranges.update(index_ranges(quantities.state.values()))
     init = read_init(reader, table.init, quantities.state, lost)
     dynamics = made.dynamics if made else read_dynamics(reader, table, quantities)
     reader.names.update(dynamics.names)
+    reader.ranges.update(index_ranges(quantities.state.values(), dynamics.agents, dynamics.lets))
     properties = read_properties(reader, table.properties, dynamics.lets)
     predicates = read_predicates(reader, table.predicates)
     reader.done()
@@ -146,7 +152,7 @@ def _drawn_at(draw: str, moves: Dynamics) -> Path:
     """The definition that a draw is named for."""
     if draw in moves.lets:
         return ("environment", "let", draw)
-    return ("environment", "next", draw) if draw in moves.next else ("agents", draw)
+    return ("environment", "next", draw) if {draw, f"{draw}[0]"} & moves.next.keys() else ("agents", draw)
 
 
 def read_quantities(reader: Reader, table: TaskTable, library: Library) -> Quantities:
@@ -180,6 +186,8 @@ def read_lets(reader: Reader, lets: Mapping[str, object]) -> dict[str, Expr]:
     def read(name: str, path: Path) -> None:
         values[name] = reader.expression(path, lets[name], LET, draws=name)
         reader.names[name] = let_var(name, values[name])
+        if reader.arrays and values[name].sort == INT:
+            reader.ranges[name] = index_range(values[name], reader.ranges)
 
     define(reader, ("environment", "let"), lets, read)
     return {name: values[name] for name in lets if name in values}
@@ -199,15 +207,30 @@ def read_next(reader: Reader, following: Mapping[str, object], state: Mapping[st
     for name, value in following.items():
         path: Path = ("environment", "next", name)
         with reader.collect(path):
-            if reader.owners.get(name) is not Owner.STATE:
-                known = [n for n, owner in reader.owners.items() if owner is Owner.STATE]
-                message = f"there is no state variable {name!r}{nearest(name, known)}"
-                raise NameUnknown(message, place=reader.places.key_place(path))
-            sort = state[name].sort if name in state else None
-            values[name] = reader.expression(path, value, NEXT, draws=name, expected=sort)
-            if name in state:
-                check_next(state[name], values[name])
+            if reader.owners.get(name) is Owner.STATE and name in reader.broken and isinstance(value, str):
+                reader.expression(path, value, NEXT, draws=name)  # for what is wrong with it
+            variables = spoken_of(reader, path, following, state)
+            made = _next_values(reader, path, value, variables)
+            for variable, node in zip(variables, made, strict=True):
+                check_next(variable, node)
+                values[variable.name] = node
     return values
+
+
+def _next_values(reader: Reader, path: Path, value: object, variables: Sequence[Variable]) -> list[Expr]:
+    """One expression for each variable that an entry speaks of."""
+    name, sort = str(path[-1]), variables[0].sort
+    if isinstance(value, list):
+        if name not in reader.arrays:
+            raise TypeClash(f"{name!r} is one value, but this is an array", place=reader.places.value_place(path))
+        check_entries(variables, value)
+        entries = enumerate(zip(variables, value, strict=True))
+        return [reader.expression((*path, n), text, NEXT, draws=v.name, expected=sort) for n, (v, text) in entries]
+    if name not in reader.arrays:
+        return [reader.expression(path, value, NEXT, draws=name, expected=sort)]
+    if not isinstance(value, str):
+        raise TypeClash(f"{name!r} is an array of {len(variables)}; give each of its components a next value")
+    return reader.components(path, NEXT, sort, len(variables), draws=name)
 
 
 def read_enabled(reader: Reader, enabled: object, lets: Mapping[str, Expr]) -> Expr:

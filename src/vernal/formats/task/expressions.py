@@ -11,15 +11,17 @@ import re
 from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from vernal.errors import DataUnset, InputError, NameUnknown, ParseError, Place, Problems, TypeClash
 from vernal.formats.task.names import FIXED, Owner, Use, refuse, words
 from vernal.formats.task.places import Path, Places
-from vernal.logic.elaborate import Scope, expression, formula
+from vernal.logic.elaborate import Scope, components, expression, formula
 from vernal.logic.formula import Formula
+from vernal.logic.index_range import IndexRange
 from vernal.logic.parser import MAX_DIGITS, MAX_EXPONENT, parse, parse_region
+from vernal.logic.scope import Repetition
 from vernal.logic.syntax import Source, Syntax
 from vernal.model import build
 from vernal.model.expr import Const, Expr
@@ -48,6 +50,9 @@ class Reader:
     doubtful: bool = False  # a whole table could not be read: an unknown name may well be declared in it
     replaced: dict[Path, Source] = field(default_factory=dict)  # texts that come from elsewhere than the file
     parsed: dict[Path, tuple[Syntax, Source]] = field(default_factory=dict)
+    arrays: dict[str, tuple[Expr, ...]] = field(default_factory=dict)  # of state variables
+    ranges: dict[str, IndexRange] = field(default_factory=dict)
+    repetition: Repetition = field(default_factory=Repetition)
     tick: Tick = idle  # called before every entry of the file
 
     def place(self, path: Path) -> Place:
@@ -97,8 +102,27 @@ class Reader:
         syntax, source = self.parse(path)
         self.check_names(syntax, source, use)
         names = ChainMap(dict(extra), self.names) if extra else self.names
-        scope = Scope(names, self.functions, allow_draws=draws is not None, draw_name=draws or "draw")
-        return expression(syntax, scope, expected, source=source)
+        return expression(syntax, replace(self.scope(draws), names=names), expected, source=source)
+
+    def scope(self, draws: str | None = None) -> Scope:
+        """All names that are known so far; `draws` names the draws that may be taken."""
+        return Scope(
+            self.names,
+            self.functions,
+            allow_draws=draws is not None,
+            draw_name=draws or "draw",
+            arrays=self.arrays,
+            ranges=self.ranges,
+            repetition=self.repetition,
+        )
+
+    def components(
+        self, path: Path, use: Use, sort: Sort, size: int, *, draws: str | None = None, region: bool = False
+    ) -> list[Expr]:
+        """An expression for each component of an array, from one text."""
+        syntax, source = self.parse(path, region=region)
+        self.check_names(syntax, source, use)
+        return components(syntax, self.scope(draws), sort, size, source=source)
 
     def truth(self, path: Path, value: object, use: Use) -> Expr:
         """A single truth value."""
@@ -111,7 +135,7 @@ class Reader:
         """A property."""
         syntax, source = self.parse(path)
         self.check_names(syntax, source, use)
-        return formula(syntax, Scope(self.names, self.functions, drawn=drawn), source=source)
+        return formula(syntax, replace(self.scope(), drawn=drawn), source=source)
 
     def check_names(self, syntax: Syntax, source: Source, use: Use) -> None:
         """Skip what mentions something broken, refuse what mentions something of the wrong kind."""
@@ -149,7 +173,7 @@ class Reader:
     def constant_of(self, syntax: Syntax, source: Source, what: str, allowed: frozenset[Owner] = FIXED) -> Fraction:
         """The same, from a piece of text."""
         self.check_names(syntax, source, Use(what, allowed))
-        node = expression(syntax, Scope(self.names, self.functions), source=source)
+        node = expression(syntax, self.scope(), source=source)
         try:
             return self.rational(node, what)
         except TypeClash as error:

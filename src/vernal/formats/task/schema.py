@@ -22,6 +22,10 @@ Expression: TypeAlias = Annotated[str | int | float | bool, Meta(description="an
 NumberField: TypeAlias = Annotated[
     str | int | float, Meta(description="a number, or a constant expression as a string")
 ]
+NextField: TypeAlias = Annotated[
+    str | int | float | bool | list[Expression],
+    Meta(description="an expression (a string) or a number; of an array, an array of them"),
+]
 TextField: TypeAlias = Annotated[str, Meta(description="a string")]
 StartField: TypeAlias = Annotated[str | int | float, Meta(description='a number or an interval "[lo, hi]"')]
 File: TypeAlias = Annotated[str, Meta(description="a network file, as a string")]
@@ -59,7 +63,7 @@ class EnvironmentTable(Struct, forbid_unknown_fields=True):
 
     enabled: Expression = True
     let: dict[str, Expression] = {}
-    next: dict[str, Expression] = {}
+    next: dict[str, NextField] = {}
 
 
 class TaskTable(Struct, forbid_unknown_fields=True, kw_only=True):

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from vernal.errors import InputError, NameUnknown, ParseError, TypeClash, nearest
-from vernal.formats.task.expressions import Reader, Skip
+from vernal.formats.task.arrays import MAX_COMPONENTS, check_entries, component_names, spoken_of, without_entry
+from vernal.formats.task.expressions import Reader
 from vernal.formats.task.names import FIXED, Owner, Use, circle_error, in_order, label_problem, words
 from vernal.formats.task.places import Path
 from vernal.logic import syntax as s
 from vernal.logic.parser import parse_sort
 from vernal.model import build
 from vernal.model.checks import check_start, value_of
-from vernal.model.expr import Expr
+from vernal.model.expr import Const, Expr
 from vernal.model.numbers import show
 from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort, enum
 from vernal.model.system import Init, OneOf, Span, Start, Variable
@@ -76,9 +78,28 @@ def read_state(reader: Reader, declarations: Mapping[str, str]) -> dict[str, Var
         path: Path = ("state", name)
         with reader.collect(path, name):
             source = reader.places.source(path)
-            state[name] = _variable(reader, name, parse_sort(source, reader.tick), source)
-            reader.names[name] = state[name].var
+            left = MAX_COMPONENTS - len(state)
+            for variable in _variables(reader, name, parse_sort(source, reader.tick), source, left):
+                state[variable.name] = variable
+                reader.names[variable.name] = variable.var
     return state
+
+
+def _variables(reader: Reader, name: str, sort: s.WrittenSort, source: s.Source, left: int) -> list[Variable]:
+    """One variable, or one for each component of an array."""
+    variable = _variable(reader, name, sort, source)
+    if sort.size is None:
+        return [variable]
+    place = source.place(*sort.size.span)
+    size = reader.constant_of(sort.size.count, source, "the size of an array")
+    if size.denominator != 1 or size < 1:
+        raise TypeClash(f"the size of an array is a positive integer, not {show(size)}", place=place)
+    if size > left:
+        message = (
+            f"with these {show(size)} components the state has more than {MAX_COMPONENTS:,}, the most that are read"
+        )
+        raise TypeClash(message, place=place)
+    return [replace(variable, name=part) for part in component_names(name, int(size))]
 
 
 def _variable(reader: Reader, name: str, sort: s.WrittenSort, source: s.Source) -> Variable:
@@ -137,9 +158,8 @@ def read_init(reader: Reader, init: Mapping[str, object], state: Mapping[str, Va
         if name == "where":
             continue
         with reader.collect(("init", name)):
-            starts[name] = _start(reader, name, value, state)
-    declared = (name for name, owner in reader.owners.items() if owner is Owner.STATE)
-    missing = [name for name in declared if name not in init and ("init", name) not in lost]
+            starts |= _starts(reader, ("init", name), value, spoken_of(reader, ("init", name), init, state))
+    missing = without_entry(reader, init, lost, "init")
     if missing:
         message = f"no initial value for {', '.join(missing)}; every variable needs one: a value, [lo, hi] or {{a, b}}"
         reader.problems.append(ParseError(message, place=reader.places.key_place(("init",))))
@@ -147,15 +167,30 @@ def read_init(reader: Reader, init: Mapping[str, object], state: Mapping[str, Va
     return Init(ordered, _where(reader, init.get("where", [])))
 
 
-def _start(reader: Reader, name: str, value: object, state: Mapping[str, Variable]) -> Start:
-    path: Path = ("init", name)
-    if reader.owners.get(name) is not Owner.STATE:
-        known = [n for n, owner in reader.owners.items() if owner is Owner.STATE]
-        message = f"there is no state variable {name!r}{nearest(name, known)}"
-        raise NameUnknown(message, place=reader.places.key_place(path))
-    if name not in state:
-        raise Skip
-    variable = state[name]
+def _starts(reader: Reader, path: Path, value: object, variables: Sequence[Variable]) -> dict[str, Start]:
+    """A start for each variable that an entry speaks of: the same for all components of an array, or one for each."""
+    if path[-1] in reader.arrays and isinstance(value, list):
+        check_entries(variables, value)
+        paths = [(*path, index) for index in range(len(value))]
+        return {v.name: _start(reader, v, p, x) for v, p, x in zip(variables, paths, value, strict=True)}
+    if isinstance(value, str) and isinstance(reader.parse(path, region=True)[0], s.WrittenArray):
+        return _written_out(reader, path, variables)
+    return {variable.name: _start(reader, variable, path, value) for variable in variables}
+
+
+def _written_out(reader: Reader, path: Path, variables: Sequence[Variable]) -> dict[str, Start]:
+    """`[... for i in 0..8]`: a constant for each component."""
+    if path[-1] not in reader.arrays:
+        raise TypeClash(f"{path[-1]!r} is one value, but this is an array", place=reader.places.value_place(path))
+    use = Use("an initial value", FIXED)
+    nodes = reader.components(path, use, variables[0].sort, len(variables), region=True)
+    if not all(isinstance(node, Const) for node in nodes):
+        raise TypeClash("an initial value must be known in advance (pi, sin, exp, ... are not rational)")
+    values = {v.name: node.value for v, node in zip(variables, nodes, strict=True) if isinstance(node, Const)}
+    return {variable.name: check_start(variable, OneOf((values[variable.name],))) for variable in variables}
+
+
+def _start(reader: Reader, variable: Variable, path: Path, value: object) -> Start:
     if isinstance(value, list):
         message = 'an initial value is a number, a truth value or a string; write an interval as a string "[lo, hi]"'
         raise ParseError(message, place=reader.places.value_place(path))
