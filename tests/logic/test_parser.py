@@ -106,6 +106,11 @@ READ = {
     "x - -y": "(x - (-y))",
     "-7*g/24": "((-7) * g / 24)",
     "1.5 + .5 + 1e-3 + 2.": "(3/2 + 1/2 + 1/1000 + 2)",
+    # arrays
+    "[d[i] for i in 0..8]": "[d[i] for i in 0..8]",
+    "1 + sum(p[i]*i for i in 0 .. n - 1)": "(1 + sum((p[i] * i) for i in 0..(n - 1)))",
+    "all(F d[i] for i in 0..2.)": "all((F d[i]) for i in 0..2)",
+    "for + in * all": "(for + (in * all))",
     # comparisons
     "0 <= x < 5": "(0 <= x < 5)",
     "x<-1": "(x < (-1))",
@@ -198,6 +203,9 @@ SORTS = {
     "real [-H, H]": "real [(-H), H]",
     "int[0, 9]": "int [0, 9]",
     "bool": "bool ",
+    "bool[9]": "bool[9] ",
+    "real[n + 1] [-1, 1]": "real[(n + 1)] [(-1), 1]",
+    "enum[4] {R, G}": "enum[4] {R, G}",
     "enum {R, G, A, E, X}": "enum {R, G, A, E, X}",
 }
 
@@ -266,6 +274,9 @@ REFUSED = {  # text: (column, a part of the message)
     "1e401": (1, "beyond the limit of 400"),
     "1e-99999999999": (1, "beyond the limit of 400"),
     "1" * 1001: (1, "more than 1000 digits"),
+    "[x for i in 0, 8]": (14, "expected '..'"),
+    "[x for i of 0..8]": (10, "expected 'in'"),
+    "all(x for G in 0..8)": (11, "'G' is a reserved word and cannot name an index"),
     "[0, 1]": (3, "unexpected ','; an array is written [x for i in 0..8], or as a TOML array of texts"),
 }
 
@@ -278,7 +289,7 @@ def test_refuses(text: str, column: int, message: str) -> None:
     assert (caught.value.place.line, caught.value.place.column) == (1, column)
 
 
-@pytest.mark.parametrize(("text", "message"), [("[0, 1", "never closed"), ("[0]", "expected ','")])
+@pytest.mark.parametrize(("text", "message"), [("[0, 1", "never closed"), ("[0]", "expected one of: ',', 'for'")])
 def test_refuses_regions(text: str, message: str) -> None:
     with pytest.raises(ParseError, match=re.escape(message)):
         parse_region(text)

@@ -6,30 +6,47 @@ them is written out while a text is read, with the index as a constant, so that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import Protocol, Self, TypeVar
 
-from vernal.errors import NameUnknown, TypeClash, nearest
+from vernal.errors import NameUnknown, Place, TypeClash, nearest
 from vernal.logic import syntax as s
 from vernal.logic.index_range import index_range
+from vernal.logic.scope import Scope
 from vernal.logic.syntax import Syntax
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.sorts import BOOL, INT, Sort
 
-if TYPE_CHECKING:
-    from vernal.logic.expressions import Expressions
-
 OF_TRUTHS = ("all", "any", "count")
 FOLDS = (*OF_TRUTHS, "sum", "min", "max")
+
+T = TypeVar("T")
+
+
+class ReadsOperands(Protocol):
+    """What reads the expressions that stand for each index; `bind` makes the index a constant."""
+
+    @property
+    def scope(self) -> Scope: ...
+    def bind(self, index: str, value: int) -> Self: ...
+    def known(self, text: str) -> Expr | None: ...
+    def read(self, syntax: Syntax, expected: Sort | None = None) -> Expr: ...
+    def number(self, syntax: Syntax, op: str) -> Expr: ...
+    def boolean(self, syntax: Syntax, op: str) -> Expr: ...
+    def make(self, syntax: Syntax, function: Callable[..., T], *args: object) -> T: ...
+    def place(self, syntax: Syntax) -> Place | None: ...
+
+
+R = TypeVar("R", bound=ReadsOperands)
 
 
 # Each index -----------------------------------------------------------------------------------------------------------
 
 
-def readers(reader: Expressions, each: s.ForEach) -> list[Expressions]:
+def readers(reader: R, each: s.ForEach) -> list[R]:
     """A reader for every value of the index."""
     lower, upper = _integer(reader, each.lower), _integer(reader, each.upper)
     if reader.known(each.index) is not None or each.index in reader.scope.arrays:
@@ -42,7 +59,7 @@ def readers(reader: Expressions, each: s.ForEach) -> list[Expressions]:
     return [reader.bind(each.index, value) for value in range(lower, upper + 1)]
 
 
-def _integer(reader: Expressions, syntax: Syntax) -> int:
+def _integer(reader: ReadsOperands, syntax: Syntax) -> int:
     node = reader.read(syntax)
     if not isinstance(node, e.Const) or node.shape or node.sort != INT:
         what = "an index runs from one constant integer to another, as in 0..8; it may use parameters, not variables"
@@ -67,7 +84,7 @@ def _symbols(syntax: Syntax) -> int:
 # Components -----------------------------------------------------------------------------------------------------------
 
 
-def component(reader: Expressions, syntax: s.Subscript, parts: Sequence[Expr]) -> Expr:
+def component(reader: ReadsOperands, syntax: s.Subscript, parts: Sequence[Expr]) -> Expr:
     """`d[3]`, or `d[i]` with an index that its declared ranges keep inside the array."""
     index = reader.number(syntax.index, "an index")
     place = reader.place(syntax.index)
@@ -89,7 +106,7 @@ def _outside(lower: object, upper: object, last: int) -> str:
     return f"{what}; declare narrower ranges of its variables, or write clip(..., 0, {last})"
 
 
-def whole(reader: Expressions, syntax: s.Identifier) -> Expr:
+def whole(reader: ReadsOperands, syntax: s.Identifier) -> Expr:
     """An array of numbers where a vector may stand."""
     parts = reader.scope.arrays[syntax.text]
     if not parts[0].sort.is_number:
@@ -99,13 +116,13 @@ def whole(reader: Expressions, syntax: s.Identifier) -> Expr:
     return build.concat(*parts)
 
 
-def vector(reader: Expressions, syntax: s.WrittenArray) -> Expr:
+def vector(reader: ReadsOperands, syntax: s.WrittenArray) -> Expr:
     """`[... for i in 0..8]` where a vector may stand."""
     values = [each.number(syntax.components.body, "a vector") for each in readers(reader, syntax.components)]
     return reader.make(syntax, build.concat, *_some(reader, syntax, values))
 
 
-def components(reader: Expressions, syntax: Syntax, expected: Sort) -> list[Expr]:
+def components(reader: ReadsOperands, syntax: Syntax, expected: Sort) -> list[Expr]:
     """What a text gives to the components of an array, one after the other."""
     if isinstance(syntax, s.WrittenArray):
         each = syntax.components
@@ -122,7 +139,7 @@ def components(reader: Expressions, syntax: Syntax, expected: Sort) -> list[Expr
 # Folds ----------------------------------------------------------------------------------------------------------------
 
 
-def fold(reader: Expressions, syntax: s.FoldedCall) -> Expr:
+def fold(reader: ReadsOperands, syntax: s.FoldedCall) -> Expr:
     """`all(... for i in 0..8)` and the like."""
     name, body = syntax.function, syntax.operands.body
     if name not in FOLDS:
@@ -134,7 +151,7 @@ def fold(reader: Expressions, syntax: s.FoldedCall) -> Expr:
     return folded(reader, syntax, name, values)
 
 
-def fold_array(reader: Expressions, syntax: s.FunctionCall, parts: Sequence[Expr]) -> Expr:
+def fold_array(reader: ReadsOperands, syntax: s.FunctionCall, parts: Sequence[Expr]) -> Expr:
     """`all(d)`: of every component."""
     wanted = parts[0].sort == BOOL if syntax.function in OF_TRUTHS else parts[0].sort.is_number
     if not wanted:
@@ -144,7 +161,7 @@ def fold_array(reader: Expressions, syntax: s.FunctionCall, parts: Sequence[Expr
     return folded(reader, syntax, syntax.function, parts)
 
 
-def folded(reader: Expressions, syntax: Syntax, name: str, values: Sequence[Expr]) -> Expr:
+def folded(reader: ReadsOperands, syntax: Syntax, name: str, values: Sequence[Expr]) -> Expr:
     """A function of all these operands; of none `all` is true, `any` false, and `sum` and `count` are 0."""
     match name:
         case "all":
@@ -159,13 +176,13 @@ def folded(reader: Expressions, syntax: Syntax, name: str, values: Sequence[Expr
     return reader.make(syntax, build.minimum if name == "min" else build.maximum, *_some(reader, syntax, values))
 
 
-def _some(reader: Expressions, syntax: Syntax, values: Sequence[Expr]) -> Sequence[Expr]:
+def _some(reader: ReadsOperands, syntax: Syntax, values: Sequence[Expr]) -> Sequence[Expr]:
     if not values:
         raise TypeClash("the index has no value here, and so there is no operand", place=reader.place(syntax))
     return values
 
 
-def is_array(reader: Expressions, args: Iterable[Syntax]) -> tuple[Expr, ...] | None:
+def is_array(reader: ReadsOperands, args: Iterable[Syntax]) -> tuple[Expr, ...] | None:
     """The components, where the arguments are the name of one array and nothing else."""
     match tuple(args):
         case (s.Identifier(text),):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from vernal.errors import InputError, NameUnknown, Place, TypeClash, nearest
 from vernal.logic import arrays
@@ -62,7 +62,7 @@ class Expressions:
     def place(self, syntax: Syntax) -> Place | None:
         return None if self.source is None else self.source.place(*syntax.span)
 
-    def bind(self, index: str, value: int) -> Expressions:
+    def bind(self, index: str, value: int) -> Self:
         """A reader to which an index is this constant."""
         return replace(self, indices={**self.indices, index: build.const(value)})
 

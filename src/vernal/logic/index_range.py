@@ -59,9 +59,9 @@ def _ends(node: Expr, known: Mapping[Expr, IndexRange], declared: Mapping[str, I
 
 def _divisor(node: Expr) -> Fraction | None:
     """b, where the sum is `a % b` written out."""
-    match node.args:
-        case (a, e.Neg(args=(e.Mul(args=(e.Const(value=b) as divisor, _)),))) if a.sort == divisor.sort == INT and b:
-            return b if build.remainder(a, divisor) is node else None
+    match node.args[-1]:
+        case e.Neg(args=(e.Mul(args=(e.Const(value=b) as by, e.Floor(args=(e.Div(args=(a, _)),)))),)):
+            return b if a.sort == by.sort == INT and b and build.remainder(a, by) is node else None
     return None
 
 

@@ -55,7 +55,7 @@ class Scope:
     drawn: frozenset[str] = frozenset()
     arrays: Mapping[str, tuple[Expr, ...]] = field(default_factory=dict)
     ranges: Mapping[str, IndexRange] = field(default_factory=dict)
-    repetition: Repetition = field(default_factory=Repetition)
+    repetition: Repetition = field(default_factory=Repetition, compare=False)
 
     def enums(self) -> tuple[Sort, ...]:
         """The enums in use, each once."""
