@@ -182,7 +182,7 @@ def _some(reader: ReadsOperands, syntax: Syntax, values: Sequence[Expr]) -> Sequ
     return values
 
 
-def is_array(reader: ReadsOperands, args: Iterable[Syntax]) -> tuple[Expr, ...] | None:
+def named_array(reader: ReadsOperands, args: Iterable[Syntax]) -> tuple[Expr, ...] | None:
     """The components, where the arguments are the name of one array and nothing else."""
     match tuple(args):
         case (s.Identifier(text),):

@@ -214,7 +214,7 @@ class Expressions:
         name, args = syntax.function, syntax.args
         if name in self.scope.networks:
             return self.network(syntax)
-        parts = arrays.is_array(self, args) if name in arrays.FOLDS else None
+        parts = arrays.named_array(self, args) if name in arrays.FOLDS else None
         if parts is not None:
             return arrays.fold_array(self, syntax, parts)
         if name not in FUNCTIONS:

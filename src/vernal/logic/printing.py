@@ -32,7 +32,7 @@ from vernal.logic.formula import (
     Weak,
 )
 from vernal.logic.normal import fold
-from vernal.logic.parser import OPERATORS, RESERVED
+from vernal.logic.parser import COMPONENT, OPERATORS, RESERVED
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Role
 from vernal.model.graph import order
@@ -41,7 +41,6 @@ from vernal.model.sorts import BOOL, Kind, Sort
 MAX_CHARACTERS = 200_000
 FEW, LONG = 12, 20  # digits of a number that is written with its power of ten, and the powers from which on it is
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-COMPONENT = re.compile(rf"{WORD.pattern}\[(?:0|[1-9][0-9]*)\]")  # of an array: a state variable of its own
 
 # How tightly an operator binds, loosest first; the grammar's rules in the same order.
 IFF, IMPLIES, OR, AND, UNTIL, PREFIX, COMPARE, SUM, PRODUCT, SIGN, POWER, WHOLE = range(12)
@@ -98,7 +97,8 @@ def constant(value: Fraction, sort: Sort) -> str:
 
 def written_name(name: str) -> str:
     """A name as it is written: in quotes where it is no word, or a word of the language."""
-    base = name[: name.index("[")] if COMPONENT.fullmatch(name) else name
+    component = COMPONENT.fullmatch(name)
+    base = component[1] if component else name
     plain = WORD.fullmatch(base) and base not in RESERVED
     return name if plain else "'" + name.replace("'", "''") + "'"
 

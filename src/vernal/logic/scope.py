@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -11,16 +11,13 @@ from math import inf
 
 from vernal.errors import ParseError
 from vernal.logic.index_range import IndexRange, index_range
-from vernal.logic.parser import MAX_SYMBOLS
+from vernal.logic.parser import COMPONENT, MAX_SYMBOLS
 from vernal.model import build
 from vernal.model.expr import Expr, Role
 from vernal.model.graph import draws, variables
 from vernal.model.network import Network
 from vernal.model.sorts import INT, Kind, Sort
 from vernal.model.system import Agent, System, Variable
-
-COMPONENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\[(0|[1-9][0-9]*)\]")
-"""The name of a component of an array: each is a state variable of its own."""
 
 
 class Repetition:
@@ -75,7 +72,7 @@ def system_scope(
     names.update({variable.name: variable.var for variable in system.state})
     names.update({agent.name: agent.var for agent in system.agents})
     names.update({name: build.var(name, x.sort, x.shape, Role.LET) for name, x in system.lets.items()})
-    arrays = arrays_of(system.state)
+    arrays = {name: parts for name, parts in arrays_of(system.state).items() if name not in names}
     ranges = index_ranges(system.state, system.agents, system.lets) if arrays else {}
     return Scope(names, dict(functions or {}), drawn=drawn_lets(system.lets), arrays=arrays, ranges=ranges)
 
@@ -103,18 +100,13 @@ def winners(network: Network) -> IndexRange:
 
 
 def arrays_of(state: Iterable[Variable]) -> dict[str, tuple[Expr, ...]]:
-    """The variables `d[0]`, `d[1]`, ... as the array d; what has gaps, or is also the name of a variable, is none."""
+    """The variables `d[0]`, `d[1]`, ... of one sort as the array d, if there is no gap and no variable d."""
     known = {variable.name: variable.var for variable in state}
-    found = [match for name in known if (match := COMPONENT.fullmatch(name))]
-    sizes: dict[str, int] = {}
-    for match in found:
-        sizes[match[1]] = sizes.get(match[1], 0) + 1
+    sizes = Counter(match[1] for name in known if (match := COMPONENT.fullmatch(name)))
     names = {array: [f"{array}[{index}]" for index in range(size)] for array, size in sizes.items()}
-    return {
-        array: tuple(known[name] for name in parts)
-        for array, parts in names.items()
-        if array not in known and all(name in known for name in parts)
-    }
+    whole = {array for array, parts in names.items() if array not in known and known.keys() >= set(parts)}
+    arrays = {array: tuple(known[name] for name in names[array]) for array in names if array in whole}
+    return {array: parts for array, parts in arrays.items() if len({part.sort for part in parts}) == 1}
 
 
 def drawn_lets(lets: Mapping[str, Expr]) -> frozenset[str]:

@@ -19,10 +19,12 @@ from vernal.logic.elaborate import expression, formula, system_scope
 from vernal.logic.index_range import index_range
 from vernal.logic.parser import MAX_SYMBOLS
 from vernal.logic.printing import text
+from vernal.logic.scope import Scope, arrays_of
 from vernal.logic.task import Task
 from vernal.model import build
 from vernal.model.expr import Expr
-from vernal.model.sorts import INT
+from vernal.model.sorts import BOOL, INT
+from vernal.model.system import Variable
 
 SHORT = """
 [parameters]
@@ -194,6 +196,20 @@ d = "[d[(j + n - 1) % n] for j in 0..n-1]"
     assert [text(node) for node in task.system.next.values()] == ["d[3]", "d[0]", "d[1]", "d[2]"]
     assert check(task, "G count(d) == 1").verdict is Verdict.HOLDS
     assert check(task, "G (d[3] -> X d[0])").verdict is Verdict.HOLDS
+
+
+def test_every_index_draws_for_itself(tmp_path: Path) -> None:
+    drawn = '[environment.next]\nd = "[choose(true, false when i > 0) for i in 0..2]"\n'
+    task = read(tmp_path, f'[state]\nd = "bool[3]"\n[init]\nd = false\n{drawn}')
+    assert check(task, "EX (d[1] & !d[2])").verdict is Verdict.HOLDS
+    assert check(task, "EX !(d[1] | d[2])").verdict is Verdict.HOLDS
+    assert check(task, "AX d[0]").verdict is Verdict.HOLDS
+
+
+def test_components_of_other_models_are_arrays_only_if_they_are_alike() -> None:
+    p = {name: Variable(name, INT) for name in ("a[0]", "a[1]", "b[0]", "b[2]", "c[0]", "c", "e[0]")}
+    assert arrays_of([*p.values(), Variable("e[1]", BOOL)]).keys() == {"a"}
+    assert expression("b[2]", Scope({name: v.var for name, v in p.items()})) is p["b[2]"].var
 
 
 # Indices --------------------------------------------------------------------------------------------------------------
