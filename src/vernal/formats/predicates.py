@@ -14,6 +14,7 @@ from vernal.formats.jani.entries import read_json
 from vernal.formats.jani.expressions import read_condition
 from vernal.formats.networks import read_bytes
 from vernal.logic.elaborate import Scope, expression
+from vernal.logic.scope import arrays_of, index_ranges
 from vernal.logic.syntax import Source
 from vernal.logic.task import Task
 from vernal.model.expr import Expr
@@ -37,7 +38,9 @@ def read_predicates(file: Path, task: Task) -> tuple[Expr, ...]:
     if file.suffix.lower() in JSON:
         whole, _ = read_json(file)
         return tuple(dict.fromkeys(read_condition(item, names) for item in whole.items()))
-    return tuple(dict.fromkeys(_condition(text, file, Scope(names)) for text in _texts(file)))
+    state = task.system.state
+    scope = Scope(names, arrays=arrays_of(state), ranges=index_ranges(state))
+    return tuple(dict.fromkeys(_condition(text, file, scope) for text in _texts(file)))
 
 
 def _texts(file: Path) -> list[str]:

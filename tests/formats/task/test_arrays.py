@@ -13,6 +13,7 @@ import pytest
 from tests.formats.task.test_blueprint import read, write_linear
 from vernal import Verdict, check
 from vernal.errors import InputError
+from vernal.formats.predicates import read_predicates
 from vernal.formats.task.blueprint import open_task
 from vernal.interpret.exact import evaluate
 from vernal.logic.elaborate import expression, formula, system_scope
@@ -210,6 +211,14 @@ def test_components_of_other_models_are_arrays_only_if_they_are_alike() -> None:
     p = {name: Variable(name, INT) for name in ("a[0]", "a[1]", "b[0]", "b[2]", "c[0]", "c", "e[0]")}
     assert arrays_of([*p.values(), Variable("e[1]", BOOL)]).keys() == {"a"}
     assert expression("b[2]", Scope({name: v.var for name, v in p.items()})) is p["b[2]"].var
+
+
+def test_files_of_predicates_know_arrays(tmp_path: Path) -> None:
+    (tmp_path / "p.toml").write_text('predicates = ["all(d)", "d[i]"]', encoding="utf-8")
+    task = read(tmp_path, SHORT)
+    scope = system_scope(task.system)
+    expected = (expression("d[0] & d[1] & d[2]", scope), expression("d[i]", scope))
+    assert read_predicates(tmp_path / "p.toml", task) == expected
 
 
 # Indices --------------------------------------------------------------------------------------------------------------
