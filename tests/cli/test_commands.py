@@ -89,6 +89,15 @@ def test_runs_are_drawn(tmp_path: Path, capsys: Said) -> None:
     assert ">mode<" in file.read_text()
 
 
+def test_some_quantities_of_runs_are_drawn_in_a_plane(tmp_path: Path, capsys: Said) -> None:
+    file = tmp_path / "plane.svg"
+    options = ["--runs", "20", "--plot", str(file), "--of", "T", "--of", "T - warmth", "--plane"]
+    assert main(["simulate", room(tmp_path), *options]) == 0
+    assert ">T - warmth<" in file.read_text()
+    assert main(["simulate", room(tmp_path), "--plot", str(file), "--of", "T", "--plane"]) == 2
+    assert "a plane wants two numbers" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "options", [["--runs", "0"], ["--steps", "-1"], ["--seed", "-1"], ["--runs", "100000000"], ["--plot", "runs.doc"]]
 )

@@ -57,6 +57,13 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=EXPR", help="Give a parameter of the task another value; may be repeated."),
 ]
+OfExpressions = Annotated[
+    list[str] | None,
+    typer.Option("--of", metavar="EXPR", help="An expression over the task's names; may be repeated."),
+]
+InPlane = Annotated[
+    bool, typer.Option("--plane", help="With --plot: two numbers, --of X --of Y, drawn against each other.")
+]
 EngineName = Annotated[
     str,
     typer.Option(

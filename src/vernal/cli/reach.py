@@ -17,6 +17,7 @@ from vernal.cli.options import (
     Json,
     Limits,
     MemoryLimit,
+    OfExpressions,
     Quiet,
     Settings,
     TaskFile,
@@ -53,10 +54,7 @@ def register(app: typer.Typer) -> None:
 @planned
 def reach(
     task: TaskFile,
-    of: Annotated[
-        list[str] | None,
-        typer.Option("--of", metavar="EXPR", help="An expression over the task's names; may be repeated."),
-    ] = None,
+    of: OfExpressions = None,
     steps: Annotated[
         int | None,
         typer.Option(

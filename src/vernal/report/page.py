@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from vernal.engines.check import named_formula, parse_formula
 from vernal.engines.reach.ask import followed
 from vernal.engines.reach.sets import ReachableSets
 from vernal.errors import InputError
@@ -18,6 +17,7 @@ from vernal.logic.claim import claim_of
 from vernal.logic.formula import Formula
 from vernal.logic.task import Task
 from vernal.logic.words import words
+from vernal.report.asked import formula_of, task_of, trace_formula
 from vernal.report.document import document, dump
 from vernal.report.frames import html_lines, html_table
 from vernal.report.html import Pictures, page
@@ -52,7 +52,7 @@ def report_page(task: Task, answers: Sequence[Answered]) -> str:
     formulas = {id(one.result): one.formula for one in answers}
 
     pictures = Pictures(
-        lambda trace, result: trace_svg(trace, limits(formulas[id(result)])),
+        lambda trace, result: trace_svg(trace, formulas[id(result)]),
         invariant_svg,
         lambda result: reach_figure(task, formulas[id(result)]),
     )
@@ -81,19 +81,6 @@ def asked_sets(task: Task, formula: Formula) -> ReachableSets | None:
 
 
 # Methods of results and traces ----------------------------------------------------------------------------------------
-
-
-def task_of(result: Result) -> Task:
-    """The task of a result; one that came from elsewhere has none."""
-    if result.task is None:
-        raise InputError("this result does not know its task: it was not made by vn.check in this process")
-    return result.task
-
-
-def formula_of(result: Result) -> Formula:
-    """The formula that was asked."""
-    task = task_of(result)
-    return parse_formula(task, result.formula) if result.property is None else named_formula(task, result.property)
 
 
 def save_result(result: Result, file: str | Path) -> None:
@@ -132,5 +119,4 @@ def show_result(result: Result) -> str:
 
 def show_trace(trace: Trace) -> str:
     """A table and a picture, for a notebook."""
-    formula = formula_of(trace.about) if isinstance(trace.about, Result) else None
-    return html_table(trace_columns(trace)) + trace_svg(trace, None if formula is None else limits(formula))
+    return html_table(trace_columns(trace)) + trace_svg(trace, trace_formula(trace))

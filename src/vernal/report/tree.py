@@ -32,7 +32,7 @@ from vernal.model.system import System
 from vernal.reduce.base import Direction
 from vernal.reduce.initial import initial_boxes
 from vernal.report.explored import ExploredSet, ExploredStep, ExploredTree, Fate
-from vernal.report.plots import INK, SOFT, plot_style, save_figure
+from vernal.report.figures import INK, SOFT, plot_style, save_figure
 from vernal.report.values import number, scalar
 from vernal.run.budget import Budget
 from vernal.run.threads import one_blas_thread
