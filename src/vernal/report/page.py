@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from html import escape
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from vernal.logic.words import words
 from vernal.report.asked import formula_of, task_of, trace_formula
 from vernal.report.document import document, dump
 from vernal.report.frames import html_lines, html_table
-from vernal.report.html import Pictures, page
+from vernal.report.html import Pictures, ReportOrigin, page
 from vernal.report.invariants import invariant_svg
 from vernal.report.limits import limits, quantities_of
 from vernal.report.plots import trace_svg
@@ -47,8 +48,8 @@ class Answered:
     formula: Formula
 
 
-def report_page(task: Task, answers: Sequence[Answered]) -> str:
-    """The report as HTML."""
+def report_page(task: Task, answers: Sequence[Answered], command: str | None = None) -> str:
+    """The report as HTML; `command` is the command line that asked for it."""
     formulas = {id(one.result): one.formula for one in answers}
 
     pictures = Pictures(
@@ -56,20 +57,26 @@ def report_page(task: Task, answers: Sequence[Answered]) -> str:
         invariant_svg,
         lambda result: reach_figure(task, formulas[id(result)]),
     )
-    results = [one.result for one in answers]
-    return page(task, results, lambda result: words(formulas[id(result)], task.system), pictures)
+    results, origin = [one.result for one in answers], ReportOrigin(datetime.now().astimezone(), command)
+    return page(task, results, lambda result: words(formulas[id(result)], task.system), pictures, origin)
 
 
 def reach_figure(task: Task, formula: Formula) -> str:
-    """What the quantities of a formula can be at every step it looks at, with its limits; empty where it has none."""
+    """What the quantities of a formula can be at the steps it looks at, with its limits; or why nothing is drawn."""
     found = asked_sets(task, formula)
-    if found is None or not found.steps:
-        return ""
+    if found is None:
+        return _no_picture("the formula compares nothing that varies")
+    if not found.steps:
+        return _no_picture(found.reason or "no step was bounded in time")
     picture = sets_svg(found, limits(formula), plane=False)
     said = f"What {', '.join(found.of)} can be at every step, over all paths, with simulated runs over it"
     dashed = "; dashed lines are where the comparisons of the formula turn" if limits(formula) else ""
     notes = "".join(f"<br>{escape(note)}" for note in reach_notes(found))
     return f"{picture}<figcaption>{escape(said + dashed)}.{notes}</figcaption>"
+
+
+def _no_picture(why: str) -> str:
+    return f"<figcaption>Nothing is drawn: {escape(why)}.</figcaption>"
 
 
 def asked_sets(task: Task, formula: Formula) -> ReachableSets | None:
