@@ -179,7 +179,7 @@ def test_explain_draws_the_tree_of_one_formula(tmp_path: Path, capsys: Said) -> 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--tree", "tree.svg"], "choose with --spec"),
+        (["--tree", "tree.svg"], "(mild, cool); choose with --property or with --spec"),
         (["--spec", "X (T > 1)", "--tree", "tree.svg", "--depth", "-1"], "0 or more"),
         (["--spec", "X (T > 1)", "--depth", "1"], "goes with --tree"),
         (["--spec", "AX (T > 1) | AX (T < 1)", "--tree", "tree.svg"], "state by state"),
@@ -188,6 +188,23 @@ def test_explain_draws_the_tree_of_one_formula(tmp_path: Path, capsys: Said) -> 
 def test_explain_refuses_what_cannot_be_drawn(options: list[str], words: str, tmp_path: Path, capsys: Said) -> None:
     assert main(["explain", room(tmp_path), *options]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_explain_takes_properties_by_name(tmp_path: Path, capsys: Said) -> None:
+    assert main(["explain", room(tmp_path), "-p", "cool", "-p", "in_range"]) == 0
+    said = capsys.readouterr().out
+    assert "property cool" in said
+    assert "property in_range" in said
+    assert "property mild" not in said
+    assert main(["explain", room(tmp_path), "-p", "cold"]) == 2
+    assert "cool" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("asked", [["-p", "cool"], ["-p", "in_range"], ["-s", "EF (T > 20)"], ["-s", "F (T > 20)"]])
+def test_explain_draws_a_tree_of_any_property(asked: list[str], tmp_path: Path, capsys: Said) -> None:
+    picture = tmp_path / "tree.svg"
+    assert main(["explain", room(tmp_path), *asked, "--tree", str(picture), "--depth", "1"]) == 0, capsys.readouterr()
+    assert picture.stat().st_size > 0
 
 
 def test_explain_reports_bad_formulas(tmp_path: Path, capsys: Said) -> None:

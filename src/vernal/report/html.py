@@ -34,7 +34,7 @@ body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(
 h1 { font-size: 1.5rem; margin-bottom: .2rem; } h2 { font-size: 1.15rem; margin-top: 2.5rem; }
 table { border-collapse: collapse; font-size: .9rem; margin: .8rem 0; } .scroll { overflow-x: auto; }
 th, td { padding: .25rem .7rem; text-align: left; border-bottom: 1px solid var(--line); vertical-align: top;
-  white-space: nowrap; } td code { white-space: normal; } td.formula { min-width: 14rem; }
+  white-space: nowrap; } td code { white-space: normal; } .formula { display: inline-block; min-width: 12rem; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 table.steps :is(th, td):first-child { position: sticky; left: 0; background: var(--paper); }
 code { font-family: ui-monospace, monospace; font-size: .88em; } .hash { color: var(--soft); }
@@ -115,7 +115,7 @@ def _summary(results: Sequence[Result]) -> str:
     rows = [
         [
             escape(result.property or ""),
-            f"<code>{escape(result.formula)}</code>",
+            f'<code class="formula">{escape(result.formula)}</code>',
             _verdict(result),
             escape(reach(result) or ""),
             escape("" if result.assurance is None else str(result.assurance)),
