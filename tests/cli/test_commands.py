@@ -89,6 +89,15 @@ def test_runs_are_drawn(tmp_path: Path, capsys: Said) -> None:
     assert ">mode<" in file.read_text()
 
 
+def test_runs_are_judged_by_the_property_named(tmp_path: Path, capsys: Said) -> None:
+    assert main(["simulate", room(tmp_path), "--runs", "20", "-p", "mild"]) == 0
+    said = capsys.readouterr().out
+    assert "mild  holds on all 20 runs" in said
+    assert "cool" not in said
+    assert main(["simulate", room(tmp_path), "-p", "milt"]) == 2
+    assert "mild" in capsys.readouterr().err
+
+
 def test_some_quantities_of_runs_are_drawn_in_a_plane(tmp_path: Path, capsys: Said) -> None:
     file = tmp_path / "plane.svg"
     options = ["--runs", "20", "--plot", str(file), "--of", "T", "--of", "T - warmth", "--plane"]

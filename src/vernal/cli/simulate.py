@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from vernal.cli.options import AllowOutside, InPlane, OfExpressions, Seed, Settings, TaskFile
-from vernal.cli.planning import Planning, PlanningProperty, planned
+from vernal.cli.planning import Planning, ShownProperties, narrowed, planned
 
 EXAMPLES = """\b
 Examples:
@@ -35,7 +35,7 @@ def simulate(
     steps: Annotated[int, typer.Option("--steps", metavar="N", help="How many steps each.")] = 20,
     seed: Seed = 0,
     set: Settings = None,
-    property: PlanningProperty = None,
+    property: ShownProperties = None,
     *,
     planning: Planning,
     csv: Annotated[
@@ -59,7 +59,8 @@ def simulate(
 
     refuse_without_plot(plot, of, plane)
     writable(csv, plot)
-    loaded = planning.open(task, property, allow_outside=allow_outside).task(planning.constants(set))
+    opened = planning.open(task, property, allow_outside=allow_outside).task(planning.constants(set))
+    loaded = narrowed(opened, property)
     refuse_overwriting(inputs_of(loaded), (csv, plot))
     made = run(loaded, runs, steps, seed=seed)
     width = page_width(sys.stdout)
