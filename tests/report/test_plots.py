@@ -123,6 +123,14 @@ def test_runs_as_bands_with_a_legend_and_integers_as_steps(tmp_path: Path) -> No
     assert [line.get_ydata()[0] for line in temperature.lines if line.get_color() == LIMIT] == [20]
 
 
+def test_what_is_never_defined_leaves_its_panel_empty() -> None:
+    made = simulate(samples.task(), 10, 5)
+    assert len(made.plot(of=["T", "log(0 - T)"]).axes) == 2
+    for draw in (made.plot, samples.trace(5).plot):
+        with pytest.raises(InputError, match=r"nothing to draw: no value of log\(0 - T\) is defined"):
+            draw(of="log(0 - T)")
+
+
 def test_runs_in_a_plane() -> None:
     (axes,) = simulate(samples.task(), 10, 5).plot(of=["T", "2*T"], plane=True, limits={"T": 19}).axes
     first = axes.lines[0]

@@ -90,6 +90,8 @@ def _figure(trace: Trace, limits: AxisLimits | None, of: Of | None, plane: bool,
 def _draw(items: Sequence[Series], trace: Trace) -> tuple[Figure, dict[str, Axes]]:
     """The panels, and those of them that are curves, by name."""
     there = [item for item in items if any(value is not None for value in item.values)]
+    if not there:
+        raise InputError(f"there is nothing to draw: no value of {', '.join(item.title for item in items)} is defined")
     shown = sorted(there[:MAX_PANELS], key=lambda item: item.is_text)
     curves = [item for item in shown if not item.is_text]
     figure, panels = panels_below([_height(item) for item in shown])

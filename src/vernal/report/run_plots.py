@@ -69,6 +69,9 @@ def runs_svg(picture: RunPicture) -> str:
 
 
 def _figure(picture: RunPicture) -> Figure:
+    if not any(np.isfinite(item.values).any() for item in picture.shown):
+        names = ", ".join(item.title for item in picture.shown)
+        raise InputError(f"there is nothing to draw: no value of {names} is defined")
     numbers = [item.title for item in picture.shown if not item.is_text]
     unknown = [name for name in picture.limits if name not in numbers]
     if picture.given and unknown:
@@ -106,6 +109,8 @@ def _limits(picture: RunPicture, item: Quantity) -> list[float]:
 def _spread(panel: Axes, item: Quantity) -> None:
     """The range of all runs, the middle nine tenths, the median, and a few runs; integers as steps."""
     steps = [step for step in range(item.values.shape[1]) if np.isfinite(item.values[:, step]).any()]
+    if not steps:  # undefined everywhere
+        return
     columns = [item.values[np.isfinite(item.values[:, step]), step] for step in steps]
     least, low, median, high, most = np.array([np.quantile(column, QUANTILES) for column in columns]).T
     held: Any = {"step": "post"} if item.sort.is_discrete else {}
