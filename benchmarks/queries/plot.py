@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.queries.race import Run
-from vernal.report.plots import WIDTH, plot_style, save_figure
+from vernal.report.figures import WIDTH, plot_style, save_figure
 
 MARKERS = "osD^v<>"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -92,6 +93,7 @@ def test_a_report_has_words_and_pictures(tmp_path: Path, answer: Answer, capsys:
     page = target.read_text()
     assert "<svg" in page
     assert "at every step from 0 to 4" in page
+    assert f"<code>vernal check {shlex.join([room(tmp_path), '--report', str(target)])}</code>" in page
 
 
 def test_ctrl_c_keeps_what_is_known(tmp_path: Path, answer: Answer, capsys: Said) -> None:

@@ -89,6 +89,24 @@ def test_runs_are_drawn(tmp_path: Path, capsys: Said) -> None:
     assert ">mode<" in file.read_text()
 
 
+def test_runs_are_judged_by_the_property_named(tmp_path: Path, capsys: Said) -> None:
+    assert main(["simulate", room(tmp_path), "--runs", "20", "-p", "mild"]) == 0
+    said = capsys.readouterr().out
+    assert "mild  holds on all 20 runs" in said
+    assert "cool" not in said
+    assert main(["simulate", room(tmp_path), "-p", "milt"]) == 2
+    assert "mild" in capsys.readouterr().err
+
+
+def test_some_quantities_of_runs_are_drawn_in_a_plane(tmp_path: Path, capsys: Said) -> None:
+    file = tmp_path / "plane.svg"
+    options = ["--runs", "20", "--plot", str(file), "--of", "T", "--of", "T - warmth", "--plane"]
+    assert main(["simulate", room(tmp_path), *options]) == 0
+    assert ">T - warmth<" in file.read_text()
+    assert main(["simulate", room(tmp_path), "--plot", str(file), "--of", "T", "--plane"]) == 2
+    assert "a plane wants two numbers" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "options", [["--runs", "0"], ["--steps", "-1"], ["--seed", "-1"], ["--runs", "100000000"], ["--plot", "runs.doc"]]
 )
@@ -170,7 +188,7 @@ def test_explain_draws_the_tree_of_one_formula(tmp_path: Path, capsys: Said) -> 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--tree", "tree.svg"], "choose with --spec"),
+        (["--tree", "tree.svg"], "(mild, cool); choose with --property or with --spec"),
         (["--spec", "X (T > 1)", "--tree", "tree.svg", "--depth", "-1"], "0 or more"),
         (["--spec", "X (T > 1)", "--depth", "1"], "goes with --tree"),
         (["--spec", "AX (T > 1) | AX (T < 1)", "--tree", "tree.svg"], "state by state"),
@@ -179,6 +197,23 @@ def test_explain_draws_the_tree_of_one_formula(tmp_path: Path, capsys: Said) -> 
 def test_explain_refuses_what_cannot_be_drawn(options: list[str], words: str, tmp_path: Path, capsys: Said) -> None:
     assert main(["explain", room(tmp_path), *options]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_explain_takes_properties_by_name(tmp_path: Path, capsys: Said) -> None:
+    assert main(["explain", room(tmp_path), "-p", "cool", "-p", "in_range"]) == 0
+    said = capsys.readouterr().out
+    assert "property cool" in said
+    assert "property in_range" in said
+    assert "property mild" not in said
+    assert main(["explain", room(tmp_path), "-p", "cold"]) == 2
+    assert "cool" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("asked", [["-p", "cool"], ["-p", "in_range"], ["-s", "EF (T > 20)"], ["-s", "F (T > 20)"]])
+def test_explain_draws_a_tree_of_any_property(asked: list[str], tmp_path: Path, capsys: Said) -> None:
+    picture = tmp_path / "tree.svg"
+    assert main(["explain", room(tmp_path), *asked, "--tree", str(picture), "--depth", "1"]) == 0, capsys.readouterr()
+    assert picture.stat().st_size > 0
 
 
 def test_explain_reports_bad_formulas(tmp_path: Path, capsys: Said) -> None:

@@ -181,3 +181,9 @@ def test_the_shell_completes_commands_and_engines() -> None:
 
     assert completed("vernal s") == {"sweep", "simulate", "solvers", "schema", "supports"}
     assert completed("vernal check room.toml --engine ") >= {"auto", "falsify", "bounds"}
+    thermostat = "examples/thermostat/thermostat.toml"
+    assert completed(f"vernal check {thermostat} --property ") == {"warm", "steady", "in_range"}
+    assert completed(f"vernal explain {thermostat} -p st") == {"steady"}
+    assert completed(f"vernal check {thermostat} --set ") == {"outside="}
+    assert completed(f"vernal sweep {thermostat} --over out") == {"outside="}
+    assert completed("vernal check no_such_file.toml --property ") == set()

@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from tests.cli.samples import room
+from tests.cli.samples import ROOM, room
 from vernal.cli.main import main
 from vernal.report.document import schema
 
@@ -77,3 +77,9 @@ def test_planning_models_are_bounded_too(capsys: Said) -> None:
 def test_senseless_questions_are_refused(options: list[str], tmp_path: Path, capsys: Said) -> None:
     assert main(["reach", room(tmp_path), *options]) == 2
     assert capsys.readouterr().err.startswith("error: ")
+
+
+def test_sets_are_followed_as_far_as_the_property_named_looks(tmp_path: Path, capsys: Said) -> None:
+    text = ROOM.replace('cool = "G[0,k] (T <= 20)"', 'cool = "G[0,2] (T <= 20)"')
+    assert main(["reach", room(tmp_path, text), "--of", "T", "-p", "cool"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == ["step", "0", "1", "2"]

@@ -147,3 +147,24 @@ def test_a_tree_is_replayed_as_one(spec: str, tmp_path: Path, capsys: Said) -> N
     content["sha256"] = trace_file.fingerprint(content)
     file.write_text(json.dumps(content))
     assert main(["replay", str(file)]) == 1
+
+
+def test_a_trace_is_drawn(bad: Path, tmp_path: Path, capsys: Said) -> None:
+    picture = tmp_path / "bad.svg"
+    assert main(["replay", str(bad), "--plot", str(picture), "--of", "T - k", "--of", "mode"]) == 0
+    assert f"plot written to {picture}" in capsys.readouterr().out
+    assert ">T - k<" in picture.read_text()
+    assert ">sun<" not in picture.read_text()
+
+
+def test_what_is_rejected_is_not_drawn(bad: Path, tmp_path: Path, capsys: Said) -> None:
+    edit(bad, lambda content: content["trace"]["steps"][2]["state"].update(T=20.3))
+    assert main(["replay", str(bad), "--plot", str(tmp_path / "bad.svg")]) == 1
+    assert "nothing is drawn" in capsys.readouterr().out
+    assert not (tmp_path / "bad.svg").exists()
+
+
+@pytest.mark.parametrize(("option", "words"), [(["--of", "T"], "--of says"), (["--plane"], "--plane says")])
+def test_what_is_drawn_is_said_of_a_picture(option: list[str], words: str, bad: Path, capsys: Said) -> None:
+    assert main(["replay", str(bad), *option]) == 2
+    assert words in capsys.readouterr().err

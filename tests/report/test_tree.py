@@ -10,7 +10,8 @@ import pytest
 from tests import systems
 from vernal.errors import InputError
 from vernal.formats.task.blueprint import load
-from vernal.logic.formula import ALL_TIME, Always, And, Atom, Bound, Formula, Next, Not, Or, Quantifier
+from vernal.logic.formula import ALL_TIME, Always, And, Atom, Bound, Eventually, Formula, Next, Not, Or, Quantifier
+from vernal.logic.printing import text
 from vernal.model import build
 from vernal.model.sorts import REAL
 from vernal.model.system import System
@@ -96,9 +97,20 @@ def test_wide_levels_are_cut_and_the_rest_counted() -> None:
     assert all(edge.parent in tree.nodes and edge.child in tree.nodes for edge in tree.edges)
 
 
-def test_an_unbounded_formula_is_refused() -> None:
-    with pytest.raises(InputError, match="no last step"):
-        explored(walk(), Always(Atom(build.compare("<=", X, build.const(9))), ALL_TIME), 2)
+@pytest.mark.parametrize(
+    ("operator", "title"), [(Always, "G[0,2] (x <= 9)"), (Eventually, "F[0,2] (x <= 9)")], ids=["G", "F"]
+)
+def test_of_an_unbounded_formula_the_first_steps_are_drawn(
+    operator: type[Always] | type[Eventually], title: str
+) -> None:
+    tree, asked = explored(walk(), operator(Atom(build.compare("<=", X, build.const(9))), ALL_TIME), 2)
+    assert text(asked) == title
+    assert tree.nodes
+
+
+def test_an_unbounded_formula_with_nothing_in_its_first_steps_is_refused() -> None:
+    with pytest.raises(InputError, match=r"F G .* bound it"):
+        explored(walk(), Eventually(Always(Atom(build.compare("<=", X, build.const(9))))), 2)
 
 
 def test_the_advisor_picture_says_who_advised_what(tmp_path: Path) -> None:

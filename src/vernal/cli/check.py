@@ -16,6 +16,7 @@ import typer
 from vernal.cli import exits
 from vernal.cli.abstractions import AbstractionFiles, with_abstraction
 from vernal.cli.clock import started
+from vernal.cli.given import command_line
 from vernal.cli.interrupt import exit_code
 from vernal.cli.options import (
     AllowOutside,
@@ -213,7 +214,9 @@ class Invocation:
             from vernal.report.page import Answered, report_page
 
             answers = zip(self.results, self.asked, strict=True)
-            page = report_page(self.task, [Answered(result, question.formula) for result, question in answers])
+            page = report_page(
+                self.task, [Answered(result, question.formula) for result, question in answers], command_line()
+            )
             write_text(self.outputs.report, page)
             self.mention(f"report written to {self.outputs.report}")
         self.outputs.abstractions.write(self.task, self.results, self.mention)

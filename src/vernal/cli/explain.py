@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vernal.cli.options import OUTPUT, AllowOutside, Asked, Settings, Specs, TaskFile
-from vernal.cli.planning import Planning, PlanningProperty, planned
+from vernal.cli.options import OUTPUT, AllowOutside, Asked, Properties, Settings, Specs, TaskFile, questions
+from vernal.cli.planning import Planning, asked_names, planned
 from vernal.cli.stream import show
 from vernal.errors import InputError
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\b
 Examples:
   vernal explain vcas.toml
+  vernal explain vcas.toml --property safe
   vernal explain vcas.toml --spec "h > 0 U[0,5] adv == COC"
   vernal explain vcas.toml --spec "AG[1,6] (h > 110 | h < -110)" --tree tree.svg --depth 2
 """
@@ -46,9 +47,9 @@ STEPS = 3  # of a tree, where nothing is said
 @planned
 def explain(
     task: TaskFile,
+    property: Properties = None,
     spec: Specs = None,
     set: Settings = None,
-    property: PlanningProperty = None,
     *,
     planning: Planning,
     tree: TreeFile = None,
@@ -59,13 +60,10 @@ def explain(
 
     With --tree, draw the sets of states that the engine paths explores in the first steps, and the decisions between.
     """
-    from vernal.engines.check import parse_formula
     from vernal.report.explanation import explained
 
     loaded = planning.open(task, property, allow_outside=allow_outside).task(planning.constants(set))
-    asked = [Asked(None, parse_formula(loaded, text)) for text in spec or ()]
-    if not asked:
-        asked = [Asked(name, formula) for name, formula in loaded.properties.items()]
+    asked = questions(loaded, asked_names(loaded, property), spec) if property or spec or loaded.properties else []
     if tree is not None:
         _draw(loaded, asked, tree, STEPS if depth is None else depth)
         return
@@ -76,10 +74,12 @@ def explain(
 
 def _draw(task: Task, asked: list[Asked], file: Path, depth: int) -> None:
     """One tree of one formula."""
+    from vernal.logic.printing import text
     from vernal.report.tree import plot_tree
 
     if len(asked) != 1:
-        names = ", ".join(question.name or "" for question in asked)
-        raise InputError(f"--tree draws one formula, and here are {len(asked)} ({names}); choose with --spec")
+        names = ", ".join(question.name or text(question.formula) for question in asked)
+        here = f"and here are {len(asked)} ({names}); choose with --property or" if asked else "and here is none; ask"
+        raise InputError(f"--tree draws one formula, {here} with --spec")
     plot_tree(task.system, asked[0].formula, depth, file)
     show(f"tree written to {file}")

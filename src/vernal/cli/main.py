@@ -30,6 +30,7 @@ from vernal.cli import (
     verify,
 )
 from vernal.cli.clock import invoked, process_start
+from vernal.cli.given import given
 from vernal.cli.interrupt import exit_code, leave, watching
 from vernal.cli.stream import drop_output, open_closed, say
 from vernal.errors import Stopped, VernalError
@@ -94,6 +95,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Time limits count from the start of the process, or of this call."""
     open_closed()
     arguments = list(sys.argv[1:] if argv is None else argv)
+    given.set(arguments)
     invoked.set(process_start() if argv is None else time.monotonic())
     with watching():
         code = _guarded(lambda: _run(arguments))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from vernal.cli.complete import parameter_names, property_names
 from vernal.errors import InputError, NameUnknown, Stopped, nearest
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ Properties = Annotated[
         metavar="NAME",
         help="Check this property of the task; may be repeated. `in_range` asks whether the declared ranges are kept. "
         "Of a planning model: a PA property, FILE#NUMBER, and `not_stuck`.",
+        autocompletion=property_names,
     ),
 ]
 Specs = Annotated[
@@ -55,7 +57,19 @@ AllowOutside = Annotated[
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=EXPR", help="Give a parameter of the task another value; may be repeated."),
+    typer.Option(
+        "--set",
+        metavar="NAME=EXPR",
+        help="Give a parameter of the task another value; may be repeated.",
+        autocompletion=parameter_names,
+    ),
+]
+OfExpressions = Annotated[
+    list[str] | None,
+    typer.Option("--of", metavar="EXPR", help="An expression over the task's names; may be repeated."),
+]
+InPlane = Annotated[
+    bool, typer.Option("--plane", help="With --plot: two numbers, --of X --of Y, drawn against each other.")
 ]
 EngineName = Annotated[
     str,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vernal.cli.complete import property_names
 from vernal.cli.options import expanded, overrides
 from vernal.errors import InputError
 from vernal.model.tick import Tick, idle
@@ -60,14 +61,15 @@ FilterName = Annotated[
     ),
 ]
 
-PlanningProperty = Annotated[
+ShownProperties = Annotated[
     list[str] | None,
     typer.Option(
         "--property",
         "-p",
-        metavar="FILE#NUMBER",
-        help="The PA property that says where a planning model starts.",
-        rich_help_panel=PLANNING,
+        metavar="NAME",
+        help="Only this property of the task; may be repeated. Of a planning model: the PA property, FILE#NUMBER, "
+        "that says where it starts.",
+        autocompletion=property_names,
     ),
 ]
 
@@ -130,6 +132,14 @@ def asked_names(task: Task, properties: list[str] | None) -> list[str] | None:
     if properties is None:
         return None
     return [next(iter(task.properties)) if is_reference(name) else name for name in properties]
+
+
+def narrowed(task: Task, properties: list[str] | None) -> Task:
+    """The task with those of its properties alone that are named; a PA property says only where a model starts."""
+    from vernal.engines.check import named_formula
+
+    names = [name for name in properties or () if not is_reference(name)]
+    return replace(task, properties={name: named_formula(task, name) for name in names}) if names else task
 
 
 def planned(command: Callable[..., None]) -> Callable[..., None]:

@@ -17,12 +17,13 @@ from vernal.cli.options import (
     Json,
     Limits,
     MemoryLimit,
+    OfExpressions,
     Quiet,
     Settings,
     TaskFile,
     Timeout,
 )
-from vernal.cli.planning import Planning, PlanningProperty, planned
+from vernal.cli.planning import Planning, ShownProperties, narrowed, planned
 from vernal.cli.progress import Live
 from vernal.cli.stream import inputs_of, put, refuse_overwriting, show, writable
 from vernal.errors import InputError
@@ -53,10 +54,7 @@ def register(app: typer.Typer) -> None:
 @planned
 def reach(
     task: TaskFile,
-    of: Annotated[
-        list[str] | None,
-        typer.Option("--of", metavar="EXPR", help="An expression over the task's names; may be repeated."),
-    ] = None,
+    of: OfExpressions = None,
     steps: Annotated[
         int | None,
         typer.Option(
@@ -67,7 +65,7 @@ def reach(
         int, typer.Option("--sets", metavar="N", help="Sets of states kept apart at a step: more are tighter, slower.")
     ] = 1000,
     set: Settings = None,
-    property: PlanningProperty = None,
+    property: ShownProperties = None,
     *,
     planning: Planning,
     timeout: Timeout = None,
@@ -97,7 +95,8 @@ def reach(
     reading, constants = limits.reading(started()), planning.constants(set)
 
     def made() -> Task:
-        return planning.open(task, property, reading.check, allow_outside=allow_outside).task(constants)
+        opened = planning.open(task, property, reading.check, allow_outside=allow_outside).task(constants)
+        return narrowed(opened, property)
 
     opened = limits.read(made, reading)
     refuse_overwriting(inputs_of(opened), (json, plot))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from vernal.cli import exits
-from vernal.cli.options import AllowOutside
+from vernal.cli.options import AllowOutside, InPlane, OfExpressions
 from vernal.cli.stream import show
 
 EXAMPLES = """\b
-Example:
+Examples:
   vernal replay bad.trace.json
+  vernal replay bad.trace.json --plot bad.svg --of h --of advisor
   vernal replay safe.invariant.json
 
 \b
@@ -32,19 +34,36 @@ def replay(
     evidence: Annotated[
         Path, typer.Argument(metavar="EVIDENCE", help="The trace or invariant file.", show_default=False)
     ],
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the trace (.pdf, .svg or .png).")
+    ] = None,
+    of: OfExpressions = None,
+    plane: InPlane = False,
     allow_outside: AllowOutside = False,
 ) -> None:
     """Recompute a trace step by step, and check that it shows what it is said to show.
 
     Of an invariant check that initial states are inside, that no step leaves it, and that the claim is true inside.
     """
+    from vernal.cli.stream import refuse_overwriting, refuse_without_plot, writable
     from vernal.evidence import trace_file
     from vernal.evidence.recheck import Judgement
-    from vernal.formats.evidence import check_again, read_text
+    from vernal.formats.evidence import check_again, formula_of, read_text, task_of
+    from vernal.report.asked import TraceSubject
     from vernal.report.printable import in_one_line
 
+    refuse_without_plot(plot, of, plane)
+    writable(plot)
+    refuse_overwriting([evidence], [plot])
     file = trace_file.load(read_text(evidence))
     checked = check_again(file, evidence, allow_outside=allow_outside)
     show(f"{checked.judgement.value}  {in_one_line(file.formula)}\n          {in_one_line(checked.reason)}")
+    if plot is not None and checked.trace is not None:
+        task = task_of(file, evidence, allow_outside)
+        subject = TraceSubject(task, formula_of(file, task))
+        replace(checked.trace, about=subject).plot(plot, of=of, plane=plane)
+        show(f"plot written to {plot}")
+    elif plot is not None:
+        show(f"nothing is drawn to {plot}: no trace was accepted")
     codes = {Judgement.ACCEPTED: exits.OK, Judgement.REJECTED: exits.REJECTED, Judgement.UNDECIDED: exits.UNDECIDED}
     raise typer.Exit(codes[checked.judgement])

@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
-from vernal.cli.options import AllowOutside, Seed, Settings, TaskFile
-from vernal.cli.planning import Planning, PlanningProperty, planned
+from vernal.cli.options import AllowOutside, InPlane, OfExpressions, Seed, Settings, TaskFile
+from vernal.cli.planning import Planning, ShownProperties, narrowed, planned
 
 EXAMPLES = """\b
 Examples:
   vernal simulate vcas.toml
   vernal simulate vcas.toml --runs 10000 --steps 25 --csv runs.csv --plot runs.pdf
+  vernal simulate pendulum.toml --plot plane.svg --of theta --of omega --plane
 
 \b
 Initial states, draws and ties are uniform at random, and numbers are floating point: runs are for looking at, they
@@ -34,7 +35,7 @@ def simulate(
     steps: Annotated[int, typer.Option("--steps", metavar="N", help="How many steps each.")] = 20,
     seed: Seed = 0,
     set: Settings = None,
-    property: PlanningProperty = None,
+    property: ShownProperties = None,
     *,
     planning: Planning,
     csv: Annotated[
@@ -43,19 +44,23 @@ def simulate(
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE", help="Draw the runs (.pdf, .svg or .png).")
     ] = None,
+    of: OfExpressions = None,
+    plane: InPlane = False,
     allow_outside: AllowOutside = False,
 ) -> None:
     """Simulate the system from random initial states under random draws, and summarise what happened."""
     import sys
 
     from vernal.cli.check import page_width
-    from vernal.cli.stream import inputs_of, refuse_overwriting, show, writable
+    from vernal.cli.stream import inputs_of, refuse_overwriting, refuse_without_plot, show, writable
     from vernal.engines.falsify.simulation import simulate as run
     from vernal.report.runs import summary_table
     from vernal.report.simulations import shares_table
 
+    refuse_without_plot(plot, of, plane)
     writable(csv, plot)
-    loaded = planning.open(task, property, allow_outside=allow_outside).task(planning.constants(set))
+    opened = planning.open(task, property, allow_outside=allow_outside).task(planning.constants(set))
+    loaded = narrowed(opened, property)
     refuse_overwriting(inputs_of(loaded), (csv, plot))
     made = run(loaded, runs, steps, seed=seed)
     width = page_width(sys.stdout)
@@ -66,5 +71,5 @@ def simulate(
         made.save(csv)
         show(f"runs written to {csv}")
     if plot is not None:
-        made.plot(plot)
+        made.plot(plot, of=of, plane=plane)
         show(f"plot written to {plot}")

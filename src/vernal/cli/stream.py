@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -47,6 +47,12 @@ def writable(*files: Path | str | None) -> None:
             raise InputError(f"cannot write {file}: no permission")
         if places[number] in places[:number] and not _is_device(file):
             raise InputError(f"{file} is named for two outputs; name two files")
+
+
+def refuse_without_plot(plot: Path | None, of: Sequence[str] | None, plane: bool) -> None:
+    """An option without effect is an error: what is drawn is said of a picture."""
+    if plot is None and (of or plane):
+        raise InputError(f"{'--of' if of else '--plane'} says what is drawn; name the picture with --plot FILE")
 
 
 def _is_device(file: Path | str) -> bool:

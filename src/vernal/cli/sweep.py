@@ -15,6 +15,7 @@ import typer
 from vernal.cli import exits
 from vernal.cli.check import page_width
 from vernal.cli.clock import started
+from vernal.cli.complete import parameter_names
 from vernal.cli.interrupt import exit_code
 from vernal.cli.options import (
     AllowOutside,
@@ -65,7 +66,13 @@ def register(app: typer.Typer) -> None:
 def sweep(
     task: TaskFile,
     over: Annotated[
-        list[str], typer.Option("--over", metavar="NAME=VALUES", help="a,b,c or lo..hi or lo..hi..step; repeatable.")
+        list[str],
+        typer.Option(
+            "--over",
+            metavar="NAME=VALUES",
+            help="a,b,c or lo..hi or lo..hi..step; repeatable.",
+            autocompletion=parameter_names,
+        ),
     ],
     property: Properties = None,
     spec: Specs = None,

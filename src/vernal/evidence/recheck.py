@@ -10,7 +10,7 @@ is said not to be checked.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
@@ -22,6 +22,7 @@ from vernal.evidence.recheck_exact import ExactCheck
 from vernal.evidence.recheck_intervals import IntervalCheck
 from vernal.evidence.recheck_linearised import LinearisedCheck
 from vernal.evidence.recheck_parts import CannotCheck, NotInvariant, Watched
+from vernal.evidence.trace import Trace
 from vernal.logic.claim import Claim
 from vernal.logic.safety import safety_claim
 from vernal.model.build import TRUE
@@ -46,6 +47,7 @@ class Recheck:
 
     judgement: Judgement
     reason: str
+    trace: Trace | None = field(default=None, repr=False)  # the path that was recomputed
 
     def __bool__(self) -> bool:
         raise TypeError("a recheck has no truth value; compare its judgement: vn.replay(file).judgement == 'accepted'")

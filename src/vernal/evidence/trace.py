@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from vernal.model.hooks import hook
 from vernal.model.portable import STAYS, Portable
+
+if TYPE_CHECKING:
+    from vernal.model.expr import Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +72,22 @@ class Trace(Portable):
 
     plotter: ClassVar[Callable[..., Any] | None] = None  # drawing lives downstream; the package plugs it in
 
-    def plot(self, file: str | Path | None = None, limits: Mapping[str, float | Iterable[float]] | None = None) -> Any:
-        """Draw the trace; to a file if one is named, with lines at limits: `{"theta": [-0.05, 0.05]}`."""
+    def plot(
+        self,
+        file: str | Path | None = None,
+        limits: Mapping[str, float | Iterable[float]] | None = None,
+        *,
+        of: str | Expr | Sequence[str | Expr] | None = None,
+        plane: bool = False,
+    ) -> Any:
+        """Draw the trace; to a file if one is named, with lines at limits: `{"theta": [-0.05, 0.05]}`.
+
+        `of` are the expressions to draw; `plane` draws two of them against each other; without `limits` those of the
+        formula that the trace is about are drawn.
+        """
         if Trace.plotter is None:
             raise RuntimeError("import vernal to plot traces")
-        return Trace.plotter(self, file, limits)
+        return Trace.plotter(self, file, limits, of=of, plane=plane)
 
     def save(self, file: str | Path) -> None:
         """Write the trace, as `vernal check --trace` does, to a file that `vn.replay` checks again."""

@@ -102,7 +102,7 @@ def _judged(file: TraceFile, task: Task) -> Recheck:
         if file.verdict is not VIOLATED:
             raise Rejected(NOT_EXCLUDED)
         return excludes(task.system, formula, replayed.trace, invariant_of(file.invariant, task.system))
-    return Recheck(Judgement.ACCEPTED, shows(file, formula, replayed.trace))
+    return Recheck(Judgement.ACCEPTED, shows(file, formula, replayed.trace), replayed.trace)
 
 
 def excludes(system: System, formula: Formula, trace: Trace, invariant: Invariant) -> Recheck:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from html import escape
 from string import Template
 
@@ -24,28 +25,37 @@ PAGE = Template("""<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>$title</title>
 <style>
-body { font: 15px/1.5 system-ui, sans-serif; color: #1c2733; max-width: 64rem; margin: 2rem auto; padding: 0 1rem; }
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 64rem;
+  margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
+:root { color-scheme: light dark; --ink: #1c2733; --paper: #fff; --soft: #55616c; --line: #dde3e8;
+  --holds: #1a7f37; --violated: #c3272b; --unknown: #9a6700; }
+@media (prefers-color-scheme: dark) { :root { --ink: #dfe5ea; --paper: #14191f; --soft: #9aa7b2; --line: #323c46;
+  --holds: #4cc26b; --violated: #ff7b78; --unknown: #d9a53a; } }
 h1 { font-size: 1.5rem; margin-bottom: .2rem; } h2 { font-size: 1.15rem; margin-top: 2.5rem; }
 table { border-collapse: collapse; font-size: .9rem; margin: .8rem 0; } .scroll { overflow-x: auto; }
-th, td { padding: .25rem .7rem; text-align: left; border-bottom: 1px solid #dde3e8; vertical-align: top;
-  white-space: nowrap; } td code { white-space: normal; }
+th, td { padding: .25rem .7rem; text-align: left; border-bottom: 1px solid var(--line); vertical-align: top;
+  white-space: nowrap; } td code { white-space: normal; } .formula { display: inline-block; min-width: 12rem; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
-code { font-family: ui-monospace, monospace; font-size: .88em; } .hash { color: #66737f; word-break: break-all; }
-.holds { color: #1a7f37; } .violated { color: #c3272b; } .unknown { color: #9a6700; }
-.holds, .violated, .unknown { font-weight: 600; } .note { color: #55616c; margin: .2rem 0; }
-svg { max-width: 100%; height: auto; } figure { margin: 1rem 0; } figcaption { color: #55616c; font-size: .9rem; }
-footer { margin-top: 3rem; color: #66737f; font-size: .85rem; }
+table.steps :is(th, td):first-child { position: sticky; left: 0; background: var(--paper); }
+code { font-family: ui-monospace, monospace; font-size: .88em; } .hash { color: var(--soft); }
+.holds { color: var(--holds); } .violated { color: var(--violated); } .unknown { color: var(--unknown); }
+.holds, .violated, .unknown { font-weight: 600; } .note { color: var(--soft); margin: .2rem 0; }
+summary { cursor: pointer; color: var(--soft); } figure { margin: 1rem 0; }
+svg { max-width: 100%; height: auto; background: #fff; border-radius: 4px; }
+figcaption { color: var(--soft); font-size: .9rem; }
+@media print { details::details-content { content-visibility: visible; } }
 </style>
 </head>
 <body>
 <h1>$title</h1>
+$made
 $body
-<footer>Vernal $version</footer>
 </body>
 </html>
 """)
 
 MAX_SETS = 50  # of an invariant that are listed
+OPEN_ROWS = 12  # a longer table is folded
 FormulaWords = Callable[[Result], str | None]  # a formula in words, where there are any
 
 
@@ -58,19 +68,43 @@ class Pictures:
     sets: Callable[[Result], str]
 
 
-def page(task: Task, results: Sequence[Result], words: FormulaWords, pictures: Pictures) -> str:
+@dataclass(frozen=True, slots=True)
+class ReportOrigin:
+    """When a report was made, and by which command; none where it was a call from Python."""
+
+    date: datetime
+    command: str | None = None
+
+
+def page(task: Task, results: Sequence[Result], words: FormulaWords, pictures: Pictures, origin: ReportOrigin) -> str:
     """The whole report; it loads nothing from anywhere."""
     parts = [_summary(results), *(_section(result, words, pictures) for result in results), _inputs(task)]
-    return PAGE.substitute(title=escape(f"{task.name or 'Task'}: report"), body="\n".join(parts), version=version())
+    title = escape(f"{task.name or 'Task'}: report")
+    return PAGE.substitute(title=title, made=_origin(origin), body="\n".join(parts))
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool] | None = None) -> str:
-    """A table of cells that are HTML already."""
+def _origin(origin: ReportOrigin) -> str:
+    """Date, version and command line, below the title."""
+    date = f"{origin.date:%Y-%m-%d %H:%M %Z}".strip()
+    command = "" if origin.command is None else f"<br><code>{escape(origin.command)}</code>"
+    return f'<p class="note">{escape(date)}, Vernal {escape(version())}{command}</p>'
+
+
+def _folded(table: str, rows: int, what: str) -> str:
+    """A table that is long behind a line that says what it is."""
+    return table if rows <= OPEN_ROWS else f"<details><summary>{escape(what)}</summary>\n{table}\n</details>"
+
+
+def _table(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool] | None = None, kind: str = ""
+) -> str:
+    """A table of cells that are HTML already; a wide one scrolls in its place."""
     marks = [' class="number"' if right else "" for right in numeric or [False] * len(heads)]
     top = "".join(f"<th{mark}>{escape(head)}</th>" for mark, head in zip(marks, heads, strict=True))
     lines = ["".join(f"<td{mark}>{cell}</td>" for mark, cell in zip(marks, row, strict=True)) for row in rows]
     body = "".join(f"<tr>{line}</tr>\n" for line in lines)
-    return f'<div class="scroll"><table>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}</tbody>\n</table></div>'
+    named = f' class="{kind}"' if kind else ""
+    return f'<div class="scroll"><table{named}>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}</tbody>\n</table></div>'
 
 
 def _verdict(result: Result) -> str:
@@ -81,7 +115,7 @@ def _summary(results: Sequence[Result]) -> str:
     rows = [
         [
             escape(result.property or ""),
-            f"<code>{escape(result.formula)}</code>",
+            f'<code class="formula">{escape(result.formula)}</code>',
             _verdict(result),
             escape(reach(result) or ""),
             escape("" if result.assurance is None else str(result.assurance)),
@@ -107,7 +141,8 @@ def _section(result: Result, words: FormulaWords, pictures: Pictures) -> str:
         columns = trace_columns(trace)
         rows = [[escape(cell) for cell in row] for row in zip(*(c.cells for c in columns), strict=True)]
         parts += _figure(pictures.trace(trace, result))
-        parts.append(_table([c.title for c in columns], rows, [not c.left for c in columns]))
+        table = _table([c.title for c in columns], rows, [not c.left for c in columns], "steps")
+        parts.append(_folded(table, len(rows), f"The trace in numbers, {len(rows):,} positions"))
     else:
         parts += _figure(pictures.sets(result))
     if result.invariant is not None:
@@ -125,7 +160,9 @@ def _invariant(result: Result, invariant: Invariant, pictures: Pictures) -> list
     title = f"invariant: no step leaves it; {len(invariant.sets):,} sets"
     more = [f'<p class="note">... and {len(invariant.sets) - MAX_SETS:,} more</p>'] * (len(invariant.sets) > MAX_SETS)
     drawn = isinstance(result.evidence, Invariant) and is_drawable(invariant)  # beside a trace that is drawn it is not
-    return [*_figure(pictures.invariant(invariant) if drawn else ""), _table([title], shown), *more]
+    listed = "\n".join([_table([title], shown), *more])
+    folded = _folded(listed, len(shown), f"The invariant in numbers, {len(invariant.sets):,} sets")
+    return [*_figure(pictures.invariant(invariant) if drawn else ""), folded]
 
 
 def _remarks(result: Result) -> list[str]:
@@ -148,8 +185,9 @@ def _statistic(value: object) -> str:
 def _inputs(task: Task) -> str:
     files = ([] if task.source is None else [task.source]) + list(task.networks)
     rows = [[f"<code>{escape(f.file)}</code>", f'<code class="hash">{f.sha256}</code>'] for f in files]
-    parts = ["<h2>Inputs</h2>", _table(["file", "sha256"], rows)]
+    parts = ["<h2>Inputs</h2>", _folded(_table(["file", "sha256"], rows), len(rows), f"{len(rows)} files")]
     if task.parameters:
         values = [[escape(name), escape(str(exact_number(value)))] for name, value in task.parameters.items()]
-        parts.append(_table(["parameter", "value"], values, [False, True]))
+        table = _table(["parameter", "value"], values, [False, True])
+        parts.append(_folded(table, len(values), f"{len(values)} parameters"))
     return "\n".join(parts)

@@ -14,7 +14,7 @@ from vernal.interpret.geometry.clipping import clipped
 from vernal.model.expr import Component, Expr
 from vernal.model.sorts import REAL, Sort
 from vernal.model.system import System
-from vernal.report.plots import INK, LIMIT, WIDTH, plot_style, save_figure, svg_text
+from vernal.report.figures import INK, LIMIT, WIDTH, plot_style, save_figure, svg_text
 from vernal.report.values import number, scalar
 
 if TYPE_CHECKING:

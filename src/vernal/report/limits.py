@@ -17,13 +17,22 @@ from vernal.model.traits import varying
 
 
 def limits(formula: Formula) -> dict[str, list[float]]:
-    """`abs(theta) < 0.05 & x > 1` makes theta: -0.05 and 0.05, x: 1. What compares several quantities has no limit."""
+    """`abs(theta) < 0.05 & x - y > 1` makes theta: -0.05 and 0.05, x - y: 1; `x < y` has no limit."""
     found: dict[str, set[float]] = {}
     for node in order(atoms(formula)):
         if isinstance(node, e.Compare) and all(arg.sort.is_number for arg in node.args):
-            inside, values = _edge(*node.args)
-            found.setdefault(_name(inside), set()).update(values)
+            name, values = _named_edge(*node.args)
+            found.setdefault(name, set()).update(values)
     return {name: sorted(values) for name, values in found.items() if name and values}
+
+
+def _named_edge(left: Expr, right: Expr) -> tuple[str, set[float]]:
+    """The quantity inside and its limits, or the whole side that varies and the number it is compared with."""
+    inside, values = _edge(left, right)
+    if _name(inside) or _is_constant(left) == _is_constant(right):
+        return _name(inside), values
+    varied, number = (left, _number(right)) if _is_constant(right) else (right, _number(left))
+    return text(varied), set() if number is None else {number}
 
 
 def quantities_of(formula: Formula) -> dict[str, Expr]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from html import escape
 from pathlib import Path
 
-from vernal.engines.check import named_formula, parse_formula
 from vernal.engines.reach.ask import followed
 from vernal.engines.reach.sets import ReachableSets
 from vernal.errors import InputError
@@ -18,9 +18,10 @@ from vernal.logic.claim import claim_of
 from vernal.logic.formula import Formula
 from vernal.logic.task import Task
 from vernal.logic.words import words
+from vernal.report.asked import formula_of, task_of, trace_formula
 from vernal.report.document import document, dump
 from vernal.report.frames import html_lines, html_table
-from vernal.report.html import Pictures, page
+from vernal.report.html import Pictures, ReportOrigin, page
 from vernal.report.invariants import invariant_svg
 from vernal.report.limits import limits, quantities_of
 from vernal.report.plots import trace_svg
@@ -47,29 +48,35 @@ class Answered:
     formula: Formula
 
 
-def report_page(task: Task, answers: Sequence[Answered]) -> str:
-    """The report as HTML."""
+def report_page(task: Task, answers: Sequence[Answered], command: str | None = None) -> str:
+    """The report as HTML; `command` is the command line that asked for it."""
     formulas = {id(one.result): one.formula for one in answers}
 
     pictures = Pictures(
-        lambda trace, result: trace_svg(trace, limits(formulas[id(result)])),
+        lambda trace, result: trace_svg(trace, formulas[id(result)]),
         invariant_svg,
         lambda result: reach_figure(task, formulas[id(result)]),
     )
-    results = [one.result for one in answers]
-    return page(task, results, lambda result: words(formulas[id(result)], task.system), pictures)
+    results, origin = [one.result for one in answers], ReportOrigin(datetime.now().astimezone(), command)
+    return page(task, results, lambda result: words(formulas[id(result)], task.system), pictures, origin)
 
 
 def reach_figure(task: Task, formula: Formula) -> str:
-    """What the quantities of a formula can be at every step it looks at, with its limits; empty where it has none."""
+    """What the quantities of a formula can be at the steps it looks at, with its limits; or why nothing is drawn."""
     found = asked_sets(task, formula)
-    if found is None or not found.steps:
-        return ""
+    if found is None:
+        return _no_picture("the formula compares nothing that varies")
+    if not found.steps:
+        return _no_picture(found.reason or "no step was bounded in time")
     picture = sets_svg(found, limits(formula), plane=False)
     said = f"What {', '.join(found.of)} can be at every step, over all paths, with simulated runs over it"
     dashed = "; dashed lines are where the comparisons of the formula turn" if limits(formula) else ""
     notes = "".join(f"<br>{escape(note)}" for note in reach_notes(found))
     return f"{picture}<figcaption>{escape(said + dashed)}.{notes}</figcaption>"
+
+
+def _no_picture(why: str) -> str:
+    return f"<figcaption>Nothing is drawn: {escape(why)}.</figcaption>"
 
 
 def asked_sets(task: Task, formula: Formula) -> ReachableSets | None:
@@ -81,19 +88,6 @@ def asked_sets(task: Task, formula: Formula) -> ReachableSets | None:
 
 
 # Methods of results and traces ----------------------------------------------------------------------------------------
-
-
-def task_of(result: Result) -> Task:
-    """The task of a result; one that came from elsewhere has none."""
-    if result.task is None:
-        raise InputError("this result does not know its task: it was not made by vn.check in this process")
-    return result.task
-
-
-def formula_of(result: Result) -> Formula:
-    """The formula that was asked."""
-    task = task_of(result)
-    return parse_formula(task, result.formula) if result.property is None else named_formula(task, result.property)
 
 
 def save_result(result: Result, file: str | Path) -> None:
@@ -132,5 +126,4 @@ def show_result(result: Result) -> str:
 
 def show_trace(trace: Trace) -> str:
     """A table and a picture, for a notebook."""
-    formula = formula_of(trace.about) if isinstance(trace.about, Result) else None
-    return html_table(trace_columns(trace)) + trace_svg(trace, None if formula is None else limits(formula))
+    return html_table(trace_columns(trace)) + trace_svg(trace, trace_formula(trace))

@@ -6,20 +6,41 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from vernal.engines.falsify.shares import RunShare
 from vernal.engines.falsify.simulation import Simulation
+from vernal.logic.task import Task
+from vernal.report.chosen import Of, all_limits, run_quantities
+from vernal.report.figures import AxisLimits
 from vernal.report.frames import html_lines, html_table
-from vernal.report.plots import plot_runs, runs_svg
-from vernal.report.runs import quantities, summary_columns
+from vernal.report.run_plots import RunPicture, plot_runs, runs_svg
+from vernal.report.runs import summary_columns
 from vernal.report.tables import WIDTH, trace_table
-from vernal.simulate.runs import Runs
 
 UNCONFIRMED = "none of them was confirmed in exact arithmetic in a few seconds: they are long, or fail by a hair"
 
 
-def plot_simulation(runs: Runs, file: str | Path | None = None) -> Any:
-    """Draw how every quantity spreads over the runs."""
-    return plot_runs(quantities(runs), file)
+def plot_simulation(
+    simulation: Simulation,
+    file: str | Path | None = None,
+    *,
+    of: Of | None = None,
+    plane: bool = False,
+    limits: AxisLimits | None = None,
+) -> Any:
+    """Draw how quantities spread over the runs, with limits, or without them those of the task's properties."""
+    return plot_runs(_picture(simulation, of, plane, limits), file)
+
+
+def _picture(
+    simulation: Simulation, of: Of | None = None, plane: bool = False, limits: AxisLimits | None = None
+) -> RunPicture:
+    task = simulation.task or Task(simulation.runs.system)
+    with np.errstate(all="ignore"):
+        shown = run_quantities(simulation.runs, task, of)
+    drawn: AxisLimits = all_limits(task.properties.values()) if limits is None else limits
+    return RunPicture(shown, drawn, limits is not None, plane)
 
 
 def share_text(share: RunShare) -> str:
@@ -51,4 +72,4 @@ def shares_table(shares: Mapping[str, RunShare], *, width: int = WIDTH) -> str:
 def show_simulation(simulation: Simulation) -> str:
     """Table, properties and picture, for a notebook."""
     said = [f"{name}: {share_text(share)}" for name, share in simulation.shares.items()]
-    return html_table(summary_columns(simulation.runs)) + html_lines(said) + runs_svg(quantities(simulation.runs))
+    return html_table(summary_columns(simulation.runs)) + html_lines(said) + runs_svg(_picture(simulation))

@@ -24,15 +24,17 @@ from vernal.logic.formula import Formula, Not
 from vernal.logic.normal import atoms, horizon
 from vernal.logic.printing import text
 from vernal.logic.question import Question
+from vernal.logic.shorten import stronger, weaker
 from vernal.model.expr import Argmax, Choose, Const, Expr
 from vernal.model.fold import specialise
 from vernal.model.graph import order
 from vernal.model.initial import Box
 from vernal.model.system import System
+from vernal.model.traits import varying
 from vernal.reduce.base import Direction
 from vernal.reduce.initial import initial_boxes
 from vernal.report.explored import ExploredSet, ExploredStep, ExploredTree, Fate
-from vernal.report.plots import INK, SOFT, plot_style, save_figure
+from vernal.report.figures import INK, SOFT, plot_style, save_figure
 from vernal.report.values import number, scalar
 from vernal.run.budget import Budget
 from vernal.run.threads import one_blas_thread
@@ -92,24 +94,35 @@ def survey(question: Question, path: Formula, boxes: Sequence[Box], depth: int, 
     Search(path, space, Survey(space), total=question.is_total, tick=Budget().check).levels(depth)
 
 
+def _bounded(path: Formula, depth: int) -> Formula:
+    """Of a formula without a last step, what it says of the first steps; of one that waits, that it happens in them."""
+    for short in (weaker(path, depth), stronger(path, depth)):
+        if all(varying([atom]) for atom in atoms(short)):  # no part of it became true or false
+            return short
+    raise InputError(f"{text(path)} has no last step, and nothing bounded stands for it; bound it, as in F[0,9]")
+
+
 def explored(system: System, formula: Formula, depth: int, most: int = MOST_SETS) -> tuple[ExploredTree, Formula]:
-    """The tree down to a depth, and the formula it was explored for: a claim of some path is asked by its negation."""
-    claim = Claim(formula)
+    """The tree down to a depth, and the formula it was explored for."""
+    claim = Claim(formula)  # a claim of some path is asked by its negation, one without a bound by a bounded one
     asked, path = (formula, claim.linear) if claim.linear is not None else (Not(formula), claim.opposite)
     if path is None:
-        raise InputError(f"there is no one tree for {text(formula)}: it is decided state by state, not path by path")
-    reach = horizon(path)
-    if reach is None:
-        raise InputError(f"{text(formula)} has no last step, and the engine decides bounded formulas; bound it")
+        raise InputError(
+            f"there is no one tree for {text(formula)}: it is decided state by state, not path by path; "
+            "draw the claim inside one of its operators, given with --spec"
+        )
+    if horizon(path) is None:
+        asked = path = _bounded(path, depth)
+    reach = horizon(path) or 0
     boxes = initial_boxes(system)
     if boxes.direction is Direction.OVER and not system.init.where:
-        raise InputError("there are too many initial sets to draw; try a smaller one")
+        raise InputError("there are too many initial sets to draw; give fewer values to a variable in [init], or --set")
     tree = ExploredTree(most)
     try:
         with one_blas_thread():
             survey(Question(system, path), path, boxes.boxes, min(depth, reach), tree)
     except NotExplorable as error:
-        raise InputError(f"the tree cannot be drawn: {error}") from error
+        raise InputError(f"the tree cannot be drawn: {error}; narrow [init], or try a smaller --depth") from error
     return tree, asked
 
 

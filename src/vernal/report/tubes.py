@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,17 +14,20 @@ from vernal.engines.reach.sets import LabelSet, NumberBounds, ReachableSets, Rea
 from vernal.errors import InputError
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.sorts import Kind, Sort
-from vernal.report.plots import (
+from vernal.report.figures import (
     CURVE,
     INK,
-    LIMIT,
-    MAX_LIMIT_DISTANCE,
+    LABEL_ROW,
     MAX_PANELS,
+    RUN,
     SOFT,
-    WIDTH,
     AxisLimits,
+    draw_limits,
     name_panel,
+    near_limits,
+    note_left_out,
     panels_below,
+    plane_axes,
     plot_style,
     save_figure,
     svg_text,
@@ -37,11 +40,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 RUNS = 30
-ROW = 0.2  # inches for each label
-PLANE = 0.8 * WIDTH  # height of a plane, in inches
 SHADE, FEW_POLYGONS = 0.25, 6  # how much of a polygon's colour fills it, as long as there are few
 TUBE = "#cfe0ee"
-RUN = "#d1701b"  # of simulated runs: a warm line on a cold tube
 
 
 def plot_sets(
@@ -75,9 +75,7 @@ def _near(values: Sequence[ReachedValue], limits: Sequence[float]) -> list[float
     ends = [end for one in values if isinstance(one, NumberBounds) and one.is_finite for end in (one.lower, one.upper)]
     if not ends:
         return []
-    low, high = min(ends), max(ends)
-    room = MAX_LIMIT_DISTANCE * max(high - low, 0.1 * max(abs(low), abs(high)))
-    return [value for value in limits if low - room <= value <= high + room]
+    return near_limits(limits, min(ends), max(ends))
 
 
 def _draw(sets: ReachableSets, runs: int, limits: AxisLimits, plane: bool) -> Figure:
@@ -125,7 +123,7 @@ class TubePanel:
 
     @property
     def height(self) -> float:
-        return CURVE * 1.2 if self.sort.is_number else max(2, len(self.shown)) * ROW
+        return CURVE * 1.2 if self.sort.is_number else max(2, len(self.shown)) * LABEL_ROW
 
 
 def _tube(sets: ReachableSets, simulated: Sequence[Floats], limits: AxisLimits) -> Figure:
@@ -137,12 +135,13 @@ def _tube(sets: ReachableSets, simulated: Sequence[Floats], limits: AxisLimits) 
     figure, panels = panels_below([part.height for part in parts])
     for axes, part in zip(panels, parts, strict=True):
         (_band if part.sort.is_number else _rows)(axes, part)
-        _rule(axes.axhline, limits.get(part.title, ()))
+        draw_limits(axes.axhline, limits.get(part.title, ()))
         name_panel(axes, part.title)
     last = max(1, len(sets.steps) - 1)
     panels[-1].set_xlim(-0.02 * last, 1.02 * last)
     _key(panels[0], simulated, {"linewidth": 1})
     figure.align_ylabels(panels)
+    note_left_out(figure, len(sets.of) - len(parts))
     return figure
 
 
@@ -151,12 +150,14 @@ def _band(axes: Axes, part: TubePanel) -> None:
     ends = [(one.lower, one.upper) if isinstance(one, NumberBounds) else (math.nan, math.nan) for one in part.values]
     low, high = np.array([end if all(map(math.isfinite, end)) else (math.nan, math.nan) for end in ends]).T
     steps = np.arange(len(ends))
-    axes.fill_between(steps, low, high, color=TUBE, linewidth=0, zorder=1)
+    held: Any = {"step": "mid"} if part.sort.is_discrete else {}
+    line: Any = {"drawstyle": "steps-mid"} if part.sort.is_discrete else {}
+    axes.fill_between(steps, low, high, color=TUBE, linewidth=0, zorder=1, **held)
     axes.vlines(steps, low, high, color=INK, linewidth=0.9 if len(ends) <= 60 else 0.3, alpha=0.45, zorder=2)
     for side in (low, high):
-        axes.plot(steps, side, color=INK, linewidth=1.1, zorder=4)
+        axes.plot(steps, side, color=INK, linewidth=1.1, zorder=4, **line)
     if part.runs is not None:
-        axes.plot(steps, part.runs.T, color=RUN, linewidth=0.45, alpha=0.6, zorder=3)
+        axes.plot(steps, part.runs.T, color=RUN, linewidth=0.45, alpha=0.6, zorder=3, **line)
     axes.margins(y=0.1)
     axes.locator_params(axis="y", nbins=5)
     axes.ticklabel_format(axis="y", useOffset=False)
@@ -180,12 +181,6 @@ def _rows(axes: Axes, part: TubePanel) -> None:
     axes.spines["left"].set_visible(False)
 
 
-def _rule(draw: Any, values: float | Iterable[float]) -> None:
-    """Dashed lines at limits."""
-    for value in values if isinstance(values, Iterable) else (values,):
-        draw(float(value), color=LIMIT, linewidth=1, linestyle=(0, (5, 3)), zorder=5)
-
-
 def _key(axes: Axes, simulated: Sequence[Floats], look_of_runs: Mapping[str, Any]) -> None:
     """What is certified, and what is only simulated."""
     from matplotlib.lines import Line2D
@@ -203,15 +198,11 @@ def _key(axes: Axes, simulated: Sequence[Floats], look_of_runs: Mapping[str, Any
 
 def _plane(sets: ReachableSets, simulated: Sequence[Floats], limits: AxisLimits) -> Figure:
     """A polygon for every step, from light to dark, and where runs are."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, Normalize
-    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    figure = Figure(figsize=(WIDTH, PLANE), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.subplots()
+    figure, axes = plane_axes(*sets.of)
     tones = LinearSegmentedColormap.from_list("steps", ["#9ec5e6", INK])
     scale = ScalarMappable(Normalize(0, max(1, len(sets.steps) - 1)), tones)
     _polygons(axes, sets, scale)
@@ -220,10 +211,7 @@ def _plane(sets: ReachableSets, simulated: Sequence[Floats], limits: AxisLimits)
         look: Any = {"color": RUN, "markersize": 1.6, "alpha": 0.7, "rasterized": True, "zorder": 3, "linewidth": 0}
         axes.plot(xs, ys, ".", **look)
     for draw, name in zip((axes.axvline, axes.axhline), sets.of, strict=True):
-        _rule(draw, limits.get(name, ()))
-    axes.set_xlabel(sets.of[0])
-    axes.set_ylabel(sets.of[1], rotation=0, ha="right", va="center")
-    axes.margins(0.05)
+        draw_limits(draw, limits.get(name, ()))
     axes.autoscale_view()
     bar = figure.colorbar(scale, ax=axes, pad=0.02, aspect=40, ticks=MaxNLocator(integer=True))
     bar.set_label("step", size=8)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from vernal.engines.falsify.shares import RunShare, share_of
 from vernal.errors import InputError
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.task import Task
+from vernal.model.expr import Expr
 from vernal.model.hooks import hook
 from vernal.model.system import System
 from vernal.run.threads import one_blas_thread
@@ -28,6 +29,7 @@ class Simulation:
 
     runs: Runs = field(repr=False)
     shares: Mapping[str, RunShare] = field(default_factory=dict)  # by the name of the property
+    task: Task | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         broken = ", ".join(f"{name} fails on {share.share:.1%}" for name, share in self.shares.items() if share.failing)
@@ -46,9 +48,20 @@ class Simulation:
         """The actions of the agents by name."""
         return self.runs.actions
 
-    def plot(self, file: str | Path | None = None) -> Any:
-        """Draw how every quantity spreads over the runs; to a file by its suffix (pdf, svg, png) if one is named."""
-        return hook("plot_simulation")(self.runs, file)
+    def plot(
+        self,
+        file: str | Path | None = None,
+        *,
+        of: str | Expr | Sequence[str | Expr] | None = None,
+        plane: bool = False,
+        limits: Mapping[str, float | Iterable[float]] | None = None,
+    ) -> Any:
+        """Draw how quantities spread over the runs; to a file by its suffix (pdf, svg, png) if one is named.
+
+        `of` are the expressions to draw; `plane` draws two of them against each other; without `limits` those of the
+        task's properties are drawn.
+        """
+        return hook("plot_simulation")(self, file, of=of, plane=plane, limits=limits)
 
     def save(self, file: str | Path) -> None:
         """Write every position of every run as CSV, as `vernal simulate --csv` does."""
@@ -81,4 +94,4 @@ def simulate(subject: Task | System, runs: int = 1000, steps: int = 20, *, seed:
     with one_blas_thread(), np.errstate(all="ignore"):
         made = run(system, runs, steps, np.random.default_rng(seed))
         shares = {name: share_of(made, formula, name) for name, formula in task.properties.items()}
-    return Simulation(made, shares)
+    return Simulation(made, shares, task)

@@ -97,7 +97,7 @@ def named(task: Task, of: str | Expr | Sequence[str | Expr] | None) -> list[Name
     given = [variable.name for variable in task.system.state] if of is None else of
     listed = [given] if isinstance(given, str | Expr) else list(given)
     if not listed:
-        raise InputError("reach wants at least one expression, for example --of x")
+        raise InputError("name at least one expression, for example --of x")
     scope = system_scope(task.system, task.constants, task.functions)
     made: list[Named] = []
     for one in listed:

@@ -1,0 +1,140 @@
+"""What all our figures share: their look, panels below each other, legends, limits, and the files they go to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vernal.errors import InputError
+from vernal.run.output import write_bytes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK = "#1f4e79"
+SOFT = "#5b6770"
+LIMIT = "#b3372f"
+RUN = "#d1701b"  # of simulated runs: a warm line on a cold tube
+# Soft tones that differ in lightness too, so that they survive a grey print.
+TONES = ("#cfe0ee", "#f6d7b0", "#cfe5c5", "#efc9c9", "#ddd2ea", "#f3ecb5", "#c8e4e2", "#e6d3c3", "#d9d9d9")
+STYLE: Any = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.7,
+    "axes.edgecolor": SOFT,
+    "xtick.color": SOFT,
+    "ytick.color": SOFT,
+    "axes.labelcolor": "black",
+    "svg.fonttype": "none",
+    "svg.hashsalt": "vernal",  # the same trace gives the same file
+    "pdf.fonttype": 42,
+}
+AxisLimits = Mapping[str, float | Iterable[float]]
+WIDTH = 5.2  # inches: the text width of a two-column paper's figure*
+CURVE, LABEL_ROW = 1.0, 0.2  # heights in inches: of a panel with a curve, and of each label on an axis
+PLANE = 0.8 * WIDTH  # height of a plane, in inches
+MAX_PANELS = 16
+MAX_LIMIT_DISTANCE = 4  # times the extent of a curve: a limit further away would only flatten it
+
+
+def svg_text(figure: Figure) -> str:
+    """A figure as an SVG element to embed in a page."""
+    text = StringIO()
+    figure.savefig(text, format="svg", bbox_inches="tight", metadata={"Date": None})
+    return text.getvalue()[text.getvalue().index("<svg") :]
+
+
+def plot_style() -> AbstractContextManager[None]:
+    """Within it, figures look as ours do."""
+    import matplotlib
+
+    return matplotlib.rc_context(STYLE)
+
+
+def panels_below(heights: Sequence[float]) -> tuple[Figure, list[Axes]]:
+    """Panels below each other with one time axis. No pyplot: no window, no global state, no back end to choose."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH, sum(heights) + 0.6), layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=list(heights))[:, 0]
+    for panel in panels[:-1]:
+        panel.tick_params(bottom=False)
+    panels[-1].set_xlabel("step")
+    panels[-1].xaxis.get_major_locator().set_params(integer=True)
+    return figure, list(panels)
+
+
+def save_figure(figure: Figure, file: str | Path) -> None:
+    """Write a figure to a file by its suffix."""
+    kind = Path(file).suffix.lstrip(".").lower()
+    known = figure.canvas.get_supported_filetypes()
+    if kind not in known:
+        raise InputError(f"cannot draw {file}: name a file ending in {', '.join('.' + name for name in sorted(known))}")
+    dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    drawn = BytesIO()
+    figure.savefig(drawn, format=kind, bbox_inches="tight", dpi=200, metadata=dated)
+    write_bytes(file, drawn.getvalue())
+
+
+def name_panel(panel: Axes, title: str) -> None:
+    """The name of a quantity, to the left of its panel."""
+    panel.set_ylabel(title, rotation=0, ha="right", va="center", labelpad=6)
+
+
+def tone_of(index: int) -> str:
+    """The colour of a label: the same in every panel of the same sort."""
+    return TONES[index % len(TONES)]
+
+
+def label_legend(panel: Axes, tones: Mapping[str, str]) -> None:
+    """To the right of a panel, what its colours mean."""
+    from matplotlib.patches import Patch
+
+    patches = [Patch(color=tone, label=label) for label, tone in tones.items()]
+    look = {"frameon": False, "fontsize": 7, "handlelength": 1.0, "handletextpad": 0.4, "borderaxespad": 0.2}
+    columns = -(-len(patches) // 3)
+    panel.legend(handles=patches, loc="center left", bbox_to_anchor=(1.0, 0.5), labelspacing=0.2, ncols=columns, **look)
+
+
+def plane_axes(across: str, up: str) -> tuple[Figure, Axes]:
+    """One panel for the plane of two quantities."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH, PLANE), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    axes.set_xlabel(across)
+    axes.set_ylabel(up, rotation=0, ha="right", va="center")
+    axes.margins(0.05)
+    return figure, axes
+
+
+def limit_values(values: float | Iterable[float]) -> list[float]:
+    """One limit or several, as a list."""
+    return [float(value) for value in (values if isinstance(values, Iterable) else (values,))]
+
+
+def near_limits(limits: Iterable[float], low: float, high: float) -> list[float]:
+    """The limits that lie at most a few times the extent of what is drawn away from it."""
+    room = MAX_LIMIT_DISTANCE * max(high - low, 0.1 * max(abs(low), abs(high)))
+    return [value for value in limits if low - room <= value <= high + room]
+
+
+def draw_limits(line: Any, values: float | Iterable[float]) -> None:
+    """Dashed lines at limits; `line` draws one, `axhline` or `axvline` of a panel."""
+    for value in limit_values(values):
+        line(value, color=LIMIT, linewidth=1, linestyle=(0, (5, 3)), zorder=5)
+
+
+def note_left_out(figure: Figure, count: int) -> None:
+    """Say below a picture how many quantities found no room in it."""
+    if count > 0:
+        figure.supxlabel(f"and {count} more: choose what is drawn with --of, of=[...]", size=7, color=SOFT)

@@ -1,0 +1,89 @@
+"""Phase planes: two numbers against each other, along a trace or along many runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from vernal.errors import InputError
+from vernal.interpret.numbers.rounding import Floats
+from vernal.report.figures import INK, RUN, SOFT, AxisLimits, draw_limits, limit_values, near_limits, plane_axes
+from vernal.report.runs import Quantity, present
+from vernal.report.values import Series, as_float
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+MAX_RUNS = 200  # drawn in a plane
+MARKED_POSITIONS = 60  # beyond, a line through them says enough
+
+
+class Plottable(Protocol):
+    """What a plane takes: a name, and whether it is a number."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def is_text(self) -> bool: ...
+
+
+def plane_of_trace(items: Sequence[Series], loop: int | None, limits: AxisLimits, *, strict: bool) -> Figure:
+    """The trace as a line through its positions; its first and last are marked, and where a loop closes."""
+    _refuse(items)
+    figure, axes = plane_axes(items[0].title, items[1].title)
+    xs, ys = (np.array([math.nan if one is None else as_float(one) for one in item.values]) for item in items)
+    axes.plot(xs, ys, color=INK, linewidth=1.2)
+    axes.plot(xs, ys, "o", color=INK, markersize=2.6 if len(xs) <= MARKED_POSITIONS else 0)
+    last = len(xs) - 1
+    _mark(axes, xs[0], ys[0], "step 0", filled=False)
+    if last:
+        _mark(axes, xs[last], ys[last], f"step {last}" if loop is None else f"step {last}, as step {loop}", filled=True)
+    _draw_limits(axes, items, [xs, ys], limits, strict)
+    return figure
+
+
+def plane_of_runs(items: Sequence[Quantity], limits: AxisLimits, *, strict: bool) -> Figure:
+    """Every run as a thin line from a dot."""
+    _refuse(items)
+    figure, axes = plane_axes(items[0].title, items[1].title)
+    xs, ys = (item.values[:MAX_RUNS] for item in items)
+    axes.plot(xs.T, ys.T, color=INK, linewidth=0.5, alpha=0.4)
+    axes.plot(xs[:, 0], ys[:, 0], "o", color=RUN, markersize=2.4, zorder=4, label="step 0")
+    every = len(items[0].values)
+    shown = f"{len(xs)} of {every} runs" if len(xs) < every else f"{every} runs"
+    axes.plot([], [], color=INK, linewidth=0.5, alpha=0.8, label=shown)
+    look: Any = {"frameon": False, "fontsize": 7, "ncols": 2, "borderaxespad": 0.2}
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), **look)
+    _draw_limits(axes, items, [xs, ys], limits, strict)
+    return figure
+
+
+def _refuse(items: Sequence[Plottable]) -> None:
+    """A plane has two numbers."""
+    if len(items) != 2 or any(item.is_text for item in items):
+        shown = ", ".join(item.title for item in items) or "none"
+        raise InputError(f"a plane wants two numbers, for example --of x --of v --plane, not {shown}")
+
+
+def _mark(axes: Axes, x: float, y: float, label: str, *, filled: bool) -> None:
+    axes.plot([x], [y], "o", color=INK, markerfacecolor=INK if filled else "white", markersize=5, zorder=6)
+    look: Any = {"size": 7, "color": SOFT, "textcoords": "offset points", "xytext": (5, 5), "zorder": 6}
+    axes.annotate(label, (x, y), **look)
+
+
+def _draw_limits(
+    axes: Axes, items: Sequence[Plottable], values: Sequence[Floats], limits: AxisLimits, strict: bool
+) -> None:
+    """Limits as lines across; those that are given have to be of what is drawn, others are drawn where they fit."""
+    titles = [item.title for item in items]
+    unknown = [name for name in limits if name not in titles]
+    if strict and unknown:
+        raise InputError(f"no axis is called {unknown[0]!r} here; limits go with {', '.join(titles)}")
+    for line, title, seen in zip((axes.axvline, axes.axhline), titles, map(present, values), strict=True):
+        listed = limit_values(limits.get(title, ()))
+        near = near_limits(listed, float(seen.min()), float(seen.max())) if seen.size else []
+        draw_limits(line, listed if strict else near)
