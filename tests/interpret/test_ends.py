@@ -11,6 +11,7 @@ from vernal.interpret import exact
 from vernal.interpret.ends import EndsProgram, PartialEnds, shortened
 from vernal.model import build as b
 from vernal.model.expr import Expr, Function
+from vernal.model.sorts import INT
 
 X, Y = b.var("x"), b.var("y")
 tenth = Fraction(1, 10)
@@ -63,6 +64,15 @@ def test_some_ends_are_no_values() -> None:
     roots = [squashed, twice, b.maximum(squashed, 1), b.minimum(squashed, 1), b.if_(X < Y, squashed, 1), squashed + X]
     reached = [flags for _, flags in EndsProgram(roots).reached({X: (Fraction(0), Fraction(1))})]
     assert reached == [(False, False), (False, False), (True, True), (False, False), (False, True), (False, False)]
+
+
+def test_a_remainder_is_below_its_divisor() -> None:
+    n, m = b.var("n", INT), b.var("m", INT)
+    for x in (n, n + m, n + 3, 2 * n - m):
+        assert EndsProgram([x % 5])({}) == [(Fraction(0), Fraction(4))]
+        assert EndsProgram([x % -5])({}) == [(Fraction(-4), Fraction(0))]
+    assert EndsProgram([n - 5 * (m // 5)])({}) == [(None, None)]
+    assert EndsProgram([n - 4 * (n // 5)])({}) == [(None, None)]
 
 
 def test_ends_of_a_root_are_known_where_it_is_defined() -> None:

@@ -14,6 +14,7 @@ from typing import TypeGuard
 from vernal.interpret.numbers.rounding import float_above, float_below
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function
+from vernal.model.sorts import INT
 
 PartialEnds = tuple[Fraction | None, Fraction | None]  # None: no end is known
 ReachedEnds = tuple[bool, bool]  # whether an end may be a value itself: that of tanh never is
@@ -96,7 +97,8 @@ def _ends(node: Expr, args: Sequence[PartialEnds]) -> PartialEnds:
         case e.Neg():
             return _negated(args[0])
         case e.Add():
-            return _sum([low for low, _ in args]), _sum([high for _, high in args])
+            total = _sum([low for low, _ in args]), _sum([high for _, high in args])
+            return meet(total, _remainder(node))
         case e.Mul():
             return _product(node, args)
         case e.Div(args=(_, e.Const() as divisor)) if not divisor.shape and divisor.value:
@@ -201,6 +203,17 @@ def _product(node: Expr, args: Sequence[PartialEnds]) -> PartialEnds:
     for factor, (other, ends) in zip(node.args, zip(node.args[::-1], args[::-1], strict=True), strict=True):
         if _is_number(factor) and not other.shape:
             return _scaled(factor.value, ends)
+    return UNKNOWN_ENDS
+
+
+def _remainder(node: e.Add) -> PartialEnds:
+    """The ends of `x - n * floor(x / n)`, which is how `x % n` is written, for an integer x; of other sums none."""
+    *rest, last = node.args
+    match last:
+        case e.Neg(args=(e.Mul(args=(e.Const() as n, e.Floor(args=(e.Div(args=(x, divisor)),)))),)) if divisor is n:
+            summands = x.args if isinstance(x, e.Add) else (x,)
+            if tuple(rest) == tuple(summands) and x.sort == INT and n.sort == INT and not node.shape and n.value:
+                return (ZERO, n.value - 1) if n.value > 0 else (n.value + 1, ZERO)
     return UNKNOWN_ENDS
 
 
