@@ -135,7 +135,7 @@ def test_work_may_be_interrupted_at_any_moment(
             except Stopped:
                 stopped += 1
         assert len({work(Budget(30)).verdict, work(Budget(30), fresh).verdict} - {UNKNOWN}) <= 1
-    assert stopped > 10
+    assert stopped
 
 
 # Heavy tasks ----------------------------------------------------------------------------------------------------------
