@@ -49,14 +49,14 @@ def run(command: Sequence[str], limit: float, slack: float, kill: tuple[float, i
         started = time.monotonic()
         child = os.fork()
         if child == 0:
-            _become(command, output.fileno())
+            become(command, output.fileno())
         code, usage = _wait(child, started, (limit + LATE) * slack + 5, kill)
         output.seek(0)
         said = output.read(200_000).decode("utf-8", "backslashreplace")
         return Ended(code, time.monotonic() - started, usage.ru_maxrss / 2**20, said)
 
 
-def _become(command: Sequence[str], output: int) -> None:
+def become(command: Sequence[str], output: int) -> None:
     """In the child: run the command and leave; never returns."""
     code = 99
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pkgutil
 import signal
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 
 import vernal
-from vernal.cli.main import main
+from benchmarks.hostile.attempt import become
 
 PACE = 0.005  # seconds between two looks at the process
 HOPELESS = 60.0  # seconds after the limit: then it is killed
@@ -62,7 +61,7 @@ def watch(command: Sequence[str], limit: float) -> Watched:
         started = time.monotonic()
         child = os.fork()
         if child == 0:
-            _become(command, output.fileno())
+            become(command, output.fileno())
         used: float | None = None  # seconds of the processor when the limit was reached
         while not (ended := os.wait4(child, os.WNOHANG))[0]:
             passed = time.monotonic() - started
@@ -76,21 +75,6 @@ def watch(command: Sequence[str], limit: float) -> Watched:
         said = output.read(100_000).decode("utf-8", "backslashreplace")
     worked = 0.0 if used is None else max(0.0, usage.ru_utime + usage.ru_stime - used)
     return Watched(passed - limit, worked, usage.ru_maxrss / 2**20, os.waitstatus_to_exitcode(ended[1]), said)
-
-
-def _become(command: Sequence[str], output: int) -> None:
-    """In the child: run the command and leave; never returns."""
-    code = 99
-    try:
-        os.setsid()
-        os.dup2(output, 1)
-        os.dup2(output, 2)
-        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - until the process ends
-        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-        code = main(list(command))
-        sys.stdout.flush()
-    finally:
-        os._exit(code)
 
 
 def _processor(pid: int) -> float:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from vernal.errors import ParseError, Place
 from vernal.logic import parser
+from vernal.logic.complaints import Complaint
 from vernal.logic.parser import MAX_DEPTH, MAX_LENGTH, RESERVED, parse, parse_region, parse_sort
 from vernal.logic.syntax import (
     Arithmetic,
@@ -439,7 +440,7 @@ def told(read: Callable[[str, Tick], Syntax | None], text: str, start: str) -> S
     """What a text says, or what is wrong with it."""
     try:
         return read(text, idle)
-    except parser._Complaint as complaint:
+    except Complaint as complaint:
         return complaint.message
 
 

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from vernal.errors import FormatError
 from vernal.formats.layers import check_finite, check_width, dense, shift, sigmoid, tanh
+from vernal.interpret.concrete import evaluate
 from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 from vernal.model.expr import Expr, Var
@@ -236,3 +237,17 @@ def _array(values: Weights, rank: int, what: str) -> Array:
         raise FormatError(f"{what} wants {wanted}, not an array of shape {array.shape}")
     check_finite(array, what)
     return array
+
+
+# Running --------------------------------------------------------------------------------------------------------------
+
+
+def walked(network: Network, seen: Array) -> Array:
+    """The outputs for observations one after the other, a row each; what is remembered begins at zero."""
+    memory: dict[Expr, Array] = {var: np.zeros((1, var.size)) for var, _ in network.memory}
+    rows = []
+    for x in seen:
+        output, *after = evaluate(network.roots, {network.inputs: x[None, :], **memory})
+        memory = dict(zip(memory, after, strict=True))
+        rows.append(output[0])
+    return np.array(rows)

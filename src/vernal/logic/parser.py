@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from vernal.errors import ParseError
+from vernal.logic.complaints import OPERATORS, WHEN, Complaint, explained
 from vernal.logic.syntax import (
     Arithmetic,
     Binary,
@@ -48,7 +49,7 @@ from vernal.model.expr import Function
 from vernal.model.tick import Tick, idle
 
 if TYPE_CHECKING:  # lark is loaded when the first text is parsed, not when the package is imported
-    from lark import Lark, Token, UnexpectedInput
+    from lark import Lark, Token
 
 MAX_LENGTH = 1_000_000  # characters of one text
 MAX_SYMBOLS = 100_000  # names, numbers and signs of one text, or of all texts of a task: they take a second or two
@@ -57,7 +58,6 @@ MAX_DEPTH = 200  # brackets within brackets, and nodes within nodes
 MAX_DIGITS = 1000  # characters of one number
 MAX_EXPONENT = 400  # of ten, either way
 
-OPERATORS = frozenset({"A", "E", "F", "G", "R", "U", "W", "X", "AX", "EX", "AF", "EF", "AG", "EG"})
 WORDS = frozenset({"and", "or", "not", "always", "eventually"})
 CONSTANTS = frozenset({"pi", "true", "false"})
 FORMS = frozenset({"if", "match", "choose", "between"})
@@ -98,7 +98,7 @@ def _read(source: Source | str, start: str, tick: Tick) -> Syntax:
             return _parse(source.text, start, tick)
         tick()
         return _known(source.text, start)
-    except _Complaint as complaint:
+    except Complaint as complaint:
         problem = complaint
     raise ParseError(problem.message, place=source.place(*problem.span))
 
@@ -128,7 +128,7 @@ def _parse_by_lark(text: str, start: str, tick: Tick) -> Syntax:
             parser.feed_token(token)
         return cast(Syntax, parser.feed_eof(token))
     except UnexpectedInput as unexpected:
-        raise _explain(unexpected, text, frozenset(parser.accepts())) from None
+        raise explained(unexpected, text, frozenset(parser.accepts())) from None
 
 
 @cache
@@ -151,22 +151,15 @@ def _tables(start: str) -> Tables:
     return Tables(_grammar(), start)
 
 
-class _Complaint(Exception):
-    """Something wrong at a span; where the source is known it becomes a ParseError."""
-
-    def __init__(self, message: str, span: TextSpan) -> None:
-        self.message, self.span = message, span
-
-
 # ---------------------------------------------------------------------------------------------------- before parsing
 
 
 def _guard(text: str) -> None:
     """Refuse what is empty, too long, too deep or unbalanced, in one pass over the brackets."""
     if len(text) > MAX_LENGTH:
-        raise _Complaint(f"this text has {len(text):,} characters; at most {MAX_LENGTH:,} are read", (0, 1))
+        raise Complaint(f"this text has {len(text):,} characters; at most {MAX_LENGTH:,} are read", (0, 1))
     if not text.strip():
-        raise _Complaint("there is nothing here; expected an expression or a formula", (0, 1))
+        raise Complaint("there is nothing here; expected an expression or a formula", (0, 1))
     opened: list[int] = []
     bare = QUOTED.sub(lambda name: "_" * len(name[0]), text)
     for bracket in re.finditer(r"[()\[\]{}]", bare):
@@ -175,13 +168,13 @@ def _guard(text: str) -> None:
             if len(opened) > MAX_DEPTH:
                 raise _too_deep(bracket.span())
         elif not opened:
-            raise _Complaint(f"{bracket[0]!r} closes nothing", bracket.span())
+            raise Complaint(f"{bracket[0]!r} closes nothing", bracket.span())
         elif text[opened.pop()] + bracket[0] not in {"()", "[]", "{}"}:
-            raise _Complaint(f"{bracket[0]!r} does not fit the bracket that is open here", bracket.span())
+            raise Complaint(f"{bracket[0]!r} does not fit the bracket that is open here", bracket.span())
     if opened:
-        raise _Complaint(f"{text[opened[-1]]!r} is never closed", (opened[-1], opened[-1] + 1))
+        raise Complaint(f"{text[opened[-1]]!r} is never closed", (opened[-1], opened[-1] + 1))
     if len(text) > MAX_SYMBOLS and (count := symbols(text)) > MAX_SYMBOLS:
-        raise _Complaint(f"this text has {count:,} names, numbers and signs; at most {MAX_SYMBOLS:,} are read", (0, 1))
+        raise Complaint(f"this text has {count:,} names, numbers and signs; at most {MAX_SYMBOLS:,} are read", (0, 1))
 
 
 def symbols(text: str) -> int:
@@ -189,8 +182,8 @@ def symbols(text: str) -> int:
     return sum(1 for _ in SYMBOL.finditer(text))
 
 
-def _too_deep(span: TextSpan) -> _Complaint:
-    return _Complaint(f"nested deeper than {MAX_DEPTH} levels; give the inner parts names of their own", span)
+def _too_deep(span: TextSpan) -> Complaint:
+    return Complaint(f"nested deeper than {MAX_DEPTH} levels; give the inner parts names of their own", span)
 
 
 # --------------------------------------------------------------------------------------------------- building the tree
@@ -239,10 +232,10 @@ def _unquoted(text: str) -> str:
 def _fraction(token: Child) -> Fraction:
     text, span = str(token), _span([token])
     if len(text) > MAX_DIGITS:
-        raise _Complaint(f"this number has more than {MAX_DIGITS} digits", span)
+        raise Complaint(f"this number has more than {MAX_DIGITS} digits", span)
     exponent = re.search(r"[eE](.*)", text)
     if exponent and abs(int(exponent[1])) > MAX_EXPONENT:
-        raise _Complaint(f"the exponent {exponent[1]} is beyond the limit of {MAX_EXPONENT}", span)
+        raise Complaint(f"the exponent {exponent[1]} is beyond the limit of {MAX_EXPONENT}", span)
     return _rational(text)
 
 
@@ -255,9 +248,9 @@ def _check_bound(op: str, bound: WrittenBound | None) -> None:
         return
     bare = bound.lower is bound.upper
     if op.endswith("X") and not bare:
-        raise _Complaint(f"{op} takes one number of steps, as in {op}[3]", bound.span)
+        raise Complaint(f"{op} takes one number of steps, as in {op}[3]", bound.span)
     if bare and not op.endswith("X"):
-        raise _Complaint(f"only X, AX and EX take a bare number; write {op}[0,5] for 'within 5'", bound.span)
+        raise Complaint(f"only X, AX and EX take a bare number; write {op}[0,5] for 'within 5'", bound.span)
 
 
 def _refuse_operator(head: Child) -> None:
@@ -265,7 +258,7 @@ def _refuse_operator(head: Child) -> None:
     text = head.text if isinstance(head, Identifier) else str(head)
     if text in OPERATORS:
         what = f"{text!r} is a temporal operator; it binds looser than what stands before it"
-        raise _Complaint(f"{what}: put it and its operand in brackets", _span([head]))
+        raise Complaint(f"{what}: put it and its operand in brackets", _span([head]))
 
 
 class _Build:
@@ -279,7 +272,7 @@ class _Build:
     def name(children: list[Child]) -> Identifier:
         text = str(children[0])
         if text in FUNCTIONS:
-            raise _Complaint(f"{text!r} is a function; write {text}(...)", _span(children))
+            raise Complaint(f"{text!r} is a function; write {text}(...)", _span(children))
         return _make(Identifier, children, text)
 
     @staticmethod
@@ -296,7 +289,7 @@ class _Build:
         _refuse_operator(children[0])
         options = [child for child in children if isinstance(child, WrittenOption)]
         if options and str(children[0]) != "choose":
-            raise _Complaint(f"{WHEN}, not of {children[0]}(...)", options[0].span)
+            raise Complaint(f"{WHEN}, not of {children[0]}(...)", options[0].span)
         return _make(FunctionCall, children, str(children[0]), _nodes(children))
 
     @staticmethod
@@ -315,7 +308,7 @@ class _Build:
             number = _fraction(label)
             return _make(MatchCase, children, -number if sign else number, value)
         if sign:
-            raise _Complaint(f"a label is a name or a number, not -{label}", _span(sign))
+            raise Complaint(f"a label is a name or a number, not -{label}", _span(sign))
         return _make(MatchCase, children, _unquoted(str(label)), value)
 
     @staticmethod
@@ -377,7 +370,7 @@ class _Build:
         quantifier, _, inner, _ = children
         if not isinstance(inner, TemporalOperation) or len(inner.op) > 1:
             what = f"{quantifier}[...] takes one temporal operator, as in {quantifier}[p U q]"
-            raise _Complaint(f"{what}; put brackets around its operands", _span([inner]))
+            raise Complaint(f"{what}; put brackets around its operands", _span([inner]))
         return _make(TemporalOperation, children, str(quantifier) + inner.op, inner.args, inner.bound)
 
     @staticmethod
@@ -402,7 +395,7 @@ class _Build:
     def each(children: list[Child]) -> ForEach:
         body, _, index, _, lower, _, upper = children
         if str(index) in RESERVED:
-            raise _Complaint(f"{str(index)!r} is a reserved word and cannot name an index", _span([index]))
+            raise Complaint(f"{str(index)!r} is a reserved word and cannot name an index", _span([index]))
         return _make(ForEach, children, body, str(index), lower, upper)
 
     @staticmethod
@@ -418,86 +411,3 @@ def _temporal(children: list[Child], op: str, args: tuple[Child, ...], bounds: l
     bound = cast(WrittenBound, bounds[0]) if bounds else None
     _check_bound(op, bound)
     return _make(TemporalOperation, children, op, args, bound)
-
-
-# ------------------------------------------------------------------------------------------------- explaining a failure
-
-# What stands where an operand may stand, and what may follow one; each with the words for an error message.
-OPERAND = {"NUMBER": "a number", "NAME": "a name", "LPAR": "'('"}
-STARTS = frozenset({"MINUS", "NOT", "TEMPORAL", "QUANTIFIER", "MATCH"})
-ARITHMETIC = frozenset({"PLUS", "MINUS", "STAR", "SLASH", "QUOTIENT", "PERCENT", "CARET"})
-JOINS = ARITHMETIC | {"COMPARE", "LE", "AND", "OR", "IMPLIES", "IFF", "UNTIL"}
-FOLLOWS = JOINS | {"LSQB", "LPAR", "WHEN", "FOR"}  # these may follow, too, but are rarely what is missing
-CLOSING = {"RPAR": "')'", "RSQB": "']'", "RBRACE": "'}'", "COMMA": "','", "COLON": "':'", "$END": "the end"}
-CLOSING |= {"FOR": "'for'", "IN": "'in'", "DOTS": "'..'"}
-OPENING = {"LSQB": "'['", "LBRACE": "'{'", "LPAR": "'('", "MINUS": "'-'"}
-
-HINTS = {
-    "=<": "write '<='",
-    "=": "write '==' to compare",
-    "**": "write '^' for powers",
-    "<>": "write '!=' for unequal",
-    "≤": "write '<='",
-    "≥": "write '>='",
-    "≠": "write '!='",
-    "∧": "write '&'",
-    "∨": "write '|'",
-    "¬": "write '!'",
-    "→": "write '->'",
-    "↔": "write '<->'",
-    "−": "write '-'",
-    "×": "write '*'",
-    "·": "write '*'",
-    "+": "there is no unary plus",
-}
-
-WHEN = "'when' belongs to an option of choose(a when p, b)"
-LATEST = r"(?:\b[AE]?[XFGURW]|always|eventually|\[\]|<>)\s*<=\s*[\w.]+\s*$"  # the bound of `F<=5`
-
-
-def _explain(error: UnexpectedInput, text: str, accepted: frozenset[str]) -> _Complaint:
-    """The error message for a syntax error: what was found, and what the grammar would have accepted."""
-    from lark import UnexpectedToken
-
-    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
-        end = len(text.rstrip())
-        return _Complaint(f"the text ends too early; {_expected(accepted)}", (end, end + 1))
-    start = cast(int, error.pos_in_stream)
-    found = re.compile(r"[A-Za-z0-9_.]+|\[\]|<->|<=>|[-=]>|[<>=!]=|<>|&&|\|\||\*\*|=<|.", re.DOTALL).match(text, start)
-    word = found[0] if found else ""
-    advice = _hint(word, text, start, accepted) or _expected(accepted)
-    return _Complaint(f"unexpected {word!r}; {advice}", (start, start + max(1, len(word))))
-
-
-def _hint(word: str, text: str, start: int, accepted: frozenset[str]) -> str | None:
-    """What to write instead, for common mistakes."""
-    before = text[max(0, start - 40) : start]
-    last = re.search(r"(\w*)\s*$", before, re.ASCII)
-    previous = last[1] if last else ""
-    if accepted >= OPERAND.keys() and word in {"!", "not", "[]", "<>", "always", "eventually"}:
-        return f"{word!r} binds looser than what stands before it; put it and its operand in brackets"
-    if re.search(LATEST, before) and word in {"+", "*", "/", "^"}:
-        return "put the bound in brackets"
-    if previous in {"A", "E"} and word in {"X", "F", "G"}:
-        return f"write '{previous}{word}' as one word"
-    if word == "when":
-        return WHEN
-    if word == "," and accepted == {"FOR"}:
-        return "an array is written [x for i in 0..8], or as a TOML array of texts"
-    if previous in OPERATORS and "STAR" in accepted:
-        return f"{previous!r} is read as a label here; put a temporal operator and its operand in brackets"
-    if "STAR" in accepted and re.match(r"[A-Za-z_(]", word) and re.search(r"[\w).\]]$", before, re.ASCII):
-        return "write '*' to multiply"
-    return HINTS["**"] if word == "*" and before.endswith("*") else HINTS.get(word)
-
-
-def _expected(accepted: frozenset[str]) -> str:
-    """`expected one of: an operator, ')'`, from the terminals the grammar would take."""
-    words: list[str] = []
-    if accepted >= OPERAND.keys():
-        words, accepted = list(OPERAND.values()), accepted - OPERAND.keys() - STARTS
-    elif accepted >= {"PLUS", "STAR"}:
-        words, accepted = ["an operator"], accepted - FOLLOWS
-    table = OPERAND | CLOSING | OPENING
-    words += [told for terminal, told in table.items() if terminal in accepted]
-    return f"expected {words[0]}" if len(words) == 1 else f"expected one of: {', '.join(words)}"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from vernal.logic.complaints import OPERATORS
 from vernal.logic.formula import (
     ALL_TIME,
     Always,
@@ -32,7 +33,7 @@ from vernal.logic.formula import (
     Weak,
 )
 from vernal.logic.normal import fold
-from vernal.logic.parser import COMPONENT, OPERATORS, RESERVED
+from vernal.logic.parser import COMPONENT, RESERVED
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Role
 from vernal.model.graph import order

@@ -18,7 +18,8 @@ import pytest
 from vernal.errors import FormatError
 from vernal.formats.convert import convert
 from vernal.formats.networks import read_network
-from vernal.formats.sb3.live import _agree, _walk
+from vernal.formats.recurrent import walked
+from vernal.formats.sb3.live import _agree
 from vernal.formats.sb3.pickled import Call, unpickled
 from vernal.formats.sb3.saved import parse_normalisation, parse_sb3
 from vernal.model.network import Network
@@ -38,16 +39,16 @@ def network(name: str) -> Network:
 def test_the_network_says_what_predict_said(name: str) -> None:
     seen, actions = (np.array(SAID[name][key], dtype=np.float64) for key in ("observations", "actions"))
     made = network(name)
-    outputs = _walk(made, seen) if made.memory else np.concatenate([_walk(made, x[None]) for x in seen])
+    outputs = walked(made, seen) if made.memory else np.concatenate([walked(made, x[None]) for x in seen])
     assert _agree(outputs, actions, numbered=name in NUMBERED)
     assert name in NUMBERED or np.allclose(outputs, actions, atol=1e-5)
 
 
 def test_another_answer_is_told_apart() -> None:
     seen, actions = (np.array(SAID["a2c"][key], dtype=np.float64) for key in ("observations", "actions"))
-    outputs = np.concatenate([_walk(network("a2c"), x[None]) for x in seen])
+    outputs = np.concatenate([walked(network("a2c"), x[None]) for x in seen])
     assert not _agree(outputs + 0.01, actions, numbered=False)
-    scores = np.concatenate([_walk(network("dqn"), np.array(x)[None]) for x in SAID["dqn"]["observations"]])
+    scores = np.concatenate([walked(network("dqn"), np.array(x)[None]) for x in SAID["dqn"]["observations"]])
     assert not _agree(-scores, np.array(SAID["dqn"]["actions"]), numbered=True)
 
 
@@ -55,7 +56,7 @@ def test_actions_stay_within_their_bounds() -> None:
     """Pendulum's torque is at most 2: clipped by A2C, squashed by SAC."""
     far = np.array([[50.0, -50.0, 100.0]])
     for name in ("a2c", "sac", "td3"):
-        assert abs(_walk(network(name), far)).max() <= Fraction(2)
+        assert abs(walked(network(name), far)).max() <= Fraction(2)
 
 
 def test_a_zip_is_a_network_file_like_others(tmp_path: Path) -> None:

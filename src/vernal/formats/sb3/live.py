@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from vernal.errors import FormatError, MissingExtra, UnsupportedOperator
+from vernal.formats.recurrent import walked
 from vernal.formats.sb3.policy import ActionBounds, Normalisation, SavedPolicy, network_of
 from vernal.interpret.concrete import evaluate
 from vernal.interpret.numbers.rounding import Array
-from vernal.model.expr import Expr
 from vernal.model.network import Network
 
 OBSERVATIONS = 1000
@@ -79,10 +79,9 @@ def _compare(model: Any, network: Network, normalisation: Normalisation | None) 
     """Refuse a network that answers otherwise than the model, but for rounding."""
     seen = _observations(model.observation_space, normalisation)
     shown = seen if normalisation is None else model.get_vec_normalize_env().normalize_obs(seen)
-    walks = STEPS if network.memory else 1
-    for start in range(0, OBSERVATIONS, walks):
-        ours = _walk(network, seen[start : start + walks])
-        theirs = _predicted(model, shown[start : start + walks].astype(np.float32), bool(network.memory))
+    steps = STEPS if network.memory else OBSERVATIONS
+    for start in range(0, OBSERVATIONS, steps):
+        ours, theirs = _answers(model, network, seen[start : start + steps], shown[start : start + steps])
         if not _agree(ours, theirs, hasattr(model.action_space, "n")):
             raise FormatError(
                 "its predictions differ from those of its layers as Vernal reads them: the policy is of a class of its "
@@ -99,26 +98,18 @@ def _observations(space: Any, normalisation: Normalisation | None) -> Array:
     return random.uniform(low, high, size=size)
 
 
-def _walk(network: Network, seen: Array) -> Array:
-    """The outputs for observations one after the other; a policy without memory answers each alone."""
-    memory: dict[Expr, Array] = {var: np.zeros((1, var.size)) for var, _ in network.memory}
-    rows = []
-    for x in seen:
-        output, *after = evaluate(network.roots, {network.inputs: x[None, :], **memory})
-        memory = dict(zip(memory, after, strict=True))
-        rows.append(output[0])
-    return np.array(rows)
-
-
-def _predicted(model: Any, shown: Array, remembers: bool) -> Array:
+def _answers(model: Any, network: Network, seen: Array, shown: Array) -> tuple[Array, Array]:
+    """What the network and the model say: of each observation alone, or of one after the other where it remembers."""
+    shown = shown.astype(np.float32)
+    if not network.memory:
+        (ours,) = evaluate(network.roots, {network.inputs: seen})
+        theirs, _ = model.predict(shown, deterministic=True)
+        return ours, np.asarray(theirs, dtype=np.float64).reshape(len(shown), -1)
     state, rows = None, []
     for step, x in enumerate(shown):
-        if remembers:
-            action, state = model.predict(x, state=state, episode_start=np.array([step == 0]), deterministic=True)
-        else:
-            action, _ = model.predict(x, deterministic=True)
+        action, state = model.predict(x, state=state, episode_start=np.array([step == 0]), deterministic=True)
         rows.append(np.atleast_1d(action).ravel())
-    return np.array(rows, dtype=np.float64)
+    return walked(network, seen), np.array(rows, dtype=np.float64)
 
 
 def _agree(ours: Array, theirs: Array, numbered: bool) -> bool:

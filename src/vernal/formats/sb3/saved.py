@@ -26,6 +26,7 @@ from vernal.interpret.numbers.rounding import Array
 from vernal.model.network import Network
 
 SETTINGS, WEIGHTS = "data", "policy.pth"
+# What zipfile raises of archives: broken, cut off, of a compression it does not know, encrypted, with impossible places
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError)
 
 

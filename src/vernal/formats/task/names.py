@@ -14,7 +14,8 @@ from typing import Any
 from vernal.errors import InputError, ParseError, TypeClash
 from vernal.formats.task.places import Path, Places
 from vernal.formats.task.schema import TaskTable
-from vernal.logic.parser import OPERATORS, RESERVED
+from vernal.logic.complaints import OPERATORS
+from vernal.logic.parser import RESERVED
 from vernal.logic.syntax import FunctionCall, Identifier, Source, Syntax
 
 SHOWN = 4  # definitions of a circle that a message shows from its beginning, and from its end

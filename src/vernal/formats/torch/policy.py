@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from vernal.errors import FormatError, MissingExtra, UnsupportedOperator
-from vernal.formats.recurrent import ACTIVATIONS, Gate, GruGates, LstmGates, Slots, split_gates
-from vernal.interpret.concrete import evaluate
+from vernal.formats.recurrent import ACTIVATIONS, Gate, GruGates, LstmGates, Slots, split_gates, walked
 from vernal.interpret.numbers.rounding import Array
 from vernal.model.expr import Expr
 from vernal.model.network import Network
@@ -71,7 +70,7 @@ def _layer(part: Any, kind: str, x: Expr, slots: Slots, gates: list[Gate]) -> Ex
 def check_policy(module: Any, network: Network) -> None:
     """Run the module on a sequence and compare; an output for every step, or for the last one."""
     xs = np.random.default_rng(0).normal(size=(STEPS, network.input_size))
-    ours = _walk(network, xs)
+    ours = walked(network, xs)
     theirs = _run(module, xs, bool(getattr(module.rnn, "batch_first", False)))
     wanted = ours if theirs.size == ours.size else ours[-1:]
     if theirs.size != wanted.size:
@@ -85,16 +84,6 @@ def check_policy(module: Any, network: Network) -> None:
             "its forward pass is not head(rnn(encoder(x))), as a module with these children is read; "
             "rebuild it so, or export it to ONNX with its memory as inputs and outputs"
         )
-
-
-def _walk(network: Network, xs: Array) -> Array:
-    memory: dict[Expr, Array] = {var: np.zeros((1, var.size)) for var, _ in network.memory}
-    rows = []
-    for x in xs:
-        output, *after = evaluate(network.roots, {network.inputs: x[None, :], **memory})
-        memory = dict(zip(memory, after, strict=True))
-        rows.append(output[0])
-    return np.array(rows)
 
 
 def _run(module: Any, xs: Array, batch_first: bool) -> Array:
