@@ -10,9 +10,9 @@ import pytest
 
 from tests.engines.core.test_split import EPSILON, ask, corners, over_a_box, random_box
 from tests.polygons import CONTINUOUS, JUMPING, least, random_network
+from tests.searches import branch_and_bound
 from vernal.engines.core import improve
 from vernal.engines.core.cases import CaseFinder, by_pivots, winners_by_phases
-from vernal.engines.split.engine import branch_and_bound
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED
 from vernal.interpret import concrete
 from vernal.logic.formula import Atom

@@ -13,11 +13,11 @@ from scipy.optimize import linprog
 
 from tests.engines.core.test_split import ask, decides_the_least_value, random_box
 from tests.polygons import random_network
+from tests.searches import branch_and_bound
 from vernal.engines.core import improve
 from vernal.engines.core.clauses import Clauses
 from vernal.engines.core.companions import companions
 from vernal.engines.core.requirement import requirement
-from vernal.engines.split.engine import branch_and_bound
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED
 from vernal.formats.layers import dense
 from vernal.interpret.numbers.rounding import Array

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from tests.polygons import PlainNetwork, least, random_network
+from tests.searches import branch_and_bound
 from vernal.engines.check import asked_of, find_engine
-from vernal.engines.split.engine import branch_and_bound
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result
 from vernal.formats.layers import dense, tanh
 from vernal.logic.formula import Atom

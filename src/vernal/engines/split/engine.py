@@ -146,12 +146,6 @@ def search_for(
     return BoxSearch(common, stacked(clauses), frame, replays, budget, most, first)
 
 
-def branch_and_bound(question: Question, budget: Budget) -> BoxSearch | None:
-    """The search for a state that refutes a claim of all paths; None where a draw is to be decided."""
-    clauses = refuted_by(question, budget)
-    return None if clauses is None else search_for([question], [clauses], budget)
-
-
 def glance(question: Question, clauses: Clauses, budget: Budget) -> Linear | None:
     """Bounds over the whole initial set that take few calls; None where it is no single box, or a margin is wanted.
 

@@ -1,0 +1,14 @@
+"""The search of the engine `split`, as tests step it."""
+
+from __future__ import annotations
+
+from vernal.engines.core.search import BoxSearch
+from vernal.engines.split.engine import refuted_by, search_for
+from vernal.logic.question import Question
+from vernal.run.budget import Budget
+
+
+def branch_and_bound(question: Question, budget: Budget) -> BoxSearch | None:
+    """The search for a state that refutes a claim of all paths; None where a draw is to be decided."""
+    clauses = refuted_by(question, budget)
+    return None if clauses is None else search_for([question], [clauses], budget)
