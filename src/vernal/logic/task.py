@@ -1,4 +1,4 @@
-"""Tasks: a system, the properties asked of it, and where all of it came from."""
+"""Tasks: a system or a flow, the properties asked of it, and where all of it came from."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from vernal.errors import InputError
 from vernal.logic.formula import Formula
 from vernal.logic.question import OptionLabels
 from vernal.model.expr import Expr
+from vernal.model.flow import Flow
 from vernal.model.network import Network
 from vernal.model.portable import Portable
 from vernal.model.system import System
@@ -22,11 +24,25 @@ class InputFile:
     sha256: str
 
 
+@dataclass(frozen=True, slots=True)
+class AbstractionSettings(Portable):
+    """`[abstraction]`: how a network that stands for a flow is learned; what is None is chosen for the flow."""
+
+    widths: tuple[int, ...] | None = None  # of the hidden layers
+    error: tuple[Fraction, ...] | None = None  # the certified error that is good enough, for each variable
+    samples: int | None = None
+    rounds: int | None = None  # of learning and certifying, at most
+    seed: int | None = None
+
+
+UNSAID = AbstractionSettings()
+
+
 @dataclass(frozen=True)
 class Task(Portable):
     """What a task file says, read and checked; later formulas may use `constants` besides the system's names."""
 
-    system: System
+    model: System | Flow
     properties: Mapping[str, Formula] = field(default_factory=dict)
     parameters: Mapping[str, Fraction] = field(default_factory=dict)
     constants: Mapping[str, Expr] = field(default_factory=dict)
@@ -39,9 +55,25 @@ class Task(Portable):
     counts: Mapping[str, int] = field(default_factory=dict)  # facts about the task that every result's statistics have
     labels: OptionLabels = field(default_factory=dict)  # of the outcomes of a planning model: their actions
 
+    settings: AbstractionSettings = UNSAID  # how a flow is abstracted, where the task says it
+
     @property
     def name(self) -> str:
-        return self.system.name
+        return self.model.name
+
+    @property
+    def system(self) -> System:
+        """The system, of a task in discrete time; whatever needs steps asks for it."""
+        if isinstance(self.model, Flow):
+            raise InputError(f"{self.name} is a flow, in continuous time: this is for systems that move in steps")
+        return self.model
+
+    @property
+    def flow(self) -> Flow:
+        """The flow, of a task in continuous time."""
+        if isinstance(self.model, System):
+            raise InputError(f"{self.name} is a system that moves in steps: this is for flows, in continuous time")
+        return self.model
 
     def __repr__(self) -> str:
         return f"<Task {self.name}: {', '.join(self.properties) or 'no properties'}>"

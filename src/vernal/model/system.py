@@ -312,6 +312,11 @@ def _named(values: Mapping[str, Expr], role: Role) -> dict[Expr, Expr]:
     return named | {build.var(name, REAL, x.shape, role): x for name, x in values.items() if x.sort == INT}
 
 
+def resolve_lets(roots: Sequence[Expr], lets: Mapping[str, Expr]) -> list[Expr]:
+    """Expressions with the lets they use filled in."""
+    return substitute(roots, _resolve_all(_named(lets, Role.LET)))
+
+
 def _refuse_drawn(enabled: Expr, seen: Collection[Draw]) -> None:
     """Whether there is a step is known before its draws; those an agent saw belong to the position, like its action."""
     late = [draw.occurrence.name for draw in draws([enabled]) if draw not in seen]

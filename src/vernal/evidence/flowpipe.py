@@ -1,0 +1,39 @@
+"""Flowpipes: sets that contain all trajectories, one for each span of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vernal.evidence.trace import Trace
+from vernal.model.portable import Portable
+
+
+@dataclass(frozen=True, eq=False)
+class Flowpipe(Portable):
+    """Segments: at every time t of times[k] that a trajectory reaches inside the region, it is in the union of those
+    segments whose span contains t, where segment k is {x : lower[k] <= directions x <= upper[k]}.
+
+    The first rows of `directions` are the axes, so that the first columns of `lower` and `upper` are boxes.
+    """
+
+    variables: tuple[str, ...]
+    directions: NDArray[np.float64]  # (d, n)
+    times: NDArray[np.float64]  # (segments, 2), ends included, rounded outward
+    lower: NDArray[np.float64]  # (segments, d)
+    upper: NDArray[np.float64]  # (segments, d)
+    locations: NDArray[np.int64]  # of an automaton, for each segment; -1 where there is none
+    inside_until: float  # until when all trajectories are inside the region, ends of the span included
+    until: float  # the time up to which the segments tell everything
+
+    @property
+    def kind(self) -> str:
+        """Which kind of evidence this is."""
+        return "flowpipe"
+
+    @property
+    def path(self) -> Trace | None:
+        """It shows no path."""
+        return None
