@@ -54,9 +54,11 @@ class Gap:
     certain: bool  # whether it is known to be undefined somewhere, rather than not known to be defined
     near: tuple[float, ...]  # a state at which that shows
 
-    def describe(self, names: Sequence[str]) -> str:
+    def describe(self, names: Sequence[Var]) -> str:
         """What is undefined, and where, in words."""
-        state = ", ".join(f"{name} = {value:.6g}" for name, value in zip(names, self.near, strict=True))
+        used = set(variables([self.argument]))
+        near = ((var.name, value) for var, value in zip(names, self.near, strict=True) if var in used)
+        state = ", ".join(f"{name} = {value:.6g}" for name, value in near)
         what, argument = printing.text(self.node), printing.text(self.argument)
         if self.certain:
             return f"{what} is undefined in the region: {argument} is {self.domain.value} at or near {state}"

@@ -61,6 +61,8 @@ def read_region(reader: Reader, state: Mapping[str, Variable]) -> Region | None:
         known = {error.place for error in reader.problems[before:]}  # an array is one problem
         if problem is not None and reader.place(path) not in known:
             reader.problems.append(TypeClash(problem, place=reader.place(path)))
+            if variable.lower is not None:  # what it starts from, and how it moves, is then as wrong
+                reader.broken.add(str(path[-1]))
     if "let" in state:
         message = "'let' introduces the named expressions of [flow]; rename this state variable"
         reader.problems.append(ParseError(message, place=reader.places.key_place(("state", "let"))))
@@ -121,7 +123,7 @@ def undefined(roots: Sequence[Expr], region: Region | None) -> str | None:
     if region is None:
         return None
     gap = first_gap(roots, tuple(region), tuple(region.values()))
-    return None if gap is None else gap.describe([name.name for name in region])
+    return None if gap is None else gap.describe(tuple(region))
 
 
 def refuse_undefined(
