@@ -17,7 +17,7 @@ from vernal.model.expr import Between, Expr, Var
 from vernal.model.graph import draws
 from vernal.model.initial import Ends, Init, InitialSet
 from vernal.model.portable import Portable
-from vernal.model.system import Variable, resolve_lets
+from vernal.model.system import System, Variable, resolve_lets
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,15 @@ class Flow(Portable):
     def initial(self) -> InitialSet:
         """Where every variable starts."""
         return InitialSet({v.var: (self.init.starts[v.name],) for v in self.state}, self.init.where)
+
+    @cached_property
+    def rate_step(self) -> System:
+        """A system with the same variables, initial states and disturbances, whose step computes the rates.
+
+        By it initial states and disturbances are named, sampled, recorded and read in the same way as those of systems.
+        """
+        rates = {variable.name: self.rates.get(variable.name, const(0)) for variable in self.state}
+        return System(self.name, self.state, self.init, rates, (), self.lets)
 
     def starting(self, init: Init) -> Flow:
         """The same flow from elsewhere."""

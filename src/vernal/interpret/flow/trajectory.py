@@ -10,17 +10,19 @@ that begins at a singularity (sqrt at 0, where there may be several) is not foll
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from flint import arb, ctx
+from flint import arb, ctx, fmpq
 
 from vernal.interpret import exact
 from vernal.interpret.demand import Given
 from vernal.interpret.flow.series import NoSeries, taylor
 from vernal.interpret.numbers import reals
+from vernal.interpret.numbers.reals import ExactNumber
 from vernal.model.expr import Expr, Var
+from vernal.model.initial import Ends
 from vernal.model.tick import Tick, idle
 
 Balls = tuple[arb, ...]  # a number for each variable
@@ -72,16 +74,37 @@ def _meet(ball: arb, box: arb) -> arb:
     return ball if box.contains(ball) else ball.intersection(box)
 
 
+def is_inside(states: Sequence[Fraction | arb], region: Sequence[Ends]) -> bool:
+    """Whether all of the states are in the region."""
+    return all(low <= x <= high for x, (low, high) in _beside(states, region))
+
+
+def has_left(states: Sequence[Fraction | arb], region: Sequence[Ends]) -> bool:
+    """Whether all of the states are outside the region, beyond the same side of it."""
+    return any(x < low or x > high for x, (low, high) in _beside(states, region))
+
+
+def _beside(
+    states: Sequence[Fraction | arb], region: Sequence[Ends]
+) -> Iterator[tuple[ExactNumber, tuple[fmpq, fmpq]]]:
+    for x, (low, high) in zip(states, region, strict=True):
+        yield reals.rational(x) if isinstance(x, Fraction) else x, (reals.rational(low), reals.rational(high))
+
+
 def follow(
     rates: Sequence[Expr],
     first: Mapping[Var, Fraction],
     legs: Sequence[Leg],
     precision: int,
     tick: Tick = idle,
+    region: Sequence[Ends] | None = None,
 ) -> list[SolutionPiece]:
-    """All solutions from one point under given disturbances, piece by piece, as far as they can be followed."""
+    """All solutions from one point under given disturbances, piece by piece, as far as they can be followed.
+
+    Where a region is given they are followed until they all have left it.
+    """
     with ctx.workprec(precision):
-        stepper = Stepper(rates, tuple(first), precision, tick)
+        stepper = Stepper(rates, tuple(first), precision, tick, region)
         stepper.run([arb(reals.rational(value)) for value in first.values()], legs)
     return stepper.pieces
 
@@ -89,8 +112,10 @@ def follow(
 class Stepper:
     """Step after step; the length of the last one is where the next begins to search for its own."""
 
-    def __init__(self, rates: Sequence[Expr], variables: Sequence[Var], precision: int, tick: Tick) -> None:
-        self.rates, self.vars, self.precision, self.tick = rates, variables, precision, tick
+    def __init__(
+        self, rates: Sequence[Expr], variables: Sequence[Var], precision: int, tick: Tick, region: Sequence[Ends] | None
+    ) -> None:
+        self.rates, self.vars, self.precision, self.tick, self.region = rates, variables, precision, tick, region
         self.order = 3 * precision // 16
         self.tolerance = arb(2) ** -(precision // 2)  # of what is not known of the remainder
         self.pieces: list[SolutionPiece] = []
@@ -106,6 +131,8 @@ class Stepper:
                     return
                 self.pieces.append(piece)
                 time, state = piece.end, piece.states(piece.end, piece.end)
+                if self.region is not None and has_left(state, self.region):
+                    return
 
     def step(self, time: Fraction, state: Sequence[arb], leg: Leg) -> SolutionPiece | None:
         """The longest step that doubling and halving finds; None where none is possible."""
