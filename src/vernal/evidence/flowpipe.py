@@ -37,3 +37,8 @@ class Flowpipe(Portable):
     def path(self) -> Trace | None:
         """It shows no path."""
         return None
+
+    def part(self, chosen: NDArray[np.bool_]) -> Flowpipe:
+        """Some of the segments; what the whole tells of time it may not."""
+        rows = (self.times[chosen], self.lower[chosen], self.upper[chosen], self.locations[chosen])
+        return Flowpipe(self.variables, self.directions, *rows, self.inside_until, self.until)

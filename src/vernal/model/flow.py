@@ -22,7 +22,7 @@ from vernal.model.graph import draws, order
 from vernal.model.initial import Ends, Init, InitialSet
 from vernal.model.portable import Portable
 from vernal.model.sorts import REAL
-from vernal.model.system import Variable, resolve_lets
+from vernal.model.system import System, Variable, resolve_lets
 from vernal.model.terms import terms
 
 FlowFields: TypeAlias = tuple[
@@ -112,6 +112,15 @@ class Flow(Portable):
     def initial(self) -> InitialSet:
         """Where every variable starts."""
         return InitialSet({v.var: (self.init.starts[v.name],) for v in self.state}, self.init.where)
+
+    @cached_property
+    def rate_step(self) -> System:
+        """A system with the same variables, initial states and disturbances, whose step computes the rates.
+
+        By it initial states and disturbances are named, sampled, recorded and read in the same way as those of systems.
+        """
+        rates = {variable.name: self.rates.get(variable.name, const(0)) for variable in self.state}
+        return System(self.name, self.state, self.init, rates, (), self.lets)
 
     def starting(self, init: Init) -> Flow:
         """The same flow from elsewhere."""

@@ -1,0 +1,1 @@
+"""Engines of continuous time: claims about all trajectories of a flow."""

@@ -1,0 +1,251 @@
+"""Conditions on the state over the segments of a flowpipe: true on the whole of a segment, false on the whole, or open.
+
+Comparisons are bounded over the boxes of all segments at once, and linear ones along the direction of the template that
+is nearest to theirs. What stays open of a condition whose comparisons are all linear is decided segment by segment: a
+case in which it would be false (or true) is excluded where a linear program, checked exactly, has no solution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+from flint import fmpq
+from numpy.typing import NDArray
+
+from vernal.evidence.flowpipe import Flowpipe
+from vernal.interpret.geometry.affine_form import (
+    CLOSED,
+    ZERO,
+    AffineForm,
+    ExactBox,
+    Row,
+    above,
+    at_least,
+    equal,
+)
+from vernal.interpret.geometry.float_lp import propose
+from vernal.interpret.linear.bounds import InputBox, Linear
+from vernal.interpret.numbers.rounding import TINY, Floats, Mask, gamma
+from vernal.interpret.symbolic.affine import Forms
+from vernal.logic.formula import And, Atom, Formula, Not, Or
+from vernal.logic.normal import atoms, fold, nnf
+from vernal.model import build
+from vernal.model import expr as e
+from vernal.model.expr import Component, Expr
+from vernal.model.flow import Flow
+from vernal.model.tick import Tick, idle
+
+MAX_CASES = 64  # conjunctions of comparisons that are asked one by one for a segment
+
+Rows = tuple[Row, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """For each segment, whether a condition is true on the whole of it, and whether it is false on the whole."""
+
+    true: Mask
+    false: Mask
+
+
+class Conditions:
+    """Conditions of a flow's formulas, with their linear comparisons as exact rows."""
+
+    def __init__(self, flow: Flow, tick: Tick = idle) -> None:
+        self.flow, self.tick = flow, tick
+        self._forms = Forms({var: (ends,) for var, ends in zip(flow.vars, flow.region, strict=True)}, tick=tick)
+
+    def form(self, atom: Expr) -> AffineForm | None:
+        """What a comparison of numbers compares with zero (at least, above, equal or not), where that is linear."""
+        if not isinstance(atom, e.Compare) or not atom.args[0].sort.is_number:
+            return None
+        left, right = (self.flow.resolve(arg) for arg in atom.args)
+        (value,) = self._forms.values(build.sub(right, left))
+        return value if isinstance(value, AffineForm) and value.coefficients else None
+
+    def normals(self, formula: Formula) -> NDArray[np.float64]:
+        """The directions along which the formula's linear comparisons look, each of length one; (d, n)."""
+        found = [self._normal(form) for form in map(self.form, atoms(formula)) if form is not None]
+        return np.array(found).reshape(-1, len(self.flow.state))
+
+    def _normal(self, form: AffineForm) -> list[float]:
+        largest = max(abs(a) for a in form.coefficients.values())
+        return [_float(form.coefficients.get((var, 0), ZERO) / largest) for var in self.flow.vars]
+
+    def over(self, condition: Formula, pipe: Flowpipe) -> Decided:
+        """A condition, without temporal operators, over the segments of a pipe."""
+        normal = nnf(condition)
+        bounds = _Bounds(self, pipe)
+        known = fold(normal, bounds.rule)
+        return Decided(
+            known.true | self._excluded(nnf(Not(normal)), pipe, ~known.true & ~known.false),
+            known.false | self._excluded(normal, pipe, ~known.true & ~known.false),
+        )
+
+    def _excluded(self, condition: Formula, pipe: Flowpipe, asked: Mask) -> Mask:
+        """Segments among those asked for in which the condition is nowhere true."""
+        found = np.zeros(len(asked), dtype=bool)
+        cases = self.cases(condition) if asked.any() else None
+        if cases is None:
+            return found
+        for segment in np.flatnonzero(asked):
+            self.tick()
+            box, rows = self._polyhedron(pipe, int(segment))
+            found[segment] = all(propose(box, CLOSED, [*rows, *case]) is None for case in cases)
+        return found
+
+    def _polyhedron(self, pipe: Flowpipe, segment: int) -> tuple[ExactBox, list[Row]]:
+        """A segment as an exact box and rows."""
+        count = len(self.flow.state)
+        names: list[Component] = [(var, 0) for var in self.flow.vars]
+        lower, upper = ([_exact(end) for end in side[segment]] for side in (pipe.lower, pipe.upper))
+        rows: list[Row] = []
+        for index in range(count, len(pipe.directions)):
+            terms = zip(names, map(_exact, pipe.directions[index]), strict=True)
+            form = AffineForm(ZERO, {name: a for name, a in terms if a != ZERO})
+            rows += [at_least(form - AffineForm(lower[index])), at_least(AffineForm(upper[index]) - form)]
+        return dict(zip(names, zip(lower[:count], upper[:count], strict=True), strict=True)), rows
+
+    def cases(self, condition: Formula) -> list[Rows] | None:
+        """A condition in negation normal form as alternatives of rows; None where it is not linear or has too many."""
+        try:
+            return fold(condition, self._cases)
+        except _NoCases:
+            return None
+
+    def _cases(self, node: Formula, args: tuple[list[Rows], ...]) -> list[Rows]:
+        match node:
+            case Atom(expr) | Not(Atom(expr)):
+                return self._rows(expr, negated=isinstance(node, Not))
+            case Or():
+                made = [case for arg in args for case in arg]
+            case And():
+                if np.prod([len(arg) for arg in args], dtype=float) > MAX_CASES:
+                    raise _NoCases
+                made = [sum(chosen, ()) for chosen in product(*args)]
+            case _:
+                raise _NoCases
+        if len(made) > MAX_CASES:
+            raise _NoCases
+        return made
+
+    def _rows(self, atom: Expr, *, negated: bool) -> list[Rows]:
+        form = self.form(atom)
+        if form is None:
+            raise _NoCases
+        assert isinstance(atom, e.Compare)
+        match (atom.op, negated):
+            case ("<=", False):
+                return [(at_least(form),)]
+            case ("<=", True):
+                return [(above(-form),)]
+            case ("<", False):
+                return [(above(form),)]
+            case ("<", True):
+                return [(at_least(-form),)]
+            case ("==", False) | ("!=", True):
+                return [(equal(form),)]
+        return [(above(form),), (above(-form),)]
+
+
+class _NoCases(Exception):
+    """A condition that is not a moderate number of linear cases."""
+
+
+class _Bounds:
+    """Conditions decided by bounds, for all segments at once."""
+
+    def __init__(self, conditions: Conditions, pipe: Flowpipe) -> None:
+        self.conditions, self.pipe = conditions, pipe
+
+    @cached_property
+    def _linear(self) -> Linear:
+        ends = zip(self.conditions.flow.vars, self.pipe.lower.T, self.pipe.upper.T, strict=False)  # axes come first
+        box: InputBox = {var: (lower, upper) for var, lower, upper in ends}
+        return Linear(box, tick=self.conditions.tick, batch=len(self.pipe.times))
+
+    def rule(self, node: Formula, args: tuple[Decided, ...]) -> Decided:
+        match node:
+            case Atom(expr):
+                return self._atom(expr)
+            case Not():
+                return Decided(args[0].false, args[0].true)
+            case And():
+                return Decided(_all(arg.true for arg in args), _any(arg.false for arg in args))
+        assert isinstance(node, Or)
+        return Decided(_any(arg.true for arg in args), _all(arg.false for arg in args))
+
+    def _atom(self, atom: Expr) -> Decided:
+        form = self.conditions.form(atom)
+        if form is None:
+            truth = self._linear.truth(self.conditions.flow.resolve(atom))
+            return Decided(np.asarray(truth.must), ~np.asarray(truth.may))
+        assert isinstance(atom, e.Compare)
+        lower, upper = linear_range(form, self.conditions.flow, self.pipe)
+        positive, negative, never = lower > 0, upper < 0, np.zeros(len(lower), dtype=bool)
+        match atom.op:
+            case "<=":
+                return Decided(lower >= 0, negative)
+            case "<":
+                return Decided(positive, upper <= 0)
+            case "==":
+                return Decided(never, positive | negative)
+        return Decided(positive | negative, never)
+
+
+def linear_range(form: AffineForm, flow: Flow, pipe: Flowpipe) -> tuple[Floats, Floats]:
+    """Bounds of a linear form over each segment: along the nearest direction of the template, the rest over boxes."""
+    exact = [form.coefficients.get((var, 0), ZERO) for var in flow.vars]
+    wanted = np.array([_float(a) for a in exact])
+    index, scale = _nearest(wanted, pipe.directions)
+    rest = [a - _exact(scale) * _exact(d) for a, d in zip(exact, pipe.directions[index], strict=True)]
+    coefficients = np.array([scale, *map(_float, rest)])
+    count = len(flow.state)
+    lower = np.column_stack([pipe.lower[:, index], pipe.lower[:, :count]])
+    upper = np.column_stack([pipe.upper[:, index], pipe.upper[:, :count]])
+    least = np.where(coefficients >= 0, lower, upper) * coefficients
+    most = np.where(coefficients >= 0, upper, lower) * coefficients
+    constant = _float(form.constant)
+    error = gamma(count + 6)  # of each product: its coefficient and itself are rounded; then they are added
+
+    def slack(terms: Floats) -> Floats:
+        sizes: Floats = 2 * error * (np.abs(terms).sum(axis=1) + abs(constant)) + (count + 2) * TINY
+        return sizes
+
+    return least.sum(axis=1) + constant - slack(least), most.sum(axis=1) + constant + slack(most)
+
+
+def _nearest(wanted: Floats, directions: Floats) -> tuple[int, float]:
+    """The direction that leaves least of a vector, and how often it is taken."""
+    lengths = np.maximum((directions**2).sum(axis=1), TINY)
+    scales = directions @ wanted / lengths
+    left = np.abs(wanted - scales[:, None] * directions).sum(axis=1)
+    index = int(np.argmin(left))
+    return index, _tidy(float(scales[index]), wanted, directions[index])
+
+
+def _tidy(scale: float, wanted: Floats, direction: Floats) -> float:
+    """The scale under which the largest components agree, so that nothing is left of parallel vectors but rounding."""
+    largest = int(np.argmax(np.abs(direction)))
+    return float(wanted[largest] / direction[largest]) if direction[largest] else scale
+
+
+def _all(masks: Iterable[Mask]) -> Mask:
+    return np.asarray(np.array(list(masks)).all(axis=0))
+
+
+def _any(masks: Iterable[Mask]) -> Mask:
+    return np.asarray(np.array(list(masks)).any(axis=0))
+
+
+def _exact(number: float) -> fmpq:
+    return fmpq(*float(number).as_integer_ratio())
+
+
+def _float(number: fmpq) -> float:
+    """The nearest float, or nearly: the rounding is part of what bounds allow for."""
+    return int(number.p) / int(number.q)

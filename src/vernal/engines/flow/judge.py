@@ -1,0 +1,147 @@
+"""Whether a formula in continuous time is true of all trajectories in a flowpipe, false of all, or open.
+
+`G[a,b] p` is true if p is true on every segment that meets [a, b]; it is false if at some time of [a, b], up to which
+no trajectory leaves the region, p is false on every segment. `F[a,b] p` is the other way round: some time at which p is
+true on every segment, and no segment on which it is not false. Boolean operators are those of three truth values.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from vernal.engines.flow.conditions import Conditions, Decided
+from vernal.evidence.flowpipe import Flowpipe
+from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
+from vernal.logic.formula import Always, And, Bound, Eventually, Formula, Or
+from vernal.logic.normal import order
+from vernal.logic.timed import FlowQuestion
+from vernal.model.tick import Tick, idle
+
+AT_ONCE = 1 << 22  # comparisons of instants with segments in one array
+BEGINNING = Bound(Fraction(0), Fraction(0))
+
+
+def judge(question: FlowQuestion, pipe: Flowpipe, tick: Tick = idle) -> bool | None:
+    """True if all trajectories of the pipe keep the formula, False if none does, None if that is open."""
+    return Judge(question, tick).of(question.normal, pipe)
+
+
+def directions_of(question: FlowQuestion, more: Floats | None = None) -> Floats:
+    """Directions of a template for this question: the axes, then those of its linear comparisons, then more."""
+    axes = np.eye(len(question.flow.state))
+    asked = Conditions(question.flow).normals(question.formula)
+    found: list[Floats] = list(axes)
+    for row in [*asked, *([] if more is None else more)]:
+        if not any(_parallel(row, other) for other in found):
+            found.append(row)
+    return np.array(found)
+
+
+def octagon(dimension: int) -> Floats:
+    """Sums and differences of every two variables."""
+    rows = []
+    for first in range(dimension):
+        for second in range(first):
+            for sign in (1.0, -1.0):
+                row = np.zeros(dimension)
+                row[first], row[second] = 1.0, sign
+                rows.append(row)
+    return np.array(rows).reshape(-1, dimension)
+
+
+def _parallel(a: Floats, b: Floats) -> bool:
+    return bool(np.array_equal(a * np.abs(b).max(), b * np.abs(a).max()) or np.array_equal(-a, b))
+
+
+class Judge:
+    """One question, asked of any number of pipes."""
+
+    def __init__(self, question: FlowQuestion, tick: Tick = idle) -> None:
+        self.question, self.tick = question, tick
+        self.conditions = Conditions(question.flow, tick)
+
+    def of(self, formula: Formula, pipe: Flowpipe) -> bool | None:
+        """A formula in negation normal form."""
+        match formula:
+            case Always(arg, bound):
+                return self._always(arg, bound, pipe)
+            case Eventually(arg, bound):
+                return self._eventually(arg, bound, pipe)
+            case And(args) if _is_timed(formula):
+                return _least([self.of(arg, pipe) for arg in args])
+            case Or(args) if _is_timed(formula):
+                return _most([self.of(arg, pipe) for arg in args])
+        return self._always(formula, BEGINNING, pipe)
+
+    def _always(self, condition: Formula, bound: Bound, pipe: Flowpipe) -> bool | None:
+        meets, decided = self._over(condition, bound, pipe)
+        if pipe.until >= _end(bound) and decided.true[meets].all():
+            return True
+        return False if self._at_some_time(decided.false, bound, pipe) else None
+
+    def _eventually(self, condition: Formula, bound: Bound, pipe: Flowpipe) -> bool | None:
+        meets, decided = self._over(condition, bound, pipe)
+        if self._at_some_time(decided.true, bound, pipe):
+            return True
+        return False if pipe.until >= _end(bound) and decided.false[meets].all() else None
+
+    def _over(self, condition: Formula, bound: Bound, pipe: Flowpipe) -> tuple[Mask, Decided]:
+        """The segments that meet the bound, and the condition over all of those."""
+        meets = (pipe.times[:, 0] <= _end(bound)) & (pipe.times[:, 1] >= float_below(bound.lower))
+        part = self.conditions.over(condition, pipe.part(meets))
+        whole = Decided(np.zeros(len(meets), dtype=bool), np.zeros(len(meets), dtype=bool))
+        whole.true[meets], whole.false[meets] = part.true, part.false
+        return meets, whole
+
+    def _at_some_time(self, segments: Mask, bound: Bound, pipe: Flowpipe) -> bool:
+        """Whether at some time of the bound, which every trajectory reaches, all segments are among these."""
+        instants = _instants(bound, pipe)
+        for part in np.array_split(instants, 1 + len(instants) * len(segments) // AT_ONCE):
+            self.tick()
+            there = (pipe.times[None, :, 0] <= part[:, None]) & (part[:, None] <= pipe.times[None, :, 1])
+            if (there.any(axis=1) & ~(there & ~segments).any(axis=1)).any():
+                return True
+        return False
+
+
+def proven_until(question: FlowQuestion, pipe: Flowpipe, tick: Tick = idle) -> float | None:
+    """Of a claim `G[a,b] p`, until when it is proven by this pipe; None of other claims."""
+    claim = question.normal
+    if not isinstance(claim, Always):
+        return None
+    lower, upper = float_below(claim.bound.lower), _end(claim.bound)
+    meets = (pipe.times[:, 0] <= upper) & (pipe.times[:, 1] >= lower)
+    part = pipe.part(meets)
+    broken = ~Conditions(question.flow, tick).over(claim.arg, part).true
+    return float(min([pipe.until, upper, *part.times[broken, 0]]))
+
+
+def _instants(bound: Bound, pipe: Flowpipe) -> Floats:
+    """Times of the bound inside the region, one between every two at which a segment begins or ends, and these."""
+    last = min(float_below(_upper(bound)), pipe.inside_until, pipe.until)
+    first = float_above(bound.lower)
+    ends = np.unique(np.clip([first, last, *pipe.times.ravel()], first, last)) if first <= last else np.empty(0)
+    return np.concatenate([ends, (ends[1:] + ends[:-1]) / 2])
+
+
+def _upper(bound: Bound) -> Fraction:
+    assert bound.upper is not None, "claims about all of continuous time are refused when they are read"
+    return bound.upper
+
+
+def _end(bound: Bound) -> float:
+    return float_above(_upper(bound))
+
+
+def _is_timed(formula: Formula) -> bool:
+    return any(isinstance(node, Always | Eventually) for node in order(formula))
+
+
+def _least(values: list[bool | None]) -> bool | None:
+    return False if False in values else None if None in values else True
+
+
+def _most(values: list[bool | None]) -> bool | None:
+    return True if True in values else None if None in values else False

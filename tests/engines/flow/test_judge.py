@@ -1,0 +1,136 @@
+"""Formulas over flowpipes: what the judge says is true of all points of the segments, or false of all."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from vernal.engines.flow.conditions import Conditions
+from vernal.engines.flow.judge import directions_of, judge, octagon, proven_until
+from vernal.evidence.flowpipe import Flowpipe
+from vernal.logic.elaborate import formula
+from vernal.logic.formula import Formula
+from vernal.logic.scope import Scope
+from vernal.logic.timed import FlowQuestion
+from vernal.model.flow import Flow
+from vernal.model.initial import Init, Span
+from vernal.model.sorts import REAL
+from vernal.model.system import Variable
+
+ONE = Fraction(1)
+STATE = tuple(Variable(name, REAL, -ONE, ONE) for name in ("x", "y"))
+FLOW = Flow("f", STATE, Init({v.name: Span(-ONE, ONE) for v in STATE}), {"x": STATE[1].var})
+
+
+def read(text: str) -> Formula:
+    return formula(text, Scope({v.name: v.var for v in STATE}), discrete=False)
+
+
+def question(text: str) -> FlowQuestion:
+    return FlowQuestion(FLOW, read(text))
+
+
+def pipe(*segments: tuple[float, float, list[float], list[float]], inside: float = 9.0, until: float = 9.0) -> Flowpipe:
+    """Boxes over spans of time."""
+    times = np.array([segment[:2] for segment in segments])
+    lower, upper = (np.array([segment[k] for segment in segments]) for k in (2, 3))
+    return Flowpipe(("x", "y"), np.eye(2), times, lower, upper, np.full(len(times), -1), inside, until)
+
+
+MOVING = pipe(*[(k / 4, k / 4 + 0.25, [k / 8, -0.125], [k / 8 + 0.1875, 0.125]) for k in range(8)], until=2.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("G[0,2] x <= 1.0625", True),
+        ("G[0,2] x < 1.0625", None),  # the last segment ends there
+        ("G[0,2] !(x >= 0.4 & x <= 0.5 & y >= 0.13)", True),
+        ("G[0,2] !(x >= 0.4 & x <= 0.5 & y >= 0.05)", None),
+        ("G[0,1.1] x <= 0.6875", True),
+        ("G[0,2.5] x <= 9", None),  # nothing is known of what comes after 2
+        ("G[0,2] x <= 0.8", False),  # after 1.75 every segment is beyond
+        ("F[0,2] x >= 0.875", True),
+        ("F[0,2] x >= 0.9", None),
+        ("F[0,2] x >= 1.1", False),
+        ("F[0,1] x >= 0.7", False),
+        ("F[0,2] x >= 0.875 & G[0,2] y <= 0.125", True),
+        ("F[0,2] x >= 1.1 | G[0,2] y <= 0.125", True),
+        ("F[0,2] x >= 1.1 | G[0,2] y <= 0", None),
+        ("!F[0,2] x >= 1.1", True),
+        ("x <= 0.1875", True),
+        ("x >= 0.2", False),
+        ("G[0,2] x*x + y*y <= 1.15", True),
+        ("G[0,2] (x^2 > 1.2 -> y > 5)", True),
+    ],
+)
+def test_boxes_over_time(text: str, expected: bool | None) -> None:
+    assert judge(question(text), MOVING) is expected
+
+
+def test_outside_the_region_nothing_is_reached() -> None:
+    left = pipe((0.0, 1.0, [0.0, 0.0], [0.5, 0.1]), (1.0, 2.0, [0.5, 0.0], [1.0, 0.1]), inside=0.5, until=2.0)
+    assert judge(question("F[0,2] x >= 0.5"), left) is None  # a trajectory may have left before it is there
+    assert judge(question("G[1,2] x < 0.5"), left) is None  # perhaps none is there any more
+    assert judge(question("G[0,2] x < 0.2"), left) is None
+    assert judge(question("F[0,2] x >= 2"), left) is False
+
+
+def test_until_when_it_is_proven() -> None:
+    assert proven_until(question("G[0,2] x <= 0.5"), MOVING) == 0.75
+    assert proven_until(question("G[0,2] x <= 1.1"), MOVING) == 2.0
+    assert proven_until(question("F[0,2] x <= 1"), MOVING) is None
+
+
+def test_directions_are_the_axes_and_those_of_the_formula_each_once() -> None:
+    rows = directions_of(question("G[0,1] (x + y <= 1 & 2*x - y >= 0 & x <= 0.5 & 3*x + 3*y >= 0)"), octagon(2))
+    assert rows.tolist() == [[1, 0], [0, 1], [-1, -1], [1, -0.5], [-1, 1]]
+
+
+def test_a_sum_is_bounded_along_its_direction() -> None:
+    directions = directions_of(question("G[0,1] x + y <= 0"))
+    sets = Flowpipe(
+        ("x", "y"),
+        directions,
+        np.array([[0.0, 1.0]]),
+        np.array([[-1.0, -1.0, 0.25]]),
+        np.array([[1.0, 1.0, 0.5]]),
+        np.array([-1]),
+        1.0,
+        1.0,
+    )
+    assert judge(question("G[0,1] x + y <= -0.25"), sets) is True
+    assert judge(question("G[0,1] x + y <= -0.3"), sets) is None
+    assert judge(question("G[0,1] x + y >= 0"), sets) is False
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_octagons_against_their_points(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    directions = np.vstack([np.eye(2), octagon(2)])
+    points = generator.uniform(-1, 1, (6, 40, 2)) * generator.uniform(0.02, 0.6, (6, 1, 1))
+    points = points + generator.uniform(-0.5, 0.5, (6, 1, 2))
+    along = points @ directions.T
+    times = np.stack([np.arange(6.0), np.arange(6.0) + 1], axis=1)
+    sets = Flowpipe(("x", "y"), directions, times, along.min(axis=1), along.max(axis=1), np.full(6, -1), 6.0, 6.0)
+    a, b, c = (round(float(value), 2) for value in generator.uniform(-0.4, 0.4, 3))
+    text = f"x + y <= {a} | !(x >= {b} & y < {c} & x - y > 0.1)"
+    x, y = points[..., 0], points[..., 1]
+    truth = (x + y <= a) | ~((x >= b) & (y < c) & (x - y > 0.1))
+    decided = Conditions(FLOW).over(read(text), sets)
+    assert not (decided.true & decided.false).any()
+    assert truth[decided.true].all()
+    assert not truth[decided.false].any()
+    assert decided.true.any() or decided.false.any() or seed
+
+
+def test_a_corner_that_boxes_reach_and_octagons_do_not() -> None:
+    directions = np.vstack([np.eye(2), octagon(2)])
+    corner = "!(x >= 0.4 & y >= 0.4)"
+    bounds = np.array([[0.0, 0.0, 0.0, -0.5]]), np.array([[0.5, 0.5, 0.7, 0.5]])
+    sets = Flowpipe(("x", "y"), directions, np.array([[0.0, 1.0]]), *bounds, np.array([-1]), 1.0, 1.0)
+    assert judge(question(f"G[0,1] {corner}"), sets) is True
+    boxes = pipe((0.0, 1.0, [0.0, 0.0], [0.5, 0.5]))
+    assert judge(question(f"G[0,1] {corner}"), boxes) is None
