@@ -66,7 +66,7 @@ def test_the_jet(tmp_path: Path) -> None:
     task = load(written(tmp_path))
     flow = task.flow
     assert isinstance(task.model, Flow)
-    assert flow.region == ((-1, 1), (-1, 1))
+    assert flow.region == ((Fraction(-1), Fraction(1)),) * 2
     assert flow.init.starts == {
         "x": Span(Fraction("0.45"), Fraction("0.5")),
         "y": Span(Fraction("-0.6"), Fraction("-0.55")),
