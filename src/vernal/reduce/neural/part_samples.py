@@ -131,12 +131,12 @@ def _corners(disturbances: int, seed: int) -> list[tuple[float, ...]]:
 def spread_samples(field: PartField, variables: tuple[Expr, ...], count: int, seed: int) -> PartSamples:
     """Samples of a part with several coordinates: a grid where that is fine enough, else random states."""
     involved = np.flatnonzero((field.part.directions != 0).any(axis=0))
-    side = int(count ** (1 / len(involved)))
+    side = int(count ** (1 / len(involved))) if len(involved) else 0
     if side >= LEAST_SIDE:
         axes = np.meshgrid(*[np.linspace(0, 1, side)] * len(involved), indexing="ij")
         shares = np.stack([axis.ravel() for axis in axes], axis=1)
     else:
-        shares = random_shares(np.random.default_rng(seed), count, len(involved))
+        shares = random_shares(np.random.default_rng(seed), count if len(involved) else 1, len(involved))
     states = np.tile((field.lower + field.upper) / 2, (len(shares), 1))
     states[:, involved] = field.lower[involved] + shares * (field.upper - field.lower)[involved]
     return field.at_states(states, variables)

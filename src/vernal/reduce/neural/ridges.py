@@ -58,7 +58,7 @@ def vertices(ridges: Ridges) -> Floats:
     h, r = ridges.normals.shape
     rows = np.vstack([ridges.normals, np.eye(r), -np.eye(r)])
     ends = np.concatenate([-ridges.offsets, np.ones(2 * r)])
-    if comb(len(rows), r) > MAX_VERTICES:
+    if not h or comb(len(rows), r) > MAX_VERTICES:
         return np.zeros((0, r))
     chosen = np.array([pick for pick in combinations(range(len(rows)), r) if pick[0] < h]).reshape(-1, r)
     systems = rows[chosen]
