@@ -22,7 +22,7 @@ UNIT = 2.0**-53
 TINY = 1e-290  # more than underflow can lose, relative to the largest coordinate
 
 IntegerMatrix = NDArray[np.object_]
-Forms = tuple[IntegerRow, ...]  # affine functions of the input: their coefficients and constants
+IntegerForms = tuple[IntegerRow, ...]  # affine functions of the input: their coefficients and constants
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +30,7 @@ class ActivationRegion:
     """A polytope with interior in which the network is `flow`, its affine functions times the layers' denominator."""
 
     polytope: Polytope
-    flow: Forms
+    flow: IntegerForms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +49,7 @@ class IntegerLayers:
         """Of the network's affine functions."""
         return self.scales[-1]
 
-    def apply(self, layer: int, entering: Forms) -> Forms:
+    def apply(self, layer: int, entering: IntegerForms) -> IntegerForms:
         """What a layer computes of these functions, before activation."""
         leaving = self.weights[layer].dot(np.array(entering, dtype=object))
         leaving[:, -1] += self.biases[layer]
@@ -79,7 +79,7 @@ def _whole(array: NDArray[np.float64], scale: int) -> IntegerMatrix:
 def activation_regions(layers: IntegerLayers, region: Polytope, tick: Tick = idle) -> Iterator[ActivationRegion]:
     """All regions of the network inside a polytope with interior."""
     n = region.dimension_of_space
-    inputs: Forms = tuple(tuple(int(i == j) for j in range(n + 1)) for i in range(n))
+    inputs: IntegerForms = tuple(tuple(int(i == j) for j in range(n + 1)) for i in range(n))
     waiting = [(region, 0, inputs)]
     while waiting:
         polytope, layer, entering = waiting.pop()
@@ -90,7 +90,7 @@ def activation_regions(layers: IntegerLayers, region: Polytope, tick: Tick = idl
         waiting += [(part, layer + 1, active) for part, active in divided(polytope, forms, tick)]
 
 
-def divided(polytope: Polytope, forms: Forms, tick: Tick = idle) -> Iterator[tuple[Polytope, Forms]]:
+def divided(polytope: Polytope, forms: IntegerForms, tick: Tick = idle) -> Iterator[tuple[Polytope, IntegerForms]]:
     """The parts of a polytope in which no function changes its sign, with what ReLU makes of the functions there."""
     slopes = _float_rows(forms)
     nothing = (0,) * len(forms[0])
@@ -107,7 +107,7 @@ def divided(polytope: Polytope, forms: Forms, tick: Tick = idle) -> Iterator[tup
 
 
 def _settled(
-    part: Polytope, forms: Forms, slopes: NDArray[np.float64], active: tuple[bool, ...]
+    part: Polytope, forms: IntegerForms, slopes: NDArray[np.float64], active: tuple[bool, ...]
 ) -> tuple[tuple[bool, ...], tuple[Polytope, Polytope] | None]:
     """The phases up to the first neuron whose hyperplane cuts the part, and the halves that it leaves."""
     negative, positive = _certain_signs(part, slopes[len(active) :])
@@ -122,7 +122,7 @@ def _settled(
     return active, None
 
 
-def _float_rows(forms: Forms) -> NDArray[np.float64]:
+def _float_rows(forms: IntegerForms) -> NDArray[np.float64]:
     """Each function divided by its largest coefficient, every number rounded once."""
     largest = [max(1, *map(abs, form)) for form in forms]
     return np.array([[x / most for x in form] for form, most in zip(forms, largest, strict=True)])

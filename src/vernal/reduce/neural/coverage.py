@@ -16,8 +16,6 @@ from vernal.interpret.geometry.polytopes import IntegerRow, Polytope, box, integ
 from vernal.model.hybrid import Facets, HybridAutomaton
 from vernal.model.tick import Tick, idle
 
-HalfSpaces = Sequence[IntegerRow]
-
 
 def covers(automaton: HybridAutomaton, tick: Tick = idle) -> bool:
     """Whether every point of the region lower <= x <= upper is in the invariant of some location."""
@@ -41,7 +39,7 @@ def uncovered(automaton: HybridAutomaton, tick: Tick = idle) -> Polytope | None:
     return None
 
 
-def _cut(part: Polytope, invariants: Iterable[HalfSpaces]) -> tuple[Polytope, Polytope] | None:
+def _cut(part: Polytope, invariants: Iterable[Sequence[IntegerRow]]) -> tuple[Polytope, Polytope] | None:
     """The part cut by a row of one of the invariants; None if no row cuts it."""
     splits = (part.split(row) for rows in invariants for row in rows)
     return next((halves for halves in splits if halves is not None), None)

@@ -47,7 +47,7 @@ from vernal.model.hybrid import Crossing
 from vernal.model.tick import Tick, idle
 from vernal.reduce.neural.outward import facets_of
 
-Flow = Sequence[Sequence[Fraction]]  # coefficients and constant of each component
+ExactFlow = Sequence[Sequence[Fraction]]  # coefficients and constant of each component
 Contact = tuple[int, int, Polytope]  # two regions, and what they have in common
 
 
@@ -60,7 +60,7 @@ class Transitions(Enum):
 
 def crossings_of(
     regions: Sequence[Polytope],
-    flows: Sequence[Flow],
+    flows: Sequence[ExactFlow],
     radius: Sequence[Fraction],
     transitions: Transitions,
     tick: Tick = idle,
@@ -82,7 +82,7 @@ def _touched(target: Polytope, common: Polytope) -> list[IntegerRow]:
     return [row for row in target.rows if not any(common.values(row))]
 
 
-def _permits(common: Polytope, row: IntegerRow, flow: Flow, radius: Sequence[Fraction]) -> bool:
+def _permits(common: Polytope, row: IntegerRow, flow: ExactFlow, radius: Sequence[Fraction]) -> bool:
     """Whether the flow can keep the row, i.e. not increase it, at some of the common points, which all lie on it."""
     normal = row[:-1]
     decrease = [Fraction(-sum(a * form[k] for a, form in zip(normal, flow, strict=True))) for k in range(len(row))]

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 from vernal.interpret.geometry.polytopes import IntegerRow, Polytope, opposite
 from vernal.model.tick import Tick, idle
-from vernal.reduce.neural.activation import ActivationRegion, Forms
+from vernal.reduce.neural.activation import ActivationRegion, IntegerForms
 
 
 def merged(regions: Iterable[ActivationRegion], region: Polytope, tick: Tick = idle) -> list[ActivationRegion]:
     """The regions, fewer where unions of some with equal flows are convex; together they are the same points."""
-    by_flow: dict[Forms, list[Polytope]] = defaultdict(list)
+    by_flow: dict[IntegerForms, list[Polytope]] = defaultdict(list)
     for one in regions:
         _add(by_flow[one.flow], one.polytope, region, tick)
     return [ActivationRegion(polytope, flow) for flow, polytopes in by_flow.items() for polytope in polytopes]
