@@ -38,6 +38,7 @@ PUBLIC = [
     "enum",
     "eq",
     "equals",
+    "erf",
     "exp",
     "explain",
     "floor",

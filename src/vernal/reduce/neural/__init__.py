@@ -1,1 +1,1 @@
-"""Neural abstractions of flows: networks in the place of vector fields, certified, and as affine hybrid automata."""
+"""Neural abstractions of flows: learned, certified, and turned into hybrid automata."""
