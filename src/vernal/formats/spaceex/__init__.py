@@ -1,0 +1,1 @@
+"""SpaceEx model files: affine hybrid automata written, and the same fragment read."""
