@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from vernal.engines.flow.affine.ancestry import Travellers
 from vernal.engines.flow.affine.linearise import AffineField, fit, miss
 from vernal.engines.flow.affine.modes import ModeGraph, Modes
 from vernal.engines.flow.affine.tubes import Tube, advance
@@ -20,15 +21,6 @@ from vernal.interpret.geometry.zonotope import Zonotope
 
 MOST_GUESSES = 40
 GROWTH = 1.05  # of a guess that was too small
-
-
-@dataclass(frozen=True)
-class Travellers:
-    """States at one time: a zonotope, and the locations they may be in."""
-
-    states: Zonotope
-    modes: Modes
-    root: int  # the part of the initial set that they come from
 
 
 @dataclass(frozen=True)
