@@ -1,0 +1,1 @@
+"""Reachable sets of affine hybrid automata: what a neural abstraction is asked."""

@@ -1,0 +1,71 @@
+"""Which locations a set of states may be in, and which it may come to while it moves."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+import numpy as np
+
+from vernal.engines.flow.affine.duals import SupportedSet
+from vernal.interpret.numbers.rounding import Floats
+from vernal.model.hybrid import Crossing, Facets, HybridAutomaton
+
+Modes = frozenset[int]  # indices of locations
+
+
+def touches(shape: SupportedSet, facets: Facets) -> bool:
+    """Whether no row of the facets excludes the whole shape."""
+    return len(facets.offsets) == 0 or bool(np.all(shape.support(-facets.normals) >= -facets.offsets))
+
+
+class ModeGraph:
+    """The locations of an automaton and the crossings that leave each.
+
+    Where two locations lie on either side of a facet, states near it are followed through both at once. Where
+    invariants overlap, the location is more than a matter of place: states change it by a jump, and begin anew.
+    """
+
+    def __init__(self, automaton: HybridAutomaton) -> None:
+        self.automaton = automaton
+        self.to_neighbours: dict[int, list[Crossing]] = defaultdict(list)
+        self.jumps: dict[int, list[Crossing]] = defaultdict(list)
+        for crossing in automaton.crossings:
+            table = self.to_neighbours if _is_facet(automaton, crossing) else self.jumps
+            table[crossing.source].append(crossing)
+
+    def invariant(self, mode: int) -> Facets:
+        """Where a location is."""
+        return self.automaton.locations[mode].invariant
+
+    def within(self, shape: SupportedSet, modes: Iterable[int]) -> Modes:
+        """Those of some locations that the shape touches."""
+        return frozenset(mode for mode in modes if touches(shape, self.invariant(mode)))
+
+    def reachable(self, shape: SupportedSet, modes: Modes) -> Modes:
+        """The locations that states of the shape may come to through facets, from some locations."""
+        found = set(self.within(shape, modes))
+        stack = list(found)
+        while stack:
+            for crossing in self.to_neighbours[stack.pop()]:
+                new = crossing.target not in found and touches(shape, crossing.guard)
+                if new and touches(shape, self.invariant(crossing.target)):
+                    found.add(crossing.target)
+                    stack.append(crossing.target)
+        return frozenset(found)
+
+
+def _is_facet(automaton: HybridAutomaton, crossing: Crossing) -> bool:
+    """Whether some hyperplane of the guard has the source on one side and the target on the other."""
+    source, target = (automaton.locations[mode].invariant for mode in (crossing.source, crossing.target))
+    here, there = _scaled(source), _scaled(target)
+    shared = [row for row in here if np.isclose(there, -row, atol=1e-9).all(axis=1).any()]
+    guard = _scaled(crossing.guard)
+    return any(np.isclose(guard, row, atol=1e-9).all(axis=1).any() for row in shared)
+
+
+def _scaled(facets: Facets) -> Floats:
+    """Rows (normal, offset), with normals of length 1."""
+    lengths = np.linalg.norm(facets.normals, axis=1, keepdims=True)
+    rows = np.concatenate([facets.normals, facets.offsets[:, None]], axis=1)
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1.0))

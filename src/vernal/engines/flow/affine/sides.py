@@ -1,0 +1,37 @@
+"""Whether states may leave the region: they touch one of its sides where the field does not point inward."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vernal.engines.flow.affine.duals import greatest
+from vernal.engines.flow.affine.modes import Modes
+from vernal.engines.flow.affine.tubes import Tube
+from vernal.interpret.numbers.rounding import gamma
+from vernal.model.hybrid import Facets, HybridAutomaton, Location
+
+
+def may_leave(automaton: HybridAutomaton, tube: Tube, modes: Modes) -> bool:
+    """Whether some state of the tube, in one of the locations, may be about to leave the region."""
+    n = len(automaton.lower)
+    rows = np.concatenate([np.eye(n), -np.eye(n)])
+    ends = np.concatenate([automaton.upper, -automaton.lower])
+    touched = np.flatnonzero(tube.support(rows) >= ends)
+    locations = [automaton.locations[mode] for mode in modes]
+    return any(
+        _points_outward(tube, location, rows[side], ends[side], automaton.radius)
+        for side in touched
+        for location in locations
+    )
+
+
+def _points_outward(tube: Tube, location: Location, normal: np.ndarray, end: float, radius: np.ndarray) -> bool:
+    """Whether the field of a location may point out of the region, or along its side, somewhere on a side."""
+    facets = location.invariant
+    side = Facets(np.concatenate([facets.normals, [-normal]]), np.concatenate([facets.offsets, [-end]]))
+    found = greatest((normal @ location.matrix)[None], tube, side)
+    if found is None:
+        return False
+    size = np.abs(normal) @ (np.abs(location.matrix) @ tube.size + np.abs(location.drift) + radius)
+    fastest = found[0] + normal @ location.drift + np.abs(normal) @ radius + gamma(len(normal) + 8) * size
+    return bool(fastest >= 0)

@@ -1,0 +1,84 @@
+"""One step of a set of states through the locations that it may be in meanwhile.
+
+All states move by one affine inclusion x' = A x + b + e that contains the field of every location they may be in, at
+the points of that location which the step can reach. The reach of a step is first guessed, with a guess of the bounds
+of e. If in what is reached so no further location is entered and e keeps to the guess, it is true: a solution would
+have to leave the tube of the guess first, whose inside contains all that is reached until then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from vernal.engines.flow.affine.ancestry import Travellers
+from vernal.engines.flow.affine.linearise import AffineField, fit, miss
+from vernal.engines.flow.affine.modes import ModeGraph, Modes
+from vernal.engines.flow.affine.tubes import Tube, advance
+from vernal.interpret.geometry.exponential import MatrixExponential, exponential
+from vernal.interpret.geometry.zonotope import Zonotope
+
+MOST_GUESSES = 40
+GROWTH = 1.05  # of a guess that was too small
+
+
+@dataclass(frozen=True)
+class StepOutcome:
+    """Where states are during a step, in which locations, and at its end; None where none is left inside."""
+
+    tube: Tube
+    modes: Modes
+    field: AffineField
+    after: Travellers | None
+
+
+class Stepper:
+    """Steps of one length through one automaton."""
+
+    def __init__(self, graph: ModeGraph, h: float) -> None:
+        self.graph, self.h = graph, h
+        self.automaton = graph.automaton
+        self.powers: dict[int, MatrixExponential] = {}
+
+    def step(self, travellers: Travellers) -> StepOutcome | None:
+        """What becomes of states in one step; None if none of them is in any location."""
+        modes = travellers.modes
+        field = self._field(travellers.states, modes)
+        for _ in range(MOST_GUESSES):
+            tube = self._advance(travellers.states, field, modes)
+            found = self.graph.reachable(tube, travellers.modes)
+            if not found <= modes:
+                modes = found | modes
+                field = self._field(travellers.states, modes)
+            elif len(modes) == 1 and found:
+                return self._outcome(travellers, field, modes, tube)
+            else:
+                ends = miss(field, tube, [self.automaton.locations[mode] for mode in found], self.automaton.radius)
+                if ends is None:
+                    return None
+                better = field.moved(*ends)
+                if bool(np.all(np.maximum(-ends[0], ends[1]) <= field.radius)):
+                    tube = self._advance(travellers.states, better, modes)
+                    return self._outcome(travellers, better, self.graph.within(tube, found), tube)
+                field = replace(better, radius=GROWTH * better.radius)
+        raise ArithmeticError("no enclosure of a step was found")
+
+    def _outcome(self, travellers: Travellers, field: AffineField, modes: Modes, tube: Tube) -> StepOutcome:
+        left = self.graph.within(tube.last, modes)
+        after = replace(travellers, states=tube.last, modes=left) if left else None
+        return StepOutcome(tube, modes, field, after)
+
+    def _field(self, states: Zonotope, modes: Modes) -> AffineField:
+        locations = [self.automaton.locations[mode] for mode in sorted(modes)]
+        if len(locations) == 1:
+            return AffineField(locations[0].matrix, locations[0].drift, self.automaton.radius)
+        return fit(states, locations, self.automaton.radius)
+
+    def _advance(self, states: Zonotope, field: AffineField, modes: Modes) -> Tube:
+        if len(modes) > 1:
+            power = exponential(field.matrix, self.h)
+        else:
+            (mode,) = modes
+            power = self.powers.get(mode) or self.powers.setdefault(mode, exponential(field.matrix, self.h))
+        return advance(states, field.matrix, field.drift, field.radius, power, self.h)
