@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 
 from vernal.errors import InputError, nearest
+from vernal.reduce.neural.crossings import Transitions
 from vernal.solvers import registry
 from vernal.solvers.base import MilpSolver, ReluSolver, SmtSolver
 
@@ -137,6 +138,16 @@ class PredicateOptions(EngineOptions):
     def trusts_a_solver(self) -> bool:
         """Whether a proof may rest on what a solver says."""
         return self.test in WITH_SOLVER or (self._relaxes and self.relaxation != BOUNDS)
+
+
+@dataclass(frozen=True)
+class AbstractionOptions(EngineOptions):
+    """Of neural abstractions. `transitions`: which locations a trajectory may change between. `octagon`: sums and differences of every two variables
+    are bounded from the first flowpipe on; without it, where the variables alone do not decide.
+    """
+
+    transitions: Transitions = Transitions.FACET
+    octagon: bool = False
 
 
 def _checked(name: str, default: object, value: object) -> object:

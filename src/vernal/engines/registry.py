@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from vernal.engines.base import Engine, FlowEngine
 from vernal.engines.options import (
+    AbstractionOptions,
     BoundsOptions,
     DepthOptions,
     EngineOptions,
@@ -169,6 +170,7 @@ FLOW_ENGINES: tuple[EngineEntry[FlowEngine], ...] = (
         "abstraction",
         "vernal.engines.flow.abstract:NeuralEngine",
         "a network learned in the place of the flow, with a certified error; also where solutions are not unique",
+        AbstractionOptions,
         most_variables=MAX_ABSTRACTED,
     ),
 )

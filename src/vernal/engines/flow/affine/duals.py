@@ -58,7 +58,9 @@ def _candidates(goals: Floats, normals: Floats) -> Floats:
     k, (r, n) = len(goals), normals.shape
     found = [np.zeros((k, 1, r))]
     with np.errstate(divide="ignore", invalid="ignore"):
-        single = np.where(np.abs(normals) > LEAST_PIVOT * np.abs(normals).max(), goals[:, None] / normals, 0.0)  # (k, r, n)
+        single = np.where(
+            np.abs(normals) > LEAST_PIVOT * np.abs(normals).max(), goals[:, None] / normals, 0.0
+        )  # (k, r, n)
     for row in range(r):
         chosen = np.zeros((k, n, r))
         chosen[:, :, row] = single[:, row]

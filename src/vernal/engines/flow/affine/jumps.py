@@ -14,7 +14,7 @@ import numpy as np
 from vernal.engines.flow.affine.ancestry import Travellers
 from vernal.engines.flow.affine.duals import SupportedSet, greatest
 from vernal.engines.flow.affine.modes import ModeGraph
-from vernal.engines.flow.affine.step import Stepper, StepOutcome
+from vernal.engines.flow.affine.step import StepOutcome, Stepper
 from vernal.interpret.geometry.zonotope import Zonotope
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.hybrid import Facets

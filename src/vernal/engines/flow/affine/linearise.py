@@ -97,7 +97,9 @@ def miss(
         found = greatest(np.concatenate([slope, -slope]), shape, location.invariant)
         if found is None or bool(np.any(found[:n] + found[n:] < 0)):
             continue
-        sizes = (np.abs(location.matrix) + np.abs(field.matrix)) @ shape.size + np.abs(location.drift) + np.abs(field.drift)
+        sizes = (
+            (np.abs(location.matrix) + np.abs(field.matrix)) @ shape.size + np.abs(location.drift) + np.abs(field.drift)
+        )
         slack = gamma(n + 6) * (sizes + radius) + radius
         upper = np.maximum(upper, found[:n] + shift + slack)
         lower = np.minimum(lower, -found[n:] + shift - slack)

@@ -19,7 +19,7 @@ from vernal.engines.flow.affine.duals import greatest
 from vernal.engines.flow.affine.jumps import Corners, Entry, Jumps, corners
 from vernal.engines.flow.affine.modes import ModeGraph, Modes
 from vernal.engines.flow.affine.sides import may_leave
-from vernal.engines.flow.affine.step import Stepper, StepOutcome
+from vernal.engines.flow.affine.step import StepOutcome, Stepper
 from vernal.engines.flow.affine.tubes import Tube
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret.geometry.zonotope import Zonotope

@@ -33,7 +33,9 @@ class Tube:
     def support(self, directions: Floats) -> Floats:
         """Upper bounds of directions x over the tube, for directions (k, n)."""
         ends = np.maximum(self.first.support(directions), self.last.support(directions))
-        return np.asarray(ends + np.abs(directions) @ self.bloat * (1.0 + gamma(len(self.bloat) + 2)) + np.abs(ends) * gamma(2))
+        return np.asarray(
+            ends + np.abs(directions) @ self.bloat * (1.0 + gamma(len(self.bloat) + 2)) + np.abs(ends) * gamma(2)
+        )
 
     @cached_property
     def size(self) -> Floats:
