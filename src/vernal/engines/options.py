@@ -142,8 +142,10 @@ class PredicateOptions(EngineOptions):
 
 @dataclass(frozen=True)
 class AbstractionOptions(EngineOptions):
-    """Of neural abstractions. `transitions`: which locations a trajectory may change between. `octagon`: sums and differences of every two variables
-    are bounded from the first flowpipe on; without it, where the variables alone do not decide.
+    """Of neural abstractions. `transitions`: locations between which a trajectory may change share a facet, or a point.
+
+    `octagon`: sums and differences of every two variables are bounded from the first flowpipe on; without it, where the
+    variables alone do not decide.
     """
 
     transitions: Transitions = Transitions.FACET

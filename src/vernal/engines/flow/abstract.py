@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from vernal.engines.flow.affine.pipe import pipe
-from vernal.engines.flow.judge import PipeJudge, directions_of, octagon, proven_until
+from vernal.engines.flow.judge import PipeJudge, directions_of, octagon
 from vernal.engines.flow.starts import FlowBox, FlowStarts
 from vernal.engines.knowledge import Known, Open, Proof
 from vernal.engines.options import AbstractionOptions
@@ -33,9 +33,7 @@ from vernal.run.budget import Budget
 ROUNDS = 3  # of halving what is open, before a tighter network
 LAST_ROUNDS = 8  # with the tightest
 MOST_PARTS = 256  # of the initial set that are open at one time
-TOO_LOOSE = (
-    "its flowpipes meet states that the claim excludes, or leave it open; the tightest network has an error of {}"
-)
+TOO_LOOSE = "its flowpipes leave the claim open; the tightest network has an error of {}"
 
 
 class NeuralEngine:
@@ -115,11 +113,16 @@ class AbstractionSearch:
             if number < first:  # was tried before
                 parts = self.starts.halved(parts)
                 continue
-            pipes = [(box, self._pipe(automaton, box, effort)) for box in parts]
-            judged = [(box, found, self.judge.of(self.question.normal, found)) for box, found in pipes]
-            self._note([found for _, found, truth in judged if truth is not True])
-            proven += [found for _, found, truth in judged if truth is True]
-            parts = self.starts.halved([box for box, _, truth in judged if truth is not True])
+            left, times = list[FlowBox](), list[float | None]()
+            for box in parts:
+                found = self._pipe(automaton, box, effort)
+                if self.judge.of(self.question.normal, found) is True:
+                    proven.append(found)
+                else:
+                    left.append(box)
+                    times.append(self.judge.proven_until(found))
+            self._note(times)
+            parts = self.starts.halved(left)
             if not parts:
                 return proven
             if len(parts) > MOST_PARTS:
@@ -141,9 +144,8 @@ class AbstractionSearch:
         self.counts["segments"] += len(found.times)
         return found
 
-    def _note(self, left: list[Flowpipe]) -> None:
-        """Until when the claim is proven of all parts."""
-        times = [proven_until(self.question, found, self.budget.check) for found in left]
+    def _note(self, times: list[float | None]) -> None:
+        """Until when the claim is proven of all parts, from the times of those that are left."""
         if times and all(until is not None for until in times):
             self.proven = max(self.proven or 0.0, min(until for until in times if until is not None))
 

@@ -1,0 +1,117 @@
+"""The engine of neural abstractions: claims of which the truth is known, and statistics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import vernal as vn
+from vernal.engines.flow.abstract import NeuralEngine
+from vernal.engines.flow.starts import FlowStarts
+from vernal.evidence.flowpipe import Flowpipe
+from vernal.evidence.neural import NeuralAbstraction
+
+DECAY = vn.Flow(
+    "decay",
+    state={"x": vn.real(-2, 2)},
+    init={"x": vn.interval(0.5, 1)},
+    rates=lambda s: {"x": -s.x - s.x**3 / 4},
+)
+TURN = vn.Flow(
+    "turn",
+    state={"x": vn.real(-2, 2), "y": vn.real(-2, 2)},
+    init={"x": vn.interval(0.9, 1), "y": vn.interval(-0.05, 0.05)},
+    rates=lambda s: {"x": s.y, "y": -s.x},
+)
+PUSHED = vn.Flow(
+    "pushed",
+    state={"x": vn.real(-2, 2)},
+    init={"x": 0},
+    rates=lambda s: {"x": vn.between(-0.5, 0.5)},
+)
+ROOT = vn.Flow(  # solutions from (0, 0) are not unique: x = 0 for ever, or x = t^4 / 144
+    "root",
+    state={"x": vn.real(0, 1), "y": vn.real(-1, 1)},
+    init={"x": 0, "y": 0},
+    rates=lambda s: {"x": s.y, "y": vn.sqrt(s.x)},
+)
+
+
+def check(flow: vn.Flow, formula: str, timeout: float = 20.0) -> vn.Result:
+    return vn.check(flow, formula, engine="abstraction", timeout=timeout)
+
+
+@pytest.mark.parametrize(
+    ("flow", "formula"),
+    [
+        (DECAY, "G[0,1] (x <= 1.001 & x >= 0)"),
+        (DECAY, "F[0,3] (x <= 0.2)"),
+        (DECAY, "G[1,2] (x <= 0.45)"),
+        (TURN, "G[0,1.5] (x^2 + y^2 <= 1.2)"),
+        (TURN, "F[0,2] (x <= 0.05) & G[0,1] (y <= 0.1)"),
+        (PUSHED, "G[0,1] (abs(x) <= 0.501)"),
+        (ROOT, "G[0,1] (x <= 0.1)"),
+    ],
+)
+def test_claims_that_hold(flow: vn.Flow, formula: str) -> None:
+    result = check(flow, formula)
+    assert result.verdict is vn.HOLDS, result.reason
+    assert isinstance(result.flowpipe, Flowpipe)
+    assert isinstance(result.abstraction, NeuralAbstraction)
+    assert result.assurance is vn.Assurance.RIGOROUS
+
+
+@pytest.mark.parametrize(
+    ("flow", "formula"),
+    [
+        (DECAY, "G[0,1] (x <= 0.99)"),
+        (DECAY, "F[0,0.5] (x <= 0.2)"),
+        (TURN, "G[0,1.5] (y >= -0.9)"),
+        (PUSHED, "G[0,1] (x <= 0.499)"),
+        (ROOT, "G[0,1] (x <= 0.0069)"),  # 1 / 144 is 0.00694...
+        (ROOT, "F[0,1] (x > 0)"),
+    ],
+)
+def test_claims_that_fail_are_never_proven(flow: vn.Flow, formula: str) -> None:
+    result = check(flow, formula, timeout=3.0)
+    assert result.verdict is vn.UNKNOWN
+    assert result.reason
+
+
+def test_what_was_done_is_told() -> None:
+    result = check(DECAY, "G[0,1] (x <= 1.001)")
+    wanted = {"rounds", "counterexamples", "regions", "transitions", "networks", "flowpipes", "error", "widths"}
+    assert wanted <= result.statistics.keys()
+    assert result.scope == "until t = 1, inside the region"
+
+
+def test_how_far_it_is_proven_is_told() -> None:
+    result = check(PUSHED, "G[0,3] (x <= 0.5)", timeout=3.0)
+    assert result.verdict is vn.UNKNOWN
+    assert result.proven_time is not None
+    assert 0.8 <= result.proven_time <= 1.0
+
+
+def test_initial_states_are_boxes_within_constraints() -> None:
+    ring = vn.Flow(
+        "ring",
+        state={"x": vn.real(-1, 1), "y": vn.real(-1, 1)},
+        init={"x": vn.one_of(-0.5, 0.5), "y": vn.interval(-1, 1)},
+        where=lambda s: [s.x + s.y <= 0],
+        rates=lambda s: {"x": -s.x, "y": -s.y},
+    )
+    starts = FlowStarts(ring)
+    boxes = starts.boxes()
+    assert sorted(float(box.lower[0]) for box in boxes) == [-0.5, 0.5]
+    for _ in range(3):
+        boxes = starts.halved(boxes)
+    corners = np.array([[box.lower[0], box.lower[1]] for box in boxes])
+    assert (corners.sum(axis=1) <= 0).all()
+    covered = sum(float(box.upper[1] - box.lower[1]) for box in boxes if box.lower[0] == 0.5)
+    assert 0.5 <= covered <= 0.8  # y <= -0.5, as far as boxes tell
+
+
+def test_the_engine_stops_in_time() -> None:
+    result = check(TURN, "G[0,1.5] (y >= -0.9)", timeout=0.3)
+    assert result.verdict is vn.UNKNOWN
+    assert NeuralEngine.name == "abstraction"
