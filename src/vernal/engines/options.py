@@ -144,12 +144,13 @@ class PredicateOptions(EngineOptions):
 class AbstractionOptions(EngineOptions):
     """Of neural abstractions. `transitions`: locations between which a trajectory may change share a facet, or a point.
 
-    `octagon`: sums and differences of every two variables are bounded from the first flowpipe on; without it, where the
-    variables alone do not decide.
+    `directions`: in which directions sets are bounded, besides those of the formula: `box` (the variables), `octagon`
+    (also sums and differences of every two), linear expressions with semicolons between them, or `auto`, which begins
+    with the box.
     """
 
     transitions: Transitions = Transitions.FACET
-    octagon: bool = False
+    directions: str = "auto"
 
 
 def _checked(name: str, default: object, value: object) -> object:

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from vernal.engines.flow.conditions import StateConditions
-from vernal.engines.flow.judge import PipeJudge, directions_of, judge, octagon
+from vernal.engines.flow.judge import PipeJudge, judge
+from vernal.engines.flow.template import chosen, directions_of, octagon
+from vernal.errors import InputError
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.logic.elaborate import formula
 from vernal.logic.formula import Formula
@@ -87,6 +89,16 @@ def test_until_when_it_is_proven() -> None:
 def test_directions_are_the_axes_and_those_of_the_formula_each_once() -> None:
     rows = directions_of(question("G[0,1] (x + y <= 1 & 2*x - y >= 0 & x <= 0.5 & 3*x + 3*y >= 0)"), octagon(2))
     assert rows.tolist() == [[1, 0], [0, 1], [-1, -1], [1, -0.5], [-1, 1]]
+
+
+def test_directions_by_choice() -> None:
+    asked = question("G[0,1] x <= 0.5")
+    assert chosen(asked, "auto").tolist() == chosen(asked, "box").tolist() == [[1, 0], [0, 1]]
+    assert len(chosen(asked, "octagon")) == len(chosen(asked, "auto", careful=True)) == 4
+    assert chosen(asked, "x + 2*y; y").tolist() == [[1, 0], [0, 1], [0.5, 1]]
+    for wrong, why in (("x*y", "linear"), ("z", "unknown name"), ("1", "linear"), ("", "--directions")):
+        with pytest.raises(InputError, match=why):
+            chosen(asked, wrong)
 
 
 def test_a_sum_is_bounded_along_its_direction() -> None:

@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from vernal.engines.flow.affine.pipe import pipe
-from vernal.engines.flow.judge import PipeJudge, directions_of, octagon
+from vernal.engines.flow.judge import PipeJudge
 from vernal.engines.flow.starts import FlowBox, FlowStarts
+from vernal.engines.flow.template import chosen
 from vernal.engines.knowledge import Known, Open, Proof
 from vernal.engines.options import AbstractionOptions
 from vernal.errors import Stopped
@@ -56,10 +57,10 @@ class NeuralEngine:
 
 @dataclass(frozen=True, slots=True)
 class PipeEffort:
-    """How carefully flowpipes are followed: the length of a step, by halves, and whether the template is an octagon."""
+    """How carefully flowpipes are followed: how often a step is halved, and whether more directions are bounded."""
 
     halvings: int
-    octagon: bool
+    careful: bool
 
 
 class AbstractionSearch:
@@ -134,8 +135,7 @@ class AbstractionSearch:
         self.counts["flowpipes"] += 1
         self.budget.progress(f"flowpipe {self.counts['flowpipes']}", None)
         started = time.process_time()
-        more = octagon(len(automaton.lower)) if effort.octagon or self.options.octagon else None
-        directions = directions_of(self.question, more)
+        directions = chosen(self.question, self.options.directions, careful=effort.careful)
         step = None if not effort.halvings else self.step * 0.5**effort.halvings
         found = pipe(automaton, (box.lower, box.upper), self.question.horizon, directions, self.budget.check, step=step)
         if step is None:

@@ -16,6 +16,7 @@ import numpy as np
 from flint import fmpq
 from numpy.typing import NDArray
 
+from vernal.errors import InputError
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret.geometry.affine_form import (
     CLOSED,
@@ -73,6 +74,13 @@ class StateConditions:
         """The directions along which the formula's linear comparisons look, each of length one; (d, n)."""
         found = [self._normal(form) for form in map(self.form, atoms(formula)) if form is not None]
         return np.array(found).reshape(-1, len(self.flow.state))
+
+    def direction(self, expression: Expr) -> Floats:
+        """The direction along which a linear expression grows."""
+        (value,) = self._forms.values(self.flow.resolve(expression))
+        if not isinstance(value, AffineForm) or not value.coefficients:
+            raise InputError("a direction is a linear expression over the variables, such as x + 2*y")
+        return np.array(self._normal(value))
 
     def _normal(self, form: AffineForm) -> list[float]:
         largest = max(abs(a) for a in form.coefficients.values())

@@ -28,33 +28,6 @@ def judge(question: FlowQuestion, pipe: Flowpipe, tick: Tick = idle) -> bool | N
     return PipeJudge(question, tick).of(question.normal, pipe)
 
 
-def directions_of(question: FlowQuestion, more: Floats | None = None) -> Floats:
-    """Directions of a template for this question: the axes, then those of its linear comparisons, then more."""
-    axes = np.eye(len(question.flow.state))
-    asked = StateConditions(question.flow).normals(question.formula)
-    found: list[Floats] = list(axes)
-    for row in [*asked, *([] if more is None else more)]:
-        if not any(_parallel(row, other) for other in found):
-            found.append(row)
-    return np.array(found)
-
-
-def octagon(dimension: int) -> Floats:
-    """Sums and differences of every two variables."""
-    rows = []
-    for first in range(dimension):
-        for second in range(first):
-            for sign in (1.0, -1.0):
-                row = np.zeros(dimension)
-                row[first], row[second] = 1.0, sign
-                rows.append(row)
-    return np.array(rows).reshape(-1, dimension)
-
-
-def _parallel(a: Floats, b: Floats) -> bool:
-    return bool(np.array_equal(a * np.abs(b).max(), b * np.abs(a).max()) or np.array_equal(-a, b))
-
-
 class PipeJudge:
     """One question, asked of any number of pipes."""
 

@@ -1,0 +1,62 @@
+"""Directions in which sets of states are bounded: the axes, those of a formula's comparisons, and more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from vernal.engines.flow.conditions import StateConditions
+from vernal.errors import InputError
+from vernal.interpret.numbers.rounding import Floats
+from vernal.logic.elaborate import expression, system_scope
+from vernal.logic.syntax import Source
+from vernal.logic.timed import FlowQuestion
+
+AUTO, BOX, OCTAGON = "auto", "box", "octagon"
+
+
+def directions_of(question: FlowQuestion, more: Floats | None = None) -> Floats:
+    """Directions for this question: the axes, then those of its linear comparisons, then more; each once."""
+    asked = StateConditions(question.flow).normals(question.formula)
+    found: list[Floats] = list(np.eye(len(question.flow.state)))
+    for row in [*asked, *([] if more is None else more)]:
+        if not any(_is_parallel(row, other) for other in found):
+            found.append(row)
+    return np.array(found)
+
+
+def chosen(question: FlowQuestion, choice: str, *, careful: bool = False) -> Floats:
+    """Directions by the option of that name; `auto` is a box at first, and an octagon where one is careful."""
+    count = len(question.flow.state)
+    if choice == OCTAGON or (choice == AUTO and careful):
+        return directions_of(question, octagon(count))
+    return directions_of(question, None if choice in (AUTO, BOX) else _written(question, choice))
+
+
+def octagon(dimension: int) -> Floats:
+    """Sums and differences of every two variables."""
+    axes = np.eye(dimension)
+    pairs = [(first, second) for first in range(dimension) for second in range(first)]
+    return _rows(axes[a] + sign * axes[b] for a, b in pairs for sign in (1.0, -1.0)).reshape(-1, dimension)
+
+
+def _written(question: FlowQuestion, text: str) -> Floats:
+    """Directions of linear expressions with semicolons between them."""
+    conditions, scope = StateConditions(question.flow), system_scope(question.flow.rate_step)
+    rows = []
+    for part in text.split(";"):
+        try:
+            rows.append(conditions.direction(expression(Source(part.strip(), "--directions"), scope)))
+        except InputError as error:
+            raise InputError(f"--directions is auto, box, octagon or linear expressions: {error}") from None
+    return _rows(rows)
+
+
+def _rows(rows: Iterable[Floats]) -> Floats:
+    return np.array(list(rows))
+
+
+def _is_parallel(a: Floats, b: Floats) -> bool:
+    first, second = a * np.abs(b).max(), b * np.abs(a).max()
+    return bool(np.array_equal(first, second) or np.array_equal(first, -second))
