@@ -55,6 +55,7 @@ PUBLIC = [
     "minimum",
     "one_of",
     "reach",
+    "read_automaton",
     "read_network",
     "real",
     "relu",
@@ -71,6 +72,7 @@ PUBLIC = [
     "when",
     "worlds",
     "write_abstraction",
+    "write_automaton",
     "write_evidence",
     "write_network",
 ]

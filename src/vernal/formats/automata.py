@@ -24,7 +24,7 @@ from vernal.model.hybrid import Crossing, Facets, HybridAutomaton, Location, Vec
 from vernal.run.output import write_bytes
 
 VERSION = 1
-JSON, XML = ".json", ".xml"
+SUFFIXES = (".json", ".xml")
 MAX_VARIABLES = 64
 
 Numbers = Annotated[list[float], Meta(description="numbers, each a float exactly")]
