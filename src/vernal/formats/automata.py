@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -27,14 +27,14 @@ VERSION = 1
 SUFFIXES = (".json", ".xml")
 MAX_VARIABLES = 64
 
-Numbers = Annotated[list[float], Meta(description="numbers, each a float exactly")]
+NumberList = Annotated[list[float], Meta(description="numbers, each a float exactly")]
 
 
 class FacetsTable(Struct, forbid_unknown_fields=True):
     """The points x with normals x <= offsets."""
 
-    normals: list[Numbers]
-    offsets: Numbers
+    normals: list[NumberList]
+    offsets: NumberList
 
 
 class LocationTable(Struct, forbid_unknown_fields=True):
@@ -42,8 +42,8 @@ class LocationTable(Struct, forbid_unknown_fields=True):
 
     name: str
     invariant: FacetsTable
-    matrix: list[Numbers]
-    drift: Numbers
+    matrix: list[NumberList]
+    drift: NumberList
 
 
 class CrossingTable(Struct, forbid_unknown_fields=True):
@@ -60,9 +60,9 @@ class AutomatonTable(Struct, forbid_unknown_fields=True):
     automaton: Annotated[int, Meta(description="the number 1, the version of the format")]
     name: str
     variables: list[str]
-    lower: Numbers
-    upper: Numbers
-    radius: Numbers
+    lower: NumberList
+    upper: NumberList
+    radius: NumberList
     locations: list[LocationTable]
     crossings: list[CrossingTable]
 
@@ -101,11 +101,11 @@ def automaton_json(automaton: HybridAutomaton) -> bytes:
         VERSION,
         automaton.name,
         list(automaton.variables),
-        automaton.lower.tolist(),
-        automaton.upper.tolist(),
-        automaton.radius.tolist(),
+        _plain(automaton.lower),
+        _plain(automaton.upper),
+        _plain(automaton.radius),
         [
-            LocationTable(one.name, _facets_table(one.invariant), one.matrix.tolist(), one.drift.tolist())
+            LocationTable(one.name, _facets_table(one.invariant), _plain(one.matrix), _plain(one.drift))
             for one in automaton.locations
         ],
         [CrossingTable(one.source, one.target, _facets_table(one.guard)) for one in automaton.crossings],
@@ -113,8 +113,13 @@ def automaton_json(automaton: HybridAutomaton) -> bytes:
     return msgspec.json.format(msgspec.json.encode(table), indent=1) + b"\n"
 
 
+def _plain(array: Vector) -> Any:
+    """Nested lists of floats; minus zero is zero."""
+    return (array + 0.0).tolist()
+
+
 def _facets_table(facets: Facets) -> FacetsTable:
-    return FacetsTable(facets.normals.tolist(), facets.offsets.tolist())
+    return FacetsTable(_plain(facets.normals), _plain(facets.offsets))
 
 
 def parse_automaton(content: bytes) -> HybridAutomaton:

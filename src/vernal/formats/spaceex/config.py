@@ -35,7 +35,7 @@ class SpaceExConfig:
 
 def spaceex_config(question: FlowQuestion, names: SpaceExNames) -> SpaceExConfig:
     """The configuration for a question about the flow whose automaton is written under these names."""
-    writer = _Writer(question, names)
+    writer = _ConfigWriter(question, names)
     initially, forbidden = writer.initially(), writer.forbidden()
     horizon = question.horizon or Fraction(1)
     entries = [
@@ -55,7 +55,7 @@ def spaceex_config(question: FlowQuestion, names: SpaceExNames) -> SpaceExConfig
     return SpaceExConfig("".join(f"{key} = {value}\n" for key, value in entries), tuple(writer.notes))
 
 
-class _Writer:
+class _ConfigWriter:
     """Conditions of one question as text."""
 
     def __init__(self, question: FlowQuestion, names: SpaceExNames) -> None:

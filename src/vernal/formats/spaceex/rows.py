@@ -11,7 +11,7 @@ import numpy as np
 from vernal.errors import FormatError
 from vernal.formats.spaceex.linear import LinearComparison, LinearTerm
 from vernal.interpret.geometry.polytopes import Polytope, box, integer_row
-from vernal.interpret.numbers.rounding import float_above
+from vernal.interpret.numbers.rounding import float_above, float_below
 from vernal.model.hybrid import Facets
 
 MAX_EXACT = 6  # variables up to which invariants are compared with the region vertex by vertex
@@ -33,7 +33,7 @@ def region_of_rows(
             if normal[j] > 0:
                 upper[j] = max(upper[j], float_above(end))
             else:
-                lower[j] = min(lower[j], -float_above(-end))
+                lower[j] = min(lower[j], float_below(end))
     for name, low, high in zip(variables, lower, upper, strict=True):
         if not -inf < low <= high < inf:
             raise FormatError(f"no invariant says between which numbers {name!r} is; the region has to be a box")
