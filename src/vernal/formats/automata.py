@@ -20,7 +20,8 @@ from msgspec import Meta, Struct
 from vernal.errors import FormatError
 from vernal.formats.limits import DEFAULT, ReadLimits
 from vernal.formats.networks import read_parsed
-from vernal.model.hybrid import Crossing, Facets, HybridAutomaton, Location, Vector
+from vernal.interpret.numbers.rounding import Floats
+from vernal.model.hybrid import Crossing, Facets, HybridAutomaton, Location
 from vernal.run.output import write_bytes
 
 VERSION = 1
@@ -113,7 +114,7 @@ def automaton_json(automaton: HybridAutomaton) -> bytes:
     return msgspec.json.format(msgspec.json.encode(table), indent=1) + b"\n"
 
 
-def _plain(array: Vector) -> Any:
+def _plain(array: Floats) -> Any:
     """Nested lists of floats; minus zero is zero."""
     return (array + 0.0).tolist()
 
@@ -163,13 +164,13 @@ def _facets(table: FacetsTable, n: int, place: str) -> Facets:
     return Facets(_matrix(table.normals, m, n, f"{place}.normals"), _vector(table.offsets, m, f"{place}.offsets"))
 
 
-def _matrix(rows: Sequence[Sequence[float]], m: int, n: int, place: str) -> Vector:
+def _matrix(rows: Sequence[Sequence[float]], m: int, n: int, place: str) -> Floats:
     if len(rows) != m or any(len(row) != n for row in rows):
         raise FormatError(f"{place}: not {m} rows of {n} numbers")
     return np.array(rows, dtype=np.float64).reshape(m, n)
 
 
-def _vector(values: Sequence[float], n: int, place: str) -> Vector:
+def _vector(values: Sequence[float], n: int, place: str) -> Floats:
     if len(values) != n:
         raise FormatError(f"{place}: {len(values)} numbers instead of {n}")
     return np.array(values, dtype=np.float64)
