@@ -21,7 +21,7 @@ from vernal.logic.timed import FlowQuestion
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
-from vernal.model.initial import Init, OneOf, Span
+from vernal.model.initial import Init, OneOf, Span, Start
 from vernal.model.sorts import REAL
 from vernal.model.system import Variable
 from vernal.reduce.neural.coverage import covers
@@ -29,7 +29,7 @@ from vernal.reduce.neural.partition import automaton_of
 
 RANGE = Fraction(-1), Fraction(1)
 X, Y = (Variable(name, REAL, *RANGE) for name in "xy")
-STARTS = {"x": Span(Fraction(1, 4), Fraction(1, 2)), "y": OneOf((Fraction(-1, 2),))}
+STARTS: dict[str, Start] = {"x": Span(Fraction(1, 4), Fraction(1, 2)), "y": OneOf((Fraction(-1, 2),))}
 
 
 def flow(*where: Expr) -> Flow:
