@@ -56,6 +56,7 @@ PUBLIC = [
     "minimum",
     "one_of",
     "reach",
+    "read_automaton",
     "read_network",
     "real",
     "relu",
@@ -72,6 +73,7 @@ PUBLIC = [
     "when",
     "worlds",
     "write_abstraction",
+    "write_automaton",
     "write_evidence",
     "write_network",
 ]

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from vernal.engines.reach.ask import reach
     from vernal.errors import InputError, MissingExtra, VernalError
     from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result, Verdict
+    from vernal.formats.automata import read_automaton, write_automaton
     from vernal.formats.convert import write_network
     from vernal.formats.evidence import replay, write_evidence
     from vernal.formats.jani.task import load_jani
@@ -72,6 +73,7 @@ _HOMES = {
     "vernal.engines.reach.ask": ["reach"],
     "vernal.errors": ["InputError", "MissingExtra", "VernalError"],
     "vernal.evidence.result": ["HOLDS", "UNKNOWN", "VIOLATED", "Assurance", "Result", "Verdict"],
+    "vernal.formats.automata": ["read_automaton", "write_automaton"],
     "vernal.formats.convert": ["write_network"],
     "vernal.formats.evidence": ["replay", "write_evidence"],
     "vernal.formats.networks": ["read_network"],
@@ -166,6 +168,7 @@ __all__ = [
     "minimum",
     "one_of",
     "reach",
+    "read_automaton",
     "read_network",
     "real",
     "relu",
@@ -182,6 +185,7 @@ __all__ = [
     "when",
     "worlds",
     "write_abstraction",
+    "write_automaton",
     "write_evidence",
     "write_network",
 ]

@@ -11,7 +11,10 @@ import jsonschema
 import pytest
 
 from tests.cli.samples import room
+from tests.networks_at_hand import drawn
 from vernal.cli.main import main
+from vernal.formats.automata import write_automaton
+from vernal.reduce.neural.partition import automaton_of
 from vernal.report.runs import shown_steps
 from vernal.solvers.registry import BACKENDS, SolverEntry
 
@@ -236,6 +239,22 @@ def test_convert_there_and_back(tmp_path: Path, capsys: Said) -> None:
     assert "thermostat.nnet -> " in capsys.readouterr().out.splitlines()[1]
 
 
+def test_convert_automata_there_and_back(tmp_path: Path, capsys: Said) -> None:
+    first, there, back = (tmp_path / name for name in ("a.json", "b.xml", "c.json"))
+    write_automaton(automaton_of(drawn([4], 2, 0), name="net", variables=["x", "y"]), first)
+    assert main(["convert", str(first), str(there)]) == 0
+    assert main(["convert", str(there), str(back)]) == 0
+    assert back.read_bytes() == first.read_bytes()
+    assert "the same automaton" in capsys.readouterr().out
+    assert main(["convert", str(first), str(there), "--output", "scores"]) == 2
+    assert main(["convert", str(first), str(tmp_path / "d.onnx")]) == 2
+    assert main(["convert", str(first), str(there), "--property", "safe"]) == 2
+    said = capsys.readouterr().err
+    assert "about networks" in said
+    assert "networks are read from" in said
+    assert "no properties" in said
+
+
 def test_convert_wants_a_network(tmp_path: Path, capsys: Said) -> None:
     assert main(["convert", str(tmp_path / "none.onnx"), str(tmp_path / "out.nnet")]) == 2
     assert "none.onnx" in capsys.readouterr().err
@@ -253,7 +272,7 @@ def test_a_missing_solver_has_no_version() -> None:
     assert SolverEntry("none", "no_such_module", "no-such-package", "none", "").version is None
 
 
-@pytest.mark.parametrize("name", ["result", "sweep", "trace", "task"])
+@pytest.mark.parametrize("name", ["result", "sweep", "trace", "task", "automaton"])
 def test_schemas_are_printed(name: str, capsys: Said) -> None:
     assert main(["schema", name]) == 0
     jsonschema.Draft202012Validator.check_schema(json.loads(capsys.readouterr().out))

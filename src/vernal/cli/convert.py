@@ -1,4 +1,4 @@
-"""`vernal convert`: a network from one file format to another."""
+"""`vernal convert`: a network or a hybrid automaton from one file format to another."""
 
 from __future__ import annotations
 
@@ -13,16 +13,20 @@ Examples:
   vernal convert policy.h5 policy.onnx
   vernal convert model.zip policy.onnx --normalise vecnormalize.pkl
   vernal convert actor_critic.onnx policy.onnx --output scores
+  vernal convert jet.toml jet.xml
+  vernal convert jet.xml jet.json
 """
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("convert", short_help="Convert a network to another format.", epilog=EXAMPLES)(convert)
+    app.command("convert", short_help="Convert a network, or a flow to a hybrid automaton.", epilog=EXAMPLES)(convert)
 
 
 def convert(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="The network to read.", show_default=False)],
+    source: Annotated[
+        Path, typer.Argument(metavar="IN", help="The network, task or automaton to read.", show_default=False)
+    ],
     target: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write.", show_default=False)],
     normalise: Annotated[
         Path | None,
@@ -34,14 +38,42 @@ def convert(
         str | None,
         typer.Option("--output", metavar="NAME", help="The one to keep of several outputs of an ONNX graph."),
     ] = None,
+    property_name: Annotated[
+        str | None,
+        typer.Option("--property", metavar="NAME", help="The property that the configuration beside an .xml asks."),
+    ] = None,
 ) -> None:
-    """Convert a network, read it back and compare; the suffixes say the formats."""
+    """Convert a network or a hybrid automaton, read it back and compare; the suffixes say the formats.
+
+    A task in continuous time becomes the automaton of a neural abstraction of its flow, as .xml (a SpaceEx model, with
+    the question in a .cfg beside it) or as .json.
+    """
     from vernal.cli.stream import refuse_overwriting, show, writable
+    from vernal.formats.convert import Conversion
     from vernal.formats.convert import convert as write
+    from vernal.formats.export import AutomatonExport, export, is_automaton
 
     writable(target)
-    refuse_overwriting([source, *([] if normalise is None else [normalise])], [target])
-    done = write(source, target, normalise=normalise, output=output)
+    refuse_overwriting([source, *([] if normalise is None else [normalise])], [target, *_beside(target)])
+    done: Conversion | AutomatonExport
+    if is_automaton(target):
+        _refuse("--normalise and --output are about networks", normalise, output)
+        done = export(source, target, property_name=property_name)
+    else:
+        _refuse("--property is about hybrid automata (.xml, .json)", property_name)
+        done = write(source, target, normalise=normalise, output=output)
     show(str(done))
     for note in done.notes:
         show(f"note: {note}")
+
+
+def _beside(target: Path) -> list[Path]:
+    """What is written beside a SpaceEx model."""
+    return [target.with_suffix(".cfg")] if target.suffix.lower() == ".xml" else []
+
+
+def _refuse(why: str, *options: object) -> None:
+    from vernal.errors import InputError
+
+    if any(option is not None for option in options):
+        raise InputError(why)

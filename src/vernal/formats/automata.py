@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -20,21 +20,22 @@ from msgspec import Meta, Struct
 from vernal.errors import FormatError
 from vernal.formats.limits import DEFAULT, ReadLimits
 from vernal.formats.networks import read_parsed
-from vernal.model.hybrid import Crossing, Facets, HybridAutomaton, Location, Vector
+from vernal.interpret.numbers.rounding import Floats
+from vernal.model.hybrid import Crossing, Facets, HybridAutomaton, Location
 from vernal.run.output import write_bytes
 
 VERSION = 1
-JSON, XML = ".json", ".xml"
+SUFFIXES = (".json", ".xml")
 MAX_VARIABLES = 64
 
-Numbers = Annotated[list[float], Meta(description="numbers, each a float exactly")]
+NumberList = Annotated[list[float], Meta(description="numbers, each a float exactly")]
 
 
 class FacetsTable(Struct, forbid_unknown_fields=True):
     """The points x with normals x <= offsets."""
 
-    normals: list[Numbers]
-    offsets: Numbers
+    normals: list[NumberList]
+    offsets: NumberList
 
 
 class LocationTable(Struct, forbid_unknown_fields=True):
@@ -42,8 +43,8 @@ class LocationTable(Struct, forbid_unknown_fields=True):
 
     name: str
     invariant: FacetsTable
-    matrix: list[Numbers]
-    drift: Numbers
+    matrix: list[NumberList]
+    drift: NumberList
 
 
 class CrossingTable(Struct, forbid_unknown_fields=True):
@@ -60,9 +61,9 @@ class AutomatonTable(Struct, forbid_unknown_fields=True):
     automaton: Annotated[int, Meta(description="the number 1, the version of the format")]
     name: str
     variables: list[str]
-    lower: Numbers
-    upper: Numbers
-    radius: Numbers
+    lower: NumberList
+    upper: NumberList
+    radius: NumberList
     locations: list[LocationTable]
     crossings: list[CrossingTable]
 
@@ -101,11 +102,11 @@ def automaton_json(automaton: HybridAutomaton) -> bytes:
         VERSION,
         automaton.name,
         list(automaton.variables),
-        automaton.lower.tolist(),
-        automaton.upper.tolist(),
-        automaton.radius.tolist(),
+        _plain(automaton.lower),
+        _plain(automaton.upper),
+        _plain(automaton.radius),
         [
-            LocationTable(one.name, _facets_table(one.invariant), one.matrix.tolist(), one.drift.tolist())
+            LocationTable(one.name, _facets_table(one.invariant), _plain(one.matrix), _plain(one.drift))
             for one in automaton.locations
         ],
         [CrossingTable(one.source, one.target, _facets_table(one.guard)) for one in automaton.crossings],
@@ -113,8 +114,13 @@ def automaton_json(automaton: HybridAutomaton) -> bytes:
     return msgspec.json.format(msgspec.json.encode(table), indent=1) + b"\n"
 
 
+def _plain(array: Floats) -> Any:
+    """Nested lists of floats; minus zero is zero."""
+    return (array + 0.0).tolist()
+
+
 def _facets_table(facets: Facets) -> FacetsTable:
-    return FacetsTable(facets.normals.tolist(), facets.offsets.tolist())
+    return FacetsTable(_plain(facets.normals), _plain(facets.offsets))
 
 
 def parse_automaton(content: bytes) -> HybridAutomaton:
@@ -158,13 +164,13 @@ def _facets(table: FacetsTable, n: int, place: str) -> Facets:
     return Facets(_matrix(table.normals, m, n, f"{place}.normals"), _vector(table.offsets, m, f"{place}.offsets"))
 
 
-def _matrix(rows: Sequence[Sequence[float]], m: int, n: int, place: str) -> Vector:
+def _matrix(rows: Sequence[Sequence[float]], m: int, n: int, place: str) -> Floats:
     if len(rows) != m or any(len(row) != n for row in rows):
         raise FormatError(f"{place}: not {m} rows of {n} numbers")
     return np.array(rows, dtype=np.float64).reshape(m, n)
 
 
-def _vector(values: Sequence[float], n: int, place: str) -> Vector:
+def _vector(values: Sequence[float], n: int, place: str) -> Floats:
     if len(values) != n:
         raise FormatError(f"{place}: {len(values)} numbers instead of {n}")
     return np.array(values, dtype=np.float64)

@@ -16,7 +16,7 @@ from vernal.logic.task import Task
 from vernal.queries.sweep import SweepRow
 
 SCHEMA_VERSION = 1
-SCHEMAS = ("result", "sweep", "reach", "trace", "task")
+SCHEMAS = ("result", "sweep", "reach", "trace", "task", "automaton")
 
 
 def version() -> str:
@@ -123,6 +123,8 @@ def schema(name: str) -> dict[str, Any]:
     """The JSON Schema of a document; that of task files is derived from their declaration."""
     if name == "task":
         return _task_schema()
+    if name == "automaton":
+        return _automaton_schema()
     text = resources.files("vernal.report").joinpath("schema", f"{name}.json").read_text(encoding="utf-8")
     content: dict[str, Any] = json.loads(text)
     return content
@@ -140,3 +142,12 @@ def _task_schema() -> dict[str, Any]:
     tables["TaskTable"]["anyOf"] = [{"required": ["state", "init"]}, {"required": ["world"]}]
     del tables["AgentTable"]["required"]  # a world may say the rest
     return {**title, **made}
+
+
+def _automaton_schema() -> dict[str, Any]:
+    import msgspec
+
+    from vernal.formats.automata import AutomatonTable
+
+    title = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "A hybrid automaton of Vernal (JSON)"}
+    return {**title, **msgspec.json.schema(AutomatonTable)}

@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import linprog
 
 from tests.networks_at_hand import abstraction, applied, drawn, float_outputs, outputs
-from vernal.errors import InputError
+from vernal.errors import InputError, Stopped
 from vernal.evidence.neural import NeuralAbstraction
 from vernal.model.hybrid import Facets, HybridAutomaton
 from vernal.reduce.neural.coverage import covers, rows_of, uncovered
@@ -216,3 +216,15 @@ def test_a_region_without_interior_is_refused() -> None:
     flat = replace(KINK, lower=np.zeros(1), upper=np.zeros(1))
     with pytest.raises(InputError, match="interior"):
         automaton(flat)
+
+
+@pytest.mark.parametrize("allowed", [0, 10, 200])
+def test_a_tick_may_stop_the_work(allowed: int) -> None:
+    left = iter(range(allowed))
+
+    def tick() -> None:
+        if next(left, None) is None:
+            raise Stopped("enough")
+
+    with pytest.raises(Stopped):
+        automaton_of(drawn([10], 3, 0), name="net", variables="xyz", tick=tick)

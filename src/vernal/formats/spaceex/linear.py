@@ -123,7 +123,7 @@ class _Reader:
             high, low = (right, left) if relation == ">=" else (left, right)
             made.append(LinearComparison(high.times(Fraction(1)).add(low, Fraction(-1)), relation in EQUALS))
             left = right
-        if not made:
+        if not made or self.next in ("<", ">"):
             what = (
                 "strict comparisons are not read, write <= or >="
                 if self.next in ("<", ">")
@@ -150,7 +150,8 @@ class _Reader:
         sign = Fraction(1)
         while self.next in ("+", "-"):
             sign = -sign if self.take() == "-" else sign
-        return self.atom().times(sign)
+        made = self.atom()
+        return made if sign > 0 else made.times(sign)
 
     def atom(self) -> LinearTerm:
         token = self.take()

@@ -16,7 +16,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf
 
 import numpy as np
 
@@ -24,13 +23,19 @@ from vernal.errors import FormatError
 from vernal.formats.limits import DEFAULT, ReadLimits
 from vernal.formats.spaceex.linear import LinearComparison, LinearTerm, parse_comparisons
 from vernal.formats.spaceex.markup import Element, parse_markup
-from vernal.interpret.geometry.polytopes import integer_row
+from vernal.formats.spaceex.rows import (
+    LinearRow,
+    check_inside,
+    facets_of_rows,
+    float_of,
+    least_upper,
+    rates_of,
+    region_of_rows,
+)
 from vernal.interpret.numbers.rounding import float_above
-from vernal.model.hybrid import Crossing, Facets, HybridAutomaton, Location
+from vernal.model.hybrid import Crossing, HybridAutomaton, Location
 
 MAX_VARIABLES = 64
-
-LinearRow = tuple[list[Fraction], Fraction]  # normal x <= offset
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,11 +114,17 @@ class _Component:
         owners = self._owners()
         rows = [self._rows(place) for place in self.locations]
         guards = [self._guard(place) for place in self.transitions]
-        lower, upper = self._region(rows)
+        lower, upper = region_of_rows(rows, self.variables)
+        for place, found in zip(self.locations, rows, strict=True):
+            with _at(place.element):
+                self.limits.tick()
+                check_inside(found, lower, upper, self.variables)
         radius = self._radius(owners)
         flows = [self._flow(place, owners, (lower, upper)) for place in self.locations]
         locations = [
-            Location(place.element.attributes.get("name", ""), _facets(found, len(self.variables)), matrix, drift)
+            Location(
+                place.element.attributes.get("name", ""), facets_of_rows(found, len(self.variables)), matrix, drift
+            )
             for place, found, (matrix, drift, _) in zip(self.locations, rows, flows, strict=True)
         ]
         extra = [max(column) for column in zip(*(lost for _, _, lost in flows), strict=True)]
@@ -135,7 +146,8 @@ class _Component:
 
     def _parameters(self) -> tuple[list[str], list[str]]:
         """The variables and the inputs, in their order."""
-        reals, inputs = [], []
+        reals: list[str] = []
+        inputs: list[str] = []
         for one in self.element.all("param"):
             name, kind = one.attribute("name"), one.attribute("type")
             if kind == "label":
@@ -155,7 +167,7 @@ class _Component:
             if element.only("assignment"):
                 raise FormatError("assignments are not read; transitions leave the state as it is")
             rows = parse_comparisons(element.only(condition))
-            rates = _rates(parse_comparisons(element.only("flow")))
+            rates = rates_of(parse_comparisons(element.only("flow")))
             self._check_names([row.term for row in rows] + list(rates.values()))
             return _Place(element, rows, rates)
 
@@ -198,7 +210,7 @@ class _Component:
         """The largest bound of the clock, if it is bounded everywhere."""
         if self.clock is None:
             return None
-        bounds = [_least_upper(place.rows, self.clock) for place in self.locations]
+        bounds = [least_upper(place.rows, self.clock) for place in self.locations]
         found = [bound for bound in bounds if bound is not None]
         return max(found) if len(found) == len(bounds) else None
 
@@ -232,24 +244,7 @@ class _Component:
                     f"from {ends[0]!r} to {ends[1]!r}: every location needs an id of its own, and these two"
                 )
             rows = [row for comparison in place.rows for row in self._half_spaces(comparison)]
-            return Crossing(self.numbers[ends[0]], self.numbers[ends[1]], _facets(rows, len(self.variables)))
-
-    def _region(self, invariants: Sequence[Sequence[LinearRow]]) -> tuple[list[float], list[float]]:
-        """The least and the largest bound of each variable in any invariant: the sides of the region are among them."""
-        lower, upper = [inf] * len(self.variables), [-inf] * len(self.variables)
-        for normal, offset in (row for rows in invariants for row in rows):
-            used = [j for j, a in enumerate(normal) if a]
-            if len(used) == 1:
-                (j,) = used
-                end = offset / normal[j]
-                if normal[j] > 0:
-                    upper[j] = max(upper[j], float_above(end))
-                else:
-                    lower[j] = min(lower[j], -float_above(-end))
-        for name, low, high in zip(self.variables, lower, upper, strict=True):
-            if not low <= high or low == -inf or high == inf:
-                raise FormatError(f"no invariant says between which numbers {name!r} is; the region has to be a box")
-        return lower, upper
+            return Crossing(self.numbers[ends[0]], self.numbers[ends[1]], facets_of_rows(rows, len(self.variables)))
 
     # Rates ----------------------------------------------------------------------------------------------------------
 
@@ -274,7 +269,7 @@ class _Component:
         radius = [Fraction(0)] * len(self.variables)
         for name, j in owners.items():
             for place in self.locations:
-                high, low = (_least_upper(place.rows, name, side) for side in (1, -1))
+                high, low = (least_upper(place.rows, name, side) for side in (1, -1))
                 if high is None or low is None or high != low or high < 0:
                     raise FormatError(
                         f"line {place.element.line}: the input {name!r} needs bounds -r <= {name} <= r in the invariant"
@@ -290,8 +285,8 @@ class _Component:
         exact = [[term.coefficients.get(name, Fraction(0)) for name in self.variables] for term in terms]
         sizes = [max(abs(Fraction(low)), abs(Fraction(high))) for low, high in zip(*region, strict=True)]
         with _at(place.element):
-            matrix = np.array([[_float(a) for a in row] for row in exact])
-            drift = np.array([_float(term.constant) for term in terms])
+            matrix = np.array([[float_of(a) for a in row] for row in exact])
+            drift = np.array([float_of(term.constant) for term in terms])
         lost = [
             sum(
                 (abs(a - Fraction(x)) * size for a, x, size in zip(row, near, sizes, strict=True)),
@@ -315,59 +310,3 @@ def _at(element: Element) -> Iterator[None]:
 
 def _is_scalar(parameter: Element) -> bool:
     return all(parameter.attributes.get(size, "1") == "1" for size in ("d1", "d2"))
-
-
-def _rates(equations: Sequence[LinearComparison]) -> dict[str, LinearTerm]:
-    """The right-hand side of each `x' == ...`."""
-    found: dict[str, LinearTerm] = {}
-    for one in equations:
-        primed = [name for name in one.term.coefficients if name.endswith("'")]
-        if len(primed) != 1 or not one.equation or one.term.coefficients[primed[0]] not in (1, -1):
-            raise FormatError("a flow is a conjunction of rates x' == ..., each with one primed variable")
-        name = primed[0][:-1]
-        if name in found:
-            raise FormatError(f"two rates of {name!r}")
-        rate = one.term.times(-1 / one.term.coefficients[primed[0]])
-        del rate.coefficients[primed[0]]
-        found[name] = rate
-    return found
-
-
-def _least_upper(rows: Sequence[LinearComparison], name: str, side: int = 1) -> Fraction | None:
-    """The least upper bound of a name alone (of its negation, for side -1); None if there is none."""
-    bounds = []
-    for row in rows:
-        a = row.term.coefficients.get(name, Fraction(0)) * side
-        if len(row.term.coefficients) == 1 and (a > 0 or (a and row.equation)):
-            bounds.append(-row.term.constant / a)
-    return min(bounds, default=None)
-
-
-def _facets(rows: Sequence[LinearRow], dimension: int) -> Facets:
-    made = [_float_row(normal, offset) for normal, offset in rows]
-    return Facets(
-        np.array([normal for normal, _ in made]).reshape(-1, dimension), np.array([offset for _, offset in made])
-    )
-
-
-def _float_row(normal: list[Fraction], offset: Fraction) -> tuple[list[float], float]:
-    """The row as it is if its normal is made of floats, else a multiple; an offset that is no float is rounded up."""
-    if not all(_is_float(a) for a in normal):
-        *normal, offset = map(Fraction, integer_row([*normal, offset]))
-    if not all(_is_float(a) for a in normal):
-        raise FormatError("a comparison with coefficients that no multiple makes floats")
-    return [_float(a) for a in normal], float_above(offset)
-
-
-def _is_float(value: Fraction) -> bool:
-    try:
-        return Fraction(value.numerator / value.denominator) == value
-    except OverflowError:
-        return False
-
-
-def _float(value: Fraction) -> float:
-    try:
-        return value.numerator / value.denominator
-    except OverflowError:
-        raise FormatError("a number beyond all floats") from None

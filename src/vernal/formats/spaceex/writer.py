@@ -141,14 +141,18 @@ def _rates(location: Location, names: SpaceExNames) -> list[str]:
 
 
 def _sum(coefficients: Iterable[float], constant: float, variables: Iterable[str]) -> str:
-    terms = [_term(a, name) for a, name in zip(coefficients, variables, strict=True) if a]
-    return " + ".join([*terms, *([_decimal(constant)] if constant else [])]).replace("+ -", "- ") or "0"
+    terms = [term(Fraction(a), name) for a, name in zip(coefficients, variables, strict=True) if a]
+    return summed([*terms, *([_decimal(constant)] if constant else [])])
 
 
-def _term(coefficient: float, name: str) -> str:
-    if abs(coefficient) == 1:
-        return f"{'-' * (coefficient < 0)}{name}"
-    return f"{_decimal(coefficient)}*{name}"
+def term(coefficient: Fraction, name: str) -> str:
+    """A multiple of a variable."""
+    return f"{'-' * (coefficient < 0)}{name}" if abs(coefficient) == 1 else f"{number(coefficient)}*{name}"
+
+
+def summed(terms: Sequence[str]) -> str:
+    """The sum of terms, 0 if there is none."""
+    return " + ".join(terms).replace("+ -", "- ") or "0"
 
 
 def _decimal(value: float) -> str:

@@ -17,7 +17,7 @@ from vernal.interpret import concrete
 from vernal.interpret.numbers.rounding import Floats, float_above, float_below
 from vernal.logic.task import UNSAID, AbstractionSettings
 from vernal.model import build
-from vernal.model.expr import Matrix
+from vernal.model.expr import Expr, Matrix
 from vernal.model.flow import Flow
 from vernal.model.network import Network, network_input
 from vernal.model.tick import Tick, idle
@@ -127,7 +127,7 @@ class Abstractor:
     def _rates(self) -> Floats:
         """The range of every rate at random states, with disturbances in the middle."""
         states = np.random.default_rng(self.seed).uniform(self.lower, self.upper, size=(PROBES, len(self.lower)))
-        inputs = {variable: states[:, j] for j, variable in enumerate(self.flow.vars)}
+        inputs: dict[Expr, Floats] = {variable: states[:, j] for j, variable in enumerate(self.flow.vars)}
         inputs |= {draw: np.full(PROBES, 0.5) for draw in self.flow.disturbances}
         values = concrete.evaluate(self.flow.vector_field, inputs)
         spans = [np.ptp(value[np.isfinite(value)]) if np.isfinite(value).any() else 0.0 for value in values]

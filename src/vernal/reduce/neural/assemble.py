@@ -39,11 +39,11 @@ def assembled(
     linear, constant = parts.linear.copy(), parts.constant.copy()
     rows, offsets, columns = [skip.rows], [skip.shifts[skip.variables]], list[Floats]()
     for ridges, field in zip(found, fields, strict=True):
-        normals, heights, weights = _in_state(ridges, field)
+        normals, heights, into = _in_state(ridges, field)
         slopes = ridges.slopes / field.radius
         linear[field.outputs] += slopes @ field.part.directions
         constant[field.outputs] += ridges.constants - slopes @ field.middle
-        rows, offsets, columns = [*rows, normals], [*offsets, heights], [*columns, weights]
+        rows, offsets, columns = [*rows, normals], [*offsets, heights], [*columns, into]
     skipped = (linear * skip.units)[:, skip.variables]
     weights = [np.vstack(rows), np.hstack([skipped, *columns])]
     biases = [np.concatenate(offsets), constant - skipped @ skip.shifts[skip.variables]]

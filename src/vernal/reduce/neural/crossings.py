@@ -9,17 +9,19 @@ the closed region until T. The automaton's radius is larger than the error in ev
 slack carries the argument; N, the network, is Lipschitz.
 
 1. Bend x inward: x + m t (c - x), c the centre of the region, starts where x does, is in the interior of the region for
-   t > 0, and follows N with a disturbance larger than d by O(m), which the radius allows for small m.
-2. On [0, s] for a small s replace its disturbance by its mean, and after that by one that is constant on each of many
-   short intervals. The trajectory stays inside, begins at the same point, and as s and the intervals shrink it
-   converges to the bent one uniformly.
+   t > 0, at a distance of at least m r t from its sides for some r > 0, and follows N with a disturbance larger than d
+   by O(m), which the radius allows for small m.
+2. On [0, s] replace its disturbance by its mean, and after that by one that is constant on each of many short
+   intervals. On [0, s] the trajectory differs by O(s t) from the chord of the bent one, which is at least m r t away
+   from the sides, so for small s it stays inside; at s it is O(s^2) away from the bent one, and remains as near as one
+   likes with short intervals. As s shrinks it converges to the bent one uniformly.
 3. The disturbances of step 2 can be moved a little, again by the slack. Those for which the trajectory ever meets a
    face of dimension n - 2 or less (after time 0) are a set of measure zero: what reaches such a face at some time of
    a given interval is the image of a set of dimension n - 1 under a Lipschitz map, and at any time the state depends
    on the first disturbance by a bi-Lipschitz map. So there are such trajectories that meet none.
 4. Under a constant disturbance a continuous piecewise affine field is autonomous, and its trajectories change regions
-   finitely often in finite time (no Zeno behaviour: M. K. Camlibel, J.-S. Pang, J. Shen, Conewise linear systems:
-   non-Zenoness and observability, SIAM J. Control Optim. 2006). So the trajectory of step 3 is in finitely many
+   finitely often in finite time (L. Q. Thuan, M. K. Camlibel, Continuous piecewise affine dynamical systems do not
+   exhibit Zeno behavior, IEEE Trans. Automatic Control 56, 2011). So the trajectory of step 3 is in finitely many
    regions one after the other, and changes from one to the next inside a facet that both share, with a right
    derivative that does not point back: the condition above holds there. It is an execution of the automaton that
    begins in a location whose invariant contains x(0).
@@ -27,7 +29,8 @@ slack carries the argument; N, the network, is Lipschitz.
 So executions of the automaton with finitely many crossings come arbitrarily close to x at every time of [0, T], and any
 closed set that contains all of them up to T (a flowpipe is a finite union of closed sets) contains x. A trajectory
 through a corner, one that crosses a facet infinitely often, and one that touches the side of the region and comes
-back are all among these limits. Initial states belong to every location whose invariant contains them.
+back are all among these limits. Initial states belong to every location whose invariant contains them. Merged regions
+are regions like others, and what is rounded outward only adds executions.
 
 `vertex` is the more cautious choice of the paper: a crossing wherever two regions have a point in common, with the same
 condition for every row of the target that all common points lie on. It has every crossing of `facet`, and more.

@@ -1,9 +1,9 @@
 """Weights on dyadic grids, so fine that nothing is lost and so coarse that products of layers are exact in float64.
 
-The affine map of an activation region is W2 S W1 x + W2 S b1 + b2 with a diagonal S of zeros and ones. If every entry of
-layer l is a multiple of 2^-k_l, every partial sum of such a product is a multiple of 2^-(k_1 + k_2 + ...); as long as
-none is above 2^53 times that, floats hold all of them. Inputs and outputs have units of their own, powers of two, which
-change no mantissa.
+The affine map of an activation region is W2 S W1 x + W2 S b1 + b2 with a diagonal S of zeros and ones. If every entry
+of layer l is a multiple of 2^-k_l, every partial sum of such a product is a multiple of 2^-(k_1 + k_2 + ...); as long
+as none is above 2^53 times that, floats hold all of them. Inputs and outputs have units of their own, powers of two,
+which change no mantissa.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import numpy as np
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.expr import Expr
 from vernal.model.tick import Tick
-from vernal.reduce.neural.hyperplanes import greedy
+from vernal.reduce.neural.hyperplanes import GreedyPlanes
 from vernal.reduce.neural.knots import Knots
 from vernal.reduce.neural.ridges import Minimax, Ridges, vertices
 from vernal.reduce.neural.part_samples import PartField, PartSamples, line_samples, spread_samples
@@ -22,6 +22,7 @@ DESCENTS = 2  # of them, the best, are improved
 ROUNDS = 15  # of moving hyperplanes
 CHECKED = 20_000  # points at which a fit is compared with the part, to find more samples
 WORST = 60  # of these, added to the samples
+HOPELESS = 1.4  # times what is good enough: a fit this far from it is not worth more work
 IMPROVEMENT = 0.6  # what moving the hyperplanes makes of the first error, by experience
 
 
@@ -42,16 +43,16 @@ class PartFit:
         """More samples."""
         self.samples = self.samples.join(self.field.at_states(states, self.variables)).sorted()
 
-    def scaled(self, scale: Floats) -> ScaledFit:
-        """Fits with this scale of errors, one for each output of the part."""
-        return ScaledFit(self, scale)
+    def scaled(self, scale: Floats, enough: float) -> ScaledFit:
+        """Fits with this scale of errors, one for each output of the part, of which so much is good enough."""
+        return ScaledFit(self, scale, enough)
 
 
 class ScaledFit:
     """Fits of one part for any number of hyperplanes, with errors relative to one scale."""
 
-    def __init__(self, part: PartFit, scale: Floats) -> None:
-        self.part, self.scale, self.field = part, scale, part.field
+    def __init__(self, part: PartFit, scale: Floats, enough: float) -> None:
+        self.part, self.scale, self.enough, self.field = part, scale, enough, part.field
         self._known: dict[int, Ridges] = {}
         self._first: dict[int, list[Ridges]] = {}
 
@@ -63,6 +64,12 @@ class ScaledFit:
     @cached_property
     def _knots(self) -> Knots:
         return Knots(self.part.samples, self.scale)
+
+    @cached_property
+    def _greedy(self) -> list[GreedyPlanes]:
+        part = self.part
+        randoms = [np.random.default_rng([part.seed, start]) for start in range(STARTS)]
+        return [GreedyPlanes(part.samples, self.scale, random, part.tick) for random in randoms]
 
     def estimate(self, size: int) -> Floats:
         """About the error of each output with so many hyperplanes, found quickly."""
@@ -79,8 +86,12 @@ class ScaledFit:
     def fit(self, size: int) -> Ridges:
         """The best that was found with so many hyperplanes."""
         if size not in self._known:
-            starts = self._starts(size)[:DESCENTS]
-            self._known[size] = min((self._improved(start) for start in starts), key=self._ratio)
+            found = list[Ridges]()
+            for start in self._starts(size)[:DESCENTS]:
+                found.append(self._improved(start))
+                if self._ratio(found[-1]) <= self.enough:
+                    break
+            self._known[size] = min(found, key=self._ratio)
         return self._known[size]
 
     def _points(self, ridges: Ridges) -> Floats:
@@ -98,6 +109,8 @@ class ScaledFit:
         for rounds in (ROUNDS, ROUNDS // 2):
             ridges = self._minimax().descend(ridges, rounds)
             self._sharpen(ridges)
+            if self.enough and self._ratio(ridges) > HOPELESS * self.enough:
+                break
         return self._minimax().output_layer(ridges.normals, ridges.offsets) or ridges
 
     def _sharpen(self, ridges: Ridges) -> None:
@@ -131,6 +144,4 @@ class ScaledFit:
             knots = self._knots.best(size)
             yield np.ones((len(knots), 1)), -knots
         else:
-            for start in range(STARTS):
-                random = np.random.default_rng([self.part.seed, size, start])
-                yield greedy(self.part.samples, self.scale, size, random, self.part.tick)
+            yield from (greedy.best(size) for greedy in self._greedy)

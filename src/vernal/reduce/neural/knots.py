@@ -1,8 +1,8 @@
 """Where a piecewise linear function of one variable should break, so that few pieces have a small largest error.
 
-Between two candidates the best line is taken to be parallel to the chord, which is exact where the function is convex or
-concave; the best breaks for any number of pieces then follow by dynamic programming over all candidates. Outputs that
-share the variable share the breaks.
+Between two candidates the best line is taken to be parallel to the chord, which is exact where the function is convex
+or concave; the best breaks for any number of pieces then follow by dynamic programming over all candidates. Outputs
+that share the variable share the breaks.
 """
 
 from __future__ import annotations

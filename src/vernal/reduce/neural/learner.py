@@ -60,17 +60,21 @@ class Learner:
             fit.add(states)
 
     def learn(self, target: Floats, widths: Sequence[int] | None = None, enough: float = 1.0) -> LearnedNetwork:
-        """A network whose error is about `enough` times the target, for each variable, with as few hyperplanes as that takes.
+        """A network with about `enough` times the target as its error, and as few hyperplanes as that takes.
 
         With widths of hidden layers it has no more than these allow; then the error may be larger.
         """
         room = self._room(widths)
-        scaled = [fit.scaled(target[fit.field.outputs]) for fit in self.fits]
+        scaled = [fit.scaled(target[fit.field.outputs], enough / self._sharing(fit)) for fit in self.fits]
         sizes = self._sizes(scaled, target, enough, room)
         found = [fit.fit(size) for fit, size in zip(scaled, sizes, strict=True)]
         weights, biases = assembled(self.parts, found, [fit.field for fit in self.fits], self.skip, widths)
         error = self._total([fit.errors(size) for fit, size in zip(scaled, sizes, strict=True)])
         return LearnedNetwork(tuple(weights), tuple(biases), error, self._regions(found), sum(sizes))
+
+    def _sharing(self, fit: PartFit) -> int:
+        """Among how many parts the error of an output of this one is divided."""
+        return max(sum(i in other.field.outputs for other in self.fits) for i in fit.field.outputs)
 
     def _room(self, widths: Sequence[int] | None) -> int | None:
         """Neurons of the first hidden layer that may have hyperplanes; None where nothing limits them."""
@@ -78,8 +82,8 @@ class Learner:
             return None
         if widths[0] < self.skip.neurons or min(widths[1:], default=len(self.lower)) < len(self.lower):
             raise InputError(
-                f"a network with hidden layers of {', '.join(map(str, widths))} neurons is too narrow for {self.flow.name!r}: "
-                f"the first hidden layer needs at least {max(1, self.skip.neurons)}, and any other {len(self.lower)}"
+                f"hidden layers of {', '.join(map(str, widths))} neurons are too narrow for {self.flow.name!r}: the "
+                f" first hidden layer needs at least {max(1, self.skip.neurons)}, and any other {len(self.lower)}"
             )
         return widths[0] - self.skip.neurons
 

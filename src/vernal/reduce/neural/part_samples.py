@@ -68,7 +68,7 @@ class PartField:
 
     def coordinates(self, states: Floats) -> Floats:
         """Where states are in the coordinates of the part."""
-        return (states @ self.part.directions.T - self.middle) / self.radius
+        return np.asarray((states @ self.part.directions.T - self.middle) / self.radius)
 
     def at_states(self, states: Floats, variables: tuple[Expr, ...]) -> PartSamples:
         """The part at states; points at which it is not a number are left out."""

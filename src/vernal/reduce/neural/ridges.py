@@ -136,14 +136,16 @@ class Minimax:
         A hyperplane's move has the effect `moving` times its weight in the output; `features` are the rest.
         """
         program = _Program(self, outputs, moving, features, at)
+        point: Floats | None = None
         for _ in range(ROUNDS_OF_ROWS):
             self.tick()
             found = minimise(program.cost, *program.rows(self._active), program.limits(trust))
             if found is None:
                 return None
-            if not self._extend(outputs, program.predicted(found.point), program.levels(found.point)):
+            point = found.point
+            if not self._extend(outputs, program.predicted(point), program.levels(point)):
                 break
-        return program.parameters(found.point)
+        return None if point is None else program.parameters(point)
 
     def _extend(self, outputs: list[int], predicted: Floats, levels: Floats) -> bool:
         """Add samples of outputs that are worse than the program thinks; whether there were any."""
@@ -167,9 +169,7 @@ class Minimax:
 class _Program:
     """A linear program: columns are moves of hyperplanes, the rest of each output, each output's error, the largest."""
 
-    def __init__(
-        self, fit: Minimax, outputs: list[int], moving: Floats, features: Floats, at: Ridges | None
-    ) -> None:
+    def __init__(self, fit: Minimax, outputs: list[int], moving: Floats, features: Floats, at: Ridges | None) -> None:
         self.fit, self.outputs, self.features = fit, outputs, features
         self.inner, self.width = moving.shape[1], features.shape[1]
         self.values = np.zeros((fit.size, fit.outputs)) if at is None else at(fit.samples.points)

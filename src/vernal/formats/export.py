@@ -1,0 +1,119 @@
+"""Hybrid automata from files to files: of a flow in a task file, or from one format to the other.
+
+    export("jet.toml", "jet.xml")       learns and certifies an abstraction; jet.cfg, beside it, is the question
+    export("jet.xml", "jet.json")
+
+What was written is read back and compared, number by number; if it is not the same, nothing is left behind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from vernal.errors import FormatError, InputError, NameUnknown, nearest
+from vernal.formats.automata import SUFFIXES, automaton_json, read_automaton, write_automaton
+from vernal.formats.loading import load
+from vernal.logic.task import Task
+from vernal.logic.timed import FlowQuestion
+from vernal.model.flow import Flow
+from vernal.model.hybrid import HybridAutomaton
+from vernal.model.tick import Tick, idle
+from vernal.run.output import write_bytes, write_text
+
+CONFIG = ".cfg"
+
+
+@dataclass(frozen=True, slots=True)
+class AutomatonExport:
+    """What was written: an automaton with so many locations and crossings."""
+
+    source: str
+    target: str
+    locations: int
+    crossings: int
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        size = f"{self.locations} locations, {self.crossings} crossings"
+        return f"{self.source} -> {self.target}: {size}; read back, the same automaton"
+
+
+def is_automaton(path: str | Path) -> bool:
+    """Whether a file holds a hybrid automaton, by its name."""
+    return Path(path).suffix.lower() in SUFFIXES
+
+
+def export(
+    source: str | Path, target: str | Path, *, property_name: str | None = None, tick: Tick = idle
+) -> AutomatonExport:
+    """Write the automaton of a file to another one (.xml or .json).
+
+    Of a task file it is that of a neural abstraction of its flow; `property_name` chooses the question that the
+    configuration beside an .xml asks, the first property otherwise.
+    """
+    if is_automaton(source):
+        if property_name is not None:
+            raise InputError(f"{source}: a hybrid automaton has no properties; leave out {property_name!r}")
+        return _written(str(source), read_automaton(source), Path(target), None)
+    task = load(source)
+    return export_task(task, target, property_name=property_name, source=str(source), tick=tick)
+
+
+def export_task(
+    task: Task, target: str | Path, *, property_name: str | None = None, source: str | None = None, tick: Tick = idle
+) -> AutomatonExport:
+    """Write the automaton of a task's flow, and beside an .xml the question about it."""
+    from vernal.reduce.neural.abstraction import abstract
+    from vernal.reduce.neural.partition import automaton_of
+
+    question = _question(task, property_name)
+    flow = task.flow
+    abstraction = abstract(flow, task.settings, tick)
+    variables = [variable.name for variable in flow.state]
+    automaton = automaton_of(abstraction, name=flow.name, variables=variables, tick=tick)
+    return _written(source or flow.name, automaton, Path(target), question)
+
+
+def _question(task: Task, name: str | None) -> FlowQuestion | None:
+    """The question that the task asks under this name, or its first."""
+    if not isinstance(task.model, Flow):
+        raise FormatError(f"{task.name}: hybrid automata are made of flows ([flow]), and this system moves in steps")
+    if name is None:
+        name = next(iter(task.properties), None)
+        if name is None:
+            return None
+    if name not in task.properties:
+        raise NameUnknown(f"there is no property {name!r}{nearest(name, task.properties)}")
+    return FlowQuestion(task.model, task.properties[name], name, task.settings)
+
+
+def _written(source: str, automaton: HybridAutomaton, target: Path, question: FlowQuestion | None) -> AutomatonExport:
+    """Write a draft, read it back, and keep it if it is the same."""
+    horizon = None if question is None else question.horizon
+    with TemporaryDirectory() as folder:
+        draft = Path(folder) / f"draft{target.suffix}"
+        write_automaton(automaton, draft, horizon=horizon)
+        same = _is_same(automaton, read_automaton(draft))
+        if not same:
+            raise FormatError(f"{target}: what was written is not the same automaton; this is a bug in Vernal")
+        write_bytes(target, draft.read_bytes())
+    notes = () if question is None or target.suffix.lower() != ".xml" else _configure(automaton, target, question)
+    return AutomatonExport(source, str(target), len(automaton.locations), len(automaton.crossings), notes)
+
+
+def _is_same(first: HybridAutomaton, second: HybridAutomaton) -> bool:
+    """Whether two automata are the same but for the names, which SpaceEx may need otherwise."""
+    return automaton_json(first) == automaton_json(replace(second, name=first.name, variables=first.variables))
+
+
+def _configure(automaton: HybridAutomaton, target: Path, question: FlowQuestion) -> tuple[str, ...]:
+    """Write the configuration beside a model."""
+    from vernal.formats.spaceex.config import spaceex_config
+    from vernal.formats.spaceex.writer import names_of
+
+    config = spaceex_config(question, names_of(automaton))
+    beside = target.with_suffix(CONFIG)
+    write_text(beside, config.text)
+    return f"the question is in {beside}", *config.notes
