@@ -1,0 +1,1 @@
+"""Neural abstractions of flows: learned, certified, and turned into hybrid automata."""

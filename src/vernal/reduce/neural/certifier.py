@@ -1,0 +1,217 @@
+"""The certified error of a network that stands in for a vector field: branch and bound of f - N over a region.
+
+Every box has linear bounds of f (`interpret.linear`) and ranges of what the ReLUs are applied to; with both, f - N and
+N - f have upper bounds (`relaxed`). A row of a box, one variable and one side, is done when its bound is hardly above
+the largest error that was found at a point; boxes with rows left are cut where f - N bends most. All bounds are rounded
+outward, so that the largest bound of a row that is done is an error that holds everywhere.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vernal.errors import InputError
+from vernal.interpret.linear.bounds import Linear
+from vernal.interpret.numbers.rounding import Array, Floats, Mask
+from vernal.model import build
+from vernal.model.flow import Flow
+from vernal.model.tick import Tick, idle
+from vernal.reduce.neural.cuts import cut, grid
+from vernal.reduce.neural.difference import Difference
+from vernal.reduce.neural.relaxed import Chords, NetworkRows, Rows, chords
+from vernal.reduce.neural.samples import Samples
+
+SLACK = 1e-9  # of the error of a variable, where it is next to nothing
+BATCH = 2048  # boxes that are bounded together
+NARROWEST = 2.0**-40  # of the region: boxes that are not cut any further
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Certificate:
+    """For each variable: |f_i - N_i| is at most `error` on the whole region, and at least `worst` at one of its points.
+
+    `positions` has where each disturbance is between its ends at that point. `boxes` counts all that were bounded.
+    """
+
+    error: Floats  # (variables,)
+    worst: Floats  # (variables,)
+    points: Floats  # (variables, variables): a point for each
+    positions: Floats  # (variables, disturbances)
+    boxes: int
+    rounds: int
+    seconds: float
+
+
+def certify(
+    flow: Flow,
+    weights: Sequence[Floats],
+    biases: Sequence[Floats],
+    lower: Floats,
+    upper: Floats,
+    tick: Tick = idle,
+    tightness: float = 1.01,
+    enough: Floats | None = None,
+) -> Certificate:
+    """Bounds of |f - N| over lower <= x <= upper and all disturbances, each within a factor of the largest error.
+
+    With `enough` (variables,) it stops as soon as every error is certified to be so small, or one is found not to be.
+    Raises `InputError` where f is undefined in the region.
+    """
+    started = time.perf_counter()
+    search = Certification(Difference(flow, weights, biases), lower, upper, tightness, enough)
+    search.run(tick)
+    return search.certificate(time.perf_counter() - started)
+
+
+class Certification:
+    """The boxes that are still to be bounded, and what is known of the error so far."""
+
+    def __init__(
+        self, difference: Difference, lower: Floats, upper: Floats, tightness: float, enough: Floats | None
+    ) -> None:
+        self.difference, self.tightness, self.enough = difference, tightness, enough
+        self.size = difference.size
+        self.lower, self.upper = difference.region(lower, upper)
+        self.network = NetworkRows(difference.weights, difference.biases, np.maximum(abs(lower), abs(upper)))
+        self.samples = Samples(difference, self.lower, self.upper)
+        self.error = np.zeros(self.size)  # the largest bound of a row that is done
+        self.boxes = grid(self.lower, self.upper, self.size)
+        self.rows: Mask = np.ones((len(self.boxes[0]), 2 * self.size), bool)  # not done: f - N, then N - f
+        self.bounds: Floats = np.full(self.rows.shape, np.inf)
+        self.count = self.rounds = 0
+
+    def run(self, tick: Tick) -> None:
+        """Bound and cut boxes until every row is done, or an error larger than enough is found."""
+        self.samples.search(tick)
+        while len(self.rows) and not self.refuted():
+            tick()
+            self.round(tick)
+
+    def refuted(self) -> bool:
+        """Whether an error is certainly larger than enough."""
+        return self.enough is not None and bool((self.samples.certain(self.enough) > self.enough).any())
+
+    def goal(self) -> Floats:
+        """What the bounds of each variable have to come down to."""
+        worst = self.samples.worst
+        least = worst + SLACK if self.enough is None else np.maximum(self.enough, worst + SLACK)
+        wanted = self.tightness * worst if self.enough is None else least
+        return np.maximum(wanted, least + 8.0 * self.network.rounding())
+
+    def round(self, tick: Tick) -> None:
+        """Bound a batch of boxes, those with the largest bounds, and cut the ones that are not done."""
+        batch = self._batch()
+        (lower, upper), rows = (end[batch] for end in self.boxes), self.rows[batch]
+        bounds, corners = self._bound(lower, upper, rows, tick)
+        bounds = np.minimum(bounds, self.bounds[batch])
+        self.count += len(batch)
+        self.rounds += 1
+        self.samples.look(0.5 * lower + 0.5 * upper)
+        self.samples.look(corners)
+        done = self._is_done(bounds, lower, upper)
+        self._note(bounds, rows & done)
+        rows = rows & ~done
+        left = np.flatnonzero(rows.any(1))
+        children, parents = cut(self.difference, lower[left], upper[left], rows[left], bounds[left] / self._scale())
+        parents = left[parents]
+        self._replace(batch, children, rows[parents], bounds[parents])
+
+    def _batch(self) -> Array:
+        if len(self.rows) <= BATCH:
+            return np.arange(len(self.rows))
+        excess = np.where(self.rows, self.bounds / self._scale(), 0.0).max(1)
+        return np.argpartition(-excess, BATCH)[:BATCH]
+
+    def _scale(self) -> Floats:
+        return np.tile(self.goal(), 2)
+
+    def _is_done(self, bounds: Floats, lower: Floats, upper: Floats) -> Mask:
+        """Rows whose bounds are good enough, or that no cut would make better."""
+        narrow = ((upper - lower) <= NARROWEST * (self.upper - self.lower)).all(1)
+        infinite = narrow & np.isinf(bounds).any(1)
+        if infinite.any():
+            place = self.difference.place(lower[np.flatnonzero(infinite)[0]])
+            raise InputError(f"the vector field may be undefined, or without a bound, at {place}")
+        return (bounds <= self._scale()) | narrow[:, None]
+
+    def _note(self, bounds: Floats, done: Mask) -> None:
+        most = np.where(done, bounds, 0.0).max(0, initial=0.0)
+        self.error = np.maximum(self.error, np.maximum(most[: self.size], most[self.size :]))
+
+    def _replace(self, batch: Array, children: tuple[Floats, Floats], rows: Mask, bounds: Floats) -> None:
+        rest = np.ones(len(self.rows), bool)
+        rest[batch] = False
+        first, last = (np.concatenate([end[rest], new]) for end, new in zip(self.boxes, children, strict=True))
+        self.boxes = first, last
+        self.rows = np.concatenate([self.rows[rest], rows])
+        self.bounds = np.concatenate([self.bounds[rest], bounds])
+
+    # Bounds -----------------------------------------------------------------------------------------------------------
+
+    def _bound(self, lower: Floats, upper: Floats, wanted: Mask, tick: Tick) -> tuple[Floats, Floats]:
+        """Bounds (boxes, 2 variables) of the rows that are wanted, infinite elsewhere, and points to look at."""
+        linear = Linear(dict(self.difference.inputs(lower, upper)), tick=tick)
+        layers = self._chords(linear)
+        box, column = np.nonzero(wanted)
+        output, down = column % self.size, column >= self.size
+        coefficients, constants = self._forms(linear, wanted)
+        centre = 0.5 * lower + 0.5 * upper
+        radius = np.maximum(upper - centre, centre - lower)
+        rows = Rows(
+            coefficients[box, column],
+            constants[box, column],
+            output,
+            np.where(down, -1.0, 1.0),
+            centre[box],
+            radius[box],
+            tuple(Chords(*(part[box] for part in (x.slope, x.offset, x.below, x.open))) for x in layers),
+        )
+        goal = self.goal()[output]
+        found = self.network.bound(rows, goal)
+        bounds = np.full(wanted.shape, np.inf)
+        bounds[box, column] = found.upper
+        corner = np.clip(found.corner, lower[box], upper[box])
+        return bounds, corner[found.upper > goal]
+
+    def _chords(self, linear: Linear) -> list[Chords]:
+        found = []
+        for node, limit in zip(self.difference.hidden, self.network.limits, strict=True):
+            x = linear.range(node)
+            found.append(chords(np.maximum(x.lower, -limit), np.minimum(x.upper, limit)))
+        return found
+
+    def _forms(self, linear: Linear, wanted: Mask) -> tuple[Floats, Floats]:
+        """Linear functions above f and above -f: (boxes, 2 variables[, coordinates]); of what is not wanted zeros."""
+        n, shape = self.size, (*wanted.shape, len(self.difference.coordinates))
+        coefficients, constants = np.zeros(shape), np.zeros(wanted.shape)
+        some = [i for i in range(n) if wanted[:, [i, i + n]].any()]
+        form = linear.form(build.concat(*(self.difference.rates[i] for i in some)))
+        columns = [self.difference.coordinates.index(node) for node, _ in form.inputs]  # type: ignore[arg-type]
+        for start, part, constant in (
+            (0, form.upper_coefficients, form.upper_constants),
+            (n, -form.lower_coefficients, -form.lower_constants),
+        ):
+            at = [start + i for i in some]
+            coefficients[np.ix_(range(len(wanted)), at, columns)] = part
+            constants[:, at] = constant
+        return coefficients, constants
+
+    # What is known ----------------------------------------------------------------------------------------------------
+
+    def certificate(self, seconds: float) -> Certificate:
+        """What holds of the error: bounds of rows that are not done count as well."""
+        open_rows = np.where(self.rows, self.bounds, 0.0).max(0, initial=0.0)
+        n, points = self.size, self.samples.points
+        return Certificate(
+            np.maximum(self.error, np.maximum(open_rows[:n], open_rows[n:])),
+            self.samples.certain(),
+            points[:, :n].copy(),
+            points[:, n:].copy(),
+            self.count,
+            self.rounds,
+            seconds,
+        )

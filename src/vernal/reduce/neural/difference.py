@@ -1,0 +1,119 @@
+"""The difference between a vector field and a network that stands in for it: at points, and as an expression."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+from vernal.errors import InputError
+from vernal.interpret import concrete, exact, interval
+from vernal.interpret.abstract import Range, as_range
+from vernal.interpret.numbers.backends import NUMPY
+from vernal.interpret.numbers.reals import Undefined
+from vernal.interpret.numbers.rounding import Floats
+from vernal.model import build
+from vernal.model.expr import Between, Expr, Matrix, Role, Var
+from vernal.model.flow import Flow
+from vernal.model.graph import rewrite
+
+MAX_CORNERS = 6  # disturbances of which all combinations of ends are tried
+BLOCK = 1 << 14  # points that are evaluated together
+
+
+class Difference:
+    """f - N over coordinates: the state variables, and for each disturbance where it is between its ends, from 0 to 1."""
+
+    def __init__(self, flow: Flow, weights: Sequence[Floats], biases: Sequence[Floats]) -> None:
+        self.flow, self.weights, self.biases = flow, tuple(weights), tuple(biases)
+        self.size = len(flow.state)
+        self._check()
+        self.positions: dict[Between, Var] = {}
+        self.rates = tuple(rewrite(flow.vector_field, self._placed))
+        self.coordinates: tuple[Var, ...] = (*flow.vars, *self.positions.values())
+        self.hidden: list[Expr] = []  # what each ReLU is applied to, layer by layer
+        self.network = self._network()
+        self._rates = concrete.compile(self.rates)
+
+    def _check(self) -> None:
+        shapes = [(weight.shape, bias.shape) for weight, bias in zip(self.weights, self.biases, strict=True)]
+        widths = [self.size, *(bias[0] for _, bias in shapes)]
+        if widths[-1] != self.size or any(weight != (m, n) for (weight, _), n, m in zip(shapes, widths, widths[1:])):
+            raise ValueError(f"a network of shapes {shapes} does not fit a flow of {self.size} variables")
+
+    def _placed(self, node: Expr) -> Expr | None:
+        """A disturbance as low + position * (high - low)."""
+        if not isinstance(node, Between):
+            return None
+        place = build.var(f"position {len(self.positions)}", role=Role.INPUT)
+        self.positions[node] = place
+        low, high = node.args
+        return low + place * (high - low)
+
+    def _network(self) -> Expr:
+        x = build.concat(*self.flow.vars)
+        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            self.hidden.append(build.affine(x, Matrix(weight), Matrix(bias)))
+            x = build.relu(self.hidden[-1])
+        return build.affine(x, Matrix(self.weights[-1]), Matrix(self.biases[-1]))
+
+    def region(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+        """A box of states, with all positions of the disturbances."""
+        count = len(self.positions)
+        return np.concatenate([lower, np.zeros(count)]), np.concatenate([upper, np.ones(count)])
+
+    def inputs(self, lower: Floats, upper: Floats) -> dict[Expr, Range]:
+        """Boxes (boxes, coordinates) as ranges of variables."""
+        return {
+            var: Range(np.ascontiguousarray(lower[:, i]), np.ascontiguousarray(upper[:, i]))
+            for i, var in enumerate(self.coordinates)
+        }
+
+    # At points --------------------------------------------------------------------------------------------------------
+
+    def at(self, points: Floats) -> Floats:
+        """f - N in floating point at points (points, coordinates); nan where f has no value, or none that is a float."""
+        blocks = [self._at(points[start : start + BLOCK]) for start in range(0, len(points), BLOCK)]
+        return np.concatenate(blocks) if blocks else np.zeros((0, self.size))
+
+    def _at(self, points: Floats) -> Floats:
+        with np.errstate(all="ignore"):
+            rates = self._rates(dict(zip(self.coordinates, points.T, strict=True)), len(points))
+            x = points[:, : self.size]
+            for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+                x = np.maximum(x @ weight.T + bias, 0.0)
+            return np.stack(rates, axis=1) - (x @ self.weights[-1].T + self.biases[-1])
+
+    def enclosed(self, points: Floats) -> Range:
+        """f - N at points, enclosed: (points, variables)."""
+        nodes = [build.sub(rate, build.component(self.network, i)) for i, rate in enumerate(self.rates)]
+        found = [as_range(NUMPY, value) for value in interval.evaluate(nodes, self.inputs(points, points))]
+        return Range(np.stack([x.lower for x in found], 1), np.stack([x.upper for x in found], 1))
+
+    def refuse_undefined(self, point: Floats) -> None:
+        """Raise where a rate has no value at a point, in exact arithmetic."""
+        given = {var: Fraction(value) for var, value in zip(self.coordinates, point.tolist(), strict=True)}
+        for variable, value in zip(self.flow.state, exact.evaluate(self.rates, given), strict=True):
+            if isinstance(value, Undefined):
+                raise InputError(f"the rate of {variable.name!r} is undefined at {self.place(point)}: {value.why}")
+
+    def place(self, point: Floats) -> str:
+        """A point as text."""
+        return ", ".join(f"{v.name} = {x:.6g}" for v, x in zip(self.flow.state, point.tolist(), strict=False))
+
+
+def errors_at(flow: Flow, weights: Sequence[Floats], biases: Sequence[Floats], points: Floats) -> Floats:
+    """|f - N| at states (points, variables) in floating point, the largest over the ends of the disturbances."""
+    difference = Difference(flow, weights, biases)
+    found = np.zeros((len(points), difference.size))
+    for corner in _corners(len(difference.positions)):
+        places = np.broadcast_to(corner, (len(points), len(corner)))
+        found = np.maximum(found, abs(difference.at(np.concatenate([points, places], axis=1))))
+    return found
+
+
+def _corners(count: int) -> list[tuple[float, ...]]:
+    """The ends of each of several disturbances, in all combinations; of very many all low and all high."""
+    return list(product((0.0, 1.0), repeat=count)) if count <= MAX_CORNERS else [(0.0,) * count, (1.0,) * count]

@@ -1,0 +1,75 @@
+"""The largest error of a network at points: sampled, improved by local search, and enclosed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vernal.interpret.numbers.rounding import Floats
+from vernal.model.tick import Tick
+from vernal.reduce.neural.difference import Difference
+
+POINTS = 2000  # that are sampled first
+STARTS, NEIGHBOURS, STEPS = 4, 12, 14  # of the local search: best points of each side, around each, rounds
+SHRINK = 0.6  # of the distance of neighbours, from round to round
+
+
+class Samples:
+    """For each variable the point with the largest error so far."""
+
+    def __init__(self, difference: Difference, lower: Floats, upper: Floats) -> None:
+        self.difference, self.lower, self.upper = difference, lower, upper
+        self.worst = np.zeros(difference.size)
+        self.points = np.repeat(0.5 * lower[None] + 0.5 * upper[None], difference.size, axis=0)
+        self._random = np.random.default_rng(0)
+
+    def look(self, points: Floats) -> Floats:
+        """Note the errors at points (points, coordinates); returns f - N there."""
+        found = self.difference.at(points)
+        if not len(points):
+            return found
+        size = abs(found)
+        wrong = np.isnan(size)
+        if wrong.any():
+            self.difference.refuse_undefined(points[np.flatnonzero(wrong.any(1))[0]])
+            size = np.where(wrong, 0.0, size)
+        best = size.argmax(0)
+        for i in np.flatnonzero(size.max(0) > self.worst):
+            self.worst[i] = size[best[i], i]
+            self.points[i] = points[best[i]]
+        return found
+
+    def search(self, tick: Tick) -> None:
+        """Sample, and climb from the best points of each variable and side."""
+        points = self._random.uniform(self.lower, self.upper, (POINTS, len(self.lower)))
+        centre = 0.5 * self.lower + 0.5 * self.upper
+        points = np.concatenate([points, [centre, self.lower, self.upper]])
+        found = self.look(points)
+        both = np.concatenate([found, -found], axis=1)
+        best = np.argpartition(-both, STARTS, axis=0)[:STARTS]  # (starts, 2 variables)
+        self._climb(points[best], np.take_along_axis(both, best, axis=0), tick)
+
+    def _climb(self, points: Floats, values: Floats, tick: Tick) -> None:
+        """Local search from points (starts, 2 variables, coordinates) at which f - N, then N - f, has these values."""
+        starts, rows, size = points.shape
+        distance = 0.25 * (self.upper - self.lower) * POINTS ** (-1.0 / size)
+        for _ in range(STEPS):
+            tick()
+            moves = self._random.normal(size=(NEIGHBOURS, starts, rows, size)) * distance
+            tried = np.clip(points + moves, self.lower, self.upper)
+            found = self.look(tried.reshape(-1, size)).reshape(NEIGHBOURS, starts, rows, rows // 2)
+            both = np.concatenate([found, -found], axis=-1)
+            own = np.nan_to_num(np.diagonal(both, axis1=2, axis2=3), nan=-np.inf)  # (neighbours, starts, rows)
+            best = own.argmax(0)
+            top = np.take_along_axis(own, best[None], axis=0)[0]
+            better = top > values
+            nearest = np.take_along_axis(tried, best[None, ..., None], axis=0)[0]
+            points, values = np.where(better[..., None], nearest, points), np.where(better, top, values)
+            distance = SHRINK * distance
+
+    def certain(self, above: Floats | None = None) -> Floats:
+        """The largest errors, rounded down by enclosures; with `above`, 0 where they are not above it anyway."""
+        if above is not None and not (self.worst > above).any():
+            return np.zeros(len(self.worst))
+        found = self.difference.enclosed(self.points)
+        low = np.diagonal(np.maximum(found.lower, -found.upper))
+        return np.maximum(low, 0.0)
