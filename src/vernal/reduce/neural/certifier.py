@@ -20,12 +20,13 @@ from vernal.interpret.numbers.rounding import Array, Floats, Mask
 from vernal.model import build
 from vernal.model.flow import Flow
 from vernal.model.tick import Tick, idle
+from vernal.reduce.neural import choices
 from vernal.reduce.neural.cuts import cut, grid
 from vernal.reduce.neural.difference import Difference
-from vernal.reduce.neural.relaxed import Chords, NetworkRows, Rows, chords
+from vernal.reduce.neural.relaxed import ErrorRows, LinearParts, NetworkRows, ReluLines, relu_lines, taken
 from vernal.reduce.neural.samples import Samples
 
-SLACK = 1e-9  # of the error of a variable, where it is next to nothing
+SLACK = 1e-5  # of the largest rate: an error that is so small need not be known any better
 BATCH = 2048  # boxes that are bounded together
 NARROWEST = 2.0**-40  # of the region: boxes that are not cut any further
 
@@ -98,7 +99,7 @@ class Certification:
     def goal(self) -> Floats:
         """What the bounds of each variable have to come down to."""
         worst = self.samples.worst
-        least = worst + SLACK if self.enough is None else np.maximum(self.enough, worst + SLACK)
+        least = worst + SLACK * self.samples.rates if self.enough is None else np.maximum(self.enough, worst + SLACK * self.samples.rates)
         wanted = self.tightness * worst if self.enough is None else least
         return np.maximum(wanted, least + 8.0 * self.network.rounding())
 
@@ -155,33 +156,31 @@ class Certification:
     def _bound(self, lower: Floats, upper: Floats, wanted: Mask, tick: Tick) -> tuple[Floats, Floats]:
         """Bounds (boxes, 2 variables) of the rows that are wanted, infinite elsewhere, and points to look at."""
         linear = Linear(dict(self.difference.inputs(lower, upper)), tick=tick)
-        layers = self._chords(linear)
+        layers = self._lines(linear)
         box, column = np.nonzero(wanted)
         output, down = column % self.size, column >= self.size
         coefficients, constants = self._forms(linear, wanted)
         centre = 0.5 * lower + 0.5 * upper
         radius = np.maximum(upper - centre, centre - lower)
-        rows = Rows(
+        parts = LinearParts(
             coefficients[box, column],
             constants[box, column],
             output,
             np.where(down, -1.0, 1.0),
             centre[box],
             radius[box],
-            tuple(Chords(*(part[box] for part in (x.slope, x.offset, x.below, x.open))) for x in layers),
         )
         goal = self.goal()[output]
-        found = self.network.bound(rows, goal)
+        found, corner = choices.bound(self.network, ErrorRows(parts, tuple(taken(x, box) for x in layers)), goal)
         bounds = np.full(wanted.shape, np.inf)
-        bounds[box, column] = found.upper
-        corner = np.clip(found.corner, lower[box], upper[box])
-        return bounds, corner[found.upper > goal]
+        bounds[box, column] = found
+        return bounds, np.clip(corner, lower[box], upper[box])[found > goal]
 
-    def _chords(self, linear: Linear) -> list[Chords]:
+    def _lines(self, linear: Linear) -> list[ReluLines]:
         found = []
         for node, limit in zip(self.difference.hidden, self.network.limits, strict=True):
             x = linear.range(node)
-            found.append(chords(np.maximum(x.lower, -limit), np.minimum(x.upper, limit)))
+            found.append(relu_lines(np.maximum(x.lower, -limit), np.minimum(x.upper, limit)))
         return found
 
     def _forms(self, linear: Linear, wanted: Mask) -> tuple[Floats, Floats]:

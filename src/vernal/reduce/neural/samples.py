@@ -20,6 +20,7 @@ class Samples:
         self.difference, self.lower, self.upper = difference, lower, upper
         self.worst = np.zeros(difference.size)
         self.points = np.repeat(0.5 * lower[None] + 0.5 * upper[None], difference.size, axis=0)
+        self.rates = np.ones(difference.size)
         self._random = np.random.default_rng(0)
 
     def look(self, points: Floats) -> Floats:
