@@ -111,7 +111,7 @@ def test_ranges_contain_what_lies_between(function: Function, ends: tuple[float,
 
 
 @pytest.mark.parametrize("exponent", [Fraction(1, 3), Fraction(5, 2), Fraction(-1, 2)], ids=str)
-def test_fractional_powers_go_by_balls(exponent: Fraction) -> None:
+def test_fractional_powers_are_narrow(exponent: Fraction) -> None:
     x = np.array([0.25, 3.0, 1e10])
     low, high = enclose.values(HERE, exponent, x)
     with ctx.workprec(200):

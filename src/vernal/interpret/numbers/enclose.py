@@ -1,8 +1,9 @@
 """Elementary functions, enclosed: values and ranges that certainly contain the true ones, and their curvature.
 
-Batches go through `kernels`, whose margins are proven. What these do not cover (fractional powers, the sine of a very
-large number) goes point by point through Arb's ball arithmetic (python-flint), rounded outward. A function is named by
-its member of `Function`, a power by its exponent. Where a function is undefined its enclosure is the whole line.
+Batches go through `kernels`, whose margins are proven, and fractional powers through `roots`. What these do not cover
+(the root of 0, the sine of a very large number) goes point by point through Arb's ball arithmetic (python-flint),
+rounded outward. A function is named by its member of `Function`, a power by its exponent. Where a function is undefined
+its enclosure is the whole line.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from vernal.interpret.numbers.kernels import KERNELS, atan2, is_reduced
+from vernal.interpret.numbers.roots import is_rooted, powers
 from vernal.interpret.numbers.rounding import PI, UNIT, Array, Backend, Floats, torch_tensor
 from vernal.model.expr import Function
 from vernal.model.traits import FUNCTIONS
@@ -59,8 +61,18 @@ def is_covered(name: Elementary, *ends: Array) -> bool:
 
 
 def _by_balls(backend: Backend, name: Elementary, x: Array) -> Enclosed:
-    low, high = by_balls(name, np.asarray(x if backend.native else torch_tensor(x).cpu()))
+    points = np.asarray(x if backend.native else torch_tensor(x).cpu())
+    found = by_roots if isinstance(name, Fraction) and is_rooted(name) else by_balls
+    low, high = found(name, points)
     return backend.array(low), backend.array(high)
+
+
+def by_roots(exponent: Fraction, x: Floats) -> tuple[Floats, Floats]:
+    """A fractional power at points: at once where that is proven, by Arb elsewhere."""
+    low, high, proven = powers(x, exponent)
+    if not proven.all():
+        low[~proven], high[~proven] = by_balls(exponent, x[~proven])
+    return low, high
 
 
 def by_balls(name: Elementary, x: Floats) -> tuple[Floats, Floats]:

@@ -28,6 +28,7 @@ from vernal.reduce.neural.samples import Samples
 
 SLACK = 1e-5  # of the largest rate: an error that is so small need not be known any better
 BATCH = 2048  # boxes that are bounded together
+MAX_DEPTH = 8  # ReLUs that are fixed in a phase: none in the first rounds, where cutting boxes does more
 NARROWEST = 2.0**-40  # of the region: boxes that are not cut any further
 
 
@@ -171,7 +172,8 @@ class Certification:
             radius[box],
         )
         goal = self.goal()[output]
-        found, corner = choices.bound(self.network, ErrorRows(parts, tuple(taken(x, box) for x in layers)), goal)
+        rows = ErrorRows(parts, tuple(taken(x, box) for x in layers))
+        found, corner = choices.bound(self.network, rows, goal, min(self.rounds // 2, MAX_DEPTH))
         bounds = np.full(wanted.shape, np.inf)
         bounds[box, column] = found
         return bounds, np.clip(corner, lower[box], upper[box])[found > goal]

@@ -16,16 +16,18 @@ import numpy as np
 from vernal.interpret.numbers.rounding import TINY, Array, Floats
 from vernal.reduce.neural.relaxed import ErrorRows, NetworkRows, RelaxedBounds, ReluLines
 
-STEPS = 8  # of Polyak's rule, at most
-DEPTH = 5  # phases of a row that are fixed, at most
+STEPS = 5  # of Polyak's rule, at most
 MAX_CASES = 4096  # rows that are divided further
 
 
-def bound(network: NetworkRows, rows: ErrorRows, goal: Floats) -> tuple[Floats, Floats]:
-    """Upper bounds (rows,), improved as long as they are above their goals, and points (rows, coordinates) behind them."""
+def bound(network: NetworkRows, rows: ErrorRows, goal: Floats, depth: int) -> tuple[Floats, Floats]:
+    """Upper bounds (rows,), improved as long as they are above their goals, and points (rows, coordinates) behind them.
+
+    At most `depth` ReLUs of a row are fixed in a phase.
+    """
     with np.errstate(all="ignore"):
         found, rows = improved(network, rows, goal)
-        return np.minimum(found.upper, _by_cases(network, rows, found, goal)), found.corner
+        return np.minimum(found.upper, _by_cases(network, rows, found, goal, depth)), found.corner
 
 
 def improved(network: NetworkRows, rows: ErrorRows, goal: Floats) -> tuple[RelaxedBounds, ErrorRows]:
@@ -86,15 +88,17 @@ def _moved(rows: ErrorRows, found: RelaxedBounds, goal: Floats) -> ErrorRows:
 # Cases ----------------------------------------------------------------------------------------------------------------
 
 
-def _by_cases(network: NetworkRows, rows: ErrorRows, found: RelaxedBounds, goal: Floats) -> Floats:
+def _by_cases(
+    network: NetworkRows, rows: ErrorRows, found: RelaxedBounds, goal: Floats, depth: int
+) -> Floats:
     """The largest bounds of the parts of the boxes in which ReLUs have one phase."""
     upper = np.full(len(goal), -np.inf)
     owner, cases = np.arange(len(goal)), rows
-    for depth in range(DEPTH + 1):
+    for fixed in range(depth + 1):
         losses = network.losses(cases, found.arrived)
         excess = found.upper - goal[owner]
         useful = (excess > 0) & np.isfinite(excess) & (losses.sum(1) > excess)
-        if depth == DEPTH or np.count_nonzero(useful) > MAX_CASES:
+        if fixed == depth or np.count_nonzero(useful) > MAX_CASES:
             useful[:] = False
         np.maximum.at(upper, owner[~useful], found.upper[~useful])
         hopeless = useful & (upper > goal)[owner]  # another part of the box keeps the row from its goal

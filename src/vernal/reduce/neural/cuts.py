@@ -34,12 +34,12 @@ def cut(
     boxes, order = (lower, upper), np.argsort(-bends, axis=1)
     top = np.take_along_axis(bends, order, axis=1)
     for rank in range(lower.shape[1]):
-        some = np.flatnonzero((top[parents, rank] >= SHARE * top[parents, 0]) if rank else np.ones(len(parents), bool))
+        wanted = top[parents, rank] >= SHARE * top[parents, 0]
+        some, rest = np.flatnonzero(wanted), np.flatnonzero(~wanted)
         if rank and len(parents) + len(some) > MANY:
             break
         parts = 2 if len(parents) + 3 * len(some) > MANY else 4
         made, source = _cut_all((boxes[0][some], boxes[1][some]), order[parents[some], rank], parts)
-        rest = np.setdiff1d(np.arange(len(parents)), some)
         boxes = np.concatenate([boxes[0][rest], made[0]]), np.concatenate([boxes[1][rest], made[1]])
         parents = np.concatenate([parents[rest], parents[some][source]])
     return boxes, parents
