@@ -1,10 +1,10 @@
 """Good choices for the bounds of rows: slopes and multipliers by Polyak's rule, and cases by the phases of ReLUs.
 
-Where f - N has its maximum its kinks are concave, and the best slopes lose nothing to first order (the bound is the dual
-of a linear program). The value to reach is known, since a row needs no more than the error that is to be certified; so
-Polyak's rule says how far to go along a gradient (Polyak, 1969). Kinks that cancel each other, as those of the two ReLUs
-in relu(x) - relu(-x), are only seen together: there a row is divided into the two phases of a ReLU, which costs less
-than cutting the box, as long as the ReLUs are what keeps the bound from its goal.
+Where f - N has its maximum its kinks are concave, and the best slopes lose nothing to first order: the bound is the
+dual of a linear program. The value to reach is known, since a row needs no more than the error that is to be certified;
+so Polyak's rule says how far to go along a gradient (Polyak, 1969). Kinks that cancel each other, as those of the two
+ReLUs in relu(x) - relu(-x), are only seen together: there a row is divided into the two phases of a ReLU, which costs
+less than cutting the box, as long as the ReLUs are what keeps the bound from its goal.
 """
 
 from __future__ import annotations
@@ -49,9 +49,7 @@ def improved(network: NetworkRows, rows: ErrorRows, goal: Floats) -> tuple[Relax
         corner[at] = np.where(better[:, None], now.corner, corner[at])
         for k, lines in enumerate(mine.layers):
             below[k][at], multiplier[k][at], arrived[k][at] = lines.below, lines.multiplier, now.arrived[k]
-    layers = tuple(
-        replace(x, below=b, multiplier=m) for x, b, m in zip(rows.layers, below, multiplier, strict=True)
-    )
+    layers = tuple(replace(x, below=b, multiplier=m) for x, b, m in zip(rows.layers, below, multiplier, strict=True))
     return replace(first, upper=upper, corner=corner, arrived=arrived), replace(rows, layers=layers)
 
 
@@ -88,9 +86,7 @@ def _moved(rows: ErrorRows, found: RelaxedBounds, goal: Floats) -> ErrorRows:
 # Cases ----------------------------------------------------------------------------------------------------------------
 
 
-def _by_cases(
-    network: NetworkRows, rows: ErrorRows, found: RelaxedBounds, goal: Floats, depth: int
-) -> Floats:
+def _by_cases(network: NetworkRows, rows: ErrorRows, found: RelaxedBounds, goal: Floats, depth: int) -> Floats:
     """The largest bounds of the parts of the boxes in which ReLUs have one phase."""
     upper = np.full(len(goal), -np.inf)
     owner, cases = np.arange(len(goal)), rows
@@ -126,9 +122,8 @@ def _divided(rows: ErrorRows, neurons: Array) -> ErrorRows:
 
 
 def _fixed(lines: ReluLines, rows: Array, neurons: Array, phase: Floats) -> ReluLines:
-    slope, offset, below, is_open, phases = (
-        part.copy() for part in (lines.slope, lines.offset, lines.below, lines.open, lines.phase)
-    )
+    slope, offset, below, phases = (part.copy() for part in (lines.slope, lines.offset, lines.below, lines.phase))
+    is_open = lines.open.copy()
     slope[rows, neurons] = below[rows, neurons] = phase > 0
     offset[rows, neurons], is_open[rows, neurons], phases[rows, neurons] = 0.0, False, phase
     return ReluLines(slope, offset, below, is_open, phases, lines.multiplier)
