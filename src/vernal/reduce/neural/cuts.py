@@ -84,4 +84,5 @@ def _bends(samples: Samples, lower: Floats, upper: Floats, output: Array) -> Flo
     bends = np.nan_to_num(straight + mixed, nan=LARGE, posinf=LARGE).T
     widths = (upper - lower) / np.maximum((upper - lower).max(1, keepdims=True), TINY)
     known: Floats = np.minimum(bends, LARGE) * (widths > 0)
-    return known + (WIDTH * known.max(1, keepdims=True) + TINY) * widths
+    floor: Floats = (WIDTH * known.max(1, keepdims=True) + TINY) * widths
+    return known + floor

@@ -151,7 +151,7 @@ class NetworkRows:
         return by_slope, by_multiplier
 
     def losses(self, rows: ErrorRows, arrived: Sequence[Floats]) -> Floats:
-        """By how much a bound may come down at most where a ReLU has one phase: (rows, neurons of all layers)."""
+        """What the lines of ReLUs are apart at most, times their coefficients: (rows, neurons of all layers)."""
         found = []
         for lines, C in zip(rows.layers, arrived, strict=True):
             q = np.where(lines.open, lines.offset / np.where(lines.open, lines.slope, 1.0), 0.0)
