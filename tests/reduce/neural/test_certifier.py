@@ -69,6 +69,18 @@ def test_what_a_network_says_exactly_costs_nothing() -> None:
     assert (found.worst == 0).all()
 
 
+def test_nothing_moves() -> None:
+    field = flow({"x": (-1, 1), "y": (0, 0)}, lambda x, y: [0 * x, x - x])
+    found = certified(field, ((np.zeros((2, 2)),), (np.zeros(2),)))
+    assert (found.error <= 1e-12).all()
+
+
+def test_a_region_of_one_point() -> None:
+    found = certified(flow({"x": (2, 2)}, lambda x: [sqrt(x)]), LINEAR, slack=0.0)
+    assert found.worst[0] <= 2 - np.sqrt(2) + 1e-15
+    assert 2 - np.sqrt(2) - 1e-15 <= found.error[0] <= 0.6
+
+
 def test_kinks_that_cancel_each_other() -> None:
     """x as relu(x - c) - relu(c - x) + c: no cut of boxes makes the bound of each ReLU alone good."""
     knots = np.array([-0.7, -0.25, 0.125, 0.6])
@@ -176,6 +188,15 @@ def test_rounding_of_large_weights_is_paid_for(size: float) -> None:
     truth = max(exact_error(*network, x) for x in points)
     assert truth <= Fraction(float(found.error[0]))
     assert Fraction(float(found.worst[0])) <= exact_error(*network, points[-1])
+
+
+def test_rounding_of_the_field_is_no_reason_to_cut() -> None:
+    """Its terms cancel, and no box is so small that their rounding would not show."""
+    third = Fraction(10**17, 3)
+    found = certified(flow({"x": (0, 1)}, lambda x: [x * 10**17 - 3 * (x * third) + x]), LINEAR)
+    assert found.worst[0] == 0  # the rate is x, and so is the network
+    assert found.error[0] < 1000
+    assert found.boxes < 10_000
 
 
 def test_weights_beyond_floating_point_are_refused() -> None:

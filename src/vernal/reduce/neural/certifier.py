@@ -27,7 +27,9 @@ from vernal.reduce.neural.relaxed import ErrorRows, LinearParts, NetworkRows, Re
 from vernal.reduce.neural.samples import Samples
 
 NEXT_TO = 1e-7  # of the largest rate: how close errors that are asked for may be to those that were found
+NOTHING = 1e-30  # an error so small needs no better bound
 BATCH = 2048  # boxes that are bounded together
+PATIENCE = 3  # rounds before rounding is suspected to keep bounds from their goals
 MAX_DEPTH = 8  # ReLUs that are fixed in a phase: none in the first rounds, where cutting boxes does more
 NARROWEST = 2.0**-40  # of the region, along one coordinate: boxes that are not cut any further
 
@@ -36,7 +38,8 @@ NARROWEST = 2.0**-40  # of the region, along one coordinate: boxes that are not 
 class Certificate:
     """For each variable: |f_i - N_i| is at most `error` on the whole region, and at least `worst` at one of its points.
 
-    `positions` has where each disturbance is between its ends at that point. `boxes` counts all that were bounded.
+    `positions` has where each disturbance is between its ends at that point. `boxes` counts all that were bounded. A
+    search that was ended by a point has looser bounds, infinite ones where nothing was bounded.
     """
 
     error: Floats  # (variables,)
@@ -94,6 +97,7 @@ class Certification:
         self.boxes = grid(self.lower, self.upper, self.size)
         self.rows: Mask = np.ones((len(self.boxes[0]), 2 * self.size), bool)  # not done: f - N, then N - f
         self.bounds: Floats = np.full(self.rows.shape, np.inf)
+        self.noise = np.zeros(self.size)  # what rounding alone keeps bounds apart, once that was measured
         self.count = self.rounds = 0
 
     def run(self, tick: Tick) -> None:
@@ -102,6 +106,8 @@ class Certification:
         while len(self.rows) and not self.refuted():
             tick()
             self.round(tick)
+            if self.rounds == PATIENCE:
+                self.noise = self._noise(tick)
 
     def refuted(self) -> bool:
         """Whether an error is certainly larger than enough."""
@@ -114,7 +120,7 @@ class Certification:
             wanted = np.maximum(self.enough, worst + NEXT_TO * rates)
         else:
             wanted = np.maximum(self.tightness * worst, worst + self.slack * rates)
-        return np.maximum(wanted, worst + 8.0 * self.network.rounding())
+        return np.maximum(wanted, worst + 8.0 * self.network.rounding() + 4.0 * self.noise + NOTHING)
 
     def round(self, tick: Tick) -> None:
         """Bound a batch of boxes, those with the largest bounds, and cut the ones that are not done."""
@@ -189,6 +195,13 @@ class Certification:
         bounds = np.full(wanted.shape, np.inf)
         bounds[box, column] = found
         return bounds, np.clip(corner, lower[box], upper[box])[found > goal]
+
+    def _noise(self, tick: Tick) -> Floats:
+        """How far the bounds of both sides are apart at points, where nothing but rounding keeps them apart."""
+        points = self.samples.some()
+        bounds, _ = self._bound(points, points, np.ones((len(points), 2 * self.size), bool), tick)
+        apart = bounds[:, : self.size] + bounds[:, self.size :]
+        return np.asarray(np.where(np.isfinite(apart), apart, 0.0).max(0))
 
     def _lines(self, linear: Linear) -> list[ReluLines]:
         found = []

@@ -9,6 +9,7 @@ from vernal.model.tick import Tick
 from vernal.reduce.neural.difference import Difference
 
 POINTS = 2000  # that are sampled first
+FEW = 16
 STARTS, NEIGHBOURS, STEPS = 4, 12, 14  # of the local search: best points of each side, around each, rounds
 SHRINK = 0.6  # of the distance of neighbours, from round to round
 
@@ -38,6 +39,10 @@ class Samples:
             self.worst[i] = size[best[i], i]
             self.points[i] = points[best[i]]
         return found
+
+    def some(self) -> Floats:
+        """A few points of the region, the worst so far among them."""
+        return np.concatenate([self.points, self._random.uniform(self.lower, self.upper, (FEW, len(self.lower)))])
 
     def search(self, tick: Tick) -> None:
         """Sample, and climb from the best points of each variable and side."""
