@@ -62,8 +62,10 @@ def is_covered(name: Elementary, *ends: Array) -> bool:
 
 def _by_balls(backend: Backend, name: Elementary, x: Array) -> Enclosed:
     points = np.asarray(x if backend.native else torch_tensor(x).cpu())
-    found = by_roots if isinstance(name, Fraction) and is_rooted(name) else by_balls
-    low, high = found(name, points)
+    if isinstance(name, Fraction) and is_rooted(name):
+        low, high = by_roots(name, points)
+    else:
+        low, high = by_balls(name, points)
     return backend.array(low), backend.array(high)
 
 

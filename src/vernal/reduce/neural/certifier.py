@@ -26,17 +26,20 @@ from vernal.reduce.neural.difference import Difference
 from vernal.reduce.neural.relaxed import ErrorRows, LinearParts, NetworkRows, ReluLines, relu_lines, taken
 from vernal.reduce.neural.samples import Samples
 
-SLACK = 1e-5  # of the largest rate: an error that is so small need not be known any better
+NEXT_TO = 1e-7  # of the largest rate: how close errors that are asked for may be to those that were found
+NOTHING = 1e-30  # an error so small needs no better bound
 BATCH = 2048  # boxes that are bounded together
+PATIENCE = 3  # rounds before rounding is suspected to keep bounds from their goals
 MAX_DEPTH = 8  # ReLUs that are fixed in a phase: none in the first rounds, where cutting boxes does more
-NARROWEST = 2.0**-40  # of the region: boxes that are not cut any further
+NARROWEST = 2.0**-40  # of the region, along one coordinate: boxes that are not cut any further
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Certificate:
     """For each variable: |f_i - N_i| is at most `error` on the whole region, and at least `worst` at one of its points.
 
-    `positions` has where each disturbance is between its ends at that point. `boxes` counts all that were bounded.
+    `positions` has where each disturbance is between its ends at that point. `boxes` counts all that were bounded. A
+    search that was ended by a point has looser bounds, infinite ones where nothing was bounded.
     """
 
     error: Floats  # (variables,)
@@ -56,15 +59,17 @@ def certify(
     upper: Floats,
     tick: Tick = idle,
     tightness: float = 1.01,
+    slack: float = 1e-5,
     enough: Floats | None = None,
 ) -> Certificate:
-    """Bounds of |f - N| over lower <= x <= upper and all disturbances, each within a factor of the largest error.
+    """Bounds of |f - N| over lower <= x <= upper and all disturbances.
 
+    Each is within the factor `tightness` of the largest error that was found, or within `slack` times the largest rate.
     With `enough` (variables,) it stops as soon as every error is certified to be so small, or one is found not to be.
     Raises `InputError` where f is undefined in the region.
     """
     started = time.perf_counter()
-    search = Certification(Difference(flow, weights, biases), lower, upper, tightness, enough)
+    search = Certification(Difference(flow, weights, biases), lower, upper, tightness, slack, enough)
     search.run(tick)
     return search.certificate(time.perf_counter() - started)
 
@@ -73,17 +78,26 @@ class Certification:
     """The boxes that are still to be bounded, and what is known of the error so far."""
 
     def __init__(
-        self, difference: Difference, lower: Floats, upper: Floats, tightness: float, enough: Floats | None
+        self,
+        difference: Difference,
+        lower: Floats,
+        upper: Floats,
+        tightness: float,
+        slack: float,
+        enough: Floats | None,
     ) -> None:
-        self.difference, self.tightness, self.enough = difference, tightness, enough
+        self.difference, self.tightness, self.slack, self.enough = difference, tightness, slack, enough
         self.size = difference.size
         self.lower, self.upper = difference.region(lower, upper)
         self.network = NetworkRows(difference.weights, difference.biases, np.maximum(abs(lower), abs(upper)))
+        if not np.isfinite(self.network.reach).all():
+            raise InputError("the weights of the network are too large to compute with")
         self.samples = Samples(difference, self.lower, self.upper)
         self.error = np.zeros(self.size)  # the largest bound of a row that is done
         self.boxes = grid(self.lower, self.upper, self.size)
         self.rows: Mask = np.ones((len(self.boxes[0]), 2 * self.size), bool)  # not done: f - N, then N - f
         self.bounds: Floats = np.full(self.rows.shape, np.inf)
+        self.noise = np.zeros(self.size)  # what rounding alone keeps bounds apart, once that was measured
         self.count = self.rounds = 0
 
     def run(self, tick: Tick) -> None:
@@ -92,6 +106,8 @@ class Certification:
         while len(self.rows) and not self.refuted():
             tick()
             self.round(tick)
+            if self.rounds == PATIENCE:
+                self.noise = self._noise(tick)
 
     def refuted(self) -> bool:
         """Whether an error is certainly larger than enough."""
@@ -99,10 +115,12 @@ class Certification:
 
     def goal(self) -> Floats:
         """What the bounds of each variable have to come down to."""
-        worst = self.samples.worst
-        least = worst + SLACK * self.samples.rates if self.enough is None else np.maximum(self.enough, worst + SLACK * self.samples.rates)
-        wanted = self.tightness * worst if self.enough is None else least
-        return np.maximum(wanted, least + 8.0 * self.network.rounding())
+        worst, rates = self.samples.worst, self.samples.rates
+        if self.enough is not None:
+            wanted = np.maximum(self.enough, worst + NEXT_TO * rates)
+        else:
+            wanted = np.maximum(self.tightness * worst, worst + self.slack * rates)
+        return np.maximum(wanted, worst + 8.0 * self.network.rounding() + 4.0 * self.noise + NOTHING)
 
     def round(self, tick: Tick) -> None:
         """Bound a batch of boxes, those with the largest bounds, and cut the ones that are not done."""
@@ -114,11 +132,11 @@ class Certification:
         self.rounds += 1
         self.samples.look(0.5 * lower + 0.5 * upper)
         self.samples.look(corners)
-        done = self._is_done(bounds, lower, upper)
+        done = self._is_done(bounds, rows, lower, upper)
         self._note(bounds, rows & done)
         rows = rows & ~done
         left = np.flatnonzero(rows.any(1))
-        children, parents = cut(self.difference, lower[left], upper[left], rows[left], bounds[left] / self._scale())
+        children, parents = cut(self.samples, lower[left], upper[left], rows[left], bounds[left] / self._scale())
         parents = left[parents]
         self._replace(batch, children, rows[parents], bounds[parents])
 
@@ -131,13 +149,13 @@ class Certification:
     def _scale(self) -> Floats:
         return np.tile(self.goal(), 2)
 
-    def _is_done(self, bounds: Floats, lower: Floats, upper: Floats) -> Mask:
+    def _is_done(self, bounds: Floats, rows: Mask, lower: Floats, upper: Floats) -> Mask:
         """Rows whose bounds are good enough, or that no cut would make better."""
-        narrow = ((upper - lower) <= NARROWEST * (self.upper - self.lower)).all(1)
-        infinite = narrow & np.isinf(bounds).any(1)
-        if infinite.any():
-            place = self.difference.place(lower[np.flatnonzero(infinite)[0]])
-            raise InputError(f"the vector field may be undefined, or without a bound, at {place}")
+        region = self.upper - self.lower
+        narrow: Mask = np.any((upper - lower <= NARROWEST * region) & (region > 0), axis=1) | ~np.any(region > 0)
+        for box, column in np.argwhere(narrow[:, None] & rows & np.isinf(bounds))[:1]:
+            name = self.difference.flow.state[column % self.size].name
+            raise InputError(self.difference.no_bound(name, lower[box]))
         return (bounds <= self._scale()) | narrow[:, None]
 
     def _note(self, bounds: Floats, done: Mask) -> None:
@@ -178,6 +196,13 @@ class Certification:
         bounds[box, column] = found
         return bounds, np.clip(corner, lower[box], upper[box])[found > goal]
 
+    def _noise(self, tick: Tick) -> Floats:
+        """How far the bounds of both sides are apart at points, where nothing but rounding keeps them apart."""
+        points = self.samples.some()
+        bounds, _ = self._bound(points, points, np.ones((len(points), 2 * self.size), bool), tick)
+        apart = bounds[:, : self.size] + bounds[:, self.size :]
+        return np.asarray(np.where(np.isfinite(apart), apart, 0.0).max(0))
+
     def _lines(self, linear: Linear) -> list[ReluLines]:
         found = []
         for node, limit in zip(self.difference.hidden, self.network.limits, strict=True):
@@ -191,7 +216,7 @@ class Certification:
         coefficients, constants = np.zeros(shape), np.zeros(wanted.shape)
         some = [i for i in range(n) if wanted[:, [i, i + n]].any()]
         form = linear.form(build.concat(*(self.difference.rates[i] for i in some)))
-        columns = [self.difference.coordinates.index(node) for node, _ in form.inputs]  # type: ignore[arg-type]
+        columns = [self.difference.coordinates.index(node) for node, _ in form.inputs]
         for start, part, constant in (
             (0, form.upper_coefficients, form.upper_constants),
             (n, -form.lower_coefficients, -form.lower_constants),

@@ -4,33 +4,36 @@ from __future__ import annotations
 
 import numpy as np
 
-from vernal.interpret.numbers.rounding import Array, Floats, Mask
-from vernal.reduce.neural.difference import Difference
+from vernal.interpret.numbers.rounding import TINY, Array, Floats, Mask
+from vernal.reduce.neural.samples import Samples
 
 FIRST_BOXES = 512  # at most, and for each coordinate ...
 FIRST_PARTS = 64
 MANY = 512  # boxes after a round of cuts, up to which a box is cut into more parts
+WIDTH = 1e-3  # of the largest bend: what the width of a coordinate counts beside its bend
+LARGE = 1e300
 SHARE = 0.35  # of the largest bend, from which on a coordinate is cut as well
 
 
 def grid(lower: Floats, upper: Floats, size: int) -> tuple[Floats, Floats]:
     """A region as boxes of equal size, cut along the first `size` coordinates."""
-    parts = max(1, min(FIRST_PARTS, int(FIRST_BOXES ** (1.0 / size) + 1e-9)))
+    axes = np.flatnonzero(lower[:size] < upper[:size])
+    parts = max(1, min(FIRST_PARTS, int(FIRST_BOXES ** (1.0 / max(len(axes), 1)) + 1e-9)))
     boxes = lower[None], upper[None]
-    for axis in range(size):
+    for axis in axes:
         boxes, _ = _cut_all(boxes, np.full(len(boxes[0]), axis), parts)
     return boxes
 
 
 def cut(
-    difference: Difference, lower: Floats, upper: Floats, rows: Mask, bounds: Floats
+    samples: Samples, lower: Floats, upper: Floats, rows: Mask, bounds: Floats
 ) -> tuple[tuple[Floats, Floats], Array]:
     """Boxes in parts, and from which box each part is; `bounds` are relative to what is wanted."""
     parents = np.arange(len(lower))
     if not len(lower):
         return (lower, upper), parents
-    worst = np.where(rows, bounds, -np.inf).argmax(1) % difference.size
-    bends = _bends(difference, lower, upper, worst)
+    worst = np.where(rows, bounds, -np.inf).argmax(1) % len(samples.worst)
+    bends = _bends(samples, lower, upper, worst)
     boxes, order = (lower, upper), np.argsort(-bends, axis=1)
     top = np.take_along_axis(bends, order, axis=1)
     for rank in range(lower.shape[1]):
@@ -58,7 +61,7 @@ def _cut_all(boxes: tuple[Floats, Floats], axes: Array, parts: int) -> tuple[tup
     return (first.reshape(-1, size), last.reshape(-1, size)), np.tile(every, parts)
 
 
-def _bends(difference: Difference, lower: Floats, upper: Floats, output: Array) -> Floats:
+def _bends(samples: Samples, lower: Floats, upper: Floats, output: Array) -> Floats:
     """How far f_i - N_i is from linear along each coordinate, for one output of each box: (boxes, coordinates).
 
     Along the middle from end to end, and how the difference along a coordinate changes from the middle to a corner.
@@ -72,12 +75,14 @@ def _bends(difference: Difference, lower: Floats, upper: Floats, output: Array) 
         at_low, at_high, inward = centre.copy(), centre.copy(), corner.copy()
         at_low[:, axis], at_high[:, axis], inward[:, axis] = lower[:, axis], upper[:, axis], centre[:, axis]
         points += [at_low, at_high, inward]
-    found = difference.at(np.concatenate(points)).reshape(len(points), count, -1)
+    found = samples.look(np.concatenate(points)).reshape(len(points), count, -1)
     own = np.take_along_axis(found, output[None, :, None], axis=2)[..., 0]
     middle, far, along = own[0], own[1], own[2:].reshape(size, 3, count)
     low, high, inward = along[:, 0], along[:, 1], along[:, 2]
     straight = abs(low - 2.0 * middle + high)
     mixed = abs((far - inward) - (np.where(ends, low, high) - middle))
-    bends = np.nan_to_num(straight + mixed, nan=np.inf).T
-    widths = (upper - lower) / np.maximum((upper - lower).max(1, keepdims=True), 1e-300)
-    return bends + 1e-3 * bends.max(1, keepdims=True) * widths + 1e-300 * widths
+    bends = np.nan_to_num(straight + mixed, nan=LARGE, posinf=LARGE).T
+    widths = (upper - lower) / np.maximum((upper - lower).max(1, keepdims=True), TINY)
+    known: Floats = np.minimum(bends, LARGE) * (widths > 0)
+    floor: Floats = (WIDTH * known.max(1, keepdims=True) + TINY) * widths
+    return known + floor

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
 from vernal.errors import InputError
 from vernal.interpret import concrete, exact, interval
 from vernal.interpret.abstract import Range, as_range
+from vernal.interpret.demand import Given
 from vernal.interpret.numbers.backends import NUMPY
 from vernal.interpret.numbers.reals import Undefined
 from vernal.interpret.numbers.rounding import Floats
@@ -24,7 +25,7 @@ BLOCK = 1 << 14  # points that are evaluated together
 
 
 class Difference:
-    """f - N over coordinates: the state variables, and for each disturbance where it is between its ends, from 0 to 1."""
+    """f - N over coordinates: the state variables, and where each disturbance is between its ends, from 0 to 1."""
 
     def __init__(self, flow: Flow, weights: Sequence[Floats], biases: Sequence[Floats]) -> None:
         self.flow, self.weights, self.biases = flow, tuple(weights), tuple(biases)
@@ -38,9 +39,9 @@ class Difference:
         self._rates = concrete.compile(self.rates)
 
     def _check(self) -> None:
-        shapes = [(weight.shape, bias.shape) for weight, bias in zip(self.weights, self.biases, strict=True)]
-        widths = [self.size, *(bias[0] for _, bias in shapes)]
-        if widths[-1] != self.size or any(weight != (m, n) for (weight, _), n, m in zip(shapes, widths, widths[1:])):
+        widths = [self.size, *(len(bias) for bias in self.biases)]
+        expected, shapes = [(m, n) for n, m in pairwise(widths)], [weight.shape for weight in self.weights]
+        if widths[-1] != self.size or shapes != expected:
             raise ValueError(f"a network of shapes {shapes} does not fit a flow of {self.size} variables")
 
     def _placed(self, node: Expr) -> Expr | None:
@@ -74,17 +75,20 @@ class Difference:
     # At points --------------------------------------------------------------------------------------------------------
 
     def at(self, points: Floats) -> Floats:
-        """f - N in floating point at points (points, coordinates); nan where f has no value, or none that is a float."""
+        """f - N in floating point at points (points, coordinates); nan where f has no value."""
         blocks = [self._at(points[start : start + BLOCK]) for start in range(0, len(points), BLOCK)]
         return np.concatenate(blocks) if blocks else np.zeros((0, self.size))
 
+    def rates_at(self, points: Floats) -> Floats:
+        """f in floating point."""
+        return np.stack(self._rates(dict(zip(self.coordinates, points.T, strict=True)), len(points)), axis=1)
+
     def _at(self, points: Floats) -> Floats:
         with np.errstate(all="ignore"):
-            rates = self._rates(dict(zip(self.coordinates, points.T, strict=True)), len(points))
             x = points[:, : self.size]
             for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
                 x = np.maximum(x @ weight.T + bias, 0.0)
-            return np.stack(rates, axis=1) - (x @ self.weights[-1].T + self.biases[-1])
+            return self.rates_at(points) - (x @ self.weights[-1].T + self.biases[-1])
 
     def enclosed(self, points: Floats) -> Range:
         """f - N at points, enclosed: (points, variables)."""
@@ -92,12 +96,20 @@ class Difference:
         found = [as_range(NUMPY, value) for value in interval.evaluate(nodes, self.inputs(points, points))]
         return Range(np.stack([x.lower for x in found], 1), np.stack([x.upper for x in found], 1))
 
-    def refuse_undefined(self, point: Floats) -> None:
-        """Raise where a rate has no value at a point, in exact arithmetic."""
-        given = {var: Fraction(value) for var, value in zip(self.coordinates, point.tolist(), strict=True)}
+    def refuse(self, point: Floats) -> None:
+        """Raise where a rate has no value at a point, or none that is certainly a float."""
+        given: dict[Expr, Given] = {v: Fraction(x) for v, x in zip(self.coordinates, point.tolist(), strict=True)}
         for variable, value in zip(self.flow.state, exact.evaluate(self.rates, given), strict=True):
             if isinstance(value, Undefined):
                 raise InputError(f"the rate of {variable.name!r} is undefined at {self.place(point)}: {value.why}")
+        found = self.enclosed(point[None])
+        for variable, low, high in zip(self.flow.state, found.lower[0], found.upper[0], strict=True):
+            if not np.isfinite([low, high]).all():
+                raise InputError(self.no_bound(variable.name, point))
+
+    def no_bound(self, name: str, point: Floats) -> str:
+        """What to say where a rate has no finite bound around a point."""
+        return f"the rate of {name!r} may be undefined at {self.place(point)}, or is too large there for a float"
 
     def place(self, point: Floats) -> str:
         """A point as text."""

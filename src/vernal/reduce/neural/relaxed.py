@@ -1,15 +1,16 @@
 """Upper bounds of a linear function minus a ReLU network over boxes.
 
-A row asks for the largest a.x + c - s N_i(x) over a box, with s = 1 or -1; a and c come from linear bounds of the vector
-field, and what each ReLU is applied to has a range. Where that is on one side of 0 the ReLU is linear. Elsewhere one
-with a positive coefficient is replaced by its chord, and one with a negative coefficient by a line through 0 with any
-slope from 0 to 1. A row may also ask for the part of the box in which some ReLUs have a given phase: then it may have
-any multiple, at least 0, of what is known not to be negative there. All these choices give bounds that hold; `choices`
-makes good ones (the bounds are those of alpha- and beta-CROWN, Xu et al., 2021, Wang et al., 2021).
+A row asks for the largest a.x + c - s N_i(x) over a box, with s = 1 or -1; a and c come from linear bounds of the
+vector field, and what each ReLU is applied to has a range. Where that is on one side of 0 the ReLU is linear. Elsewhere
+one with a positive coefficient is replaced by its chord, and one with a negative coefficient by a line through 0 with
+any slope from 0 to 1. A row may also ask for the part of the box in which some ReLUs have a given phase: then any
+multiple, at least 0, of what is known not to be negative there may be added. All these choices give bounds that hold;
+`choices` makes good ones (the bounds are those of alpha- and beta-CROWN, Xu et al., 2021, Wang et al., 2021).
 
 Rounding. A computed bound is a sum of products along the paths through the network, each off by at most N rounding
 factors, with N the number of operations on a path. So it is off by at most gamma(N) times the same sum of absolute
-values, for which `reach` has an upper bound: slopes are at most 1, and a chord is off by less than the range of its ReLU.
+values, for which `reach` has an upper bound: slopes are at most 1, and the lines of a ReLU within its range. The same
+slack pays for the rounding of chords, of centres and of radii, which are few more factors.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def taken(arrays: Arrays, index: Array) -> Arrays:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RelaxedBounds:
-    """What rows are at most, where in their boxes the relaxed rows are largest, and how the bounds depend on choices."""
+    """What rows are at most, where the relaxed rows are largest in their boxes, and how bounds depend on choices."""
 
     upper: Floats  # (rows,)
     corner: Floats  # (rows, coordinates)
@@ -131,15 +132,16 @@ class NetworkRows:
 
     def _rounded(self, rows: ErrorRows) -> Floats:
         parts = rows.parts
-        most = np.vecdot(abs(parts.coefficients), abs(parts.centre) + parts.radius) + abs(parts.constants)
+        most: Floats = np.vecdot(abs(parts.coefficients), abs(parts.centre) + parts.radius) + abs(parts.constants)
         for lines, limit in zip(rows.layers, self.limits, strict=True):
             most = most + lines.multiplier @ limit
-        return (4.0 * self.slack) * (most + self.reach[parts.outputs]) + TINY
+        most = most + self.reach[parts.outputs]
+        return 4.0 * self.slack * most + TINY
 
     def _derivatives(
         self, rows: ErrorRows, arrived: Sequence[Floats], corner: Floats
     ) -> tuple[list[Floats], list[Floats]]:
-        """By a slope: what arrived at the ReLU times the value of its argument at the corner, in the relaxed network."""
+        """By a slope: what arrived at the ReLU times its argument at the corner, in the relaxed network."""
         by_slope, by_multiplier, h = [], [], corner[:, : self.size]
         for lines, C, weight, bias in zip(rows.layers, arrived, self.weights, self.biases, strict=False):
             z = h @ weight.T + bias
@@ -149,7 +151,7 @@ class NetworkRows:
         return by_slope, by_multiplier
 
     def losses(self, rows: ErrorRows, arrived: Sequence[Floats]) -> Floats:
-        """By how much a bound may come down at most where a ReLU has one phase: (rows, neurons of all layers)."""
+        """What the lines of ReLUs are apart at most, times their coefficients: (rows, neurons of all layers)."""
         found = []
         for lines, C in zip(rows.layers, arrived, strict=True):
             q = np.where(lines.open, lines.offset / np.where(lines.open, lines.slope, 1.0), 0.0)

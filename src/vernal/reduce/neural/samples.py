@@ -9,6 +9,7 @@ from vernal.model.tick import Tick
 from vernal.reduce.neural.difference import Difference
 
 POINTS = 2000  # that are sampled first
+FEW = 16
 STARTS, NEIGHBOURS, STEPS = 4, 12, 14  # of the local search: best points of each side, around each, rounds
 SHRINK = 0.6  # of the distance of neighbours, from round to round
 
@@ -20,18 +21,18 @@ class Samples:
         self.difference, self.lower, self.upper = difference, lower, upper
         self.worst = np.zeros(difference.size)
         self.points = np.repeat(0.5 * lower[None] + 0.5 * upper[None], difference.size, axis=0)
-        self.rates = np.ones(difference.size)
+        self.rates = np.zeros(difference.size)  # the largest absolute values of f at points
         self._random = np.random.default_rng(0)
 
     def look(self, points: Floats) -> Floats:
-        """Note the errors at points (points, coordinates); returns f - N there."""
+        """Note the errors at points (points, coordinates); returns f - N there. Raises where f is undefined."""
         found = self.difference.at(points)
         if not len(points):
             return found
         size = abs(found)
-        wrong = np.isnan(size)
+        wrong = ~np.isfinite(size)
         if wrong.any():
-            self.difference.refuse_undefined(points[np.flatnonzero(wrong.any(1))[0]])
+            self.difference.refuse(points[np.flatnonzero(wrong.any(1))[0]])
             size = np.where(wrong, 0.0, size)
         best = size.argmax(0)
         for i in np.flatnonzero(size.max(0) > self.worst):
@@ -39,13 +40,19 @@ class Samples:
             self.points[i] = points[best[i]]
         return found
 
+    def some(self) -> Floats:
+        """A few points of the region, the worst so far among them."""
+        return np.concatenate([self.points, self._random.uniform(self.lower, self.upper, (FEW, len(self.lower)))])
+
     def search(self, tick: Tick) -> None:
         """Sample, and climb from the best points of each variable and side."""
         points = self._random.uniform(self.lower, self.upper, (POINTS, len(self.lower)))
         centre = 0.5 * self.lower + 0.5 * self.upper
         points = np.concatenate([points, [centre, self.lower, self.upper]])
         found = self.look(points)
+        self.rates = np.nan_to_num(abs(self.difference.rates_at(points)), posinf=0.0).max(0)
         both = np.concatenate([found, -found], axis=1)
+        both = np.nan_to_num(both, nan=-np.inf)
         best = np.argpartition(-both, STARTS, axis=0)[:STARTS]  # (starts, 2 variables)
         self._climb(points[best], np.take_along_axis(both, best, axis=0), tick)
 
@@ -72,5 +79,5 @@ class Samples:
         if above is not None and not (self.worst > above).any():
             return np.zeros(len(self.worst))
         found = self.difference.enclosed(self.points)
-        low = np.diagonal(np.maximum(found.lower, -found.upper))
+        low: Floats = np.diagonal(np.maximum(found.lower, -found.upper))
         return np.maximum(low, 0.0)
