@@ -23,7 +23,7 @@ MARGIN = 2.0**-40  # relative: a tube contains a neighbourhood of what is reache
 
 
 @dataclass(frozen=True)
-class Tube:
+class FlowTube:
     """Contains the convex hull of two zonotopes and all points within `bloat` of it."""
 
     first: Zonotope
@@ -33,7 +33,9 @@ class Tube:
     def support(self, directions: Floats) -> Floats:
         """Upper bounds of directions x over the tube, for directions (k, n)."""
         ends = np.maximum(self.first.support(directions), self.last.support(directions))
-        return np.asarray(ends + np.abs(directions) @ self.bloat * (1.0 + gamma(len(self.bloat) + 2)) + np.abs(ends) * gamma(2))
+        return np.asarray(
+            ends + np.abs(directions) @ self.bloat * (1.0 + gamma(len(self.bloat) + 2)) + np.abs(ends) * gamma(2)
+        )
 
     @cached_property
     def size(self) -> Floats:
@@ -47,7 +49,9 @@ class Tube:
         return np.asarray(np.linalg.cholesky(shape @ shape.T + np.diag(self.bloat**2 + 1e-24 * (1.0 + self.size**2))))
 
 
-def advance(start: Zonotope, matrix: Floats, drift: Floats, radius: Floats, power: MatrixExponential, h: float) -> Tube:
+def advance(
+    start: Zonotope, matrix: Floats, drift: Floats, radius: Floats, power: MatrixExponential, h: float
+) -> FlowTube:
     """The tube of one step of length h; its last zonotope contains what is reached at the end."""
     n = len(drift)
     up = 1.0 + gamma(4 * n + 16)
@@ -58,4 +62,4 @@ def advance(start: Zonotope, matrix: Floats, drift: Floats, radius: Floats, powe
     speed = np.maximum(start.support(matrix) + drift, start.support(-matrix) - drift) * up
     speed = speed + gamma(n + 4) * (np.abs(matrix) @ start.size + np.abs(drift))
     bend = (0.125 * h * h) * (steep @ np.maximum(speed, 0.0)) * up
-    return Tube(start, last, bend + MARGIN * (last.size + start.size) + TINY)
+    return FlowTube(start, last, bend + MARGIN * (last.size + start.size) + TINY)
