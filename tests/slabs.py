@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,7 @@ def slab_automaton(
 ) -> HybridAutomaton:
     """x' = linear x + (the interpolation of curve(x[axis]) between knots), a location for every two knots."""
     low, high, n = np.array(lower, dtype=np.float64), np.array(upper, dtype=np.float64), len(lower)
-    values = np.stack([curve(np.float64(knot)) for knot in knots])
+    values = np.stack([curve(np.array(knot)) for knot in knots])
     locations = []
     for k in range(len(knots) - 1):
         slope = (values[k + 1] - values[k]) / (knots[k + 1] - knots[k])
@@ -48,3 +49,110 @@ def slab_automaton(
     return HybridAutomaton(
         "slabs", names, low, high, np.array(radius, dtype=np.float64), tuple(locations), tuple(crossings)
     )
+
+
+@dataclass(frozen=True)
+class SlabField:
+    """A model that is nonlinear in one variable: its field is linear x + curve(x[axis])."""
+
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    axis: int
+    linear: tuple[tuple[float, ...], ...]
+    curve: Callable[[Vector], Vector]
+    slabs: int
+    radius: tuple[float, ...]
+    first: Vector  # corners of the initial box
+    last: Vector
+    bad_lower: Vector
+    bad_upper: Vector
+    horizon: float
+
+    def automaton(self, radius: Sequence[float] | None = None) -> HybridAutomaton:
+        """Its interpolation between equidistant knots."""
+        knots = np.linspace(self.lower[self.axis], self.upper[self.axis], self.slabs + 1).tolist()
+        disturbance = self.radius if radius is None else radius
+        return slab_automaton(self.lower, self.upper, knots, self.axis, self.linear, self.curve, disturbance)
+
+
+def _curve(*parts: Callable[[Vector], Vector | float]) -> Callable[[Vector], Vector]:
+    return lambda x: np.array([part(x) for part in parts], dtype=np.float64)
+
+
+def _zero(x: Vector) -> float:
+    return 0.0
+
+
+# Five of the six models of the paper, with the errors of its abstractions where bad states can be avoided with these.
+FIELDS = {
+    "jet": SlabField(
+        (-1, -1),
+        (1, 1),
+        0,
+        ((0, -1), (3, -1)),
+        _curve(lambda x: -1.5 * x**2 - 0.5 * x**3 - 0.1, _zero),
+        12,
+        (0.039, 0.015),
+        np.array([0.45, -0.6]),
+        np.array([0.5, -0.55]),
+        np.array([0.3, 0.5]),
+        np.array([0.35, 0.6]),
+        1.5,
+    ),
+    "exponential": SlabField(
+        (-1, -1),
+        (1, 1),
+        1,
+        ((0, 0), (-1, 0)),
+        _curve(lambda y: -np.sin(np.exp(y**3 + 1)) - y**2, _zero),
+        40,
+        (0.05, 0.005),
+        np.array([0.45, 0.86]),
+        np.array([0.5, 0.91]),
+        np.array([0.3, 0.5]),
+        np.array([0.4, 0.6]),
+        1.0,
+    ),
+    "watertank": SlabField(
+        (0,),
+        (2,),
+        0,
+        ((0,),),
+        _curve(lambda x: 1.5 - np.sqrt(x)),
+        10,
+        (0.097,),
+        np.array([0.0]),
+        np.array([0.01]),
+        np.array([2.0]),
+        np.array([3.0]),
+        2.0,
+    ),
+    "nl1": SlabField(
+        (0, -1),
+        (1, 1),
+        0,
+        ((0, 1), (0, 0)),
+        _curve(_zero, np.sqrt),
+        10,
+        (0.012, 0.093),
+        np.array([0.0, 0.0]),
+        np.array([0.05, 0.1]),
+        np.array([0.35, 0.1]),
+        np.array([0.45, 0.2]),
+        1.4,
+    ),
+    "nl2": SlabField(
+        (-1, -1),
+        (1, 1),
+        0,
+        ((0, 1), (0, 0)),
+        _curve(lambda x: x**2, lambda x: np.cbrt(x**2) - x),
+        20,
+        (0.036, 0.081),
+        np.array([-0.025, -0.9]),
+        np.array([0.025, -0.85]),
+        np.array([-0.05, -0.8]),
+        np.array([0.05, -0.7]),
+        1.5,
+    ),
+}

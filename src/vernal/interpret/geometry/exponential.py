@@ -1,6 +1,6 @@
 """Matrix exponentials with bounds on their errors, by Taylor series, scaling and squaring.
 
-With h = t / 2^s and |A h| <= 1/2 in the maximum norm, e^{Ah} is its series up to a fixed degree; every entry of the rest
+With h = t / 2^s and |A h| <= 1/2 in the maximum norm, e^{Ah} is its series up to a fixed degree; an entry of the rest
 is at most the rest of the series of e^{1/2}. Then e^{2Ah} = (e^{Ah})^2, and the integral of e^{As} over [0, 2h] is
 (1 + e^{Ah}) times the one over [0, h], which exists for singular A as well. Rounding is bounded by gamma times the same
 products of absolute values (N. Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 3.5).

@@ -50,15 +50,6 @@ class Zonotope:
         lost = error @ self.size + rounding * (np.abs(matrix) @ self.size + np.abs(shift)) + slack
         return Zonotope(center, _joined(generators, lost * (1.0 + gamma(n + 6)) + TINY))
 
-    def halves(self, index: int) -> tuple[Zonotope, Zonotope]:
-        """Two zonotopes that cover it, with half of one generator each."""
-        half = 0.5 * self.generators[:, index]
-        generators = self.generators.copy()
-        generators[:, index] = half
-        below, above = self.center - half, self.center + half
-        slack = gamma(2) * (np.abs(self.center) + np.abs(half)) + TINY
-        return Zonotope(below, _joined(generators, slack)), Zonotope(above, _joined(generators, slack))
-
     def reduced(self, keep: int) -> Zonotope:
         """With at most `keep` generators and those of one parallelotope around the smallest others."""
         m = self.generators.shape[1]

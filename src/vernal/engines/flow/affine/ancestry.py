@@ -52,13 +52,13 @@ class Root:
     def inverse(self) -> Floats | None:
         """Nearly the inverse of the generators, such that rows of it times x - center tell whether x is inside.
 
-        With a remainder |1 - R G| of norm w, a coordinate b of x = center + G b is at most max |R (x - center)| / (1 - w).
+        With |1 - R G| of norm w, coordinates b of x = center + G b are at most max |R (x - center)| / (1 - w).
         """
         generators = self.states.generators
         n, m = generators.shape
         if m != n or abs(np.linalg.det(generators / (np.abs(generators).max() or 1.0))) < 1e-12:
             return None
-        found = np.linalg.inv(generators)
+        found: Floats = np.asarray(np.linalg.inv(generators), dtype=np.float64)
         rest = np.abs(found @ generators - np.eye(n)) + gamma(n + 2) * (np.abs(found) @ np.abs(generators))
         return found if rest.sum(axis=1).max() < 1e-10 else None
 

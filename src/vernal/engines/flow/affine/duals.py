@@ -7,7 +7,7 @@ at a time; the values are rounded upward. This is what a linear program would an
 
 from __future__ import annotations
 
-from itertools import combinations
+from math import comb
 from typing import Protocol
 
 import numpy as np
@@ -16,10 +16,17 @@ from vernal.interpret.numbers.rounding import Floats, gamma
 from vernal.model.hybrid import Facets
 
 LEAST_PIVOT = 1e-9
+MOST_PAIRS = 4096  # of rows and columns, for all goals
 
 
 class SupportedSet(Protocol):
     """A convex set by its support function, rounded upward."""
+
+    def support(self, directions: Floats, /) -> Floats: ...
+
+
+class FramedSet(SupportedSet, Protocol):
+    """A bounded one, with directions (columns) in which it is about as wide as a cube."""
 
     @property
     def size(self) -> Floats: ...
@@ -27,10 +34,8 @@ class SupportedSet(Protocol):
     @property
     def frame(self) -> Floats: ...
 
-    def support(self, directions: Floats) -> Floats: ...
 
-
-def greatest(goals: Floats, shape: SupportedSet, facets: Facets) -> Floats | None:
+def greatest(goals: Floats, shape: FramedSet, facets: Facets) -> Floats | None:
     """Upper bounds of the goals (k, n) over the points of the shape within facets; None where there are none."""
     normals, offsets = facets.normals, facets.offsets
     if len(offsets) == 0:
@@ -43,7 +48,7 @@ def greatest(goals: Floats, shape: SupportedSet, facets: Facets) -> Floats | Non
     return _bounds(goals, shape, normals[active], offsets[active])
 
 
-def _bounds(goals: Floats, shape: SupportedSet, normals: Floats, offsets: Floats) -> Floats:
+def _bounds(goals: Floats, shape: FramedSet, normals: Floats, offsets: Floats) -> Floats:
     multipliers = _candidates(goals @ shape.frame, normals @ shape.frame)  # (k, c, r)
     k, c, r = multipliers.shape
     left = goals[:, None] - multipliers @ normals
@@ -54,30 +59,34 @@ def _bounds(goals: Floats, shape: SupportedSet, normals: Floats, offsets: Floats
 
 
 def _candidates(goals: Floats, normals: Floats) -> Floats:
-    """Multipliers (k, c, r), the first of which are zero."""
+    """Multipliers (k, c, r): none, one row at a time and, where these are not too many, two rows at a time."""
     k, (r, n) = len(goals), normals.shape
-    found = [np.zeros((k, 1, r))]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        single = np.where(
-            np.abs(normals) > LEAST_PIVOT * np.abs(normals).max(), goals[:, None] / normals, 0.0
-        )  # (k, r, n)
-    for row in range(r):
-        chosen = np.zeros((k, n, r))
-        chosen[:, :, row] = single[:, row]
-        found.append(chosen)
-    for pair in combinations(range(r), 2):
-        for columns in combinations(range(n), 2):
-            found.append(_pair(goals, normals, pair, columns))
+    found = [np.zeros((k, 1, r)), _singles(goals, normals)]
+    if r > 1 and n > 1 and k * comb(r, 2) * comb(n, 2) <= MOST_PAIRS:
+        found.append(_pairs(goals, normals))
     return np.asarray(np.maximum(np.concatenate(found, axis=1), 0.0))
 
 
-def _pair(goals: Floats, normals: Floats, rows: tuple[int, int], columns: tuple[int, int]) -> Floats:
+def _singles(goals: Floats, normals: Floats) -> Floats:
+    """Multipliers of one row that cancel a goal in one column."""
+    k, (r, n) = len(goals), normals.shape
+    large = np.abs(normals) > LEAST_PIVOT * np.abs(normals).max()
+    chosen = np.zeros((k, r, n, r))
+    quotients = np.where(large, goals[:, None] / np.where(large, normals, 1.0), 0.0)
+    chosen[:, np.arange(r), :, np.arange(r)] = quotients.transpose(1, 0, 2)
+    return chosen.reshape(k, r * n, r)
+
+
+def _pairs(goals: Floats, normals: Floats) -> Floats:
     """Multipliers of two rows that cancel a goal in two columns."""
-    (a, b), (c, d) = normals[np.ix_(rows, columns)]
+    k, (r, n) = len(goals), normals.shape
+    (i, j), (p, q) = np.triu_indices(r, 1), np.triu_indices(n, 1)
+    a, b, c, d = normals[i][:, p], normals[i][:, q], normals[j][:, p], normals[j][:, q]  # (pairs of rows, of columns)
     determinant = a * d - b * c
-    chosen = np.zeros((len(goals), 1, len(normals)))
-    if abs(determinant) > LEAST_PIVOT * (abs(a * d) + abs(b * c)):
-        g, h = goals[:, columns[0]], goals[:, columns[1]]
-        chosen[:, 0, rows[0]] = (g * d - h * c) / determinant
-        chosen[:, 0, rows[1]] = (h * a - g * b) / determinant
-    return chosen
+    solvable = np.abs(determinant) > LEAST_PIVOT * (np.abs(a * d) + np.abs(b * c))
+    inverse = np.where(solvable, 1.0 / np.where(solvable, determinant, 1.0), 0.0)
+    g, h = goals[:, None, p], goals[:, None, q]
+    chosen = np.zeros((k, len(i), len(p), r))
+    chosen[:, np.arange(len(i)), :, i] = ((g * d - h * c) * inverse).transpose(1, 0, 2)
+    chosen[:, np.arange(len(i)), :, j] = ((h * a - g * b) * inverse).transpose(1, 0, 2)
+    return chosen.reshape(k, -1, r)

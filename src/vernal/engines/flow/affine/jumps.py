@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from vernal.engines.flow.affine.ancestry import Travellers
-from vernal.engines.flow.affine.duals import SupportedSet, greatest
+from vernal.engines.flow.affine.duals import FramedSet, greatest
 from vernal.engines.flow.affine.modes import ModeGraph
-from vernal.engines.flow.affine.step import StepOutcome, Stepper
+from vernal.engines.flow.affine.step import HybridSteps, StepOutcome
 from vernal.interpret.geometry.zonotope import Zonotope
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.hybrid import Facets
@@ -43,7 +43,7 @@ class Corners:
 
 
 @dataclass(frozen=True)
-class Entry:
+class JumpEntry:
     """What has entered a location during a step, from which roots, and what becomes of it until the end."""
 
     box: Corners
@@ -51,7 +51,7 @@ class Entry:
     outcome: StepOutcome
 
 
-def corners(shape: SupportedSet, facets: Facets, region: Corners) -> Corners | None:
+def corners(shape: FramedSet, facets: Facets, region: Corners) -> Corners | None:
     """The box around the part of a shape within facets; None where there is none."""
     n = len(region.lower)
     axes = np.eye(n)
@@ -65,13 +65,13 @@ def corners(shape: SupportedSet, facets: Facets, region: Corners) -> Corners | N
 class Jumps:
     """Jumps of one automaton, step by step."""
 
-    def __init__(self, graph: ModeGraph, stepper: Stepper) -> None:
+    def __init__(self, graph: ModeGraph, stepper: HybridSteps) -> None:
         self.graph, self.stepper = graph, stepper
         self.region = Corners(graph.automaton.lower, graph.automaton.upper)
 
-    def entries(self, outcomes: list[tuple[int, StepOutcome]]) -> dict[int, Entry]:
+    def entries(self, outcomes: list[tuple[int, StepOutcome]]) -> dict[int, JumpEntry]:
         """What enters locations while some roots move, and afterwards within the same step; by location."""
-        found: dict[int, Entry] = {}
+        found: dict[int, JumpEntry] = {}
         fresh = [(frozenset([root]), target, box) for root, outcome in outcomes for target, box in self._from(outcome)]
         rounds = 0
         while fresh:
@@ -93,7 +93,7 @@ class Jumps:
         return found
 
     def _grow(
-        self, found: dict[int, Entry], fresh: list[tuple[frozenset[int], int, Corners]], *, everything: bool
+        self, found: dict[int, JumpEntry], fresh: list[tuple[frozenset[int], int, Corners]], *, everything: bool
     ) -> set[int]:
         """Add what is fresh; the locations whose entry has changed."""
         grown = set()
@@ -110,6 +110,6 @@ class Jumps:
                 grown.add(mode)
         return grown
 
-    def _entry(self, box: Corners, mode: int, roots: frozenset[int]) -> Entry | None:
+    def _entry(self, box: Corners, mode: int, roots: frozenset[int]) -> JumpEntry | None:
         outcome = self.stepper.step(Travellers(Zonotope.box(box.lower, box.upper), frozenset([mode]), -1))
-        return None if outcome is None else Entry(box, roots, outcome)
+        return None if outcome is None else JumpEntry(box, roots, outcome)

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from vernal.engines.flow.affine.duals import SupportedSet, greatest
+from vernal.engines.flow.affine.duals import FramedSet, greatest
 from vernal.interpret.geometry.zonotope import Zonotope
 from vernal.interpret.numbers.rounding import Floats, gamma
 from vernal.model.hybrid import Location
@@ -88,7 +88,7 @@ def _values(points: Floats, locations: Sequence[Location]) -> tuple[Floats, np.n
 
 
 def miss(
-    field: AffineField, shape: SupportedSet, locations: Iterable[Location], radius: Floats
+    field: AffineField, shape: FramedSet, locations: Iterable[Location], radius: Floats
 ) -> tuple[Floats, Floats] | None:
     """Ends of x' - A x - b over the part of the shape within the locations; None where there is none."""
     lower, upper, n = np.full(len(radius), np.inf), np.full(len(radius), -np.inf), len(radius)

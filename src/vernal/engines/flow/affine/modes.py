@@ -30,9 +30,15 @@ class ModeGraph:
         self.automaton = automaton
         self.to_neighbours: dict[int, list[Crossing]] = defaultdict(list)
         self.jumps: dict[int, list[Crossing]] = defaultdict(list)
+        self.beside: dict[int, list[int]] = defaultdict(list)
+        rows = [_scaled(location.invariant) for location in automaton.locations]
         for crossing in automaton.crossings:
-            table = self.to_neighbours if _is_facet(automaton, crossing) else self.jumps
+            at_facet = _is_facet(rows[crossing.source], rows[crossing.target], _scaled(crossing.guard))
+            table = self.to_neighbours if at_facet else self.jumps
             table[crossing.source].append(crossing)
+            if at_facet:
+                self.beside[crossing.source].append(crossing.target)
+                self.beside[crossing.target].append(crossing.source)
 
     def invariant(self, mode: int) -> Facets:
         """Where a location is."""
@@ -41,6 +47,20 @@ class ModeGraph:
     def within(self, shape: SupportedSet, modes: Iterable[int]) -> Modes:
         """Those of some locations that the shape touches."""
         return frozenset(mode for mode in modes if touches(shape, self.invariant(mode)))
+
+    def side_by_side(self, modes: Modes) -> list[Modes]:
+        """Groups of locations that are connected through facets of theirs: the location is a matter of place there."""
+        left, found = set(modes), []
+        while left:
+            group, stack = set(), [min(left)]
+            while stack:
+                mode = stack.pop()
+                if mode in left:
+                    left.remove(mode)
+                    group.add(mode)
+                    stack += self.beside[mode]
+            found.append(frozenset(group))
+        return found
 
     def reachable(self, shape: SupportedSet, modes: Modes) -> Modes:
         """The locations that states of the shape may come to through facets, from some locations."""
@@ -55,13 +75,14 @@ class ModeGraph:
         return frozenset(found)
 
 
-def _is_facet(automaton: HybridAutomaton, crossing: Crossing) -> bool:
+def _is_facet(here: Floats, there: Floats, guard: Floats) -> bool:
     """Whether some hyperplane of the guard has the source on one side and the target on the other."""
-    source, target = (automaton.locations[mode].invariant for mode in (crossing.source, crossing.target))
-    here, there = _scaled(source), _scaled(target)
-    shared = [row for row in here if np.isclose(there, -row, atol=1e-9).all(axis=1).any()]
-    guard = _scaled(crossing.guard)
-    return any(np.isclose(guard, row, atol=1e-9).all(axis=1).any() for row in shared)
+    return any(bool(_has(there, -row) and _has(guard, row)) for row in here)
+
+
+def _has(rows: Floats, row: Floats) -> bool:
+    """Whether a row is among others, but for rounding: nothing depends on it but precision."""
+    return bool((np.abs(rows - row).max(axis=1, initial=0.0) < 1e-9).any())
 
 
 def _scaled(facets: Facets) -> Floats:

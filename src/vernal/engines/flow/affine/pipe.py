@@ -16,11 +16,11 @@ import numpy as np
 
 from vernal.engines.flow.affine.ancestry import Ancestry, Root, Segment, Travellers
 from vernal.engines.flow.affine.duals import greatest
-from vernal.engines.flow.affine.jumps import Corners, Entry, Jumps, corners
+from vernal.engines.flow.affine.jumps import Corners, JumpEntry, Jumps, corners
 from vernal.engines.flow.affine.modes import ModeGraph, Modes
 from vernal.engines.flow.affine.sides import may_leave
-from vernal.engines.flow.affine.step import StepOutcome, Stepper
-from vernal.engines.flow.affine.tubes import Tube
+from vernal.engines.flow.affine.step import HybridSteps, StepOutcome
+from vernal.engines.flow.affine.tubes import FlowTube
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret.geometry.zonotope import Zonotope
 from vernal.interpret.numbers.rounding import Floats
@@ -77,7 +77,7 @@ def _box(automaton: HybridAutomaton, initial: Facets | tuple[Floats, Floats]) ->
     region = Corners(automaton.lower, automaton.upper)
     if isinstance(initial, Facets):
         whole = Zonotope.box(region.lower, region.upper)
-        return corners(Tube(whole, whole, np.zeros(len(region.lower))), initial, region)
+        return corners(FlowTube(whole, whole, np.zeros(len(region.lower))), initial, region)
     box = Corners(*initial).clipped(region)
     return box if bool(np.all(box.lower <= box.upper)) else None
 
@@ -105,7 +105,7 @@ class Propagation:
         self.automaton, self.directions, self.tick = automaton, directions, tick
         self.h, self.steps = h, steps
         self.graph = ModeGraph(automaton)
-        self.stepper = Stepper(self.graph, h)
+        self.stepper = HybridSteps(self.graph, h)
         self.jumps = Jumps(self.graph, self.stepper)
         self.region = Corners(automaton.lower, automaton.upper)
         self.ancestry = Ancestry()
@@ -114,17 +114,22 @@ class Propagation:
         self.goals = np.concatenate([directions, -directions])
 
     def run(self, boxes: list[Corners]) -> None:
-        """Follow all trajectories from some boxes."""
-        current = [self._initial(box) for box in boxes]
+        """Follow all trajectories from some boxes, as long as steps can be enclosed."""
+        current = [travellers for box in boxes for travellers in self._initial(box)]
         for step in range(self.steps):
-            current = self._moved([travellers for travellers in current if travellers.modes], step)
-            if not current:
+            try:
+                current = self._moved(current, step)
+            except ArithmeticError:
+                self.steps, self.inside = step, min(step, self.inside)
+            if not current or step >= self.steps:
                 break
 
-    def _initial(self, box: Corners) -> Travellers:
+    def _initial(self, box: Corners) -> list[Travellers]:
+        """One set for all locations that lie side by side; another one for those that overlap with these."""
         states = Zonotope.box(box.lower, box.upper)
         modes = self.graph.within(states, range(len(self.automaton.locations)))
-        return self.ancestry.begin(Root(0, states, modes), frozenset())
+        groups = self.graph.side_by_side(modes)
+        return [self.ancestry.begin(Root(0, states, group), frozenset()) for group in groups]
 
     def _moved(self, current: list[Travellers], step: int) -> list[Travellers]:
         """All sets at the end of a step."""
@@ -154,7 +159,7 @@ class Propagation:
                 found.append(self.ancestry.begin(root, entry.roots))
         return found
 
-    def _root(self, entry: Entry, step: int) -> Root | None:
+    def _root(self, entry: JumpEntry, step: int) -> Root | None:
         """What has entered a location is anywhere in its tube."""
         outcome = entry.outcome
         boxes = {mode: corners(outcome.tube, self.graph.invariant(mode), self.region) for mode in outcome.modes}
@@ -172,7 +177,7 @@ class Propagation:
 
     def _merged(self, found: list[Travellers], step: int) -> list[Travellers]:
         """With one box in the place of many sets in the same locations that came by jumps."""
-        kept = []
+        kept: list[Travellers] = []
         groups: dict[Modes, list[Travellers]] = {}
         for travellers in found:
             entered = self.ancestry.roots[travellers.root].step > 0
@@ -201,7 +206,7 @@ class Propagation:
         for root in roots:
             self.ancestry.record(root, step, segments)
 
-    def _segments(self, tube: Tube, mode: int) -> list[Segment]:
+    def _segments(self, tube: FlowTube, mode: int) -> list[Segment]:
         found = greatest(self.goals, tube, self.graph.invariant(mode))
         if found is None:
             return []

@@ -6,12 +6,12 @@ import numpy as np
 
 from vernal.engines.flow.affine.duals import greatest
 from vernal.engines.flow.affine.modes import Modes
-from vernal.engines.flow.affine.tubes import Tube
+from vernal.engines.flow.affine.tubes import FlowTube
 from vernal.interpret.numbers.rounding import gamma
 from vernal.model.hybrid import Facets, HybridAutomaton, Location
 
 
-def may_leave(automaton: HybridAutomaton, tube: Tube, modes: Modes) -> bool:
+def may_leave(automaton: HybridAutomaton, tube: FlowTube, modes: Modes) -> bool:
     """Whether some state of the tube, in one of the locations, may be about to leave the region."""
     n = len(automaton.lower)
     rows = np.concatenate([np.eye(n), -np.eye(n)])
@@ -25,7 +25,7 @@ def may_leave(automaton: HybridAutomaton, tube: Tube, modes: Modes) -> bool:
     )
 
 
-def _points_outward(tube: Tube, location: Location, normal: np.ndarray, end: float, radius: np.ndarray) -> bool:
+def _points_outward(tube: FlowTube, location: Location, normal: np.ndarray, end: float, radius: np.ndarray) -> bool:
     """Whether the field of a location may point out of the region, or along its side, somewhere on a side."""
     facets = location.invariant
     side = Facets(np.concatenate([facets.normals, [-normal]]), np.concatenate([facets.offsets, [-end]]))

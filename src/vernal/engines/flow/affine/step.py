@@ -15,25 +15,26 @@ import numpy as np
 from vernal.engines.flow.affine.ancestry import Travellers
 from vernal.engines.flow.affine.linearise import AffineField, fit, miss
 from vernal.engines.flow.affine.modes import ModeGraph, Modes
-from vernal.engines.flow.affine.tubes import Tube, advance
+from vernal.engines.flow.affine.tubes import FlowTube, advance
 from vernal.interpret.geometry.exponential import MatrixExponential, exponential
 from vernal.interpret.geometry.zonotope import Zonotope
 
-MOST_GUESSES = 40
-GROWTH = 1.05  # of a guess that was too small
+MOST_GUESSES = 60
+FAR = 3.0  # widths of the region
+GROWTH = 1.05  # of a guess that was too small, and more the more guesses failed
 
 
 @dataclass(frozen=True)
 class StepOutcome:
     """Where states are during a step, in which locations, and at its end; None where none is left inside."""
 
-    tube: Tube
+    tube: FlowTube
     modes: Modes
     field: AffineField
     after: Travellers | None
 
 
-class Stepper:
+class HybridSteps:
     """Steps of one length through one automaton."""
 
     def __init__(self, graph: ModeGraph, h: float) -> None:
@@ -45,7 +46,7 @@ class Stepper:
         """What becomes of states in one step; None if none of them is in any location."""
         modes = travellers.modes
         field = self._field(travellers.states, modes)
-        for _ in range(MOST_GUESSES):
+        for guess in range(MOST_GUESSES):
             tube = self._advance(travellers.states, field, modes)
             found = self.graph.reachable(tube, travellers.modes)
             if not found <= modes:
@@ -61,13 +62,22 @@ class Stepper:
                 if bool(np.all(np.maximum(-ends[0], ends[1]) <= field.radius)):
                     tube = self._advance(travellers.states, better, modes)
                     return self._outcome(travellers, better, self.graph.within(tube, found), tube)
-                field = replace(better, radius=GROWTH * better.radius)
+                field = replace(better, radius=GROWTH ** (1 + guess) * better.radius)
         raise ArithmeticError("no enclosure of a step was found")
 
-    def _outcome(self, travellers: Travellers, field: AffineField, modes: Modes, tube: Tube) -> StepOutcome:
+    def _outcome(self, travellers: Travellers, field: AffineField, modes: Modes, tube: FlowTube) -> StepOutcome:
         left = self.graph.within(tube.last, modes)
-        after = replace(travellers, states=tube.last, modes=left) if left else None
+        after = replace(travellers, states=self._inside(tube.last), modes=left) if left else None
         return StepOutcome(tube, modes, field, after)
+
+    def _inside(self, states: Zonotope) -> Zonotope:
+        """The same states in the region, in a box where most of them are far outside of it: these are not followed."""
+        lower, upper = self.automaton.lower, self.automaton.upper
+        axes = np.eye(len(lower))
+        least, most = -states.support(-axes), states.support(axes)
+        if bool(np.all(most - least <= FAR * (upper - lower))):
+            return states
+        return Zonotope.box(np.maximum(least, lower), np.maximum(np.minimum(most, upper), np.maximum(least, lower)))
 
     def _field(self, states: Zonotope, modes: Modes) -> AffineField:
         locations = [self.automaton.locations[mode] for mode in sorted(modes)]
@@ -75,10 +85,13 @@ class Stepper:
             return AffineField(locations[0].matrix, locations[0].drift, self.automaton.radius)
         return fit(states, locations, self.automaton.radius)
 
-    def _advance(self, states: Zonotope, field: AffineField, modes: Modes) -> Tube:
+    def _advance(self, states: Zonotope, field: AffineField, modes: Modes) -> FlowTube:
         if len(modes) > 1:
             power = exponential(field.matrix, self.h)
         else:
             (mode,) = modes
             power = self.powers.get(mode) or self.powers.setdefault(mode, exponential(field.matrix, self.h))
-        return advance(states, field.matrix, field.drift, field.radius, power, self.h)
+        tube = advance(states, field.matrix, field.drift, field.radius, power, self.h)
+        if not bool(np.all(np.isfinite(tube.size))):
+            raise OverflowError("states beyond all floats")
+        return tube

@@ -23,7 +23,7 @@ MARGIN = 2.0**-40  # relative: a tube contains a neighbourhood of what is reache
 
 
 @dataclass(frozen=True)
-class Tube:
+class FlowTube:
     """Contains the convex hull of two zonotopes and all points within `bloat` of it."""
 
     first: Zonotope
@@ -49,7 +49,9 @@ class Tube:
         return np.asarray(np.linalg.cholesky(shape @ shape.T + np.diag(self.bloat**2 + 1e-24 * (1.0 + self.size**2))))
 
 
-def advance(start: Zonotope, matrix: Floats, drift: Floats, radius: Floats, power: MatrixExponential, h: float) -> Tube:
+def advance(
+    start: Zonotope, matrix: Floats, drift: Floats, radius: Floats, power: MatrixExponential, h: float
+) -> FlowTube:
     """The tube of one step of length h; its last zonotope contains what is reached at the end."""
     n = len(drift)
     up = 1.0 + gamma(4 * n + 16)
@@ -60,4 +62,4 @@ def advance(start: Zonotope, matrix: Floats, drift: Floats, radius: Floats, powe
     speed = np.maximum(start.support(matrix) + drift, start.support(-matrix) - drift) * up
     speed = speed + gamma(n + 4) * (np.abs(matrix) @ start.size + np.abs(drift))
     bend = (0.125 * h * h) * (steep @ np.maximum(speed, 0.0)) * up
-    return Tube(start, last, bend + MARGIN * (last.size + start.size) + TINY)
+    return FlowTube(start, last, bend + MARGIN * (last.size + start.size) + TINY)

@@ -1,0 +1,61 @@
+"""Bounds by weak duality against linear programs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from vernal.engines.flow.affine.duals import greatest
+from vernal.engines.flow.affine.tubes import FlowTube
+from vernal.interpret.geometry.zonotope import Zonotope
+from vernal.model.hybrid import Facets
+
+
+def by_program(goal: np.ndarray, zonotope: Zonotope, facets: Facets) -> float | None:
+    """The true maximum, over the coordinates of the cube."""
+    G, c = zonotope.generators, zonotope.center
+    rows, ends = facets.normals @ G, facets.offsets - facets.normals @ c
+    found = linprog(-(goal @ G), A_ub=rows, b_ub=ends, bounds=(-1, 1))
+    return float(goal @ c - found.fun) if found.fun is not None else None
+
+
+def tube(zonotope: Zonotope) -> FlowTube:
+    return FlowTube(zonotope, zonotope, np.zeros(len(zonotope.center)))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+@pytest.mark.parametrize("seed", range(10))
+def test_bounds_contain_the_optimum(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    zonotope = Zonotope(rng.normal(size=n), rng.normal(size=(n, n + 3)))
+    facets = Facets(rng.normal(size=(3, n)), rng.normal(size=3))
+    goals = rng.normal(size=(5, n))
+    found = greatest(goals, tube(zonotope), facets)
+    true = [by_program(goal, zonotope, facets) for goal in goals]
+    if found is None:
+        assert true == [None] * 5
+        return
+    for bound, best in zip(found, true, strict=True):
+        assert best is None or best <= bound + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_bounds_are_the_optimum_for_boxes_with_two_rows(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    zonotope = Zonotope(rng.normal(size=2), np.diag(rng.uniform(0.5, 2.0, 2)))
+    normals = rng.normal(size=(2, 2))
+    facets = Facets(normals, normals @ zonotope.center + rng.uniform(0.0, 0.5, 2))  # the center is inside
+    goals = rng.normal(size=(8, 2))
+    found = greatest(goals, tube(zonotope), facets)
+    assert found is not None
+    for bound, goal in zip(found, goals, strict=True):
+        best = by_program(goal, zonotope, facets)
+        assert best is not None
+        assert best - 1e-9 <= bound <= best + 1e-9
+
+
+def test_rows_that_exclude_everything_are_noticed() -> None:
+    zonotope = Zonotope.box(np.zeros(2), np.ones(2))
+    assert greatest(np.eye(2), tube(zonotope), Facets(np.array([[1.0, 1.0]]), np.array([-0.5]))) is None
+    assert greatest(np.eye(2), tube(zonotope), Facets(np.zeros((0, 2)), np.zeros(0))) is not None
