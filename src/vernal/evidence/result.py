@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vernal.evidence.abstraction import FiniteAbstraction
+from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.kinds import Evidence
 from vernal.evidence.reach import Reach
@@ -86,6 +87,12 @@ class Result(Portable):
     def invariant(self) -> Invariant | None:
         """The invariant that proves the claim, or that no path keeps it, if there is one."""
         return None if self.evidence is None or isinstance(self.evidence, Trace) else self.evidence.invariant
+
+    @builtins.property
+    def flowpipe(self) -> Flowpipe | None:
+        """The sets that contain all trajectories of a flow, if the evidence is such; it knows what it is about."""
+        evidence: object = self.evidence
+        return replace(evidence, about=self) if isinstance(evidence, Flowpipe) else None
 
     def save(self, file: str | Path) -> None:
         """Write the result as JSON, as `vernal check --json` does; `result.trace.save` writes evidence for replay."""
