@@ -70,7 +70,7 @@ def starts_of(flow: Flow, count: int, rng: np.random.Generator) -> Floats:
     share = rng.uniform(size=(count, len(lower)))
     corner = rng.uniform(size=count) < 0.5
     share[corner] = np.round(share[corner])
-    points = lower + share * (upper - lower)
+    points: Floats = lower + share * (upper - lower)
     for condition in flow.init.where:
         (kept,) = concrete.evaluate([flow.resolve(condition)], {v: points[:, i] for i, v in enumerate(flow.vars)})
         points = points[np.broadcast_to(kept, len(points))]
@@ -82,7 +82,8 @@ def positions_of(flow: Flow, steps: int, runs: int, rng: np.random.Generator) ->
     shape = (steps, runs, len(flow.disturbances))
     kind = rng.integers(3, size=runs)[None, :, None]
     constant = np.broadcast_to(rng.integers(2, size=shape[1:])[None], shape)
-    return np.where(kind == 0, constant, np.where(kind == 1, rng.integers(2, size=shape), rng.uniform(size=shape)))
+    switched, random = rng.integers(2, size=shape), rng.uniform(size=shape)
+    return np.asarray(np.where(kind == 0, constant, np.where(kind == 1, switched, random)), dtype=np.float64)
 
 
 def simulated(flow: Flow, until: float, *, runs: int = 100, steps: int = 400, seed: int = 0) -> FlowRuns:

@@ -14,9 +14,11 @@ from tests.report import flow_samples as samples
 from vernal.errors import InputError
 from vernal.evidence.result import HOLDS, Result
 from vernal.interpret.concrete import evaluate
+from vernal.interpret.numbers.rounding import Array
 from vernal.logic.formula import And, Not
 from vernal.logic.task import Task
 from vernal.model import build
+from vernal.model.expr import Expr
 from vernal.model.initial import Init, Span
 from vernal.report.abstraction_error import errors_at, plot_error
 from vernal.report.flow_pictures import flow_pictures
@@ -89,7 +91,7 @@ def test_a_plane_wants_two_variables(of: tuple[str, ...]) -> None:
 def test_regions_fill_the_region_without_overlap() -> None:
     found = samples.abstraction(samples.jet()).automaton
     assert found is not None
-    assert sum(map(area, region_polygons(found))) == pytest.approx(4.0)
+    assert sum(map(area, region_polygons(found))) == pytest.approx(4.0, rel=1e-4)  # a sample misses the smallest
     of_tank = samples.abstraction(samples.tank(), 5).automaton
     assert of_tank is not None
     assert sum(high - low for low, high in region_spans(of_tank)) == pytest.approx(2.0)
@@ -125,7 +127,7 @@ def test_a_set_outside_the_region_has_no_shadow_and_a_thin_one_has() -> None:
     assert np.diag(thin.where).all()
     assert thin.where.mean() < 0.1
     (end,) = stretches(samples.tank(), samples.X >= 2, 1000)
-    assert end == (pytest.approx(1.998), 2.0)
+    assert end == pytest.approx((1.998, 2.0))
 
 
 def test_a_formula_says_what_is_bad_and_what_is_a_goal() -> None:
@@ -133,12 +135,15 @@ def test_a_formula_says_what_is_bad_and_what_is_a_goal() -> None:
     asked = asked_sets_of(jet, And((SAFE, samples.some_time(goal, "1"))))
     assert asked.goal == (goal,)
     (bad,) = asked.bad
-    for point, inside in (((0.32, 0.55), True), ((0.3, 0.5), True), ((0.36, 0.55), False)):
-        where = {var: np.array([value]) for var, value in zip(jet.vars, point, strict=True)}
-        assert bool(evaluate([bad], where)[0][0]) is inside
+    assert [truth(bad, *point) for point in ((0.32, 0.55), (0.3, 0.5), (0.36, 0.55))] == [True, True, False]
     never_there = asked_sets_of(jet, Not(samples.some_time(goal, "1")))
-    assert never_there.bad == (goal,)
     assert never_there.goal == ()
+    assert [truth(one, x, 0) for one in never_there.bad for x in (-1, 0, 1)] == [True, True, False]
+
+
+def truth(condition: Expr, x: float, y: float) -> bool:
+    inputs: dict[Expr, Array] = {samples.X: np.array([float(x)]), samples.Y: np.array([float(y)])}
+    return bool(evaluate([condition], inputs)[0][0])
 
 
 def test_goals_and_conditions_on_the_start_are_drawn() -> None:

@@ -120,7 +120,7 @@ def _heat_map(
     tones = LinearSegmentedColormap.from_list("error", HEAT)
     shown = axes.imshow(errors, cmap=tones, vmax=float(abstraction.error[place]) or 1.0, **look)
     bar = figure.colorbar(shown, ax=axes, fraction=0.05, pad=0.02, aspect=25)
-    bar.outline.set_visible(False)  # type: ignore[operator]  # the stubs have a wrong type
+    bar.outline.set_visible(False)
     bar.ax.tick_params(labelsize=7, length=2)
     if abstraction.automaton is not None and len(abstraction.lower) == 2:
         _borders(axes, abstraction)

@@ -219,5 +219,5 @@ def time_bar(figure: Figure, panels: Sequence[Axes], portrait: Portrait) -> None
 
     scale = ScalarMappable(Normalize(0, portrait.until), time_tones())
     bar = figure.colorbar(scale, ax=list(panels), label="time", fraction=0.04, pad=0.02, aspect=30)
-    bar.outline.set_visible(False)  # type: ignore[operator]  # the stubs have a wrong type
+    bar.outline.set_visible(False)
     bar.ax.tick_params(labelsize=7, length=2)

@@ -58,9 +58,9 @@ def region_of(flow: Flow) -> tuple[Floats, Floats]:
 # Polygons -------------------------------------------------------------------------------------------------------------
 
 
-def cut_box(lower: Sequence[float], upper: Sequence[float], normals: Floats, offsets: Floats) -> Corners:
+def cut_box(lower: Floats, upper: Floats, normals: Floats, offsets: Floats) -> Corners:
     """The corners, in order, of the part of a rectangle with normals x <= offsets; none where it is empty."""
-    (left, bottom), (right, top) = map(float, lower), map(float, upper)
+    (left, bottom), (right, top) = lower.tolist(), upper.tolist()
     corners: Corners = [(left, bottom), (right, bottom), (right, top), (left, top)]
     for (a, b), c in zip(normals.tolist(), offsets.tolist(), strict=True):
         corners = clipped(corners, a, b, c) if corners else []
@@ -89,7 +89,7 @@ def segment_polygons(pipe: Flowpipe, plane: Plane) -> list[Corners]:
     """The shadow of every segment on a plane, or a polygon around it: sides over other variables say nothing here."""
     elsewhere = np.delete(pipe.directions, plane.places, axis=1)
     own = np.flatnonzero(~elsewhere.any(axis=1))
-    normals = pipe.directions[np.ix_(own, plane.places)]
+    normals = pipe.directions[own][:, plane.places]
     both = np.vstack([normals, -normals])
     offsets = np.hstack([pipe.upper[:, own], -pipe.lower[:, own]])
     boxes = zip(pipe.lower[:, plane.places], pipe.upper[:, plane.places], offsets, strict=True)
@@ -171,7 +171,7 @@ def shadow_cells(flow: Flow, condition: Expr, plane: Plane, count: int) -> Cells
         return None
     seen = _possible(flow, condition, edges).any(axis=tuple(place for place in _all(flow) if place not in plane.places))
     across, up = ((edges[place][1:] + edges[place][:-1]) / 2 for place in plane.places)
-    return Cells(across, up, (seen.T if plane.across < plane.up else seen).astype(np.float64))
+    return Cells(across, up, np.asarray(seen.T if plane.across < plane.up else seen, dtype=np.float64))
 
 
 def _around(flow: Flow, condition: Expr, edges: Sequence[Floats], plane: Plane, count: int) -> list[Floats] | None:
