@@ -25,7 +25,7 @@ from vernal.report.flow_pictures import flow_pictures
 from vernal.report.phase import plot_phase
 from vernal.report.phase_parts import Portrait
 from vernal.report.phase_sets import (
-    Plane,
+    PhasePlane,
     asked_sets_of,
     region_polygons,
     region_spans,
@@ -99,7 +99,7 @@ def test_regions_fill_the_region_without_overlap() -> None:
 
 def test_segments_are_cut_by_the_directions_of_their_plane() -> None:
     pipe = samples.pipe(samples.jet(), 1.5, 4)
-    for corners, low, high in zip(segment_polygons(pipe, Plane(0, 1)), pipe.lower, pipe.upper, strict=True):
+    for corners, low, high in zip(segment_polygons(pipe, PhasePlane(0, 1)), pipe.lower, pipe.upper, strict=True):
         points = np.array(corners) @ pipe.directions.T
         assert (points >= low - 1e-9).all()
         assert (points <= high + 1e-9).all()
@@ -108,21 +108,21 @@ def test_segments_are_cut_by_the_directions_of_their_plane() -> None:
 
 def test_a_shadow_is_exact_for_boxes_whatever_the_other_variable() -> None:
     condition = samples.inside(x="0.5 0.6", y="-0.4 -0.3", z="0.7 0.71")  # thinner than any layer of a grid
-    cells = shadow_cells(samples.steam(), condition, Plane(0, 1), 50)
+    cells = shadow_cells(samples.steam(), condition, PhasePlane(0, 1), 50)
     assert cells is not None
     assert cells.where.any()
     across = cells.across[cells.where.any(axis=0)]
     up = cells.up[cells.where.any(axis=1)]
     assert (across.min(), across.max()) == (pytest.approx(0.5, abs=0.003), pytest.approx(0.6, abs=0.003))
     assert (up.min(), up.max()) == (pytest.approx(-0.4, abs=0.003), pytest.approx(-0.3, abs=0.003))
-    turned = shadow_cells(samples.steam(), condition, Plane(1, 0), 50)
+    turned = shadow_cells(samples.steam(), condition, PhasePlane(1, 0), 50)
     assert turned is not None
     assert np.array_equal(turned.where, cells.where.T)
 
 
 def test_a_set_outside_the_region_has_no_shadow_and_a_thin_one_has() -> None:
-    assert shadow_cells(samples.jet(), samples.X > 1, Plane(0, 1), 50) is None
-    thin = shadow_cells(samples.jet(), build.compare("==", samples.X, samples.Y), Plane(0, 1), 50)
+    assert shadow_cells(samples.jet(), samples.X > 1, PhasePlane(0, 1), 50) is None
+    thin = shadow_cells(samples.jet(), build.compare("==", samples.X, samples.Y), PhasePlane(0, 1), 50)
     assert thin is not None
     assert np.diag(thin.where).all()
     assert thin.where.mean() < 0.1

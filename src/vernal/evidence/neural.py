@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from vernal.model.flow import Flow
 from vernal.model.hooks import hook
-from vernal.model.hybrid import HybridAutomaton
-from vernal.model.network import Network
 from vernal.model.portable import Portable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from vernal.model.flow import Flow
+    from vernal.model.hybrid import HybridAutomaton
+    from vernal.model.network import Network
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from vernal.interpret.numbers.rounding import Floats
 from vernal.model.flow import Flow
 from vernal.report.figures import INK, LIMIT, SOFT, WIDTH, plot_style, save_figure, svg_text
 from vernal.report.phase_sets import (
-    Plane,
+    PhasePlane,
     disturbance_corners,
     full_grid,
     planes_of,
@@ -111,7 +111,7 @@ def _heat_maps(figure: Figure, panels: list[Axes], flow: Flow, abstraction: Neur
 
 
 def _heat_map(
-    figure: Figure, axes: Axes, errors: Floats, abstraction: NeuralAbstraction, plane: Plane, place: int
+    figure: Figure, axes: Axes, errors: Floats, abstraction: NeuralAbstraction, plane: PhasePlane, place: int
 ) -> None:
     from matplotlib.colors import LinearSegmentedColormap
 

@@ -36,8 +36,8 @@ from vernal.report.phase_parts import (
     legend,
 )
 from vernal.report.phase_sets import (
-    Cells,
-    Plane,
+    PhasePlane,
+    ShadowCells,
     grid_at,
     planes_of,
     region_of,
@@ -83,12 +83,12 @@ def phase_figure(portrait: Portrait, of: Sequence[str] | None = None) -> Figure:
     return figure
 
 
-def _plane_of(flow: Flow, of: Sequence[str]) -> Plane:
+def _plane_of(flow: Flow, of: Sequence[str]) -> PhasePlane:
     names = [variable.name for variable in flow.state]
     unknown = [name for name in of if name not in names]
     if unknown or len(set(of)) != 2:
         raise InputError(f"a phase plane wants two of {', '.join(names)}, not {', '.join(of) or 'none'}")
-    return Plane(names.index(of[0]), names.index(of[1]))
+    return PhasePlane(names.index(of[0]), names.index(of[1]))
 
 
 def _panels(count: int) -> tuple[Figure, list[Axes]]:
@@ -101,7 +101,7 @@ def _panels(count: int) -> tuple[Figure, list[Axes]]:
     return figure, list(figure.subplots(1, count, squeeze=False)[0])
 
 
-def _draw_plane(axes: Axes, portrait: Portrait, plane: Plane) -> None:
+def _draw_plane(axes: Axes, portrait: Portrait, plane: PhasePlane) -> None:
     flow, (lower, upper) = portrait.flow, region_of(portrait.flow)
     axes.set_xlabel(flow.state[plane.across].name)
     axes.set_ylabel(flow.state[plane.up].name, rotation=0, ha="right", va="center")
@@ -134,7 +134,7 @@ def _draw_regions(axes: Axes, automaton: HybridAutomaton) -> None:
     axes.add_collection(PolyCollection(polygons, facecolors="none", edgecolors=EDGE, linewidths=0.5, zorder=0.5))
 
 
-def _draw_flow(axes: Axes, flow: Flow, plane: Plane) -> None:
+def _draw_flow(axes: Axes, flow: Flow, plane: PhasePlane) -> None:
     """Stream lines, disturbances halfway; of more than two variables, in the slice through the initial states."""
     lower, upper = region_of(flow)
     middle = np.array([[sum(map(float, flow.init.starts[one.name].ends)) / 2 for one in flow.state]])
@@ -150,7 +150,7 @@ def _draw_flow(axes: Axes, flow: Flow, plane: Plane) -> None:
         axes.set_title(", ".join(filter(None, [axes.get_title(), shown])), size=7, color=SOFT)
 
 
-def shade(axes: Axes, cells: Cells, tone: str, hatch: str) -> None:
+def shade(axes: Axes, cells: ShadowCells, tone: str, hatch: str) -> None:
     """A set in its colour, hatched, with an outline."""
     from matplotlib import rc_context
 
@@ -176,7 +176,7 @@ def time_tones() -> Any:
     return LinearSegmentedColormap.from_list("time", ["#d5e6f3", "#7fb2da", INK, "#12304c"])
 
 
-def _draw_pipe(axes: Axes, portrait: Portrait, pipe: Flowpipe, plane: Plane) -> None:
+def _draw_pipe(axes: Axes, portrait: Portrait, pipe: Flowpipe, plane: PhasePlane) -> None:
     """Every segment in the colour of its time, the early ones on top."""
     from matplotlib.collections import PolyCollection
 
@@ -188,7 +188,7 @@ def _draw_pipe(axes: Axes, portrait: Portrait, pipe: Flowpipe, plane: Plane) -> 
     axes.add_collection(PolyCollection([corners for corners, _ in shown], **look))
 
 
-def _draw_initial(axes: Axes, flow: Flow, plane: Plane) -> None:
+def _draw_initial(axes: Axes, flow: Flow, plane: PhasePlane) -> None:
     """The box of the initial states, marked where it is small; filled where conditions leave states of it."""
     from matplotlib.patches import Rectangle
 

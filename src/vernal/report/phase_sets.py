@@ -30,7 +30,7 @@ MAX_CORNERS = 64  # of the box of disturbances
 
 
 @dataclass(frozen=True, slots=True)
-class Plane:
+class PhasePlane:
     """Two variables of a flow, by their indices."""
 
     across: int
@@ -41,12 +41,12 @@ class Plane:
         return [self.across, self.up]
 
 
-def planes_of(flow: Flow) -> list[Plane]:
+def planes_of(flow: Flow) -> list[PhasePlane]:
     """The planes that are drawn where none is chosen: all three of three variables, of more those of neighbours."""
     count = len(flow.state)
     if count == 3:
-        return [Plane(0, 1), Plane(0, 2), Plane(1, 2)]
-    return [Plane(first, first + 1) for first in range(0, count - 1, 2)]
+        return [PhasePlane(0, 1), PhasePlane(0, 2), PhasePlane(1, 2)]
+    return [PhasePlane(first, first + 1) for first in range(0, count - 1, 2)]
 
 
 def region_of(flow: Flow) -> tuple[Floats, Floats]:
@@ -85,7 +85,7 @@ def _span(low: float, high: float, slopes: Floats, offsets: Floats) -> tuple[flo
     return max([low, *below]), min([high, *above])
 
 
-def segment_polygons(pipe: Flowpipe, plane: Plane) -> list[Corners]:
+def segment_polygons(pipe: Flowpipe, plane: PhasePlane) -> list[Corners]:
     """The shadow of every segment on a plane, or a polygon around it: sides over other variables say nothing here."""
     elsewhere = np.delete(pipe.directions, plane.places, axis=1)
     own = np.flatnonzero(~elsewhere.any(axis=1))
@@ -100,7 +100,7 @@ def segment_polygons(pipe: Flowpipe, plane: Plane) -> list[Corners]:
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class PlaneGrid:
     """Points of a plane, and for each of them states above and below it: `states` is (layers, rows, columns, n)."""
 
     across: Floats
@@ -117,20 +117,20 @@ class Grid:
         return np.broadcast_to(values, len(self.points)).reshape(self.states.shape[:-1])
 
 
-def full_grid(lower: Floats, upper: Floats, plane: Plane, count: int) -> Grid:
+def full_grid(lower: Floats, upper: Floats, plane: PhasePlane, count: int) -> PlaneGrid:
     """A grid over a plane of a box, with layers through all of the box in the other variables."""
     others = [place for place in range(len(lower)) if place not in plane.places]
     return grid_at(lower, upper, plane, count, _layers(lower[others], upper[others]))
 
 
-def grid_at(lower: Floats, upper: Floats, plane: Plane, count: int, layers: Floats) -> Grid:
+def grid_at(lower: Floats, upper: Floats, plane: PhasePlane, count: int, layers: Floats) -> PlaneGrid:
     """A grid over a plane of a box; each row of `layers` has values for the other variables, in order."""
     others = [place for place in range(len(lower)) if place not in plane.places]
     across, up = (np.linspace(lower[place], upper[place], count) for place in plane.places)
     states = np.empty((len(layers), count, count, len(lower)))
     states[..., plane.across], states[..., plane.up] = np.meshgrid(across, up)
     states[..., others] = layers[:, None, None, :]
-    return Grid(across, up, states)
+    return PlaneGrid(across, up, states)
 
 
 def _layers(lower: Floats, upper: Floats) -> Floats:
@@ -151,7 +151,7 @@ def values_at(flow: Flow, expressions: Sequence[Expr], points: Floats, position:
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
+class ShadowCells:
     """Cells across and up a plane, by their middles: 1 in `where` if a state above a cell may be in a set, else 0."""
 
     across: Floats
@@ -159,7 +159,7 @@ class Cells:
     where: Floats
 
 
-def shadow_cells(flow: Flow, condition: Expr, plane: Plane, count: int) -> Cells | None:
+def shadow_cells(flow: Flow, condition: Expr, plane: PhasePlane, count: int) -> ShadowCells | None:
     """The shadow of the states with a condition, on cells around it alone; None where no state can have it.
 
     Exact up to a cell for boxes, and seen however thin it is.
@@ -171,10 +171,10 @@ def shadow_cells(flow: Flow, condition: Expr, plane: Plane, count: int) -> Cells
         return None
     seen = _possible(flow, condition, edges).any(axis=tuple(place for place in _all(flow) if place not in plane.places))
     across, up = ((edges[place][1:] + edges[place][:-1]) / 2 for place in plane.places)
-    return Cells(across, up, np.asarray(seen.T if plane.across < plane.up else seen, dtype=np.float64))
+    return ShadowCells(across, up, np.asarray(seen.T if plane.across < plane.up else seen, dtype=np.float64))
 
 
-def _around(flow: Flow, condition: Expr, edges: Sequence[Floats], plane: Plane, count: int) -> list[Floats] | None:
+def _around(flow: Flow, condition: Expr, edges: Sequence[Floats], plane: PhasePlane, count: int) -> list[Floats] | None:
     """Finer cells of the plane in the hull of those cells that may have the condition; None where there are none."""
     possible = _possible(flow, condition, edges)
     if not possible.any():
