@@ -10,6 +10,7 @@ from pathlib import Path
 
 import vernal as vn
 from benchmarks.measure import MARKS
+from vernal.evidence.neural import NeuralAbstraction
 from vernal.evidence.result import Result
 from vernal.logic.task import AbstractionSettings
 
@@ -66,8 +67,8 @@ def ask(
 
 def outcome_of(result: Result, seconds: float, processor: float) -> Outcome:
     """What a result says that goes into a table."""
-    pipe = result.flowpipe
-    network = None if pipe is None else pipe.abstraction
+    found: object = result.abstraction
+    network = found if isinstance(found, NeuralAbstraction) else None
     return Outcome(
         result.verdict.value,
         seconds,

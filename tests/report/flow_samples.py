@@ -22,7 +22,7 @@ from vernal.model.initial import Init, Span
 from vernal.model.network import Network, network_input
 from vernal.model.sorts import REAL
 from vernal.model.system import Variable
-from vernal.report.phase_parts import Trajectory
+from vernal.report.phase_parts import DrawnTrajectory
 
 X, Y, Z = (build.var(name, REAL) for name in "xyz")
 
@@ -136,10 +136,10 @@ def pipe(of: Flow, until: float, segments: int = 60, growth: float = 0.02) -> Fl
     return Flowpipe(names, directions, times, lower - room, upper + room, np.full(len(kept), -1), until, until)
 
 
-def trajectories(of: Flow, until: float, runs: int = 12) -> list[Trajectory]:
+def trajectories(of: Flow, until: float, runs: int = 12) -> list[DrawnTrajectory]:
     """Some simulated runs, as pictures take them."""
     return drawn(simulated(of, until, runs=runs, seed=3))
 
 
-def drawn(made: FlowRuns) -> list[Trajectory]:
-    return [Trajectory(made.times[on], states[on]) for states, on in zip(made.states, made.inside, strict=True)]
+def drawn(made: FlowRuns) -> list[DrawnTrajectory]:
+    return [DrawnTrajectory(made.times[on], states[on]) for states, on in zip(made.states, made.inside, strict=True)]

@@ -185,9 +185,9 @@ def test_what_does_not_know_its_flow_is_not_drawn() -> None:
 
 def result() -> Result:
     jet = samples.jet()
-    pipe = replace(samples.pipe(jet, 1.5, 10), abstraction=samples.abstraction(jet))
+    found = {"evidence": samples.pipe(jet, 1.5, 10), "abstraction": samples.abstraction(jet)}
     task = Task(jet, {"safe": SAFE})
-    return Result(str(SAFE), HOLDS, "abstraction", "safe", evidence=pipe, task=task)  # type: ignore[arg-type]
+    return Result(str(SAFE), HOLDS, "abstraction", "safe", task=task, **found)  # type: ignore[arg-type]
 
 
 def test_the_flowpipe_of_a_result_draws_itself(tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_a_report_has_a_portrait_and_an_error_map() -> None:
     assert "bad set" in phase
     assert "|f - N| of y" in error
     assert "certified bound" in error
-    (alone,) = flow_pictures(answered.task, replace(answered, evidence=None), SAFE)
+    (alone,) = flow_pictures(answered.task, replace(answered, evidence=None, abstraction=None), SAFE)
     assert "The flow in its region." in alone
 
 

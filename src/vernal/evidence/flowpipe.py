@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vernal.evidence.neural import NeuralAbstraction
 from vernal.evidence.trace import Trace
 from vernal.model.hooks import hook
 from vernal.model.portable import STAYS, Portable
@@ -33,7 +32,6 @@ class Flowpipe(Portable):
     locations: NDArray[np.int64]  # of an automaton, for each segment; -1 where there is none
     inside_until: float  # until when all trajectories are inside the region, ends of the span included
     until: float  # the time up to which the segments tell everything
-    abstraction: NeuralAbstraction | None = None  # that it was followed through, if one was
     about: Any = field(default=None, repr=False, compare=False, metadata=STAYS)  # the result it is evidence for
 
     @property

@@ -16,31 +16,32 @@ from vernal.logic.task import Task
 from vernal.report.abstraction_error import error_svg, plot_error
 from vernal.report.asked import formula_of
 from vernal.report.phase import phase_svg, plot_phase
-from vernal.report.phase_parts import Portrait, Trajectory
+from vernal.report.phase_parts import Portrait
 from vernal.report.phase_sets import asked_sets_of
-
-
-def flow_pictures(task: Task, result: Result, formula: Formula) -> list[str]:
-    """Pictures with their captions, as HTML: what an answer about a flow shows."""
-    evidence: object = result.evidence
-    pipe = evidence if isinstance(evidence, Flowpipe) else None
-    drawn = portrait_of(task, formula, pipe)
-    pictures = [f"{phase_svg(drawn)}<figcaption>{escape(_caption(drawn))}</figcaption>"]
-    if pipe is not None and pipe.abstraction is not None:
-        pictures.append(
-            f"{error_svg(task.flow, pipe.abstraction)}<figcaption>{escape(ERROR_CAPTION)}</figcaption>",
-        )
-    return pictures
-
 
 ERROR_CAPTION = "How far the network is from the flow, at points of the region; the certified bound is above each map."
 
 
-def portrait_of(task: Task, formula: Formula, pipe: Flowpipe | None, runs: Sequence[Trajectory] = ()) -> Portrait:
-    """What is drawn for a question about a flow."""
-    network = None if pipe is None else pipe.abstraction
+def flow_pictures(task: Task, result: Result, formula: Formula) -> list[str]:
+    """Pictures with their captions, as HTML: what an answer about a flow shows."""
+    drawn, network = portrait_of(task, result, formula), _network(result)
+    pictures = [f"{phase_svg(drawn)}<figcaption>{escape(_caption(drawn))}</figcaption>"]
+    if network is not None:
+        pictures.append(f"{error_svg(task.flow, network)}<figcaption>{escape(ERROR_CAPTION)}</figcaption>")
+    return pictures
+
+
+def portrait_of(task: Task, result: Result, formula: Formula) -> Portrait:
+    """What is drawn for an answer about a flow."""
+    network = _network(result)
     automaton = None if network is None else network.automaton
-    return Portrait(task.flow, automaton, pipe, runs, asked_sets_of(task.flow, formula))
+    return Portrait(task.flow, automaton, result.flowpipe, (), asked_sets_of(task.flow, formula))
+
+
+def _network(result: Result) -> NeuralAbstraction | None:
+    """The network that a result rests on, if it does on one."""
+    found: object = result.abstraction
+    return found if isinstance(found, NeuralAbstraction) else None
 
 
 def _caption(drawn: Portrait) -> str:
@@ -56,7 +57,7 @@ def plot_flowpipe(pipe: Flowpipe, file: str | Path | None = None, *, of: Sequenc
     """A flowpipe in the phase portrait of its flow."""
     if not isinstance(pipe.about, Result) or pipe.about.task is None:
         raise InputError("a flowpipe is drawn with its flow: take it from a result of vn.check, as result.flowpipe")
-    return plot_phase(portrait_of(pipe.about.task, formula_of(pipe.about), pipe), file, of=of)
+    return plot_phase(portrait_of(pipe.about.task, pipe.about, formula_of(pipe.about)), file, of=of)
 
 
 def plot_abstraction_error(abstraction: NeuralAbstraction, file: str | Path | None = None) -> Any:

@@ -27,7 +27,7 @@ MIN_VISIBLE = 0.02  # of the width of a plane: a smaller initial set gets a mark
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Trajectory:
+class DrawnTrajectory:
     """States (k, n) at times (k,), in order."""
 
     times: Floats
@@ -41,7 +41,7 @@ class Portrait:
     flow: Flow
     automaton: HybridAutomaton | None = None
     pipe: Flowpipe | None = None
-    trajectories: Sequence[Trajectory] = ()
+    trajectories: Sequence[DrawnTrajectory] = ()
     asked: AskedSets = NOTHING_ASKED
 
     @property
