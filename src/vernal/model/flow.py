@@ -135,7 +135,7 @@ def region_problem(variable: Variable) -> str | None:
     """Why a variable cannot be one of a flow, if it cannot."""
     name = variable.name
     if variable.sort != REAL:
-        return f"{name!r} is of sort {variable.sort}, but a flow moves reals: declare it as \"real [lower, upper]\""
+        return f'{name!r} is of sort {variable.sort}, but a flow moves reals: declare it as "real [lower, upper]"'
     if variable.lower is None or variable.upper is None:
         return (
             f"{name!r} has no range; in a flow the ranges are the region in which trajectories are followed: "

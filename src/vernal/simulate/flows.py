@@ -1,7 +1,8 @@
 """Simulation of flows: thousands of trajectories at once, in float64, under disturbances that are constant for a while.
 
-The method is that of J. R. Dormand and P. J. Prince (A family of embedded Runge-Kutta formulae, 1980), with one step size
-for the whole batch. Floats decide nothing; they are for looking, and for finding candidates that are then enclosed.
+The method is that of J. R. Dormand and P. J. Prince (A family of embedded Runge-Kutta formulae, 1980), with one step
+size for the whole batch. Floats decide nothing; they are for looking, and for finding candidates that are then
+enclosed.
 """
 
 from __future__ import annotations
@@ -45,10 +46,10 @@ def simulate_flow(flow: Flow, runs: int, time: float, rng: np.random.Generator, 
     return FlowSimulator(flow, time).run(plan)
 
 
-def positions(time: Fraction | float, stretches: int = STRETCHES, more: Iterable[Fraction] = ()) -> Floats:
-    """The times at which trajectories are looked at: evenly spaced, and those at which disturbances change."""
+def positions(time: Fraction | float, stretches: int, more: Iterable[Fraction], count: int) -> Floats:
+    """The times at which trajectories are looked at: about so many, and those at which disturbances change."""
     last = nearest(Fraction(time))
-    even = np.linspace(0.0, last, stretches * -(-POSITIONS // stretches) + 1)
+    even = np.linspace(0.0, last, stretches * -(-count // stretches) + 1)
     asked = np.unique([nearest(Fraction(instant)) for instant in more if 0 <= instant <= time])
     near = np.abs(even[:, None] - asked).min(axis=1, initial=np.inf) <= CLOSE * last  # the same time, but for rounding
     return np.unique(np.concatenate([even[~near], asked, [0.0, last]]))
@@ -58,13 +59,20 @@ class FlowSimulator:
     """A compiled vector field, followed as often as needed."""
 
     def __init__(
-        self, flow: Flow, time: Fraction | float, stretches: int = STRETCHES, more: Iterable[Fraction] = ()
+        self,
+        flow: Flow,
+        time: Fraction | float,
+        stretches: int = STRETCHES,
+        more: Iterable[Fraction] = (),
+        count: int = POSITIONS,
     ) -> None:
-        """`more` are times at which the trajectories are looked at besides."""
+        """Looked at about `count` times, and at the times that are `more`."""
         self.flow, self.stretches = flow, stretches
-        self.times = positions(time, stretches, more)
+        self.times = positions(time, stretches, more, count)
         middles = (self.times[1:] + self.times[:-1]) / 2
-        self.stretch = np.minimum(np.floor(middles / max(self.times[-1], 1e-300) * stretches), stretches - 1).astype(int)
+        self.stretch = np.minimum(np.floor(middles / max(self.times[-1], 1e-300) * stretches), stretches - 1).astype(
+            int
+        )
         self.program = concrete.compile(flow.vector_field)
         self.lower, self.upper = (np.array([nearest(ends[side]) for ends in flow.region]) for side in (0, 1))
 
@@ -94,8 +102,7 @@ class FlowSimulator:
         return Runs(self.flow.rate_step, spread, state, {}, {}, lengths, len(self.times) - 1, self.times)
 
     def _inside(self, states: Floats) -> NDArray[np.bool_]:
-        found: NDArray[np.bool_] = ((states >= self.lower) & (states <= self.upper)).all(axis=1)
-        return found
+        return np.asarray(((states >= self.lower) & (states <= self.upper)).all(axis=1))
 
     def _advance(self, states: Floats, given: Mapping[Decision, Floats], time: float, tick: Tick) -> Floats:
         """The states after a time in which the disturbances are constant."""
@@ -126,5 +133,6 @@ class FlowSimulator:
 
     def _rates(self, states: Floats, given: Mapping[Decision, Floats]) -> Floats:
         inputs: dict[Expr, Floats] = {var: states[:, i] for i, var in enumerate(self.flow.vars)}
-        values = self.program({**inputs, **given}, len(states))
+        inputs.update(given.items())
+        values = self.program(inputs, len(states))
         return np.stack([np.broadcast_to(value, len(states)) for value in values], axis=1)
