@@ -66,7 +66,9 @@ class SeriesCode:
         self, roots: Sequence[Expr], state: Mapping[Var, arb], decisions: Mapping[Expr, Given], tick: Tick
     ) -> None:
         self.roots, self.vars = roots, tuple(state)
-        self.walk = Walk({var: value for var, value in state.items()}, decisions, False, tick)
+        inputs: dict[Expr, Given] = {}
+        inputs.update(state.items())
+        self.walk = Walk(inputs, decisions, False, tick)
         for root in roots:
             self.walk.visit(root)
         self.known: dict[Expr, list[PowerSeries]] = {}
