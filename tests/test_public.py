@@ -14,6 +14,7 @@ PUBLIC = [
     "UNKNOWN",
     "VIOLATED",
     "Assurance",
+    "Flow",
     "InputError",
     "MissingExtra",
     "Network",

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         when,
     )
     from vernal.model.declare import agent, boolean, enum, equals, integer, interval, match, one_of, real
+    from vernal.model.flow import Flow
     from vernal.model.functions import atan, cos, exp, log, sigmoid, sin, sqrt, tan, tanh
     from vernal.model.network import Network
     from vernal.model.system import System
@@ -106,6 +107,7 @@ _HOMES = {
         "one_of",
         "real",
     ],
+    "vernal.model.declare_flow": ["Flow"],
     "vernal.model.functions": ["atan", "cos", "exp", "log", "sigmoid", "sin", "sqrt", "tan", "tanh"],
     "vernal.model.network": ["Network"],
     "vernal.queries.over": ["sweep"],
@@ -119,6 +121,7 @@ __all__ = [
     "UNKNOWN",
     "VIOLATED",
     "Assurance",
+    "Flow",
     "InputError",
     "MissingExtra",
     "Network",

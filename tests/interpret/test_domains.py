@@ -11,6 +11,7 @@ from vernal.interpret.concrete import evaluate
 from vernal.interpret.domains import first_gap
 from vernal.logic.elaborate import Scope, expression
 from vernal.model import build
+from vernal.model.expr import Expr
 from vernal.model.initial import Ends
 
 X, Y = build.var("x"), build.var("y")
@@ -52,7 +53,7 @@ UNDEFINED = [  # with a state at which it shows
 TOO_HARD = ["sqrt(x^2 - 2*x*y + y^2)"]  # never negative, which intervals do not see
 
 
-def read(text: str) -> build.Expr:
+def read(text: str) -> Expr:
     return expression(text, Scope({"x": X, "y": Y}))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,7 @@ class Flowpipe(Portable):
     until: float  # the time up to which the segments tell everything
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> Literal["flowpipe"]:
         """Which kind of evidence this is."""
         return "flowpipe"
 

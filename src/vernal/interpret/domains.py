@@ -17,9 +17,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.interpret.abstract import Range
+from vernal.interpret.abstract import Range, Value
 from vernal.interpret.interval import evaluate
 from vernal.interpret.numbers.rounding import float_above, float_below
+from vernal.logic import printing
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function, Var
@@ -52,6 +53,17 @@ class Gap:
     domain: Domain
     certain: bool  # whether it is known to be undefined somewhere, rather than not known to be defined
     near: tuple[float, ...]  # a state at which that shows
+
+    def describe(self, names: Sequence[Var]) -> str:
+        """What is undefined, and where, in words."""
+        used = set(variables([self.argument]))
+        near = ((var.name, value) for var, value in zip(names, self.near, strict=True) if var in used)
+        state = ", ".join(f"{name} = {value:.6g}" for name, value in near)
+        what, argument = printing.text(self.node), printing.text(self.argument)
+        if self.certain:
+            return f"{what} is undefined in the region: {argument} is {self.domain.value} at or near {state}"
+        doubt = f"{argument} may be {self.domain.value} near {state}"
+        return f"{what} was not shown to be defined in the whole region: {doubt}; choose a smaller region"
 
 
 def first_gap(roots: Sequence[Expr], names: Sequence[Var], region: Sequence[Ends], tick: Tick = idle) -> Gap | None:
@@ -149,7 +161,7 @@ class _Search:
 
     def _bounds(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
         """The least and the largest value of the argument in each box, over all its components."""
-        inputs = {name: Range(lower[:, i], upper[:, i]) for i, name in enumerate(self.names)}
+        inputs: dict[Expr, Value] = {name: Range(lower[:, i], upper[:, i]) for i, name in enumerate(self.names)}
         (value,) = evaluate([self.argument], inputs)
         assert isinstance(value, Range)
         rows = len(lower)
@@ -187,7 +199,20 @@ class _Search:
         for positive, known in ((True, least > 0), (False, most < 0)):
             if known.any():
                 self.signs.setdefault(positive, points[np.argmax(known)])
-        return 0.5 * self.signs[True] + 0.5 * self.signs[False] if len(self.signs) == 2 else None
+        return self._halfway(self.signs[True], self.signs[False]) if len(self.signs) == 2 else None
+
+    def _halfway(self, above: Floats, below: Floats) -> Floats:
+        """A point close to a zero between points at which the argument is above and below it."""
+        for _ in range(MAX_ROUNDS):
+            middle: Floats = 0.5 * above + 0.5 * below
+            least, most = self._bounds(middle[None], middle[None])
+            if least[0] > 0:
+                above = middle
+            elif most[0] < 0:
+                below = middle
+            else:
+                return middle
+        return middle
 
     def _halve(self) -> None:
         width = np.where(self.varying, self.upper - self.lower, -1.0)
