@@ -216,6 +216,9 @@ def again(recorded: Trace, flow: Flow, precision: int = PRECISIONS[0], tick: Tic
     given: list[dict[Expr, Given]] = [
         {names[name]: _exactly(value) for name, value in step.disturbances.items()} for step in recorded.steps
     ]
+    for t, (time, known) in enumerate(zip(recorded.times[:-1], given, strict=False)):
+        if any(node not in known for node in flow.disturbances):
+            raise NotAPath(Problem(t, "the record does not say every disturbance", time=time))
     return trajectory(flow, first, recorded.times, given, precision, tick)
 
 
