@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from vernal.formats.sb3.live import from_sb3
     from vernal.formats.torch.module import from_torch
     from vernal.logic.task import Task
+    from vernal.model.arrays import ExprArray
     from vernal.model.build import (
         absolute,
         atan2,
@@ -54,9 +55,9 @@ if TYPE_CHECKING:
         sign,
         when,
     )
-    from vernal.model.declare import agent, boolean, enum, equals, integer, interval, match, one_of, real
+    from vernal.model.declare import agent, array, boolean, enum, equals, integer, interval, match, one_of, real
     from vernal.model.flow import Flow
-    from vernal.model.functions import atan, cos, exp, log, sigmoid, sin, sqrt, tan, tanh
+    from vernal.model.functions import atan, cos, erf, exp, log, sigmoid, sin, sqrt, tan, tanh
     from vernal.model.network import Network
     from vernal.model.system import System
     from vernal.queries.over import sweep
@@ -80,6 +81,7 @@ _HOMES = {
     "vernal.formats.sb3.live": ["from_sb3"],
     "vernal.formats.torch.module": ["from_torch"],
     "vernal.logic.task": ["Task"],
+    "vernal.model.arrays": ["ExprArray"],
     "vernal.model.build": [
         "absolute",
         "atan2",
@@ -98,6 +100,7 @@ _HOMES = {
     "vernal.model.declare": [
         "System",
         "agent",
+        "array",
         "boolean",
         "enum",
         "equals",
@@ -108,7 +111,7 @@ _HOMES = {
         "real",
     ],
     "vernal.model.declare_flow": ["Flow"],
-    "vernal.model.functions": ["atan", "cos", "exp", "log", "sigmoid", "sin", "sqrt", "tan", "tanh"],
+    "vernal.model.functions": ["atan", "cos", "erf", "exp", "log", "sigmoid", "sin", "sqrt", "tan", "tanh"],
     "vernal.model.network": ["Network"],
     "vernal.queries.over": ["sweep"],
     "vernal.report.abstraction_file": ["write_abstraction"],
@@ -121,6 +124,7 @@ __all__ = [
     "UNKNOWN",
     "VIOLATED",
     "Assurance",
+    "ExprArray",
     "Flow",
     "InputError",
     "MissingExtra",
@@ -133,6 +137,7 @@ __all__ = [
     "VernalError",
     "absolute",
     "agent",
+    "array",
     "atan",
     "atan2",
     "between",
@@ -144,6 +149,7 @@ __all__ = [
     "enum",
     "eq",
     "equals",
+    "erf",
     "exp",
     "explain",
     "floor",
@@ -217,6 +223,7 @@ HOOKS.update(
     {
         name: _later(module, name)
         for module, names in {
+            "vernal.report.flow_pictures": ["plot_abstraction_error", "plot_flowpipe"],
             "vernal.report.page": ["save_result", "save_trace", "show_result", "show_trace", "write_report"],
             "vernal.report.reach": ["frame_sets", "show_sets", "write_sets"],
             "vernal.report.tubes": ["plot_sets"],

@@ -15,9 +15,10 @@ from functools import cached_property
 from typing import Any, ClassVar, TypeAlias, overload
 
 from vernal.model import expr as e
+from vernal.model.arrays import Operands
 from vernal.model.build import const
 from vernal.model.expr import Between, Expr, Operand, Var
-from vernal.model.given import Declaration, GivenNames, Initial
+from vernal.model.given import Declaration, GivenNames, Initials
 from vernal.model.graph import draws, order
 from vernal.model.initial import Ends, Init, InitialSet
 from vernal.model.portable import Portable
@@ -58,8 +59,8 @@ class Flow(Portable):
         name: str = "flow",
         *,
         state: Mapping[str, Declaration],
-        init: Mapping[str, Initial],
-        rates: Callable[[GivenNames], Mapping[str, Operand]],
+        init: Mapping[str, Initials],
+        rates: Callable[[GivenNames], Mapping[str, Operands]],
         lets: Mapping[str, Callable[[GivenNames], Operand]] | None = None,
         where: Callable[[GivenNames], Sequence[Expr]] | None = None,
     ) -> None: ...

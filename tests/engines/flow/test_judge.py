@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from vernal.engines.flow.conditions import Conditions
+from vernal.engines.flow.conditions import StateConditions
 from vernal.engines.flow.judge import directions_of, judge, octagon, proven_until
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.logic.elaborate import formula
@@ -119,7 +119,7 @@ def test_random_octagons_against_their_points(seed: int) -> None:
     text = f"x + y <= {a} | !(x >= {b} & y < {c} & x - y > 0.1)"
     x, y = points[..., 0], points[..., 1]
     truth = (x + y <= a) | ~((x >= b) & (y < c) & (x - y > 0.1))
-    decided = Conditions(FLOW).over(read(text), sets)
+    decided = StateConditions(FLOW).over(read(text), sets)
     assert not (decided.true & decided.false).any()
     assert truth[decided.true].all()
     assert not truth[decided.false].any()

@@ -41,18 +41,18 @@ from vernal.model.tick import Tick, idle
 
 MAX_CASES = 64  # conjunctions of comparisons that are asked one by one for a segment
 
-Rows = tuple[Row, ...]
+RowCase = tuple[Row, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Decided:
+class SegmentTruth:
     """For each segment, whether a condition is true on the whole of it, and whether it is false on the whole."""
 
     true: Mask
     false: Mask
 
 
-class Conditions:
+class StateConditions:
     """Conditions of a flow's formulas, with their linear comparisons as exact rows."""
 
     def __init__(self, flow: Flow, tick: Tick = idle) -> None:
@@ -76,12 +76,12 @@ class Conditions:
         largest = max(abs(a) for a in form.coefficients.values())
         return [_float(form.coefficients.get((var, 0), ZERO) / largest) for var in self.flow.vars]
 
-    def over(self, condition: Formula, pipe: Flowpipe) -> Decided:
+    def over(self, condition: Formula, pipe: Flowpipe) -> SegmentTruth:
         """A condition, without temporal operators, over the segments of a pipe."""
         normal = nnf(condition)
         bounds = _Bounds(self, pipe)
         known = fold(normal, bounds.rule)
-        return Decided(
+        return SegmentTruth(
             known.true | self._excluded(nnf(Not(normal)), pipe, ~known.true & ~known.false),
             known.false | self._excluded(normal, pipe, ~known.true & ~known.false),
         )
@@ -110,14 +110,14 @@ class Conditions:
             rows += [at_least(form - AffineForm(lower[index])), at_least(AffineForm(upper[index]) - form)]
         return dict(zip(names, zip(lower[:count], upper[:count], strict=True), strict=True)), rows
 
-    def cases(self, condition: Formula) -> list[Rows] | None:
+    def cases(self, condition: Formula) -> list[RowCase] | None:
         """A condition in negation normal form as alternatives of rows; None where it is not linear or has too many."""
         try:
             return fold(condition, self._cases)
         except _NoCases:
             return None
 
-    def _cases(self, node: Formula, args: tuple[list[Rows], ...]) -> list[Rows]:
+    def _cases(self, node: Formula, args: tuple[list[RowCase], ...]) -> list[RowCase]:
         match node:
             case Atom(expr) | Not(Atom(expr)):
                 return self._rows(expr, negated=isinstance(node, Not))
@@ -133,7 +133,7 @@ class Conditions:
             raise _NoCases
         return made
 
-    def _rows(self, atom: Expr, *, negated: bool) -> list[Rows]:
+    def _rows(self, atom: Expr, *, negated: bool) -> list[RowCase]:
         form = self.form(atom)
         if form is None:
             raise _NoCases
@@ -157,9 +157,9 @@ class _NoCases(Exception):
 
 
 class _Bounds:
-    """Conditions decided by bounds, for all segments at once."""
+    """StateConditions decided by bounds, for all segments at once."""
 
-    def __init__(self, conditions: Conditions, pipe: Flowpipe) -> None:
+    def __init__(self, conditions: StateConditions, pipe: Flowpipe) -> None:
         self.conditions, self.pipe = conditions, pipe
 
     @cached_property
@@ -168,33 +168,33 @@ class _Bounds:
         box: InputBox = {var: (lower, upper) for var, lower, upper in ends}
         return Linear(box, tick=self.conditions.tick, batch=len(self.pipe.times))
 
-    def rule(self, node: Formula, args: tuple[Decided, ...]) -> Decided:
+    def rule(self, node: Formula, args: tuple[SegmentTruth, ...]) -> SegmentTruth:
         match node:
             case Atom(expr):
                 return self._atom(expr)
             case Not():
-                return Decided(args[0].false, args[0].true)
+                return SegmentTruth(args[0].false, args[0].true)
             case And():
-                return Decided(_all(arg.true for arg in args), _any(arg.false for arg in args))
+                return SegmentTruth(_all(arg.true for arg in args), _any(arg.false for arg in args))
         assert isinstance(node, Or)
-        return Decided(_any(arg.true for arg in args), _all(arg.false for arg in args))
+        return SegmentTruth(_any(arg.true for arg in args), _all(arg.false for arg in args))
 
-    def _atom(self, atom: Expr) -> Decided:
+    def _atom(self, atom: Expr) -> SegmentTruth:
         form = self.conditions.form(atom)
         if form is None:
             truth = self._linear.truth(self.conditions.flow.resolve(atom))
-            return Decided(np.asarray(truth.must), ~np.asarray(truth.may))
+            return SegmentTruth(np.asarray(truth.must), ~np.asarray(truth.may))
         assert isinstance(atom, e.Compare)
         lower, upper = linear_range(form, self.conditions.flow, self.pipe)
         positive, negative, never = lower > 0, upper < 0, np.zeros(len(lower), dtype=bool)
         match atom.op:
             case "<=":
-                return Decided(lower >= 0, negative)
+                return SegmentTruth(lower >= 0, negative)
             case "<":
-                return Decided(positive, upper <= 0)
+                return SegmentTruth(positive, upper <= 0)
             case "==":
-                return Decided(never, positive | negative)
-        return Decided(positive | negative, never)
+                return SegmentTruth(never, positive | negative)
+        return SegmentTruth(positive | negative, never)
 
 
 def linear_range(form: AffineForm, flow: Flow, pipe: Flowpipe) -> tuple[Floats, Floats]:

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from vernal.engines.flow.conditions import Conditions, Decided
+from vernal.engines.flow.conditions import SegmentTruth, StateConditions
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
 from vernal.logic.formula import Always, And, Bound, Eventually, Formula, Or
@@ -25,13 +25,13 @@ BEGINNING = Bound(Fraction(0), Fraction(0))
 
 def judge(question: FlowQuestion, pipe: Flowpipe, tick: Tick = idle) -> bool | None:
     """True if all trajectories of the pipe keep the formula, False if none does, None if that is open."""
-    return Judge(question, tick).of(question.normal, pipe)
+    return PipeJudge(question, tick).of(question.normal, pipe)
 
 
 def directions_of(question: FlowQuestion, more: Floats | None = None) -> Floats:
     """Directions of a template for this question: the axes, then those of its linear comparisons, then more."""
     axes = np.eye(len(question.flow.state))
-    asked = Conditions(question.flow).normals(question.formula)
+    asked = StateConditions(question.flow).normals(question.formula)
     found: list[Floats] = list(axes)
     for row in [*asked, *([] if more is None else more)]:
         if not any(_parallel(row, other) for other in found):
@@ -55,12 +55,12 @@ def _parallel(a: Floats, b: Floats) -> bool:
     return bool(np.array_equal(a * np.abs(b).max(), b * np.abs(a).max()) or np.array_equal(-a, b))
 
 
-class Judge:
+class PipeJudge:
     """One question, asked of any number of pipes."""
 
     def __init__(self, question: FlowQuestion, tick: Tick = idle) -> None:
         self.question, self.tick = question, tick
-        self.conditions = Conditions(question.flow, tick)
+        self.conditions = StateConditions(question.flow, tick)
 
     def of(self, formula: Formula, pipe: Flowpipe) -> bool | None:
         """A formula in negation normal form."""
@@ -87,11 +87,11 @@ class Judge:
             return True
         return False if pipe.until >= _end(bound) and decided.false[meets].all() else None
 
-    def _over(self, condition: Formula, bound: Bound, pipe: Flowpipe) -> tuple[Mask, Decided]:
+    def _over(self, condition: Formula, bound: Bound, pipe: Flowpipe) -> tuple[Mask, SegmentTruth]:
         """The segments that meet the bound, and the condition over all of those."""
         meets = (pipe.times[:, 0] <= _end(bound)) & (pipe.times[:, 1] >= float_below(bound.lower))
         part = self.conditions.over(condition, pipe.part(meets))
-        whole = Decided(np.zeros(len(meets), dtype=bool), np.zeros(len(meets), dtype=bool))
+        whole = SegmentTruth(np.zeros(len(meets), dtype=bool), np.zeros(len(meets), dtype=bool))
         whole.true[meets], whole.false[meets] = part.true, part.false
         return meets, whole
 
@@ -114,7 +114,7 @@ def proven_until(question: FlowQuestion, pipe: Flowpipe, tick: Tick = idle) -> f
     lower, upper = float_below(claim.bound.lower), _end(claim.bound)
     meets = (pipe.times[:, 0] <= upper) & (pipe.times[:, 1] >= lower)
     part = pipe.part(meets)
-    broken = ~Conditions(question.flow, tick).over(claim.arg, part).true
+    broken = ~StateConditions(question.flow, tick).over(claim.arg, part).true
     return float(min([pipe.until, upper, *part.times[broken, 0]]))
 
 
