@@ -61,7 +61,10 @@ def report_page(task: Task, answers: Sequence[Answered], command: str | None = N
     )
     if isinstance(task.model, Flow):
         pictures = Pictures(
-            lambda trace, result: flow_pictures(task, result, formulas[id(result)]),
+            lambda trace, result: [
+                trace_svg(trace, formulas[id(result)]),
+                *flow_pictures(task, result, formulas[id(result)]),
+            ],
             invariant_svg,
             lambda result: flow_pictures(task, result, formulas[id(result)]),
         )
@@ -134,5 +137,4 @@ def show_result(result: Result) -> str:
 
 def show_trace(trace: Trace) -> str:
     """A table and a picture, for a notebook."""
-    table = html_table(trace_columns(trace))
-    return table if trace.times is not None else table + trace_svg(trace, trace_formula(trace))
+    return html_table(trace_columns(trace)) + trace_svg(trace, trace_formula(trace))

@@ -1,8 +1,8 @@
 """Taylor coefficients of the solutions of x' = f(x) through a point, or through every point of a ball, enclosed.
 
-If x(t) = x0 + x1 t + x2 t^2 + ... solves the equation, then so does the series of f(x(t)), integrated. Beginning with x0
-alone, every pass over the graph of f in the arithmetic of power series yields one more coefficient. With a ball for x0
-the coefficients enclose those of the solutions through all of its points.
+If x(t) = x0 + x1 t + x2 t^2 + ... solves the equation, then so does the series of f(x(t)), integrated. Beginning with
+x0 alone, every pass over the graph of f in the arithmetic of power series yields one more coefficient. With a ball
+for x0 the coefficients enclose those of the solutions through all of its points.
 
 There is no series at a kink (`relu`, `abs`, `max`), at a jump, or at a singularity such as sqrt at 0.
 """
@@ -66,7 +66,9 @@ class SeriesCode:
         self, roots: Sequence[Expr], state: Mapping[Var, arb], decisions: Mapping[Expr, Given], tick: Tick
     ) -> None:
         self.roots, self.vars = roots, tuple(state)
-        self.walk = Walk(dict(state), decisions, False, tick)
+        inputs: dict[Expr, Given] = {}
+        inputs.update(state.items())
+        self.walk = Walk(inputs, decisions, False, tick)
         for root in roots:
             self.walk.visit(root)
         self.known: dict[Expr, list[PowerSeries]] = {}
@@ -258,4 +260,3 @@ RULES: dict[type[Expr], SeriesRule] = {
     e.If: _if,
     e.Switch: _switch,
 }
-
