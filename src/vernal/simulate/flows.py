@@ -40,7 +40,9 @@ STAGES = (
 ERRORS = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
 
 
-def simulate_flow(flow: Flow, runs: int, time: float, rng: np.random.Generator, *, corners: bool = False) -> Runs:
+def simulate_flow(
+    flow: Flow, runs: int, time: Fraction | float, rng: np.random.Generator, *, corners: bool = False
+) -> Runs:
     """Random trajectories: uniform initial states and disturbances; centre and corners of the initial set if asked."""
     plan = random_plan(flow.rate_step, runs, STRETCHES - 1, rng, corners=corners)
     return FlowSimulator(flow, time).run(plan)
@@ -67,7 +69,8 @@ class FlowSimulator:
         count: int = POSITIONS,
     ) -> None:
         """Looked at about `count` times, and at the times that are `more`."""
-        self.flow, self.stretches = flow, stretches
+        self.flow, self.time = flow, Fraction(time)
+        self.changes = [self.time * k / stretches for k in range(stretches)]  # when disturbances may change
         self.times = positions(time, stretches, more, count)
         middles = (self.times[1:] + self.times[:-1]) / 2
         self.stretch = np.minimum(np.floor(middles / max(self.times[-1], 1e-300) * stretches), stretches - 1).astype(
