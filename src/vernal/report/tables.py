@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from vernal.evidence.result import UNKNOWN, VIOLATED, Result
 from vernal.evidence.trace import Trace
-from vernal.report.values import numbers, series
+from vernal.report.values import number, numbers, series
 
 WIDTH = 120  # characters, where the width of the page is unknown
 MOST_ROWS = 30  # a trace longer than this is cut in the middle
@@ -74,9 +74,11 @@ def trace_table(trace: Trace, *, width: int = WIDTH, indent: str = "  ", most: i
 
 
 def reach(result: Result) -> str | None:
-    """How far a verdict reaches: `up to step 6`, `at step 3`."""
+    """How far a verdict reaches: `up to step 6`, `at step 3`, `at t = 0.25`."""
     if result.verdict is VIOLATED and result.step is not None:
         return f"at step {result.step}"
+    if result.verdict is VIOLATED and result.time is not None:
+        return f"at t = {number(result.time)}"
     return result.scope if result.verdict is not UNKNOWN else None
 
 
