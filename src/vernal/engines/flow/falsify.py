@@ -31,7 +31,6 @@ from vernal.simulate.runs import Plan, Runs
 from vernal.simulate.starts import NoInitialState
 
 ROWS = 600  # trajectories of a batch
-POSITIONS = 200  # at which each is looked at
 RECORDED = 16  # times, about, in a trace; decimals where the horizon is one
 GENERATIONS = 12
 PATIENCE = 4  # generations without progress
@@ -73,9 +72,7 @@ class FlowHunt:
         self.rng = np.random.default_rng(budget.seed)
         self.target = FlowTarget(question)
         self.stretches = STRETCHES if self.flow.disturbances else 1
-        self.simulator = FlowSimulator(
-            self.flow, question.horizon, self.stretches, self.target.instants, count=POSITIONS
-        )
+        self.simulator = FlowSimulator(self.flow, question.horizon, self.stretches, self.target.instants)
         self.rows = ROWS if freedom(self.system) else 1
         self.simulated = self.enclosed = 0
         self.best = float("inf")
@@ -180,7 +177,9 @@ class Lifted:
     def _given(self, time: Fraction) -> dict[Expr, Given]:
         """The disturbances from this time on."""
         stretch = bisect_right(self.simulator.changes, time) - 1
-        return {node: self._value(node, float(self.plan.decisions[node][0, stretch])) for node in self.flow.disturbances}
+        return {
+            node: self._value(node, float(self.plan.decisions[node][0, stretch])) for node in self.flow.disturbances
+        }
 
     def _value(self, node: Between, position: float) -> Fraction:
         """A value between the ends that the interval has in the first state."""
