@@ -67,7 +67,7 @@ def test_a_short_time_says_less(task: vn.Task) -> None:
 
 
 def test_a_flow_in_python() -> None:
-    flow = vn.Flow(state={"x": vn.real(-2, 2)}, init={"x": (0, 1)}, rates=lambda s: {"x": -s.x})
+    flow = vn.Flow(state={"x": vn.real(-2, 2)}, init={"x": vn.interval(0, 1)}, rates=lambda s: {"x": -s.x})
     made = vn.simulate(flow, 10, time=Fraction(1, 2))
     assert np.allclose(made.state["x"][:, -1], made.state["x"][:, 0] * np.exp(-0.5), atol=1e-7)
     assert vn.simulate(flow, 3).runs.times[-1] == 1  # type: ignore[index]
