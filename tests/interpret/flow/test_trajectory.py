@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from vernal.interpret import concrete
+from vernal.interpret.flow.series import CONSTANT, RULES, SERIES
 from vernal.interpret.flow.trajectory import Leg, SolutionPiece, follow
 from vernal.model import build, functions
+from vernal.model import expr as e
 from vernal.model.expr import Expr, Var
 from vernal.model.sorts import REAL
+from vernal.model.traits import OPERATORS
 
 X, Y = build.var("x", REAL), build.var("y", REAL)
 HALF = Fraction(1, 2)
@@ -74,6 +77,7 @@ SMOOTH: dict[str, Callable[[], list[Expr]]] = {
     "exp": lambda: [functions.exp(-X), Y * X],
     "log": lambda: [functions.log(X + 2), -Y],
     "sqrt": lambda: [functions.sqrt(X + 1), build.power(X + 2, Fraction(2, 3))],
+    "erf": lambda: [functions.erf(Y) + 1, -X],
     "sigmoid": lambda: [functions.sigmoid(Y), -X],
     "powers": lambda: [build.power(X + 2, -2), build.power(Y, 3) - X / (2 + Y)],
     "atan2": lambda: [build.atan2(Y + 2, X), -X],
@@ -98,6 +102,13 @@ def test_every_operator_agrees_with_a_numerical_solution(name: str) -> None:
     for state, value in zip(states, expected, strict=True):
         assert abs(float(state.mid()) - value) <= 1e-7
         assert float(state.rad()) <= 1e-8
+
+
+def test_every_operator_has_a_series() -> None:
+    """Besides leaves, draws, truth values and what is constant where it is decided."""
+    others = {e.Const, e.Pi, e.Var, e.Choose, e.Compare, e.Not, e.And, e.Or, *CONSTANT}
+    assert set(RULES) == set(OPERATORS) - others
+    assert set(SERIES) == set(e.Function)
 
 
 def test_no_solution_is_followed_from_where_there_are_several() -> None:

@@ -185,6 +185,7 @@ SERIES: dict[Function, Callable[[Any], PowerSeries]] = {
     Function.EXP: lambda x: x.exp(),
     Function.LOG: lambda x: x.log(),
     Function.SQRT: lambda x: x.sqrt(),
+    Function.ERF: lambda x: x.erf(),
     Function.SIGMOID: lambda x: 1 / (1 + (-x).exp()),
 }
 
