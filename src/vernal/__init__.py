@@ -56,7 +56,8 @@ if TYPE_CHECKING:
         when,
     )
     from vernal.model.declare import agent, array, boolean, enum, equals, integer, interval, match, one_of, real
-    from vernal.model.functions import atan, cos, exp, log, sigmoid, sin, sqrt, tan, tanh
+    from vernal.model.flow import Flow
+    from vernal.model.functions import atan, cos, erf, exp, log, sigmoid, sin, sqrt, tan, tanh
     from vernal.model.network import Network
     from vernal.model.system import System
     from vernal.queries.over import sweep
@@ -109,7 +110,8 @@ _HOMES = {
         "one_of",
         "real",
     ],
-    "vernal.model.functions": ["atan", "cos", "exp", "log", "sigmoid", "sin", "sqrt", "tan", "tanh"],
+    "vernal.model.declare_flow": ["Flow"],
+    "vernal.model.functions": ["atan", "cos", "erf", "exp", "log", "sigmoid", "sin", "sqrt", "tan", "tanh"],
     "vernal.model.network": ["Network"],
     "vernal.queries.over": ["sweep"],
     "vernal.report.abstraction_file": ["write_abstraction"],
@@ -123,6 +125,7 @@ __all__ = [
     "VIOLATED",
     "Assurance",
     "ExprArray",
+    "Flow",
     "InputError",
     "MissingExtra",
     "Network",
@@ -146,6 +149,7 @@ __all__ = [
     "enum",
     "eq",
     "equals",
+    "erf",
     "exp",
     "explain",
     "floor",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from vernal.evidence.trace import Trace
 from vernal.model.hooks import hook
@@ -35,7 +35,7 @@ class Flowpipe(Portable):
     about: Any = field(default=None, repr=False, compare=False, metadata=STAYS)  # the result it is evidence for
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> Literal["flowpipe"]:
         """Which kind of evidence this is."""
         return "flowpipe"
 

@@ -131,11 +131,11 @@ class Reader:
             raise TypeClash(f"{use.what} is one truth value, but this is a vector of {node.size}")
         return node
 
-    def formula(self, path: Path, use: Use, drawn: frozenset[str]) -> Formula:
-        """A property."""
+    def formula(self, path: Path, use: Use, drawn: frozenset[str], *, discrete: bool = True) -> Formula:
+        """A property of a system, or of a flow."""
         syntax, source = self.parse(path)
         self.check_names(syntax, source, use)
-        return formula(syntax, replace(self.scope(), drawn=drawn), source=source)
+        return formula(syntax, replace(self.scope(), drawn=drawn), discrete, source=source)
 
     def check_names(self, syntax: Syntax, source: Source, use: Use) -> None:
         """Skip what mentions something broken, refuse what mentions something of the wrong kind."""

@@ -1,0 +1,231 @@
+"""Whether expressions have a value everywhere in a region: no root of a negative number, no division by zero.
+
+Operators that are not defined everywhere are looked at one after the other, what they depend on first. Intervals over
+boxes of the region show that their arguments stay in the domain; boxes that show nothing are halved. That an argument
+leaves the domain is shown at a point, or, of a division, by two points at which the divisor has different signs: it is
+continuous, and so zero between them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vernal.interpret.abstract import Range, Value
+from vernal.interpret.interval import evaluate
+from vernal.interpret.numbers.rounding import float_above, float_below
+from vernal.logic import printing
+from vernal.model import build
+from vernal.model import expr as e
+from vernal.model.expr import Expr, Function, Var
+from vernal.model.functions import cos
+from vernal.model.graph import order, variables
+from vernal.model.initial import Ends
+from vernal.model.tick import Tick, idle
+
+MAX_BOXES = 4096  # that are open at once
+MAX_ROUNDS = 40  # of halving
+MAX_CORNERS = 64  # of the region at which arguments are looked at first
+
+Floats = NDArray[np.float64]
+
+
+class Domain(Enum):
+    """Where an operator is defined, in terms of one of its arguments."""
+
+    NONNEGATIVE = "negative"  # the values say what the argument must not be
+    POSITIVE = "zero or negative"
+    NONZERO = "zero"
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """An operator that is, or may be, undefined somewhere in a region, with what has to stay in a domain."""
+
+    node: Expr
+    argument: Expr
+    domain: Domain
+    certain: bool  # whether it is known to be undefined somewhere, rather than not known to be defined
+    near: tuple[float, ...]  # a state at which that shows
+
+    def describe(self, names: Sequence[Var]) -> str:
+        """What is undefined, and where, in words."""
+        used = set(variables([self.argument]))
+        near = ((var.name, value) for var, value in zip(names, self.near, strict=True) if var in used)
+        state = ", ".join(f"{name} = {value:.6g}" for name, value in near)
+        what, argument = printing.text(self.node), printing.text(self.argument)
+        if self.certain:
+            return f"{what} is undefined in the region: {argument} is {self.domain.value} at or near {state}"
+        doubt = f"{argument} may be {self.domain.value} near {state}"
+        return f"{what} was not shown to be defined in the whole region: {doubt}; choose a smaller region"
+
+
+def first_gap(roots: Sequence[Expr], names: Sequence[Var], region: Sequence[Ends], tick: Tick = idle) -> Gap | None:
+    """The first operator that is not shown to be defined in the whole region; None where all are."""
+    return _first_gap(tuple(roots), tuple(names), tuple(region), _Unequalled(tick))
+
+
+@dataclass(frozen=True)
+class _Unequalled:
+    """A tick that does not tell questions apart."""
+
+    tick: Tick
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Unequalled)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+@lru_cache(maxsize=64)
+def _first_gap(
+    roots: tuple[Expr, ...], names: tuple[Var, ...], region: tuple[Ends, ...], tick: _Unequalled
+) -> Gap | None:
+    for node in order(roots):
+        for argument, domain in needs(node):
+            gap = _Search(node, argument, domain, names, region).run(tick.tick)
+            if gap is not None:
+                return gap
+    return None
+
+
+def needs(node: Expr) -> Iterator[tuple[Expr, Domain]]:
+    """What has to stay in which domain for an operator to have a value, and to be continuous there."""
+    match node:
+        case e.Div(args=(_, e.Const(values=divisors))) if 0 not in divisors:
+            return
+        case e.Div(args=(_, divisor)):
+            yield divisor, Domain.NONZERO
+        case e.Pow(args=(base,), exponent=exponent) if exponent.denominator != 1:
+            yield base, Domain.NONNEGATIVE if exponent > 0 else Domain.POSITIVE
+        case e.Pow(args=(base,), exponent=exponent) if exponent < 0:
+            yield base, Domain.NONZERO
+        case e.Nonlinear(args=(argument,), function=Function.LOG):
+            yield argument, Domain.POSITIVE
+        case e.Nonlinear(args=(argument,), function=Function.SQRT):
+            yield argument, Domain.NONNEGATIVE
+        case e.Nonlinear(args=(argument,), function=Function.TAN):
+            yield cos(argument), Domain.NONZERO
+        case e.Atan2(args=(y, x)):  # zero at the origin, and where the angle jumps from -pi to pi
+            yield build.power(y, 2) + build.power(build.relu(x), 2), Domain.POSITIVE
+
+
+class _Search:
+    """Boxes of the region in which an argument is not yet shown to stay in its domain."""
+
+    def __init__(
+        self, node: Expr, argument: Expr, domain: Domain, names: tuple[Var, ...], region: tuple[Ends, ...]
+    ) -> None:
+        self.node, self.argument, self.domain, self.names = node, argument, domain, names
+        self.lower = np.array([[float_below(low) for low, _ in region]])  # the open boxes, which cover the region
+        self.upper = np.array([[float_above(high) for _, high in region]])
+        self.inner = np.array([float_above(low) for low, _ in region]), np.array([float_below(h) for _, h in region])
+        used = set(variables([argument]))
+        self.varying = np.array([name in used for name in names], dtype=bool)
+        self.continuous = not any(type(one) in JUMPING for one in order([argument]))
+        self.signs: dict[bool, Floats] = {}  # points at which the argument is known to be positive, or negative
+
+    def run(self, tick: Tick) -> Gap | None:
+        """Halve boxes until none is open, a point is found, or there are too many."""
+        points = self._corners()
+        for _ in range(MAX_ROUNDS):
+            tick()
+            found = self._leaving(points)
+            if found is not None:
+                return self._gap(found, certain=True)
+            least, most = self._bounds(self.lower, self.upper)
+            open_ = ~self._inside(least, most)
+            self.lower, self.upper = self.lower[open_], self.upper[open_]
+            if not len(self.lower):
+                return None
+            if len(self.lower) > MAX_BOXES or not self.varying.any():
+                break
+            points = np.clip(0.5 * self.lower + 0.5 * self.upper, *self.inner)
+            self._halve()
+        return self._gap(np.clip(0.5 * self.lower[0] + 0.5 * self.upper[0], *self.inner), certain=False)
+
+    def _gap(self, point: Floats, *, certain: bool) -> Gap:
+        return Gap(self.node, self.argument, self.domain, certain, tuple(map(float, point)))
+
+    def _corners(self) -> Floats:
+        low, high = self.inner
+        chosen = itertools.islice(itertools.product((0, 1), repeat=len(low)), MAX_CORNERS)
+        return np.array([[(low, high)[side][i] for i, side in enumerate(sides)] for sides in chosen])
+
+    def _bounds(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+        """The least and the largest value of the argument in each box, over all its components."""
+        inputs: dict[Expr, Value] = {name: Range(lower[:, i], upper[:, i]) for i, name in enumerate(self.names)}
+        (value,) = evaluate([self.argument], inputs)
+        assert isinstance(value, Range)
+        rows = len(lower)
+        ends = (np.broadcast_to(end, (rows, *self.argument.shape)).reshape(rows, -1) for end in _both(value))
+        least, most = ends
+        return least.min(1), most.max(1)
+
+    def _inside(self, least: Floats, most: Floats) -> NDArray[np.bool_]:
+        match self.domain:
+            case Domain.NONNEGATIVE:
+                return least >= 0
+            case Domain.POSITIVE:
+                return least > 0
+        return (least > 0) | (most < 0)
+
+    def _leaving(self, points: Floats) -> Floats | None:
+        """A point at which the argument is out of its domain, or one beside such a point."""
+        if self.argument.shape:
+            return None  # of vectors only what is shown of all components is used
+        least, most = self._bounds(points, points)
+        match self.domain:
+            case Domain.NONNEGATIVE:
+                outside = most < 0
+            case Domain.POSITIVE:
+                outside = most <= 0
+            case _:
+                outside = (least == 0) & (most == 0)
+        if outside.any():
+            found: Floats = points[np.argmax(outside)]
+            return found
+        return self._between(points, least, most) if self.domain is Domain.NONZERO and self.continuous else None
+
+    def _between(self, points: Floats, least: Floats, most: Floats) -> Floats | None:
+        """A point near a zero, if points of both signs are known."""
+        for positive, known in ((True, least > 0), (False, most < 0)):
+            if known.any():
+                self.signs.setdefault(positive, points[np.argmax(known)])
+        return self._halfway(self.signs[True], self.signs[False]) if len(self.signs) == 2 else None
+
+    def _halfway(self, above: Floats, below: Floats) -> Floats:
+        """A point close to a zero between points at which the argument is above and below it."""
+        for _ in range(MAX_ROUNDS):
+            middle: Floats = 0.5 * above + 0.5 * below
+            least, most = self._bounds(middle[None], middle[None])
+            if least[0] > 0:
+                above = middle
+            elif most[0] < 0:
+                below = middle
+            else:
+                return middle
+        return middle
+
+    def _halve(self) -> None:
+        width = np.where(self.varying, self.upper - self.lower, -1.0)
+        widest, rows = width.argmax(1), np.arange(len(self.lower))
+        middle = 0.5 * self.lower[rows, widest] + 0.5 * self.upper[rows, widest]
+        left, right = self.upper.copy(), self.lower.copy()
+        left[rows, widest] = middle
+        right[rows, widest] = middle
+        self.lower, self.upper = np.concatenate([self.lower, right]), np.concatenate([left, self.upper])
+
+
+JUMPING = (e.If, e.Switch, e.Floor, e.Sign, e.Argmax, e.Choose, e.Between)  # without which a value is continuous
+
+
+def _both(value: Range) -> tuple[Floats, Floats]:
+    return np.asarray(value.lower), np.asarray(value.upper)
