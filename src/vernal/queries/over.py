@@ -89,7 +89,9 @@ def _axis(name: str, values: SweptValues) -> Axis:
     return Axis(name, written)
 
 
-def _questions(task: Task, formula: str | Formula | None, names: str | Sequence[str] | None) -> list[Question | FlowQuestion]:
+def _questions(
+    task: Task, formula: str | Formula | None, names: str | Sequence[str] | None
+) -> list[Question | FlowQuestion]:
     if formula is not None:
         asked = parse_formula(task, formula) if isinstance(formula, str) else formula
         return [question_of(task, asked)]

@@ -71,6 +71,14 @@ def panels_below(heights: Sequence[float]) -> tuple[Figure, list[Axes]]:
     return figure, list(panels)
 
 
+def time_axis(panel: Axes) -> None:
+    """Let the axis of panels be time, in which ticks need not be whole."""
+    from matplotlib.ticker import AutoLocator
+
+    panel.set_xlabel("time")
+    panel.xaxis.set_major_locator(AutoLocator())
+
+
 def save_figure(figure: Figure, file: str | Path) -> None:
     """Write a figure to a file by its suffix."""
     kind = Path(file).suffix.lstrip(".").lower()

@@ -134,5 +134,4 @@ def show_result(result: Result) -> str:
 
 def show_trace(trace: Trace) -> str:
     """A table and a picture, for a notebook."""
-    table = html_table(trace_columns(trace))
-    return table if trace.times is not None else table + trace_svg(trace, trace_formula(trace))
+    return html_table(trace_columns(trace)) + trace_svg(trace, trace_formula(trace))

@@ -31,17 +31,17 @@ class Plottable(Protocol):
     def is_text(self) -> bool: ...
 
 
-def plane_of_trace(items: Sequence[Series], loop: int | None, limits: AxisLimits, *, strict: bool) -> Figure:
-    """The trace as a line through its positions; its first and last are marked, and where a loop closes."""
+def plane_of_trace(items: Sequence[Series], ends: tuple[str, str], limits: AxisLimits, *, strict: bool) -> Figure:
+    """The trace as a line through its positions; its first and last are marked with what they are called."""
     _refuse(items)
     figure, axes = plane_axes(items[0].title, items[1].title)
     xs, ys = (np.array([math.nan if one is None else as_float(one) for one in item.values]) for item in items)
     axes.plot(xs, ys, color=INK, linewidth=1.2)
     axes.plot(xs, ys, "o", color=INK, markersize=2.6 if len(xs) <= MARKED_POSITIONS else 0)
     last = len(xs) - 1
-    _mark(axes, xs[0], ys[0], "step 0", filled=False)
+    _mark(axes, xs[0], ys[0], ends[0], filled=False)
     if last:
-        _mark(axes, xs[last], ys[last], f"step {last}" if loop is None else f"step {last}, as step {loop}", filled=True)
+        _mark(axes, xs[last], ys[last], ends[1], filled=True)
     _draw_limits(axes, items, [xs, ys], limits, strict)
     return figure
 
