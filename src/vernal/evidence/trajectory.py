@@ -8,7 +8,7 @@ left it.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -194,6 +194,15 @@ class Trajectory:
     def part(self, count: int) -> Trajectory:
         """The trajectory until the time with this number."""
         return replace(self, times=self.times[: count + 1], disturbances=self.disturbances[:count])
+
+    def finer(self, count: int) -> Trajectory:
+        """Recorded at so many times more, evenly spaced, for pictures, unless it has about as many."""
+        if 2 * len(self.times) > count:
+            return self
+        even = (self.times[-1] * k / count for k in range(count + 1))
+        times = sorted({*self.times, *even})
+        given = [self.disturbances[bisect_right(self.times, time) - 1] for time in times[:-1]]
+        return replace(self, times=tuple(times), disturbances=tuple(given))
 
     @property
     def trace(self) -> Trace:

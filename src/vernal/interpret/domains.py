@@ -15,11 +15,10 @@ from enum import Enum
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vernal.interpret.abstract import Range, Value
 from vernal.interpret.interval import evaluate
-from vernal.interpret.numbers.rounding import float_above, float_below
+from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
 from vernal.logic import printing
 from vernal.model import build
 from vernal.model import expr as e
@@ -32,8 +31,6 @@ from vernal.model.tick import Tick, idle
 MAX_BOXES = 4096  # that are open at once
 MAX_ROUNDS = 40  # of halving
 MAX_CORNERS = 64  # of the region at which arguments are looked at first
-
-Floats = NDArray[np.float64]
 
 
 class Domain(Enum):
@@ -169,7 +166,7 @@ class _Search:
         least, most = ends
         return least.min(1), most.max(1)
 
-    def _inside(self, least: Floats, most: Floats) -> NDArray[np.bool_]:
+    def _inside(self, least: Floats, most: Floats) -> Mask:
         match self.domain:
             case Domain.NONNEGATIVE:
                 return least >= 0

@@ -70,11 +70,6 @@ class Task(Portable):
         return self.model
 
     @property
-    def stepping(self) -> System:
-        """The system whose states and disturbances traces record: of a flow, the one that computes its rates."""
-        return self.model.rate_step if isinstance(self.model, Flow) else self.model
-
-    @property
     def flow(self) -> Flow:
         """The flow, of a task in continuous time."""
         if isinstance(self.model, System):

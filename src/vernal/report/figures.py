@@ -71,12 +71,11 @@ def panels_below(heights: Sequence[float]) -> tuple[Figure, list[Axes]]:
     return figure, list(panels)
 
 
-def time_axis(panel: Axes) -> None:
-    """Let the axis of panels be time, in which ticks need not be whole."""
-    from matplotlib.ticker import AutoLocator
-
+def measure_time(panel: Axes) -> None:
+    """A panel over continuous time, not over steps."""
     panel.set_xlabel("time")
-    panel.xaxis.set_major_locator(AutoLocator())
+    locator: Any = panel.xaxis.get_major_locator()
+    locator.set_params(integer=False)
 
 
 def save_figure(figure: Figure, file: str | Path) -> None:

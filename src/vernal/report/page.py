@@ -61,7 +61,10 @@ def report_page(task: Task, answers: Sequence[Answered], command: str | None = N
     )
     if isinstance(task.model, Flow):
         pictures = Pictures(
-            lambda trace, result: flow_pictures(task, result, formulas[id(result)]),
+            lambda trace, result: [
+                trace_svg(trace, formulas[id(result)]),
+                *flow_pictures(task, result, formulas[id(result)]),
+            ],
             invariant_svg,
             lambda result: flow_pictures(task, result, formulas[id(result)]),
         )

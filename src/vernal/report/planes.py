@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -31,17 +32,25 @@ class Plottable(Protocol):
     def is_text(self) -> bool: ...
 
 
-def plane_of_trace(items: Sequence[Series], ends: tuple[str, str], limits: AxisLimits, *, strict: bool) -> Figure:
-    """The trace as a line through its positions; its first and last are marked with what they are called."""
+def plane_of_trace(
+    items: Sequence[Series],
+    loop: int | None,
+    limits: AxisLimits,
+    *,
+    strict: bool,
+    times: Sequence[Fraction] | None = None,
+) -> Figure:
+    """The trace as a line through its positions; its first and last are marked, and where a loop closes."""
     _refuse(items)
     figure, axes = plane_axes(items[0].title, items[1].title)
     xs, ys = (np.array([math.nan if one is None else as_float(one) for one in item.values]) for item in items)
     axes.plot(xs, ys, color=INK, linewidth=1.2)
     axes.plot(xs, ys, "o", color=INK, markersize=2.6 if len(xs) <= MARKED_POSITIONS else 0)
     last = len(xs) - 1
-    _mark(axes, xs[0], ys[0], ends[0], filled=False)
+    _mark(axes, xs[0], ys[0], "step 0" if times is None else "t = 0", filled=False)
     if last:
-        _mark(axes, xs[last], ys[last], ends[1], filled=True)
+        end = f"step {last}" if times is None else f"t = {float(times[-1]):.3g}"
+        _mark(axes, xs[last], ys[last], end if loop is None else f"{end}, as step {loop}", filled=True)
     _draw_limits(axes, items, [xs, ys], limits, strict)
     return figure
 

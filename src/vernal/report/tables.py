@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from vernal.evidence.result import UNKNOWN, VIOLATED, Result
 from vernal.evidence.trace import Trace
-from vernal.report.values import number, series
+from vernal.report.values import number, numbers, series
 
 WIDTH = 120  # characters, where the width of the page is unknown
 MOST_ROWS = 30  # a trace longer than this is cut in the middle
@@ -52,9 +52,8 @@ def _block(columns: Sequence[Column], indent: str) -> str:
 
 def trace_columns(trace: Trace) -> list[Column]:
     """The positions of a trace as rows: state, actions, and the draws that lead on."""
-    steps = Column("step", [str(position) for position in range(len(trace))])
-    if trace.times is not None:
-        steps = Column("t", [number(float(time)) for time in trace.times])
+    times = None if trace.times is None else Column("time", numbers(trace.times))
+    steps = times or Column("step", [str(position) for position in range(len(trace))])
     return [steps, *(Column(item.title, item.cells(), item.is_text) for item in series(trace))]
 
 

@@ -31,7 +31,7 @@ from vernal.simulate.starts import NoInitialState
 
 ROWS = 600  # trajectories of a batch
 POSITIONS = 200  # at which each is looked at
-RECORDED = 40  # of them in a trace
+RECORDED = 16  # times, about, in a trace; decimals where the horizon is one
 GENERATIONS = 12
 PATIENCE = 4  # generations without progress
 TRIES = 3  # trajectories of a batch that are enclosed
@@ -112,7 +112,7 @@ class FlowHunt:
             for short in (True, False):  # rounded to a few digits first, for people to read
                 found = self.enclose(plan.rows(np.array([row])), short) if self.enclosed < MAX_ENCLOSED else None
                 if found is not None:
-                    return found.trace
+                    return found.finer(RECORDED).trace
         return None
 
     def enclose(self, plan: Plan, short: bool) -> Trajectory | None:
