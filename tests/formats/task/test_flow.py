@@ -217,7 +217,7 @@ WRONG = [
     Wrong("outside", '"[-0.6, -0.55]"', '"[-1.6, -0.55]"', "17:6", ("-1.6", "outside its range")),
     Wrong("no start", 'y = "[-0.6, -0.55]"', "", "15:2", ("no initial value for y",)),
     Wrong(
-        "a bent start",
+        "a curved start",
         '"[-0.6, -0.55]"',
         '"[-0.6, -0.55]"\nwhere = ["x^2 <= 0.2"]',
         "18:10",
