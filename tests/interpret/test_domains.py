@@ -103,7 +103,9 @@ def test_disturbances_have_all_their_values() -> None:
 
 def test_a_constant_that_is_undefined() -> None:
     gap = first_gap([1 / build.apply(Function.SIN, build.const(0))], (X, Y), UNIT)
-    assert gap is None or gap.near == ()
+    assert gap is not None
+    assert gap.near == ()
+    assert "every state" in str(gap)
 
 
 def test_ends_that_are_no_floats() -> None:

@@ -120,9 +120,8 @@ class _Search:
         """`used`: the variables that the argument depends on, with their ranges."""
         self.node, self.argument, self.domain, self.names = node, argument, domain, tuple(used)
         region = used.values()
-        self.lower = np.array(
-            [[float_below(low) for low, _ in region]], dtype=np.float64
-        )  # the open boxes, which cover the region
+        # the boxes in which nothing is shown yet; at first one around the region
+        self.lower = np.array([[float_below(low) for low, _ in region]], dtype=np.float64)
         self.upper = np.array([[float_above(high) for _, high in region]], dtype=np.float64)
         self.inner = np.array([float_above(low) for low, _ in region]), np.array([float_below(h) for _, h in region])
         self.continuous = not any(type(one) in JUMPING for one in order([argument]))
