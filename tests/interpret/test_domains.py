@@ -101,6 +101,12 @@ def test_disturbances_have_all_their_values() -> None:
     assert first_gap([build.between(-1 * X, X)], (X, Y), UNIT) is None  # whichever end is the lower
 
 
+def test_a_branch_that_is_not_taken_is_not_called_undefined() -> None:
+    gap = first_gap([read("if(x > 0, sqrt(x), 0)")], (X, Y), UNIT)
+    assert gap is not None
+    assert not gap.certain
+
+
 def test_a_constant_that_is_undefined() -> None:
     gap = first_gap([1 / build.apply(Function.SIN, build.const(0))], (X, Y), UNIT)
     assert gap is not None

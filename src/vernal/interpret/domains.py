@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 
@@ -88,8 +88,13 @@ def _first_gap(
             used = {var: ends[var] for var in variables([argument])}
             gap = _Search(node, argument, domain, used).run(tick.tick)
             if gap is not None:
-                return gap
+                return replace(gap, certain=False) if _branches(roots) else gap
     return None
+
+
+def _branches(roots: Sequence[Expr]) -> bool:
+    """Whether some of it may never be looked at, so that it does no harm where it is undefined."""
+    return any(isinstance(node, e.If | e.Switch) for node in order(roots))
 
 
 def needs(node: Expr) -> Iterator[tuple[Expr, OperatorDomain]]:
