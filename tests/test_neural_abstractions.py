@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,10 +12,14 @@ import pytest
 
 from benchmarks.neural_abstractions import __main__ as command
 from benchmarks.neural_abstractions import tables
-from benchmarks.neural_abstractions.models import CHAIN, SIX, SizeRow, chosen, size_rows
+from benchmarks.neural_abstractions.models import CHAIN, SIX, Model, SizeRow, chosen, size_rows
 from benchmarks.neural_abstractions.outcome import Outcome, outcome_of
+from tests.flow_judge import FlowJudge
 from tests.report import flow_samples as samples
-from vernal.evidence.result import HOLDS, Result
+from tests.wild_flows import FlowCase
+from vernal.engines.check import check
+from vernal.evidence.result import HOLDS, VIOLATED, Result
+from vernal.formats.task.blueprint import load
 
 OURS = Outcome(
     "holds",
@@ -41,6 +46,28 @@ def test_every_model_has_a_task_file_and_what_was_published() -> None:
     for model in (*SIX, *CHAIN):
         assert model.file.is_file()
     assert all(model.published is not None for model in SIX)
+
+
+ALL = {model.name: model for model in (*SIX, *CHAIN)}
+
+
+def judge(model: Model, parameters: Mapping[str, float]) -> FlowJudge:
+    task = load(model.file, **parameters)
+    return FlowJudge(FlowCase(0, "benchmark", task.flow, task.properties["safe"]), runs=200, steps=300)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_simulation_says_that_a_model_is_safe_and_its_variant_is_not(name: str) -> None:
+    assert not judge(ALL[name], {}).is_unsafe
+    assert judge(ALL[name], ALL[name].unsafe).is_unsafe
+
+
+@pytest.mark.parametrize("name", ["jet", "exponential", "watertank", "nl1"])
+def test_a_trajectory_of_the_unsafe_variant_is_found_and_enclosed(name: str) -> None:
+    task = load(ALL[name].file, **ALL[name].unsafe)
+    (result,) = check(task, engine="falsify", timeout=30).values()
+    assert result.verdict is VIOLATED
+    assert judge(ALL[name], ALL[name].unsafe).problem(result) is None
 
 
 def test_table_one_has_ours_beside_the_papers() -> None:
@@ -106,7 +133,7 @@ def test_an_outcome_is_read_from_a_result() -> None:
     jet = samples.jet()
     network = samples.abstraction(jet, 7)
     counts = {"regions": 21, "rounds": 2, "counterexamples": 5, "seconds learning": 1.5, "seconds flowpipe": 0.5}
-    result = Result("G[0, 1] x < 1", HOLDS, "abstraction", statistics=counts, abstraction=network)  # type: ignore[arg-type]
+    result = Result("G[0, 1] x < 1", HOLDS, "abstraction", statistics=counts, abstraction=network)
     found = outcome_of(result, 3.0, 2.0)
     assert (found.verdict, found.seconds, found.regions) == ("holds", 3.0, 21)
     assert (found.rounds, found.counterexamples) == (2, 5)

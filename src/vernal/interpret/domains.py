@@ -33,7 +33,7 @@ MAX_ROUNDS = 40  # of halving
 MAX_CORNERS = 64  # of the region at which arguments are looked at first
 
 
-class Domain(Enum):
+class OperatorDomain(Enum):
     """Where an operator is defined, in terms of one of its arguments."""
 
     NONNEGATIVE = "negative"  # the values say what the argument must not be
@@ -47,7 +47,7 @@ class Gap:
 
     node: Expr
     argument: Expr
-    domain: Domain
+    domain: OperatorDomain
     certain: bool  # whether it is known to be undefined somewhere, rather than not known to be defined
     near: tuple[float, ...]  # a state at which that shows
 
@@ -93,32 +93,32 @@ def _first_gap(
     return None
 
 
-def needs(node: Expr) -> Iterator[tuple[Expr, Domain]]:
+def needs(node: Expr) -> Iterator[tuple[Expr, OperatorDomain]]:
     """What has to stay in which domain for an operator to have a value, and to be continuous there."""
     match node:
         case e.Div(args=(_, e.Const(values=divisors))) if 0 not in divisors:
             return
         case e.Div(args=(_, divisor)):
-            yield divisor, Domain.NONZERO
+            yield divisor, OperatorDomain.NONZERO
         case e.Pow(args=(base,), exponent=exponent) if exponent.denominator != 1:
-            yield base, Domain.NONNEGATIVE if exponent > 0 else Domain.POSITIVE
+            yield base, OperatorDomain.NONNEGATIVE if exponent > 0 else OperatorDomain.POSITIVE
         case e.Pow(args=(base,), exponent=exponent) if exponent < 0:
-            yield base, Domain.NONZERO
+            yield base, OperatorDomain.NONZERO
         case e.Nonlinear(args=(argument,), function=Function.LOG):
-            yield argument, Domain.POSITIVE
+            yield argument, OperatorDomain.POSITIVE
         case e.Nonlinear(args=(argument,), function=Function.SQRT):
-            yield argument, Domain.NONNEGATIVE
+            yield argument, OperatorDomain.NONNEGATIVE
         case e.Nonlinear(args=(argument,), function=Function.TAN):
-            yield cos(argument), Domain.NONZERO
+            yield cos(argument), OperatorDomain.NONZERO
         case e.Atan2(args=(y, x)):  # zero at the origin, and where the angle jumps from -pi to pi
-            yield build.power(y, 2) + build.power(build.relu(x), 2), Domain.POSITIVE
+            yield build.power(y, 2) + build.power(build.relu(x), 2), OperatorDomain.POSITIVE
 
 
 class _Search:
     """Boxes of the region in which an argument is not yet shown to stay in its domain."""
 
     def __init__(
-        self, node: Expr, argument: Expr, domain: Domain, names: tuple[Var, ...], region: tuple[Ends, ...]
+        self, node: Expr, argument: Expr, domain: OperatorDomain, names: tuple[Var, ...], region: tuple[Ends, ...]
     ) -> None:
         self.node, self.argument, self.domain, self.names = node, argument, domain, names
         self.lower = np.array([[float_below(low) for low, _ in region]])  # the open boxes, which cover the region
@@ -168,9 +168,9 @@ class _Search:
 
     def _inside(self, least: Floats, most: Floats) -> Mask:
         match self.domain:
-            case Domain.NONNEGATIVE:
+            case OperatorDomain.NONNEGATIVE:
                 return least >= 0
-            case Domain.POSITIVE:
+            case OperatorDomain.POSITIVE:
                 return least > 0
         return (least > 0) | (most < 0)
 
@@ -180,16 +180,16 @@ class _Search:
             return None  # of vectors only what is shown of all components is used
         least, most = self._bounds(points, points)
         match self.domain:
-            case Domain.NONNEGATIVE:
+            case OperatorDomain.NONNEGATIVE:
                 outside = most < 0
-            case Domain.POSITIVE:
+            case OperatorDomain.POSITIVE:
                 outside = most <= 0
             case _:
                 outside = (least == 0) & (most == 0)
         if outside.any():
             found: Floats = points[np.argmax(outside)]
             return found
-        return self._between(points, least, most) if self.domain is Domain.NONZERO and self.continuous else None
+        return self._between(points, least, most) if self.domain is OperatorDomain.NONZERO and self.continuous else None
 
     def _between(self, points: Floats, least: Floats, most: Floats) -> Floats | None:
         """A point near a zero, if points of both signs are known."""

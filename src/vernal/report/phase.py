@@ -33,6 +33,7 @@ from vernal.report.phase_parts import (
     SET_SHADE,
     STREAM,
     Portrait,
+    draw_violating,
     legend,
 )
 from vernal.report.phase_sets import (
@@ -122,6 +123,8 @@ def _draw_plane(axes: Axes, portrait: Portrait, plane: PhasePlane) -> None:
     for one in portrait.trajectories[:MAX_TRAJECTORIES]:
         line: Any = {"color": RUN, "linewidth": 0.45, "alpha": 0.7, "zorder": 5}
         axes.plot(one.states[:, plane.across], one.states[:, plane.up], **line)
+    if portrait.violating is not None:
+        draw_violating(axes, *portrait.violating.states[:, plane.places].T)
 
 
 def _draw_regions(axes: Axes, automaton: HybridAutomaton) -> None:

@@ -14,6 +14,7 @@ from vernal.report.figures import INK, LIMIT, RUN
 from vernal.report.phase_sets import NOTHING_ASKED, AskedSets
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 GOAL = "#2f7d4f"
@@ -43,12 +44,21 @@ class Portrait:
     pipe: Flowpipe | None = None
     trajectories: Sequence[DrawnTrajectory] = ()
     asked: AskedSets = NOTHING_ASKED
+    violating: DrawnTrajectory | None = None
 
     @property
     def until(self) -> float:
         """The last time of what is drawn; 1 where nothing has a time."""
-        ends = [float(one.times[-1]) for one in self.trajectories if len(one.times)]
+        drawn = [*self.trajectories, *([] if self.violating is None else [self.violating])]
+        ends = [float(one.times[-1]) for one in drawn if len(one.times)]
         return max([*ends, *([] if self.pipe is None else [self.pipe.until])], default=1.0)
+
+
+def draw_violating(axes: Axes, xs: Floats, ys: Floats) -> None:
+    """The trajectory that violates the claim: from an open dot to where that shows."""
+    axes.plot(xs, ys, color="black", linewidth=1.4, zorder=6)
+    for x, y, filled in ((xs[0], ys[0], "white"), (xs[-1], ys[-1], "black")):
+        axes.plot([x], [y], "o", color="black", markerfacecolor=filled, markersize=4, zorder=7)
 
 
 def legend(figure: Figure, portrait: Portrait) -> None:
@@ -67,6 +77,8 @@ def legend(figure: Figure, portrait: Portrait) -> None:
     if count:
         shown = f"{min(count, MAX_TRAJECTORIES)} of {count:,}" if count > MAX_TRAJECTORIES else str(count)
         handles.append(Line2D([], [], color=RUN, linewidth=1, label=f"{shown} simulated"))
+    if portrait.violating is not None:
+        handles.append(Line2D([], [], color="black", linewidth=1.4, marker="o", markersize=3.5, label="violates"))
     if portrait.automaton is not None and len(portrait.flow.state) <= 2:
         handles.append(Patch(facecolor="#eef2f5", edgecolor=EDGE, label=f"{len(portrait.automaton.locations)} regions"))
     look: Any = {"frameon": False, "fontsize": 7, "handlelength": 1.4, "columnspacing": 1.2}

@@ -10,7 +10,17 @@ from vernal.evidence.flowpipe import Flowpipe
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
 from vernal.report.figures import INK, LIMIT, RUN, WIDTH, tone_of
-from vernal.report.phase_parts import EDGE, GOAL, MAX_TRAJECTORIES, REGION_SHADE, SET_SHADE, STREAM, Portrait, legend
+from vernal.report.phase_parts import (
+    EDGE,
+    GOAL,
+    MAX_TRAJECTORIES,
+    REGION_SHADE,
+    SET_SHADE,
+    STREAM,
+    Portrait,
+    draw_violating,
+    legend,
+)
 from vernal.report.phase_sets import region_of, region_spans, stretches, values_at
 from vernal.report.tubes import TUBE
 
@@ -57,6 +67,8 @@ def _draw(axes: Axes, portrait: Portrait) -> None:
     axes.plot([0, 0], [low, high], color="black", linewidth=4, solid_capstyle="butt", zorder=6, clip_on=False)
     for one in portrait.trajectories[:MAX_TRAJECTORIES]:
         axes.plot(one.times, one.states[:, 0], color=RUN, linewidth=0.6, alpha=0.8, zorder=5)
+    if portrait.violating is not None:
+        draw_violating(axes, portrait.violating.times, portrait.violating.states[:, 0])
 
 
 def _draw_slopes(axes: Axes, flow: Flow, until: float) -> None:
