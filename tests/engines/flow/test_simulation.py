@@ -100,7 +100,7 @@ def test_the_command(task: vn.Task, tmp_path: Path) -> None:
 )
 def test_bad_input(task: vn.Task, given: dict[str, int], why: str) -> None:
     with pytest.raises(InputError, match=why):
-        vn.simulate(task, 5, **given)  # type: ignore[arg-type]
+        vn.simulate(task, 5, **given)
 
 
 def test_a_system_has_no_time() -> None:

@@ -136,3 +136,35 @@ def test_disturbances_change_between_legs() -> None:
     assert x.contains(arb(0.5))
     assert float(x.rad()) < 1e-15
     assert follow([d], {X: Fraction(0)}, [Leg(Fraction(1), {d: Fraction(2)})], 128) == []  # outside its interval
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_fields_with_disturbances_agree_with_numerical_solutions(seed: int) -> None:
+    """Quadratic fields, two legs; numerical solutions are as accurate as floats allow."""
+    rng = np.random.default_rng(seed)
+    d = build.between(build.const(-1), build.const(1), "d")
+    terms = [X, Y, X * Y, X**2, functions.sin(Y), d]
+    weights = rng.integers(-8, 9, (2, len(terms)))
+    rates = [build.add(*(Fraction(int(w), 8) * t for w, t in zip(row, terms, strict=True))) for row in weights]
+    given = [Fraction(int(v), 8) for v in rng.integers(-8, 9, 2)]
+    first = [Fraction(int(v), 8) for v in rng.integers(-4, 5, 2)]
+    legs = [Leg(Fraction(1, 3), {d: given[0]}), Leg(Fraction(1), {d: given[1]})]
+    pieces = follow(rates, dict(zip((X, Y), first, strict=True)), legs, 128)
+
+    def field(time: float, state: NDArray[np.float64]) -> list[float]:
+        value = float(given[0] if time < 1 / 3 else given[1])
+        features = np.array([state[0], state[1], state[0] * state[1], state[0] ** 2, np.sin(state[1]), value])
+        return [float(row @ features / 8) for row in weights]
+
+    state = np.array([float(x) for x in first])
+    for start, end in ((0.0, 1 / 3), (1 / 3, 1.0)):
+        solved = solve_ivp(field, (start, end), state, rtol=1e-12, atol=1e-13, method="DOP853", dense_output=True)
+        for piece in pieces:
+            if start - 1e-9 <= float(piece.start) and float(piece.end) <= end + 1e-9:
+                time = piece.start + piece.length * Fraction(int(rng.integers(1, 9)), 8)
+                found, whole = piece.states(time, time), piece.states(piece.start, piece.end)
+                for ball, wide, value in zip(found, whole, solved.sol(float(time)), strict=True):
+                    assert abs(float(ball.mid()) - value) < 1e-7
+                    assert float(wide.lower()) - 1e-7 <= value <= float(wide.upper()) + 1e-7
+        state = solved.y[:, -1]
+    assert pieces[-1].end == 1
