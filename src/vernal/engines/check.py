@@ -66,9 +66,8 @@ def parse_formula(task: Task, text: str) -> Formula:
     from vernal.logic.elaborate import formula, system_scope
     from vernal.logic.syntax import Source
 
-    flow = isinstance(task.model, Flow)
-    system = task.flow.rate_step if flow else task.system
-    return formula(Source(text, "formula"), system_scope(system, task.constants, task.functions), discrete=not flow)
+    scope = system_scope(task.recorded, task.constants, task.functions)
+    return formula(Source(text, "formula"), scope, discrete=isinstance(task.model, System))
 
 
 def named_formula(task: Task, name: str) -> Formula:

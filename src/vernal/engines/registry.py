@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from importlib import import_module
-from itertools import chain
 from typing import Any, Generic, TypeVar
 
 from vernal.engines.base import Engine, FlowEngine
@@ -219,14 +218,14 @@ def find_flow_engine(name: str, variables: int, options: Options = NO_OPTIONS) -
 
 def check_options(name: str, options: Options) -> None:
     """An error for options that no engine of this name takes, whichever kind of time it is for."""
-    entries: list[EngineEntry[Any]] = [entry for entry in chain[Any](ENGINES, FLOW_ENGINES) if entry.name == name]
-    failures: list[InputError] = []
-    for entry in entries:
-        try:
-            return entry.check(options)
-        except InputError as error:
-            failures.append(error)
-    raise failures[0]
+    flows = [entry for entry in FLOW_ENGINES if entry.name == name]
+    if name not in _names(ENGINES):
+        return flows[0].check(options)
+    try:
+        find_engine(name, options)
+    except InputError as error:
+        if not flows or any(option not in flows[0].option_names for option in options):
+            raise error
 
 
 def _names(entries: Iterable[EngineEntry[Any]]) -> list[str]:

@@ -93,8 +93,8 @@ class Result(Portable):
 
     @builtins.property
     def flowpipe(self) -> Flowpipe | None:
-        """The sets that contain all trajectories of a flow, where they prove the claim."""
-        return self.evidence if isinstance(self.evidence, Flowpipe) else None
+        """The sets that contain all trajectories of a flow, if the evidence is such; it knows what it is about."""
+        return replace(self.evidence, about=self) if isinstance(self.evidence, Flowpipe) else None
 
     def save(self, file: str | Path) -> None:
         """Write the result as JSON, as `vernal check --json` does; `result.trace.save` writes evidence for replay."""

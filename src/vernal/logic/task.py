@@ -76,5 +76,10 @@ class Task(Portable):
             raise InputError(f"{self.name} is a system that moves in steps: this is for flows, in continuous time")
         return self.model
 
+    @property
+    def recorded(self) -> System:
+        """The system whose names and sorts traces and runs have: of a flow, the one whose step computes its rates."""
+        return self.model.rate_step if isinstance(self.model, Flow) else self.model
+
     def __repr__(self) -> str:
         return f"<Task {self.name}: {', '.join(self.properties) or 'no properties'}>"

@@ -16,30 +16,41 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from vernal.errors import TypeClash
 from vernal.model import build
+from vernal.model.arrays import Operands
 from vernal.model.checks import check_rate
-from vernal.model.declare import declared_variable, let_var, name_draws, starts_of, trace_lets
+from vernal.model.declare import (
+    declared_variable,
+    let_var,
+    name_draws,
+    spread,
+    starts_of,
+    trace_lets,
+    variables_of,
+    visible_names,
+)
 from vernal.model.expr import Expr, Operand
 from vernal.model.flow import Flow, FlowFields, constraint_problem, rate_problem, region_problem
-from vernal.model.given import Declaration, GivenNames, Initial
+from vernal.model.given import Declaration, GivenNames, Initials
 from vernal.model.initial import Init
-from vernal.model.system import Variable, resolve_lets
+from vernal.model.system import resolve_lets
 
 
 def trace_flow(
     name: str,
     state: Mapping[str, Declaration],
-    init: Mapping[str, Initial],
-    rates: Callable[[GivenNames], Mapping[str, Operand]],
+    init: Mapping[str, Initials],
+    rates: Callable[[GivenNames], Mapping[str, Operands]],
     lets: Mapping[str, Callable[[GivenNames], Operand]],
     where: Callable[[GivenNames], Sequence[Expr]] | None,
 ) -> FlowFields:
     """The fields of a flow that is given by functions of names."""
-    declared = {n: Variable(n, d.sort, d.lower, d.upper) for n, d in state.items()}
+    declared = {v.name: v for n, d in state.items() for v in variables_of(n, d)}
     _refuse(map(region_problem, declared.values()))
-    visible: dict[str, Expr] = {n: variable.var for n, variable in declared.items()}
+    visible = visible_names(declared)
     traced = trace_lets(lets, visible)
     named = GivenNames({**visible, **{n: let_var(n, body) for n, body in traced.items()}})
-    written = {n: build.const(x) for n, x in rates(named).items()}
+    given = {n: x for name, value in rates(named).items() for n, x in spread(name, value, declared).items()}
+    written = {n: build.const(x) for n, x in given.items()}
     for n, rate in written.items():
         check_rate(declared_variable(declared, n), rate)
     all_lets, changing = name_draws(traced, written)

@@ -15,9 +15,10 @@ from functools import cached_property
 from typing import Any, ClassVar, TypeAlias, overload
 
 from vernal.model import expr as e
+from vernal.model.arrays import Operands
 from vernal.model.build import const
 from vernal.model.expr import Between, Expr, Operand, Var
-from vernal.model.given import Declaration, GivenNames, Initial
+from vernal.model.given import Declaration, GivenNames, Initials
 from vernal.model.graph import draws, order
 from vernal.model.initial import Ends, Init, InitialSet
 from vernal.model.portable import Portable
@@ -58,8 +59,8 @@ class Flow(Portable):
         name: str = "flow",
         *,
         state: Mapping[str, Declaration],
-        init: Mapping[str, Initial],
-        rates: Callable[[GivenNames], Mapping[str, Operand]],
+        init: Mapping[str, Initials],
+        rates: Callable[[GivenNames], Mapping[str, Operands]],
         lets: Mapping[str, Callable[[GivenNames], Operand]] | None = None,
         where: Callable[[GivenNames], Sequence[Expr]] | None = None,
     ) -> None: ...
@@ -79,10 +80,14 @@ class Flow(Portable):
         Each of `lets` is a named expression; one that is a `vn.between` is a disturbance that its uses share. A later
         let sees the earlier ones. Where `rates` is no function the arguments are the fields themselves.
         """
-        made = callable(rates)
-        fields = Flow.tracer(name, state, init, rates, lets or {}, where) if made else (name, state, init, rates, lets)
+        if callable(rates):
+            fields = Flow.tracer(name, state, init, rates, lets or {}, where)
+        elif rates is None or where is not None:
+            raise TypeError("a flow is given by `rates`, a function of names, or by its fields, without `where`")
+        else:
+            fields = (name, state, init, rates, lets or {})
         for entry, value in zip(dataclasses.fields(self), fields, strict=True):
-            object.__setattr__(self, entry.name, {} if value is None else value)
+            object.__setattr__(self, entry.name, value)
 
     def __repr__(self) -> str:
         return f"<Flow {self.name}: {', '.join(variable.name for variable in self.state)}>"

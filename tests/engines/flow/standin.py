@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -26,7 +27,7 @@ class StandIn:
 
     name = "stand-in"
     knows: Knows = staticmethod(lambda question: Open(engine="stand-in", reason="nobody said anything"))
-    asked: list[FlowQuestion] = []
+    asked: ClassVar[list[FlowQuestion]] = []
 
     def attempt(self, question: FlowQuestion, budget: Budget) -> Known:
         StandIn.asked.append(question)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -13,7 +12,7 @@ import vernal as vn
 from tests.engines.flow.standin import Knows, pipe, proof, standing_in
 from vernal.engines.check import check
 from vernal.engines.knowledge import Counterexample, Known, Open
-from vernal.errors import InputError
+from vernal.errors import InputError, Stopped
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.trace import Trace
 from vernal.evidence.trajectory import trajectory
@@ -77,7 +76,7 @@ def test_every_engine_of_flows_is_found(jet: Task, engine: str, monkeypatch: pyt
 
 
 def test_an_engine_of_the_other_kind_of_time_is_refused(jet: Task) -> None:
-    with pytest.raises(InputError, match="'milp' is for systems.*auto, falsify, flowpipe, abstraction"):
+    with pytest.raises(InputError, match=r"'milp' is for systems.*auto, falsify, flowpipe, abstraction"):
         check(jet, engine="milp")
     still = vn.System(state={"x": vn.real(0, 1)}, init={"x": 0}, step=lambda s: {})
     with pytest.raises(InputError, match=r"'flowpipe' is for flows.*auto, falsify, bounds"):
@@ -106,7 +105,7 @@ def test_more_variables_than_practical(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"v{n}" for n in range(7)]
     flow = vn.Flow(state=dict.fromkeys(names, vn.real(0, 1)), init=dict.fromkeys(names, 0), rates=lambda s: {})
     with standing_in(monkeypatch):
-        with pytest.raises(InputError, match="at most 6 variables.*has 7"):
+        with pytest.raises(InputError, match=r"at most 6 variables.*has 7"):
             check(flow, "G[0,1] (v0 < 1)", engine="abstraction")
         assert check(flow, "G[0,1] (v0 < 1)", engine="flowpipe").verdict is vn.UNKNOWN
 
@@ -148,7 +147,7 @@ def test_the_scope_of_a_proof(inside: float, scope: str, monkeypatch: pytest.Mon
     assert result.verdict is vn.HOLDS
     assert result.scope == scope
     assert isinstance(result.evidence, Flowpipe)
-    assert result.flowpipe is result.evidence
+    assert result.flowpipe is not None
     assert result.trace is None
     assert result.invariant is None
     assert result.statistics == {"segments": 1}
@@ -179,6 +178,28 @@ def test_what_is_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
     result = result_of(knows, monkeypatch)
     assert result.verdict is vn.UNKNOWN
     assert (result.reason, result.proven_time) == ("the pipe grew too wide", 0.75)
+
+
+@pytest.mark.parametrize(
+    ("failure", "reason"),
+    [
+        (Stopped("timeout after 1 s"), "timeout after 1 s"),
+        (MemoryError(), "out of memory"),
+        (OverflowError(), "floating point"),
+    ],
+)
+def test_a_limit_leaves_the_question_open(failure: Exception, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def knows(question: FlowQuestion) -> Known:
+        raise failure
+
+    result = result_of(knows, monkeypatch)
+    assert result.verdict is vn.UNKNOWN
+    assert reason in str(result.reason)
+
+
+def test_no_time_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    with standing_in(monkeypatch):
+        assert check(decay(), "G[0,2] (x <= 1)", timeout=1e-9).verdict is vn.UNKNOWN
 
 
 def of_decay(question: FlowQuestion, first: str, last: str) -> Trace:
@@ -271,7 +292,6 @@ def test_a_sweep_over_flows(jet: Task, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files that a test writes by a plain name are its own."""
     monkeypatch.chdir(tmp_path)
-    yield

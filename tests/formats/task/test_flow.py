@@ -205,7 +205,7 @@ WRONG = [
     Wrong("predicates", "[parameters]", 'predicates = ["x > 0"]\n[parameters]', "4:1", ("predicates are for",)),
     Wrong("unknown variable", 'y = "3*x - y"', 'z = "3*x - y"', "21:1", ("there is no state variable 'z'",)),
     Wrong("unknown name", RATE_Y, '"3*x - z"', "21:12", ("'z'",)),
-    Wrong("unknown function", RATE_Y, '"erf(x)"', "21:6", ("erf",)),
+    Wrong("unknown function", RATE_Y, '"sinh(x)"', "21:6", ("unknown function 'sinh'",)),
     Wrong("a truth value", RATE_Y, '"x > y"', "21:6", ("expected real",)),
     Wrong("choose", RATE_Y, '"choose(x, y)"', LINE_Y, ("`choose`", "between(lo, hi)")),
     Wrong("a jump", RATE_Y, '"if(x > 0, 1, -1)"', LINE_Y, ("`if` may jump", "continuous")),
@@ -217,7 +217,7 @@ WRONG = [
     Wrong("outside", '"[-0.6, -0.55]"', '"[-1.6, -0.55]"', "17:6", ("-1.6", "outside its range")),
     Wrong("no start", 'y = "[-0.6, -0.55]"', "", "15:2", ("no initial value for y",)),
     Wrong(
-        "a bent start",
+        "a curved start",
         '"[-0.6, -0.55]"',
         '"[-0.6, -0.55]"\nwhere = ["x^2 <= 0.2"]',
         "18:10",
@@ -309,6 +309,12 @@ def test_a_flow_in_python_is_checked_like_one_in_a_file() -> None:
         vn.Flow(state=state, init={"x": 2}, rates=lambda s: {"x": s.x})
     with pytest.raises(InputError, match="not linear"):
         vn.Flow(state=state, init=init, rates=lambda s: {}, where=lambda s: [s.x**2 <= 1])
+
+
+def test_arrays_in_python() -> None:
+    flow = vn.Flow(state={"p": vn.array(vn.real(-1, 1), 3)}, init={"p": 0}, rates=lambda s: {"p": -s.p})
+    assert [variable.name for variable in flow.state] == ["p[0]", "p[1]", "p[2]"]
+    assert [str(rate) for rate in flow.rates.values()] == [str(-variable.var) for variable in flow.state]
 
 
 def test_disturbances_in_python_are_named() -> None:

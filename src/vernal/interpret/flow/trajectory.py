@@ -1,11 +1,11 @@
 """All solutions from one point, enclosed tightly: Taylor steps in balls of high precision.
 
-A step of length h begins with an a-priori box: if X + [0, h] f(B) lies in the interior of B, every solution that is in X
-now stays in B for the time h, and there is one (f is continuous on B). By Taylor's theorem it then is, component by
-component, x(s) = c0 + c1 s + ... + c_(p-1) s^(p-1) + r s^p, with the coefficients c_k of the solution through a point of X
-and r a coefficient of order p of the solution through some point of B. Where f has a kink in B a short step of
-first order, x(s) in X + s f(B), takes the solutions across. Where f is not defined on all of B no step is made; a solution
-that begins at a singularity (sqrt at 0, where there may be several) is not followed.
+A step of length h begins with an a-priori box: if X + [0, h] f(B) lies in the interior of B, every solution that is
+in X now stays in B for the time h, and there is one (f is continuous on B). By Taylor's theorem it then is, component
+by component, x(s) = c0 + c1 s + ... + c_(p-1) s^(p-1) + r s^p, with the coefficients c_k of the solution through a
+point of X and r a coefficient of order p of the solution through some point of B. Where f has a kink in B a short
+step of first order, x(s) in X + s f(B), takes the solutions across. Where f is not defined on all of B no step is
+made; a solution that begins at a singularity (sqrt at 0, where there may be several) is not followed.
 """
 
 from __future__ import annotations
@@ -82,6 +82,11 @@ def is_inside(states: Sequence[Fraction | arb], region: Sequence[Ends]) -> bool:
 def has_left(states: Sequence[Fraction | arb], region: Sequence[Ends]) -> bool:
     """Whether all of the states are outside the region, beyond the same side of it."""
     return any(x < low or x > high for x, (low, high) in _beside(states, region))
+
+
+def clipped(state: Fraction | arb, ends: Ends) -> Fraction | arb:
+    """A ball around what of a state is in the region, which some of it is."""
+    return state if isinstance(state, Fraction) else state.intersection(reals.ball(*ends))
 
 
 def _beside(
