@@ -127,7 +127,7 @@ def build_task(
 ) -> Task:
     """Read every table, collect every problem, and put together what there is."""
     values: dict[str, Fraction] = read_parameters(reader, parameters)
-    if table.flow is not None:
+    if table.flow is not None or ("flow",) in lost:
         return build_flow(reader, table, values, lost, library, source)
     refuse_settings(reader, table)
     key = shared.key(values)

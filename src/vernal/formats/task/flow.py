@@ -23,6 +23,7 @@ from vernal.model.expr import Expr, Var
 from vernal.model.flow import constraint_problem, rate_problem, region_problem
 from vernal.model.initial import Ends, Init
 from vernal.model.numbers import show
+from vernal.model.sorts import REAL
 from vernal.model.system import Variable, resolve_lets
 
 RATE = Use("a rate", FIXED | {Owner.STATE, Owner.LET})
@@ -61,8 +62,9 @@ def read_region(reader: Reader, state: Mapping[str, Variable]) -> Region | None:
         known = {error.place for error in reader.problems[before:]}  # an array is one problem
         if problem is not None and reader.place(path) not in known:
             reader.problems.append(TypeClash(problem, place=reader.place(path)))
-            if variable.lower is not None:  # what it starts from, and how it moves, is then as wrong
+            if variable.sort != REAL or variable.lower is not None:  # where it starts, and how it moves, is as wrong
                 reader.broken.add(str(path[-1]))
+                reader.arrays.pop(str(path[-1]), None)
     if "let" in state:
         message = "'let' introduces the named expressions of [flow]; rename this state variable"
         reader.problems.append(ParseError(message, place=reader.places.key_place(("state", "let"))))
