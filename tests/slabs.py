@@ -51,6 +51,42 @@ def slab_automaton(
     )
 
 
+def together(first: HybridAutomaton, second: HybridAutomaton, coupling: Vector) -> HybridAutomaton:
+    """Two automata at once: a location for every two of theirs; `coupling` is added to all matrices."""
+    n, m, count = len(first.lower), len(second.lower), len(second.locations)
+    locations = []
+    for one in first.locations:
+        for other in second.locations:
+            matrix = coupling.copy()
+            matrix[:n, :n] += one.matrix
+            matrix[n:, n:] += other.matrix
+            rows = [_padded(one.invariant, 0, n + m), _padded(other.invariant, n, n + m)]
+            drift = np.concatenate([one.drift, other.drift])
+            locations.append(Location(f"{one.name}.{other.name}", _joined(rows), matrix, drift))
+    crossings = []
+    for crossing in first.crossings:
+        for j, other in enumerate(second.locations):
+            guard = _joined([_padded(crossing.guard, 0, n + m), _padded(other.invariant, n, n + m)])
+            crossings.append(Crossing(crossing.source * count + j, crossing.target * count + j, guard))
+    for crossing in second.crossings:
+        for i, one in enumerate(first.locations):
+            guard = _joined([_padded(one.invariant, 0, n + m), _padded(crossing.guard, n, n + m)])
+            crossings.append(Crossing(i * count + crossing.source, i * count + crossing.target, guard))
+    low, high = np.concatenate([first.lower, second.lower]), np.concatenate([first.upper, second.upper])
+    radius = np.concatenate([first.radius, second.radius])
+    return HybridAutomaton("two", tuple("xyzuvw"[: n + m]), low, high, radius, tuple(locations), tuple(crossings))
+
+
+def _padded(facets: Facets, before: int, n: int) -> Facets:
+    rows = np.zeros((len(facets.offsets), n))
+    rows[:, before : before + facets.normals.shape[1]] = facets.normals
+    return Facets(rows, facets.offsets)
+
+
+def _joined(parts: Sequence[Facets]) -> Facets:
+    return Facets(np.concatenate([part.normals for part in parts]), np.concatenate([part.offsets for part in parts]))
+
+
 @dataclass(frozen=True)
 class SlabField:
     """A model that is nonlinear in one variable: its field is linear x + curve(x[axis])."""

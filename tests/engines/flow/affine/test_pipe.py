@@ -10,7 +10,7 @@ import pytest
 from scipy.linalg import expm
 
 from tests.hybrid_runs import outside, trajectories
-from tests.slabs import FIELDS, box_facets, slab_automaton
+from tests.slabs import FIELDS, box_facets, slab_automaton, together
 from vernal.engines.flow.affine.jumps import Corners
 from vernal.engines.flow.affine.pipe import Propagation, halves, pipe
 from vernal.engines.flow.judge import octagon
@@ -142,8 +142,7 @@ def test_no_initial_state_is_no_segment() -> None:
 # Several locations --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("parts", [1, 4])
-@pytest.mark.parametrize("name", FIELDS)
+@pytest.mark.parametrize(("name", "parts"), [*((name, 1) for name in FIELDS), ("jet", 4), ("nl1", 4)])
 def test_simulated_trajectories_are_inside(name: str, parts: int) -> None:
     """Of interpolations of five published models, with the errors of their published abstractions."""
     model = FIELDS[name]
@@ -162,6 +161,62 @@ def test_bad_states_are_not_met(name: str) -> None:
     found = pipe(model.automaton(), (model.first, model.last), model.horizon, template(len(model.first)))
     assert gap(found, model.bad_lower, model.bad_upper) > 0
     assert found.until >= model.horizon
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_fields_are_contained(seed: int) -> None:
+    """In one to three dimensions, bent at random knots, under random disturbances; many leave the region."""
+    rng = np.random.default_rng(seed)
+    n = 1 + seed % 3
+    axis = int(rng.integers(n))
+    knots = np.array([-1.0, -0.6, -0.2, 0.2, 0.6, 1.0]) + np.array([0.0, *rng.uniform(-0.1, 0.1, 4), 0.0])
+    values = rng.normal(size=(6, n)) / 2
+    bent = slab_automaton(
+        [-1.0] * n,
+        [1.0] * n,
+        knots.tolist(),
+        axis,
+        rng.normal(size=(n, n)).tolist(),
+        lambda x: values[int(np.argmin(np.abs(knots - x)))],
+        rng.uniform(0.0, 0.1, n).tolist(),
+    )
+    low = rng.uniform(-0.6, 0.4, n)
+    high = low + rng.uniform(0.0, 0.3, n)
+    found = pipe(bent, (low, high), 1.5, template(n), parts=1 + seed % 2)
+    dt = found.times[0, 1] / 2
+    states, alive = trajectories(bent, low, high, int(1.5 / dt), dt, 300, seed)
+    assert outside(found, states, alive, dt, 1e-4) == 0
+    leaving = np.flatnonzero(~alive.all(axis=1))
+    assert found.inside_until <= (leaving[0] * dt if len(leaving) else math.inf)
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_a_single_state_without_disturbances(name: str) -> None:
+    """Sets without volume, also on the facets between locations."""
+    model = FIELDS[name]
+    automaton = model.automaton(radius=[0.0] * len(model.first))
+    start = np.round(model.last * 4) / 4  # on a knot, where that is in the region
+    found = pipe(automaton, (start, start), 0.5, template(len(start)))
+    dt = found.times[0, 1] / 4
+    states, alive = trajectories(automaton, start, start, int(0.5 / dt), dt, 1)
+    assert outside(found, states, alive, dt, 1e-4) == 0
+    lower, upper = at(found, 0.5)
+    assert np.all(upper - lower < 0.1)
+
+
+def test_two_engines_in_four_dimensions() -> None:
+    model = FIELDS["jet"]
+    coupling = np.zeros((4, 4))
+    coupling[3, 0] = 0.1
+    both = together(model.automaton(), model.automaton(), coupling)
+    assert len(both.locations) == 144
+    assert len(both.crossings) == 2 * 2 * 11 * 12
+    low, high = np.tile(model.first, 2), np.tile(model.last, 2)
+    found = pipe(both, (low, high), 1.5, np.eye(4))
+    assert gap(found, np.tile(model.bad_lower, 2), np.tile(model.bad_upper, 2)) > 0
+    dt = found.times[0, 1]
+    states, alive = trajectories(both, low, high, int(1.5 / dt), dt, 50)
+    assert outside(found, states, alive, dt, 1e-4) == 0
 
 
 def test_wider_disturbances_do_meet_them() -> None:

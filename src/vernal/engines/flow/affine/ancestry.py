@@ -22,6 +22,11 @@ from vernal.interpret.numbers.rounding import Floats, gamma
 NEARLY_ONE = 1.0 - 1e-9
 
 
+def both_ways(directions: Floats) -> Floats:
+    """Directions and their opposites."""
+    return np.concatenate([directions, -directions])
+
+
 @dataclass(frozen=True)
 class Travellers:
     """States at one time: a zonotope, the locations they may be in, and the root that they come from."""
@@ -62,11 +67,16 @@ class Root:
         rest = np.abs(found @ generators - np.eye(n)) + gamma(n + 2) * (np.abs(found) @ np.abs(generators))
         return found if rest.sum(axis=1).max() < 1e-10 else None
 
+    @cached_property
+    def ends(self) -> Floats:
+        """The largest and the negated least values of all coordinates."""
+        return self.states.support(both_ways(np.eye(len(self.states.center))))
+
     def contains(self, travellers: Travellers) -> bool:
         """Whether all those states are provably among these, in locations that these may be in."""
         if self.inverse is None or not travellers.modes <= self.modes:
             return False
-        rows = np.concatenate([self.inverse, -self.inverse])
+        rows = both_ways(self.inverse)
         found = travellers.states.support(rows) - rows @ self.states.center
         slack = gamma(len(rows) + 4) * (np.abs(rows) @ (self.states.size + travellers.states.size))
         return bool(np.all(found + slack <= NEARLY_ONE))
@@ -98,8 +108,9 @@ class Ancestry:
 
     def container(self, travellers: Travellers, step: int) -> int | None:
         """An earlier root that contains all these states."""
+        ends = travellers.states.support(both_ways(np.eye(len(travellers.states.center))))
         for number, root in enumerate(self.roots):
-            if root.step < step and root.contains(travellers):
+            if root.step < step and bool(np.all(ends <= root.ends)) and root.contains(travellers):
                 return number
         return None
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from vernal.engines.flow.affine.ancestry import Ancestry, Root, Segment, Travellers
+from vernal.engines.flow.affine.ancestry import Ancestry, Root, Segment, Travellers, both_ways
 from vernal.engines.flow.affine.duals import greatest
 from vernal.engines.flow.affine.jumps import Corners, JumpEntry, Jumps, corners
 from vernal.engines.flow.affine.modes import ModeGraph, Modes
@@ -27,8 +27,9 @@ from vernal.interpret.numbers.rounding import Floats
 from vernal.model.hybrid import Facets, HybridAutomaton
 from vernal.model.tick import Tick, idle
 
-FEWEST_STEPS = 128
-MOST_STEPS = 1 << 14
+FEWEST_STEPS = 128  # unless a step is given
+MOST_STEPS = 1024
+TURN = 0.125  # of a step times the norm of a matrix
 MOST_GENERATORS = 600  # of a zonotope, before its smallest are put together
 MOST_ENTERED = 8  # sets in the same locations that came by jumps, before they become one box
 
@@ -68,7 +69,7 @@ def _power_of_two(step: float) -> float:
 def _step(automaton: HybridAutomaton, horizon: float) -> float:
     """A step in which no field turns by much."""
     steepest = max((np.abs(location.matrix).sum(axis=1).max() for location in automaton.locations), default=0.0)
-    wanted = min(horizon / FEWEST_STEPS, 0.1 / max(steepest, 1e-9))
+    wanted = min(horizon / FEWEST_STEPS, TURN / max(steepest, 1e-9))
     return max(wanted, horizon / MOST_STEPS) if horizon > 0 else 2.0**-20
 
 
@@ -111,7 +112,7 @@ class Propagation:
         self.ancestry = Ancestry()
         self.inside = steps  # steps until a trajectory may leave the region
         self.followed = 0  # sets that were moved by a step
-        self.goals = np.concatenate([directions, -directions])
+        self.goals = both_ways(directions)
 
     def run(self, boxes: list[Corners]) -> None:
         """Follow all trajectories from some boxes, as long as steps can be enclosed."""
@@ -188,15 +189,9 @@ class Propagation:
 
     def _as_one(self, group: list[Travellers], modes: Modes, step: int) -> Travellers:
         n = len(self.region.lower)
-        ends = [travellers.states.support(self.goals_of_axes) for travellers in group]
+        ends = [travellers.states.support(both_ways(np.eye(n))) for travellers in group]
         boxes = [Corners(-found[n:], found[:n]) for found in ends]
         return self.ancestry.begin(self._around(boxes, modes, step), frozenset(t.root for t in group))
-
-    @property
-    def goals_of_axes(self) -> Floats:
-        """The axes and their opposites."""
-        axes = np.eye(len(self.region.lower))
-        return np.concatenate([axes, -axes])
 
     def _note(self, roots: frozenset[int], step: int, outcome: StepOutcome) -> None:
         """Keep where states are during a step, and whether they may leave the region."""

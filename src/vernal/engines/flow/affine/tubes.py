@@ -33,9 +33,8 @@ class FlowTube:
     def support(self, directions: Floats) -> Floats:
         """Upper bounds of directions x over the tube, for directions (k, n)."""
         ends = np.maximum(self.first.support(directions), self.last.support(directions))
-        return np.asarray(
-            ends + np.abs(directions) @ self.bloat * (1.0 + gamma(len(self.bloat) + 2)) + np.abs(ends) * gamma(2)
-        )
+        around = np.abs(directions) @ self.bloat
+        return np.asarray(ends + around + gamma(len(self.bloat) + 8) * (np.abs(ends) + around) + TINY)
 
     @cached_property
     def size(self) -> Floats:
@@ -46,7 +45,9 @@ class FlowTube:
     def frame(self) -> Floats:
         """Directions (columns) in which the tube is about as wide as a cube: heuristic, for choices of multipliers."""
         shape = self.last.generators
-        return np.asarray(np.linalg.cholesky(shape @ shape.T + np.diag(self.bloat**2 + 1e-24 * (1.0 + self.size**2))))
+        squares = shape @ shape.T
+        least = 1e-10 * np.trace(squares) + 1e-200
+        return np.asarray(np.linalg.cholesky(squares + np.diag(self.bloat**2 + least)))
 
 
 def advance(
