@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.trace import Trace
 
-EvidenceKind = Literal["trace", "lasso", "tree", "invariant"]
+EvidenceKind = Literal["trace", "lasso", "tree", "invariant", "flowpipe"]
 
 
 @dataclass(frozen=True)
@@ -27,4 +28,4 @@ class Tree:
         return "tree"
 
 
-Evidence = Trace | Tree | Invariant
+Evidence = Trace | Tree | Invariant | Flowpipe

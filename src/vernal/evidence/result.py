@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vernal.evidence.abstraction import FiniteAbstraction
+from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.kinds import Evidence
 from vernal.evidence.reach import Reach
@@ -85,7 +86,7 @@ class Result(Portable):
     @builtins.property
     def invariant(self) -> Invariant | None:
         """The invariant that proves the claim, or that no path keeps it, if there is one."""
-        return None if self.evidence is None or isinstance(self.evidence, Trace) else self.evidence.invariant
+        return None if self.evidence is None or isinstance(self.evidence, Trace | Flowpipe) else self.evidence.invariant
 
     def save(self, file: str | Path) -> None:
         """Write the result as JSON, as `vernal check --json` does; `result.trace.save` writes evidence for replay."""

@@ -16,6 +16,7 @@ from importlib import metadata
 from typing import Any, get_args
 
 from vernal.errors import FormatError, nearest
+from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.invariant_file import invariant_json
 from vernal.evidence.kinds import Evidence, EvidenceKind, Tree
@@ -196,6 +197,7 @@ def document(task: Task, result: Result) -> dict[str, Any]:
 def _shown(evidence: Evidence, system: System) -> dict[str, Any]:
     if isinstance(evidence, Invariant):
         return {"evidence": evidence.kind, "invariant": invariant_json(evidence)}
+    assert not isinstance(evidence, Flowpipe), "flowpipes are not written to files"
     excluded_by = evidence.excluded_by if isinstance(evidence, Tree) else None
     shown = {"evidence": evidence.kind, "excluded_by": excluded_by, "trace": to_json(evidence.path, system)}
     if isinstance(evidence, Tree) and evidence.invariant is not None:

@@ -8,6 +8,7 @@ import pytest
 from tests.interpret.flow.models import flow_of, sqrt, state
 from vernal.interpret.flow.picard import GRID, VectorField, enclose, everywhere, region_of
 from vernal.interpret.numbers.rounding import Floats
+from vernal.model import build
 from vernal.model.build import between
 from vernal.model.expr import Between
 from vernal.model.flow import Flow
@@ -84,6 +85,14 @@ def test_disturbances_are_all_there_are_or_those_that_are_given(given: tuple[flo
         assert found.end_upper[0, 0] >= extreme
     else:
         assert 0 < found.end_lower[0, 0] <= extreme / 2 <= found.end_upper[0, 0] < 0.07
+
+
+def test_what_stands_still_is_enclosed_at_once() -> None:
+    (x,) = state("x")
+    flow = flow_of({x: build.const(0)}, [(0, 1)], [(-10, 10)])
+    found = enclose(VectorField(flow), *boxes(((0.5, 0.5),), ((3, 3),), ((0, 0),)), np.full(3, 4.0), everywhere(1))
+    assert found.steps.tolist() == [4.0] * 3
+    assert found.end_lower.tolist() == found.end_upper.tolist() == [[0.5], [3.0], [0.0]]
 
 
 def test_what_explodes_has_no_enclosure_beyond_its_time() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.interpret.flow.models import cos, exp, exponential, jet, sin, sqrt, state, steam
-from vernal.interpret.flow.balls import Balls, around, points
+from vernal.interpret.flow.balls import BallArrays, around, points
 from vernal.interpret.flow.taylor import Taylor
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model import build
@@ -19,7 +19,7 @@ from vernal.model.flow import Flow
 X, Y = state("x", "y")
 
 
-def contains(balls: Balls, values: Floats) -> bool:
+def contains(balls: BallArrays, values: Floats) -> bool:
     low, high = balls.ends
     return bool(((low <= values) & (values <= high)).all())
 
@@ -99,6 +99,11 @@ def test_where_the_derivative_is_unbounded_nothing_is_claimed() -> None:
 def test_disturbances_are_inputs_with_slopes_of_their_own() -> None:
     noise = build.between(-1, 1)
     found = Taylor([X * noise + cos(Y), sin(X) * Y], [X, Y, noise]).values(points(np.array([[2.0, 1.0, 0.5]])))
-    expected = [[1 + math.cos(1), math.sin(2)], [0.5, math.cos(2)], [-math.sin(1), math.sin(2)], [2, 0]]
+    expected: list[list[float]] = [
+        [1 + math.cos(1), math.sin(2)],
+        [0.5, math.cos(2)],
+        [-math.sin(1), math.sin(2)],
+        [2, 0],
+    ]
     assert np.allclose(found.mid[:, 0], expected)
     assert (found.rad < 1e-14).all()

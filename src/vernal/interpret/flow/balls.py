@@ -19,36 +19,36 @@ SLACK = 1.0 + 64 * UNIT  # more than a few operations in a row can lose of a rad
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Balls:
+class BallArrays:
     """Every number is within `rad` of `mid`."""
 
     mid: Floats
     rad: Floats
 
-    def __getitem__(self, index: Any) -> Balls:
-        return Balls(self.mid[index], self.rad[index])
+    def __getitem__(self, index: Any) -> BallArrays:
+        return BallArrays(self.mid[index], self.rad[index])
 
-    def __add__(self, other: Balls) -> Balls:
+    def __add__(self, other: BallArrays) -> BallArrays:
         mid = self.mid + other.mid
-        return Balls(mid, (self.rad + other.rad + UNIT * np.abs(mid)) * SLACK + TINY)
+        return BallArrays(mid, (self.rad + other.rad + UNIT * np.abs(mid)) * SLACK + TINY)
 
-    def __sub__(self, other: Balls) -> Balls:
+    def __sub__(self, other: BallArrays) -> BallArrays:
         return self + -other
 
-    def __neg__(self) -> Balls:
-        return Balls(-self.mid, self.rad)
+    def __neg__(self) -> BallArrays:
+        return BallArrays(-self.mid, self.rad)
 
-    def __mul__(self, other: Balls) -> Balls:
+    def __mul__(self, other: BallArrays) -> BallArrays:
         mid, size = self.mid * other.mid, np.abs(self.mid)
         rad = size * other.rad + self.rad * (np.abs(other.mid) + other.rad) + UNIT * np.abs(mid)
-        return Balls(mid, rad * SLACK + TINY)
+        return BallArrays(mid, rad * SLACK + TINY)
 
-    def __matmul__(self, other: Balls) -> Balls:
+    def __matmul__(self, other: BallArrays) -> BallArrays:
         """Products of matrices (..., m, k) and (..., k, n)."""
         terms = self.mid.shape[-1]
         mid, size, other_size = self.mid @ other.mid, np.abs(self.mid), np.abs(other.mid)
         rad = size @ (other.rad + gamma(terms + 2) * other_size) + self.rad @ (other_size + other.rad)
-        return Balls(mid, rad * (SLACK + gamma(2 * terms)) + TINY)
+        return BallArrays(mid, rad * (SLACK + gamma(2 * terms)) + TINY)
 
     @property
     def size(self) -> Floats:
@@ -65,23 +65,23 @@ class Balls:
         return np.isfinite(self.mid) & np.isfinite(self.rad)
 
 
-def points(values: Floats) -> Balls:
+def points(values: Floats) -> BallArrays:
     """Numbers known exactly."""
-    return Balls(values, np.zeros_like(values))
+    return BallArrays(values, np.zeros_like(values))
 
 
-def around(lower: Floats, upper: Floats) -> Balls:
+def around(lower: Floats, upper: Floats) -> BallArrays:
     """The smallest balls around intervals, up to rounding; not a number where an end is infinite."""
     mid = 0.5 * lower + 0.5 * upper
-    return Balls(mid, np.maximum(upper - mid, mid - lower) * SLACK + TINY * (lower != upper))
+    return BallArrays(mid, np.maximum(upper - mid, mid - lower) * SLACK + TINY * (lower != upper))
 
 
-def within(radius: Floats) -> Balls:
+def within(radius: Floats) -> BallArrays:
     """Anything of at most this size."""
-    return Balls(np.zeros_like(radius), radius)
+    return BallArrays(np.zeros_like(radius), radius)
 
 
-def inverse(x: Balls) -> Balls:
+def inverse(x: BallArrays) -> BallArrays:
     """1 / x; not a number where x may be 0."""
     low, high = x.ends
     below, above = np.nextafter(1.0 / high, -np.inf), np.nextafter(1.0 / low, np.inf)
@@ -89,13 +89,13 @@ def inverse(x: Balls) -> Balls:
     return around(np.where(zero, np.nan, below), np.where(zero, np.nan, above))
 
 
-def times(x: Balls, factor: Floats | float) -> Balls:
+def times(x: BallArrays, factor: Floats | float) -> BallArrays:
     """Products with floats, which are meant exactly."""
     mid = x.mid * factor
-    return Balls(mid, (x.rad * np.abs(factor) + UNIT * np.abs(mid)) * SLACK + TINY)
+    return BallArrays(mid, (x.rad * np.abs(factor) + UNIT * np.abs(mid)) * SLACK + TINY)
 
 
-def over(x: Balls, divisor: float) -> Balls:
+def over(x: BallArrays, divisor: float) -> BallArrays:
     """Quotients by a float above 0."""
     mid = x.mid / divisor
-    return Balls(mid, (x.rad / divisor + UNIT * np.abs(mid)) * SLACK + TINY)
+    return BallArrays(mid, (x.rad / divisor + UNIT * np.abs(mid)) * SLACK + TINY)

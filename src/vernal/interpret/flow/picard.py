@@ -27,7 +27,7 @@ Bounds = tuple[Floats, Floats]  # lower and upper ends of boxes, (batch, n) each
 GRID = 2.0**-32  # time steps are multiples of it, so that sums of them are floats (below 2^20 units of time)
 INFLATIONS = 6  # how often a box is widened before the step is halved
 GROWTH = 0.1  # of the box around the first guess, on both sides
-LEAST = 2.0**-60  # by which an enclosure is widened where it has no width
+RELATIVE, LEAST = 2.0**-44, 2.0**-60  # by which an enclosure is widened where it has no width
 
 
 class VectorField:
@@ -85,13 +85,15 @@ def everywhere(dimension: int) -> Bounds:
     return np.full((1, dimension), -np.inf), np.full((1, dimension), np.inf)
 
 
-def enclose(field: VectorField, lower: Floats, upper: Floats, steps: Array, region: Bounds) -> SolutionBoxes:
+def enclose(
+    field: VectorField, lower: Floats, upper: Floats, steps: Array, region: Bounds, least: float = GRID
+) -> SolutionBoxes:
     """All solutions from boxes (batch, n) during time steps (batch,), which are halved where no enclosure is found.
 
-    The steps that are found are multiples of `GRID`.
+    The steps that are found are multiples of `GRID`; none is tried below the least, unless it is given.
     """
     with np.errstate(all="ignore"):
-        return _enclose(field, lower, upper, on_grid(np.array(steps, dtype=np.float64)), region)
+        return _enclose(field, lower, upper, on_grid(np.array(steps, dtype=np.float64)), region, least)
 
 
 def on_grid(steps: Floats) -> Floats:
@@ -99,16 +101,19 @@ def on_grid(steps: Floats) -> Floats:
     return np.asarray(np.floor(steps / GRID) * GRID)
 
 
-def _enclose(field: VectorField, lower: Floats, upper: Floats, steps: Floats, region: Bounds) -> SolutionBoxes:
+def _enclose(
+    field: VectorField, lower: Floats, upper: Floats, steps: Floats, region: Bounds, least: float
+) -> SolutionBoxes:
     made = SolutionBoxes(np.zeros_like(steps), lower.copy(), upper.copy(), lower.copy(), upper.copy())
-    missing = np.flatnonzero((steps > 0) & np.isfinite(lower).all(1) & np.isfinite(upper).all(1))
+    low, high = field.bounds(*_meet(lower, upper, region))
+    missing = np.flatnonzero((steps > 0) & np.isfinite(low).all(1) & np.isfinite(high).all(1))
     h = steps.copy()
     while len(missing):
         good, low, high, rates = _attempt(field, lower[missing], upper[missing], h[missing], region)
         _enter(made, missing[good], h, low[good], high[good], (rates[0][good], rates[1][good]))
         missing = missing[~good]
         h[missing] = on_grid(h[missing] / 2)
-        missing = missing[h[missing] > 0]
+        missing = missing[h[missing] >= least]
     return made
 
 
@@ -121,8 +126,9 @@ def _attempt(
         below, above = _inflated(low, high)
         rates = field.bounds(*_meet(below, above, region))
         low, high = _span(lower, upper, rates, h)
-        good = all_along((low > below) & (high < above) & np.isfinite(below) & np.isfinite(above))
-        if good.all():
+        known = np.isfinite(low) & np.isfinite(high)
+        good = all_along((low > below) & (high < above) & known)
+        if (good | ~all_along(known)).all():
             break
     return good, low, high, rates
 
@@ -135,7 +141,7 @@ def _enter(made: SolutionBoxes, where: Array, h: Floats, low: Floats, high: Floa
 
 
 def _inflated(low: Floats, high: Floats) -> Bounds:
-    margin = GROWTH * (high - low) + LEAST * np.maximum(np.abs(low), np.abs(high)) + LEAST
+    margin = GROWTH * (high - low) + RELATIVE * np.maximum(np.abs(low), np.abs(high)) + LEAST
     return low - margin, high + margin
 
 
@@ -154,8 +160,9 @@ def _span(lower: Floats, upper: Floats, rates: Bounds, h: Floats) -> Bounds:
 
 
 def _moved(lower: Floats, upper: Floats, rates: Bounds, h: Floats) -> Bounds:
-    """X + h rates, rounded outward; infinite where a rate is."""
+    """X + h rates, rounded outward but where a rate is 0; infinite where a rate is."""
     step = h[:, None]
     low = np.nextafter(lower + np.nextafter(step * rates[0], -np.inf), -np.inf)
     high = np.nextafter(upper + np.nextafter(step * rates[1], np.inf), np.inf)
+    low, high = np.where(rates[0] == 0, lower, low), np.where(rates[1] == 0, upper, high)
     return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)

@@ -1,4 +1,4 @@
-"""Vector fields compiled for Taylor coefficients: a graph as a list of operators that `series` has the recurrences of."""
+"""Vector fields compiled for Taylor coefficients: a graph as a list of the operators of `jets`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from functools import partial, reduce
 import numpy as np
 
 from vernal.errors import TypeClash
-from vernal.interpret.flow.balls import Balls, around, over
-from vernal.interpret.flow.series import (
+from vernal.interpret.flow.balls import BallArrays, around, over
+from vernal.interpret.flow.jets import (
     CURVES,
     Composed,
     Curve,
     Jets,
-    Layer,
     Operator,
     Opposite,
     Picked,
@@ -24,13 +23,13 @@ from vernal.interpret.flow.series import (
     Rectified,
     Scaled,
     Sum,
+    Weighted,
     power_curve,
 )
 from vernal.interpret.numbers.rounding import PI, Floats, float_above, float_below
-from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function
-from vernal.model.graph import order, rewrite
+from vernal.model.graph import order
 
 
 class Taylor:
@@ -45,15 +44,14 @@ class Taylor:
         self.inputs = len(inputs)
         self.sizes: list[int] = [1] * len(inputs)
         self.operators: list[Operator] = []
-        self.constants: dict[int, Balls] = {}
+        self.constants: dict[int, BallArrays] = {}
         self.slots: dict[Expr, int] = {node: slot for slot, node in enumerate(inputs)}
-        simple = rewrite(rates, _simplified)
-        for node in order(simple, leaves=set(inputs)):
+        for node in order(rates, leaves=set(inputs)):
             if node not in self.slots:
                 self.slots[node] = self._compile(node)
-        self.roots = [self.slots[root] for root in simple]
+        self.roots = [self.slots[root] for root in rates]
 
-    def coefficients(self, x: Balls, degree: int, gradients: bool) -> Balls:
+    def coefficients(self, x: BallArrays, degree: int, gradients: bool) -> BallArrays:
         """Of solutions from x (batch, n), up to this degree: an array (degree + 1, rows, batch, n).
 
         Row 0 has values, and with gradients row i + 1 the derivatives by the i-th component of x.
@@ -65,9 +63,9 @@ class Taylor:
                 for i, root in enumerate(self.roots):
                     jets[i][k + 1] = over(jets[root][k], float(k + 1))
         mids, rads = ([getattr(jets[i], name) for i in range(self.size)] for name in ("mid", "rad"))
-        return Balls(np.concatenate(mids, 3), np.concatenate(rads, 3))
+        return BallArrays(np.concatenate(mids, 3), np.concatenate(rads, 3))
 
-    def values(self, x: Balls) -> Balls:
+    def values(self, x: BallArrays) -> BallArrays:
         """f and its gradients by all inputs over x (batch, inputs): an array (1 + inputs, batch, n).
 
         At a kink the gradients enclose all slopes beside it.
@@ -76,13 +74,13 @@ class Taylor:
             jets = self._jets(x, 1, gradients=True)
             self._advance(0, jets)
         found = [jets[root][0] for root in self.roots]
-        return Balls(np.concatenate([f.mid for f in found], 2), np.concatenate([f.rad for f in found], 2))
+        return BallArrays(np.concatenate([f.mid for f in found], 2), np.concatenate([f.rad for f in found], 2))
 
     def _advance(self, k: int, jets: list[Jets]) -> None:
         for operator in self.operators:
             operator.advance(k, jets)
 
-    def _jets(self, x: Balls, coefficients: int, gradients: bool) -> list[Jets]:
+    def _jets(self, x: BallArrays, coefficients: int, gradients: bool) -> list[Jets]:
         batch, rows = len(x.mid), 1 + x.mid.shape[1] * gradients
         made = [Jets(coefficients, rows, batch, size) for size in self.sizes]
         for i in range(x.mid.shape[1]):
@@ -124,7 +122,7 @@ class Taylor:
             case e.Add():
                 return self._enter(Sum, node.size, tuple(args))
             case e.Neg():
-                return self._enter(Opposite, node.size, args[0])
+                return self._opposite(node.size, args[0])
             case e.Mul():
                 return self._product(node.size, *args)
             case e.Div():
@@ -135,14 +133,36 @@ class Taylor:
                 return self._function(node.size, args[0], function)
             case e.Relu():
                 return self._enter(Rectified, node.size, args[0])
+            case e.Max():
+                return reduce(partial(self._larger, node.size), args)
+            case e.Min():
+                return self._opposite(node.size, reduce(partial(self._larger, node.size), self._opposites(node)))
+            case e.Abs():
+                other = self._enter(Rectified, node.size, self._opposite(node.size, args[0]))
+                return self._enter(Sum, node.size, (self._enter(Rectified, node.size, args[0]), other))
+            case e.LeakyRelu(slopes=(slope,)):
+                positive = self._enter(Rectified, node.size, args[0])
+                bent = self._product(node.size, self._number(1 - slope), positive)
+                return self._enter(Sum, node.size, (self._product(node.size, self._number(slope), args[0]), bent))
             case e.Affine(weight=weight, bias=bias):
-                return self._enter(Layer, node.size, args[0], weight.array.T.copy(), bias.array)
+                return self._enter(Weighted, node.size, args[0], weight.array.T.copy(), bias.array)
             case e.Gather(indices=indices):
                 return self._enter(Picked, node.size, tuple((args[0], index) for index in indices))
             case e.Concat():
                 parts = [(slot, i) for arg, slot in zip(node.args, args, strict=True) for i in range(arg.size)]
                 return self._enter(Picked, node.size, tuple(parts))
         raise TypeClash(f"Taylor coefficients of {type(node).__name__} are not known")
+
+    def _opposite(self, size: int, arg: int) -> int:
+        return self._enter(Opposite, size, arg)
+
+    def _opposites(self, node: Expr) -> list[int]:
+        return [self._opposite(arg.size, self.slots[arg]) for arg in node.args]
+
+    def _larger(self, size: int, x: int, y: int) -> int:
+        """max(x, y) as y + max(x - y, 0)"""
+        above = self._enter(Sum, size, (x, self._opposite(size, y)))
+        return self._enter(Sum, size, (y, self._enter(Rectified, size, above)))
 
     def _product(self, size: int, left: int, right: int) -> int:
         if left in self.constants:
@@ -182,9 +202,9 @@ class Taylor:
             case Function.ATAN:
                 return self._enter(Ratio, size, one, self._enter(Sum, size, (one, self._square(size, arg))))
             case Function.SIGMOID:
-                return self._enter(Sum, size, (value, self._enter(Opposite, size, self._square(size, value))))
+                return self._enter(Sum, size, (value, self._opposite(size, self._square(size, value))))
             case Function.TANH:
-                return self._enter(Sum, size, (one, self._enter(Opposite, size, self._square(size, value))))
+                return self._enter(Sum, size, (one, self._opposite(size, self._square(size, value))))
             case Function.TAN:
                 return self._enter(Sum, size, (one, self._square(size, value)))
         raise TypeClash(f"Taylor coefficients of {function.value} are not known")
@@ -216,20 +236,6 @@ class Taylor:
                 assert made is not None
                 return made
             square = self._enter(Product, size, square, square)
-
-
-def _simplified(node: Expr) -> Expr | None:
-    """Kinks written with max(x, 0) alone."""
-    match node:
-        case e.Max(args=args):
-            return reduce(lambda x, y: build.add(y, build.relu(build.sub(x, y))), args)
-        case e.Min(args=args):
-            return reduce(lambda x, y: build.sub(y, build.relu(build.sub(y, x))), args)
-        case e.Abs(args=(x,)):
-            return build.add(build.relu(x), build.relu(build.neg(x)))
-        case e.LeakyRelu(args=(x,), slopes=(slope,)):
-            return build.add(build.mul(slope, x), build.mul(1 - slope, build.relu(x)))
-    return None
 
 
 KNOWN = (e.Var, e.Between, e.Const, e.Pi, e.Add, e.Neg, e.Mul, e.Div, e.Pow, e.Nonlinear, e.Relu, e.Affine, e.Gather)

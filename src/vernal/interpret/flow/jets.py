@@ -1,11 +1,11 @@
 """Taylor coefficients in time, with their gradients by the initial state: the recurrences of each operator.
 
 A `Jets` array has axes (coefficient, row, batch, component). Row 0 is the value, row i its derivative by the i-th input
-at time 0. The k-th coefficient of a node needs those of its arguments up to k and its own up to k - 1, so that all nodes
-are computed for k = 0, then for k = 1, and so on; f gives the coefficient k + 1 of the state: x' = f(x).
+at time 0. The k-th coefficient of a node needs those of its arguments up to k and its own up to k - 1, so that all
+nodes are computed for k = 0, then for k = 1, and so on; f gives the coefficient k + 1 of the state: x' = f(x).
 
-For u = phi(a) the recurrence comes from u' = w a' with w = phi'(a): k u_k is the sum over j of j a_j w_(k-j). Where w is
-not u itself it is a node of its own (for tanh 1 - u^2, for a power r u / a, and so on).
+For u = phi(a) the recurrence comes from u' = w a' with w = phi'(a): k u_k is the sum over j of j a_j w_(k-j). Where w
+is not u itself it is a node of its own (for tanh 1 - u^2, for a power r u / a, and so on).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from vernal.interpret import interval
 from vernal.interpret.abstract import Range
-from vernal.interpret.flow.balls import SLACK, Balls, around, inverse, over, points
+from vernal.interpret.flow.balls import SLACK, BallArrays, around, inverse, over, points
 from vernal.interpret.numbers.rounding import TINY, UNIT, Backend, Floats, float_above, float_below, gamma
 from vernal.model.expr import Function
 
@@ -35,28 +35,28 @@ class Jets:
         self.mid: Floats = np.zeros((coefficients, rows, batch, size))
         self.rad: Floats = np.zeros((coefficients, rows, batch, size))
 
-    def __getitem__(self, k: int) -> Balls:
-        return Balls(self.mid[k], self.rad[k])
+    def __getitem__(self, k: int) -> BallArrays:
+        return BallArrays(self.mid[k], self.rad[k])
 
-    def __setitem__(self, k: int, value: Balls) -> None:
+    def __setitem__(self, k: int, value: BallArrays) -> None:
         self.mid[k], self.rad[k] = value.mid, value.rad
 
-    def some(self, first: int, last: int, weights: Floats | None = None) -> Balls:
+    def some(self, first: int, last: int, weights: Floats | None = None) -> BallArrays:
         """The coefficients from `first` to `last`, both included, times exact weights where these are given."""
         mid, rad = self.mid[first : last + 1], self.rad[first : last + 1]
         if weights is None:
-            return Balls(mid, rad)
+            return BallArrays(mid, rad)
         factor = weights[:, None, None, None]  # small integers: one rounding
         scaled = mid * factor
-        return Balls(scaled, (rad * factor + UNIT * np.abs(scaled)) * SLACK)
+        return BallArrays(scaled, (rad * factor + UNIT * np.abs(scaled)) * SLACK)
 
-    def reversed(self, last: int, first: int) -> Balls:
+    def reversed(self, last: int, first: int) -> BallArrays:
         """The coefficients from `last` down to `first`, both included."""
         end = None if first == 0 else first - 1
-        return Balls(self.mid[last:end:-1], self.rad[last:end:-1])
+        return BallArrays(self.mid[last:end:-1], self.rad[last:end:-1])
 
 
-def paired(a: Balls, b: Balls) -> Balls:
+def paired(a: BallArrays, b: BallArrays) -> BallArrays:
     """The sum of a_j b_j over the first axis, with the product rule along the second."""
     terms = 2 * a.mid.shape[0]
     size_a, size_b = np.abs(a.mid), np.abs(b.mid)
@@ -67,17 +67,17 @@ def paired(a: Balls, b: Balls) -> Balls:
     if a.mid.shape[1] > 1:
         mid[1:] += (a.mid[:, 1:] * b.mid[:, :1]).sum(0)
         rad[1:] += (size_a[:, 1:] * reach_b[:, :1] + a.rad[:, 1:] * full_b[:, :1]).sum(0)
-    return Balls(mid, rad * (SLACK + gamma(2 * terms)) + TINY)
+    return BallArrays(mid, rad * (SLACK + gamma(2 * terms)) + TINY)
 
 
-def quotient(a: Balls, b: Balls) -> Balls:
+def quotient(a: BallArrays, b: BallArrays) -> BallArrays:
     """a / b for two values with gradients."""
     factor = inverse(b[:1])
     value = a[:1] * factor
     if a.mid.shape[0] == 1:
         return value
     slopes = (a[1:] - value * b[1:]) * factor
-    return Balls(np.concatenate([value.mid, slopes.mid]), np.concatenate([value.rad, slopes.rad]))
+    return BallArrays(np.concatenate([value.mid, slopes.mid]), np.concatenate([value.rad, slopes.rad]))
 
 
 # Operators: each fills in the k-th coefficient of its target ----------------------------------------------------------
@@ -113,7 +113,7 @@ class Scaled:
     """A constant times a node."""
 
     target: int
-    factor: Balls
+    factor: BallArrays
     arg: int
 
     def advance(self, k: int, jets: list[Jets]) -> None:
@@ -164,16 +164,16 @@ class Composed:
         jets[self.target][k] = over(paired(rising, jets[self.slope].reversed(k - 1, 0)), float(k))
 
 
-def _at_start(curve: Curve, x: Balls) -> Balls:
+def _at_start(curve: Curve, x: BallArrays) -> BallArrays:
     value, slope = curve(Range(*x[0].ends))
     values, slopes = around(value.lower, value.upper), around(slope.lower, slope.upper)
     rows = x[1:] * slopes
-    return Balls(np.concatenate([values.mid[None], rows.mid]), np.concatenate([values.rad[None], rows.rad]))
+    return BallArrays(np.concatenate([values.mid[None], rows.mid]), np.concatenate([values.rad[None], rows.rad]))
 
 
 @dataclass(frozen=True, slots=True)
 class Rectified:
-    """max(x, 0): smooth where x has one sign on the whole box; elsewhere its slopes are those of [0, 1], and no more."""
+    """max(x, 0): smooth where x has one sign on the whole box; elsewhere its slopes are those of [0, 1], no more."""
 
     target: int
     arg: int
@@ -183,20 +183,20 @@ class Rectified:
         x = jets[self.arg][k]
         open_ = (low < 0) & (high > 0)
         factor = np.where(open_, 0.5 if k == 0 else np.nan, np.where(low >= 0, 1.0, 0.0))
-        made = x * Balls(factor, np.where(open_, 0.5, 0.0))
+        made = x * BallArrays(factor, np.where(open_, 0.5, 0.0))
         if k == 0:
             made.mid[0], made.rad[0] = _rectified(low, high, x[0])
         jets[self.target][k] = made
 
 
-def _rectified(low: Floats, high: Floats, x: Balls) -> tuple[Floats, Floats]:
+def _rectified(low: Floats, high: Floats, x: BallArrays) -> tuple[Floats, Floats]:
     """The value: x itself where it is positive, since ends would cost an ulp."""
     hull = around(np.maximum(low, 0.0), np.maximum(high, 0.0))
     return np.where(low >= 0, x.mid, hull.mid), np.where(low >= 0, x.rad, hull.rad)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layer:
+class Weighted:
     """W x + b"""
 
     target: int
@@ -225,7 +225,7 @@ class Picked:
             jets[self.target].rad[k, :, :, place] = jets[arg].rad[k, :, :, component]
 
 
-Operator = Sum | Opposite | Scaled | Product | Ratio | Composed | Rectified | Layer | Picked
+Operator = Sum | Opposite | Scaled | Product | Ratio | Composed | Rectified | Weighted | Picked
 
 # Values and slopes over intervals -------------------------------------------------------------------------------------
 
@@ -261,9 +261,7 @@ def _half(x: Range) -> Range:
 CURVES: dict[Function, Curve] = {
     Function.EXP: _with(Function.EXP, lambda x, value: value),
     Function.SIN: _with(Function.SIN, lambda x, value: interval.elementary(NATIVE, x, Function.COS)),
-    Function.COS: _with(
-        Function.COS, lambda x, value: interval.negate(interval.elementary(NATIVE, x, Function.SIN))
-    ),
+    Function.COS: _with(Function.COS, lambda x, value: interval.negate(interval.elementary(NATIVE, x, Function.SIN))),
     Function.TAN: _with(Function.TAN, lambda x, value: interval.add(NATIVE, ONE, _square(value))),
     Function.TANH: _with(Function.TANH, lambda x, value: _one_minus(_square(value))),
     Function.SIGMOID: _with(Function.SIGMOID, lambda x, value: interval.multiply(NATIVE, value, _one_minus(value))),
