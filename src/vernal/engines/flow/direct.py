@@ -20,6 +20,7 @@ from vernal.interpret.flow.follow import Follower, Pace, Segments, horizon_on_gr
 from vernal.interpret.flow.steps import Stepper
 from vernal.interpret.flow.taylor import unknown_operators
 from vernal.interpret.numbers.rounding import Floats, float_above
+from vernal.logic.formula import Always
 from vernal.logic.timed import FlowQuestion
 from vernal.model.flow import Flow
 from vernal.reduce.base import Direction
@@ -28,6 +29,8 @@ from vernal.run.budget import Budget
 DEGREE = 8  # of Taylor polynomials
 PARTS = 4  # of a step, for which bounds are recorded
 MAX_ROUNDS = 10
+PATIENCE, PROGRESS = 4, 0.02  # rounds that close no box and come no further, by this share of the horizon
+STEPS, SHORTEST = 400, 2.0**-18  # of the first round: how many, and how much of the horizon the shortest is
 MAX_BOXES = 4096  # that may be open at once
 AT_ONCE = 512  # boxes followed in one batch
 LONGEST_TIME = 2.0**20  # beyond it times are not exact
@@ -65,7 +68,8 @@ class DirectSearch:
         self.directions = directions_of(question, octagon(n) if n <= OCTAGON_DIMENSIONS else None)
         self.stepper = Stepper(self.flow, self.directions, DEGREE, PARTS)
         self.judge = Judge(question, budget.check)
-        self.rounds = self.followed = 0
+        self.rounds = self.followed = self.stale = 0
+        self.reached = 0.0  # until when the last round followed the boxes that it left open
         self.closed: list[Segments] = []  # of boxes whose trajectories all keep the formula
         self.open: list[Segments] = []  # of those that are left, in the last round
 
@@ -88,6 +92,8 @@ class DirectSearch:
         """Why another round would not help."""
         if fails:
             return "all trajectories from a part of the initial set make the formula false; try --engine falsify"
+        if self.stale >= PATIENCE:
+            return f"cutting {count} parts of the initial set once more does not help"
         if self.rounds >= MAX_ROUNDS:
             return f"{count} parts of the initial set stay open after {MAX_ROUNDS} rounds of cutting them"
         if 2 * count > MAX_BOXES:
@@ -101,7 +107,8 @@ class DirectSearch:
         follower = Follower(self.stepper, self.horizon, self._pace(), self.budget.check)
         self.rounds += 1
         self.followed += len(boxes)
-        self.open, influence, still, fails = [], [], [], False
+        left: list[Segments] = []
+        influence, still, fails = [], [], False
         for first in range(0, len(boxes), AT_ONCE):
             part = boxes[np.arange(first, min(first + AT_ONCE, len(boxes)))]
             found = follower.follow(part.lower, part.upper)
@@ -109,15 +116,24 @@ class DirectSearch:
             fails = fails or False in truths
             undecided = np.flatnonzero([truth is not True for truth in truths])
             self.closed.append(found.of(np.flatnonzero([truth is True for truth in truths])))
-            self.open.append(found.of(undecided))
+            left.append(found.of(undecided))
             influence.append(found.influence[undecided])
             still.append(first + undecided)
+        self.open = left
+        self.stale = self.stale + 1 if self._stagnates(len(boxes)) else 0
         return boxes[np.concatenate(still)], np.concatenate(influence), fails
+
+    def _stagnates(self, count: int) -> bool:
+        """Whether a round closed no box and came no further in time."""
+        before, self.reached = self.reached, self._pipe(self.open).until
+        stuck = before == self.horizon or self.reached < before + PROGRESS * self.horizon
+        return stuck and sum(len(part.until) for part in self.open) == count
 
     def _pace(self) -> Pace:
         """Shorter steps in every round."""
         finer = 2.0**-self.rounds
-        return Pace(self.horizon * finer / 4, self.horizon * finer / 64, 1e-7 * finer)
+        time = self.horizon * finer
+        return Pace(time / 4, time / 64, 1e-7 * finer, time * SHORTEST, int(STEPS / finer))
 
     def _truths(self, segments: Segments) -> list[bool | None]:
         """What the formula is of all trajectories from each box; asked of halves of the batch until it is decided."""
@@ -125,6 +141,8 @@ class DirectSearch:
         stack = [np.arange(len(truths))]
         while stack:
             group = stack.pop()
+            if isinstance(self.question.normal, Always) and not (segments.until[group] >= self.horizon).any():
+                continue  # none of them was followed to the end
             truth = self.judge.of(self.question.normal, self._pipe([segments.of(group)]))
             if truth is not None or len(group) == 1:
                 for index in group:
@@ -162,11 +180,20 @@ class DirectSearch:
             statistics=self._statistics(pipe),
         )
 
+    def _proven_until(self, pipe: Flowpipe) -> float | None:
+        """Until when the formula is proven, if it is a claim about all times and there is time to find out."""
+        try:
+            return proven_until(self.question, pipe, self.budget.check) if self.open else None
+        except Stopped:
+            return None
+
     def _left_open(self, reason: str) -> Open:
         """Why nothing is decided, where steps were no smooth ones, and until when the formula is proven."""
         pipe = self._pipe(self.open)
         told = [reason, *_roughness(self.flow, self.open)]
-        until = proven_until(self.question, pipe, self.budget.check) if self.budget.left > 0 else None
+        if self.reached < self.horizon:
+            told.append(f"sets of states were followed up to time {self.reached:.4g}")
+        until = self._proven_until(pipe)
         if until is not None:
             told.append(f"proven up to time {until:.4g}")
         return Open(engine=DirectFlowpipe.name, reason="; ".join(told), statistics=self._statistics(pipe))

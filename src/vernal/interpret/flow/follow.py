@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vernal.interpret.flow.doubletons import Doubletons, boxes, joined
-from vernal.interpret.flow.picard import Bounds, enclose, on_grid, region_of
+from vernal.interpret.flow.picard import GRID, Bounds, enclose, on_grid, region_of
 from vernal.interpret.flow.steps import Moves, Stepper
 from vernal.interpret.numbers.rounding import Array, Floats, Mask, all_along, any_along, float_above, float_below
 from vernal.model.flow import Flow
@@ -22,12 +22,13 @@ Indices = Array
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How long steps may be: smooth ones, first-order ones, and how much one may truncate; how many in all."""
+    """How long steps may be, smooth ones and first-order ones, how much one may truncate, and when to give up."""
 
     longest: float
     first_order: float
     tolerance: float
-    most: int = 4000
+    shortest: float = GRID  # what can only be followed by shorter steps is stuck
+    most: int = 2000  # steps
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,11 +114,12 @@ class _Run:
         self._keep(np.concatenate(order), joined(after))
 
     def _keep(self, order: Indices, sets: Doubletons) -> None:
-        """Go on with these, less those that are at the horizon, outside the region, or too large."""
+        """Go on with these, less those that are at the horizon or outside the region, too large or too slow."""
         self.active, self.clock, self.wanted = self.active[order], self.clock[order], self.wanted[order]
         gone = ~_meets(sets.lower, sets.upper, self.follower.region) | (self.clock >= self.follower.horizon)
         region = self.follower.region
-        lost = ~gone & any_along(sets.radius > region[1] - region[0])
+        slow = self.wanted < 2 * self.pace.shortest
+        lost = ~gone & (slow | any_along(sets.radius > region[1] - region[0]))
         self.until[self.active[lost]] = self.clock[lost]
         self.influence[self.active] = np.linalg.norm(sets.image, axis=1) * sets.spread
         on = ~(gone | lost)
@@ -140,7 +142,7 @@ class _Run:
         self.rough[self.active[which]] = np.minimum(self.rough[self.active[which]], clock)
         low, high = (np.clip(end, *region) for end in (self.sets.lower[which], self.sets.upper[which]))
         h = np.minimum(self.pace.first_order, self.follower.horizon - clock)
-        found = enclose(self.stepper.field, low, high, h, region)
+        found = enclose(self.stepper.field, low, high, h, region, self.pace.shortest)
         stuck = which[~found.found]
         self.until[self.active[stuck]] = self.clock[stuck]
         which, good = which[found.found], found.found

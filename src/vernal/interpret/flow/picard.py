@@ -25,8 +25,7 @@ from vernal.model.graph import order
 
 Bounds = tuple[Floats, Floats]  # lower and upper ends of boxes, (batch, n) each
 GRID = 2.0**-32  # time steps are multiples of it, so that sums of them are floats (below 2^20 units of time)
-INFLATIONS = 6  # how often a box is widened before the step is halved
-GROWTH = 0.1  # of the box around the first guess, on both sides
+INFLATIONS = (*[0.1] * 6, 0.2, 0.4, 0.8, 1.6, 1.6)  # how much wider than its image a box is tried, before halving
 RELATIVE, LEAST = 2.0**-44, 2.0**-60  # by which an enclosure is widened where it has no width
 
 
@@ -122,8 +121,8 @@ def _attempt(
 ) -> tuple[Mask, Floats, Floats, Bounds]:
     """Boxes to try, widened a few times: which of them are enclosures, their images (X + [0, h] f), and rates."""
     low, high = _span(lower, upper, field.bounds(*_meet(lower, upper, region)), h)
-    for _ in range(INFLATIONS):
-        below, above = _inflated(low, high)
+    for growth in INFLATIONS:
+        below, above = _inflated(low, high, growth)
         rates = field.bounds(*_meet(below, above, region))
         low, high = _span(lower, upper, rates, h)
         known = np.isfinite(low) & np.isfinite(high)
@@ -140,8 +139,8 @@ def _enter(made: SolutionBoxes, where: Array, h: Floats, low: Floats, high: Floa
     made.end_lower[where], made.end_upper[where] = ends
 
 
-def _inflated(low: Floats, high: Floats) -> Bounds:
-    margin = GROWTH * (high - low) + RELATIVE * np.maximum(np.abs(low), np.abs(high)) + LEAST
+def _inflated(low: Floats, high: Floats, growth: float) -> Bounds:
+    margin = growth * (high - low) + RELATIVE * np.maximum(np.abs(low), np.abs(high)) + LEAST
     return low - margin, high + margin
 
 

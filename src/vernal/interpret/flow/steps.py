@@ -6,9 +6,9 @@ of g that starts in x is at time s at x_0(c) + s x_1(c) + ... + s^p x_p(c), plus
 of that polynomial over X (mean value theorem), plus s^(p+1) x_(p+1)(b) for some b in B (Taylor's theorem).
 
 A solution z of the disturbed field from x has (z - y)' = f(z, d) - g(z) + g(z) - g(y). With W bounding the size of
-the first difference over B, and M that of the slopes of g over B (the entry itself, if above 0, on the diagonal), the
-components of |z - y| grow at most as fast as those of v' = M v + W from 0. If v = h W + h M v, with <= for =, then v
-bounds them during [0, h] (the map u -> t W + integral of M u is monotone), and so do its iterates under that map.
+the first difference over B, and M that of the slopes of g over B (the entry itself on the diagonal), the components of
+|z - y| grow at most as fast as those of v' = M v + W from 0. If M is nowhere negative and h W + h M v <= v, then v bounds
+them during [0, h] (the map u -> t W + integral of M u is monotone), and so do its iterates under that map.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ class Stepper:
             batch = len(steps)
             centre, whole, during = (found[:, :, i * batch : (i + 1) * batch] for i in range(3))
             h = self._shortened(apriori.steps, during, tolerance)
-            moves = self._moved(sets, centre, whole, during, h, self._disturbed_by(apriori, during, h))
+            marks = on_grid(np.linspace(0.0, 1.0, self.parts + 1)[:, None] * h)
+            marks[-1] = h
+            moves = self._moved(sets, centre, whole, during, marks, self._disturbed_by(apriori, during, marks))
             return _cut(moves, apriori)
 
     def _shortened(self, steps: Floats, during: BallArrays, tolerance: float) -> Floats:
@@ -83,16 +85,17 @@ class Stepper:
 
     # What disturbances do ---------------------------------------------------------------------------------------------
 
-    def _disturbed_by(self, apriori: SolutionBoxes, during: BallArrays, h: Floats) -> Floats:
-        """A bound on how far disturbances take a solution from the undisturbed one: (batch, n)."""
+    def _disturbed_by(self, apriori: SolutionBoxes, during: BallArrays, marks: Floats) -> Floats:
+        """Bounds on how far disturbances take a solution from the undisturbed one up to each mark: (parts, batch, n)."""
         if self.disturbed is None:
-            return np.zeros_like(apriori.lower)
+            return np.zeros((self.parts, *apriori.lower.shape))
         n = self.field.dimension
         noise = self._noise(apriori)
         x = around(apriori.lower, apriori.upper)
         inputs = BallArrays(np.concatenate([x.mid, noise.mid], 1), np.concatenate([x.rad, noise.rad], 1))
         slopes = np.moveaxis(self.disturbed.values(inputs).size[n + 1 :], 0, 2)  # (batch, n, disturbances)
-        return _grown(_metzler(during[1, 1:]), weighted(slopes, noise.rad), h)
+        growth, source = _metzler(during[1, 1:]), weighted(slopes, noise.rad)
+        return np.stack([_grown(growth, source, mark) for mark in marks[1:]])
 
     def _noise(self, apriori: SolutionBoxes) -> BallArrays:
         """The disturbances, whose middle is within the radius of every value."""
@@ -107,20 +110,24 @@ class Stepper:
     # Where sets go ----------------------------------------------------------------------------------------------------
 
     def _moved(
-        self, sets: Doubletons, centre: BallArrays, whole: BallArrays, during: BallArrays, h: Floats, doubt: Floats
+        self,
+        sets: Doubletons,
+        centre: BallArrays,
+        whole: BallArrays,
+        during: BallArrays,
+        marks: Floats,
+        doubt: Floats,
     ) -> Moves:
-        marks = on_grid(np.linspace(0.0, 1.0, self.parts + 1)[:, None] * h)
-        marks[-1] = h
         degree = self.degree
         remainder = _remainder(during[degree + 1, 0], marks[1:], degree + 1)
         middle = _polynomial(centre[: degree + 1, 0], marks[1:]) + remainder
         gradients = BallArrays(*(np.moveaxis(part[: degree + 1, 1:], 1, 3) for part in (whole.mid, whole.rad)))
         slopes = _polynomial(gradients, marks[1:])
-        after = moved(sets, middle[-1], slopes[-1], doubt)
+        after = moved(sets, middle[-1], slopes[-1], doubt[-1])
         lower, upper = self._between(sets, middle, slopes, during[2, 0], marks, doubt)
         known = after.finite & np.isfinite(lower).all((0, 2)) & np.isfinite(upper).all((0, 2))
         smooth: Mask = np.asarray(whole.finite.all((0, 1, 3)))
-        return Moves(np.where(known & smooth, h, 0.0), after, marks, lower, upper, smooth)
+        return Moves(np.where(known & smooth, marks[-1], 0.0), after, marks, lower, upper, smooth)
 
     def _between(
         self, sets: Doubletons, middle: BallArrays, slopes: BallArrays, bend: BallArrays, marks: Floats, doubt: Floats
@@ -189,28 +196,39 @@ def _metzler(slopes: BallArrays) -> Floats:
     size = np.moveaxis(slopes.size, 0, 2).copy()
     upper = np.moveaxis(slopes.ends[1], 0, 2)
     diagonal = np.arange(size.shape[-1])
-    size[:, diagonal, diagonal] = np.maximum(upper[:, diagonal, diagonal], 0.0)
+    size[:, diagonal, diagonal] = upper[:, diagonal, diagonal]
     return size
 
 
 def _grown(growth: Floats, source: Floats, h: Floats) -> Floats:
-    """A bound at time h of the solution of v' = M v + W from 0; not a number where none is found."""
+    """A bound at times up to h of the solution of v' = M v + W from 0; not a number where none is found.
+
+    With a number k >= 0 for which N = M + k is nowhere negative, v is the integral of e^(-k s) e^(N s) W. Without the
+    first factor it is the solution of v' = N v + W, which is bounded first.
+    """
     n, step = source.shape[1], h[:, None]
+    diagonal = np.diagonal(growth, axis1=1, axis2=2)
+    decay = np.maximum(-diagonal.min(1, keepdims=True), 0.0)
+    growth = (growth + decay[..., None] * np.eye(n)) * SLACK  # nowhere negative: rounding is monotone
     system = np.eye(n) - step[..., None] * growth
     singular = ~np.isfinite(system).all((1, 2)) | ~(np.abs(np.linalg.det(np.nan_to_num(system))) > 1e-6)
     system[singular] = np.eye(n)
     guess: Floats = np.asarray(np.linalg.solve(system, (step * source)[..., None])[..., 0] * SAFETY + TINY)
     once = (step * (source + weighted(growth, guess))) * SLACK + TINY
     bound = np.where(((once <= guess) & np.isfinite(once)).all(1, keepdims=True), guess, np.nan)
-    return _iterated(growth, source, step, bound)
+    return _iterated(growth, source, step, bound, decay * step)
 
 
-def _iterated(growth: Floats, source: Floats, step: Floats, bound: Floats) -> Floats:
-    """The bound after a few iterates: the terms of the series of the solution, and the rest of it from the bound."""
+def _iterated(growth: Floats, source: Floats, step: Floats, bound: Floats, decay: Floats) -> Floats:
+    """The bound after a few iterates: the terms of the series of the solution, and the rest of it from the bound.
+
+    In the term with s^k the decay e^(-d s / h) is at most 1 - d s / h + (d s / h)^2 / 2, which is integrated with it.
+    """
     term, total = source * step, np.zeros_like(source)
     rest = bound
     for k in range(1, ITERATES + 1):
-        total = total + term
+        share = 1 - decay * k / (k + 1) + decay * decay * k / (2 * (k + 2))
+        total = total + term * np.minimum(share, 1.0)
         term = weighted(growth, term) * step / (k + 1) * SLACK
         rest = weighted(growth, rest) * step / k * SLACK
-    return np.asarray((total + rest) * (SLACK + gamma(8 * ITERATES)) + TINY)
+    return np.asarray((total + rest) * (SLACK + gamma(16 * ITERATES)) + TINY)
