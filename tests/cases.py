@@ -157,6 +157,15 @@ x = "[-1, 1]"
 x = "atan(2*x)"
 """
 
+ERF = """
+[state]
+x = "real"
+[init]
+x = "[-1, 1]"
+[environment.next]
+x = "erf(2*x)"
+"""
+
 AHEAD = """
 [state]
 x = "real"
@@ -658,6 +667,8 @@ CASES = [
     ),
     Case(MIXTURE, "X (h < 0.6)", VIOLATED, "sigmoid(2) tanh(1) is 0.6708", FALSIFY, assurance=RIGOROUS),
     Case(ATAN, "G[0,4] (abs(x) <= 1.17)", HOLDS, "atan(2x) is x at 1.1655...", SMOOTH_BOUNDS, assurance=RIGOROUS),
+    Case(ERF, "G[0,4] (abs(x) < 0.9999)", VIOLATED, "x = 1 at first", SMOOTH_FALSIFY),
+    Case(ERF, "G[1,4] (abs(x) < 0.9954)", HOLDS, "erf(2) is 0.99532...", SMOOTH_BOUNDS, assurance=RIGOROUS),
     Case(ATAN, "X (x <= 1.1)", VIOLATED, "atan(2) is 1.107...", SMOOTH_FALSIFY, assurance=RIGOROUS),
     Case(AHEAD, "X (abs(h) <= 0.79)", HOLDS, "at most 45 degrees", SMOOTH_BOUNDS, assurance=RIGOROUS),
     Case(AHEAD, "X (abs(h - y) <= 0.3)", HOLDS, "atan2(1, 1) less one half is 0.285...", PATHS, assurance=RIGOROUS),

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from vernal.formats.sb3.live import from_sb3
     from vernal.formats.torch.module import from_torch
     from vernal.logic.task import Task
+    from vernal.model.arrays import ExprArray
     from vernal.model.build import (
         absolute,
         atan2,
@@ -54,8 +55,8 @@ if TYPE_CHECKING:
         sign,
         when,
     )
-    from vernal.model.declare import agent, boolean, enum, equals, integer, interval, match, one_of, real
-    from vernal.model.functions import atan, cos, exp, log, sigmoid, sin, sqrt, tan, tanh
+    from vernal.model.declare import agent, array, boolean, enum, equals, integer, interval, match, one_of, real
+    from vernal.model.functions import atan, cos, erf, exp, log, sigmoid, sin, sqrt, tan, tanh
     from vernal.model.network import Network
     from vernal.model.system import System
     from vernal.queries.over import sweep
@@ -79,6 +80,7 @@ _HOMES = {
     "vernal.formats.sb3.live": ["from_sb3"],
     "vernal.formats.torch.module": ["from_torch"],
     "vernal.logic.task": ["Task"],
+    "vernal.model.arrays": ["ExprArray"],
     "vernal.model.build": [
         "absolute",
         "atan2",
@@ -97,6 +99,7 @@ _HOMES = {
     "vernal.model.declare": [
         "System",
         "agent",
+        "array",
         "boolean",
         "enum",
         "equals",
@@ -106,7 +109,7 @@ _HOMES = {
         "one_of",
         "real",
     ],
-    "vernal.model.functions": ["atan", "cos", "exp", "log", "sigmoid", "sin", "sqrt", "tan", "tanh"],
+    "vernal.model.functions": ["atan", "cos", "erf", "exp", "log", "sigmoid", "sin", "sqrt", "tan", "tanh"],
     "vernal.model.network": ["Network"],
     "vernal.queries.over": ["sweep"],
     "vernal.report.abstraction_file": ["write_abstraction"],
@@ -119,6 +122,7 @@ __all__ = [
     "UNKNOWN",
     "VIOLATED",
     "Assurance",
+    "ExprArray",
     "InputError",
     "MissingExtra",
     "Network",
@@ -130,6 +134,7 @@ __all__ = [
     "VernalError",
     "absolute",
     "agent",
+    "array",
     "atan",
     "atan2",
     "between",
@@ -141,6 +146,7 @@ __all__ = [
     "enum",
     "eq",
     "equals",
+    "erf",
     "exp",
     "explain",
     "floor",

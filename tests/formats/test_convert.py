@@ -42,6 +42,7 @@ BODIES: dict[str, Callable[[Expr], Expr]] = {
     "concat": lambda x: build.concat(x[1], build.relu(x), x[0] + x[2]),
     "tanh": lambda x: build.apply(Function.TANH, x),
     "atan": lambda x: build.apply(Function.ATAN, x),
+    "erf": lambda x: build.apply(Function.ERF, x),
     "sigmoid": lambda x: build.apply(Function.SIGMOID, x),
     "sine": lambda x: build.apply(Function.SIN, x),
     "elu": lambda x: activations.elu(x, HALF),

@@ -113,6 +113,7 @@ DERIVATIVES: dict[Function, Callable[[float], float]] = {
     Function.TAN: lambda x: 1 / math.cos(x) ** 2,
     Function.ATAN: lambda x: 1 / (1 + x * x),
     Function.TANH: lambda x: 1 / math.cosh(x) ** 2,
+    Function.ERF: lambda x: 2 / math.sqrt(math.pi) * math.exp(-x * x),
     Function.EXP: math.exp,
     Function.LOG: lambda x: 1 / x,
     Function.SQRT: lambda x: 0.5 / math.sqrt(x),

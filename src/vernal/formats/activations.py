@@ -1,24 +1,22 @@
 """Smooth activations and layer normalisation, for all network formats, in the functions the language has.
 
 What is irrational in a definition is the double nearest to it, as in the frameworks; everything else is exact. GELU has
-two forms. The one with tanh is written out here. The one with the error function is refused (`refuse_erf`): erf is no
-function of the language, and the form with tanh differs from it by up to 5e-4, which is another network.
+two forms, with the error function and with tanh; they differ by up to 5e-4, so that they are two networks.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 from math import pi, sqrt
-from typing import NoReturn
 
 import numpy as np
 
-from vernal.errors import UnsupportedOperator
 from vernal.formats import layers
 from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 from vernal.model.expr import Expr, Function
 
+PER_ROOT_TWO = Fraction(sqrt(0.5))
 GELU_SLOPE = Fraction(sqrt(2 / pi))
 GELU_CUBE = Fraction(0.044715)
 SELU_ALPHA, SELU_GAMMA = Fraction(1.67326319217681884765625), Fraction(1.05070102214813232421875)  # float32 numbers
@@ -70,12 +68,10 @@ def gelu_tanh(x: Expr) -> Expr:
     return build.mul(x, layers.sigmoid(build.mul(build.mul(x, inner), build.const(2 * GELU_SLOPE))))
 
 
-def refuse_erf(what: str) -> NoReturn:
-    """The other form of GELU."""
-    raise UnsupportedOperator(
-        f"{what} computes with the error function erf, which is no function of Vernal; GELU is read in its form with"
-        ' tanh: train with nn.GELU(approximate="tanh")'
-    )
+def gelu(x: Expr) -> Expr:
+    """x (1 + erf(x / sqrt(2))) / 2."""
+    spread = build.apply(Function.ERF, build.mul(x, build.const(PER_ROOT_TWO)))
+    return build.mul(build.mul(x, build.add(spread, 1)), build.const(Fraction(1, 2)))
 
 
 def layer_norm(x: Expr, rows: int, gain: Array | None, offset: Array | None, epsilon: Fraction) -> Expr:

@@ -14,9 +14,9 @@ from vernal.formats.jani.entries import read_json
 from vernal.formats.jani.expressions import read_condition
 from vernal.formats.networks import read_bytes
 from vernal.logic.elaborate import Scope, expression
-from vernal.logic.scope import arrays_of, index_ranges
 from vernal.logic.syntax import Source
 from vernal.logic.task import Task
+from vernal.model.components import arrays_of, index_ranges
 from vernal.model.expr import Expr
 from vernal.model.sorts import BOOL
 

@@ -120,12 +120,19 @@ def _sigmoid(x: Array) -> Array:
     return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
 
 
+def _erf(x: Array) -> Array:
+    from scipy.special import erf  # few systems need it, and it takes long to import
+
+    return np.asarray(erf(x))
+
+
 FUNCTIONS: dict[Function, Callable[[Array], Array]] = {
     Function.SIN: np.sin,
     Function.COS: np.cos,
     Function.TAN: np.tan,
     Function.ATAN: np.arctan,
     Function.TANH: np.tanh,
+    Function.ERF: _erf,
     Function.EXP: np.exp,
     Function.LOG: lambda x: np.log(np.where(x == 0, np.nan, x)),
     Function.SQRT: np.sqrt,

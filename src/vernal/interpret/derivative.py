@@ -186,6 +186,7 @@ SLOPES: dict[Function, Callable[[arb], arb]] = {
     Function.TAN: lambda x: 1 + x.tan() ** 2,
     Function.ATAN: lambda x: 1 / (1 + x**2),
     Function.TANH: lambda x: 1 - x.tanh() ** 2,
+    Function.ERF: lambda x: 2 * (-(x**2)).exp() / arb.pi().sqrt(),
     Function.EXP: lambda x: x.exp(),
     Function.LOG: lambda x: 1 / x,
     Function.SQRT: lambda x: x.rsqrt() / 2,

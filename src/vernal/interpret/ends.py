@@ -26,11 +26,12 @@ FUNCTIONS: Mapping[Function, PartialEnds] = {
     Function.SIN: (-ONE, ONE),
     Function.COS: (-ONE, ONE),
     Function.TANH: (-ONE, ONE),
+    Function.ERF: (-ONE, ONE),
     Function.ATAN: (-Fraction(11, 7), Fraction(11, 7)),  # pi/2 is a little less
     Function.SIGMOID: (ZERO, ONE),
     Function.EXP: (ZERO, None),
 }
-WITHIN = frozenset({Function.TANH, Function.ATAN, Function.SIGMOID, Function.EXP})  # never at their ends
+WITHIN = frozenset({Function.TANH, Function.ERF, Function.ATAN, Function.SIGMOID, Function.EXP})  # never at their ends
 
 
 class EndsProgram:

@@ -12,11 +12,11 @@ from typing import Protocol, Self, TypeVar
 
 from vernal.errors import NameUnknown, Place, TypeClash, nearest
 from vernal.logic import syntax as s
-from vernal.logic.index_range import index_range
 from vernal.logic.scope import Scope
 from vernal.logic.syntax import Syntax
 from vernal.model import build
 from vernal.model import expr as e
+from vernal.model.arrays import component as chosen
 from vernal.model.expr import Expr
 from vernal.model.sorts import BOOL, INT, Sort
 
@@ -87,23 +87,15 @@ def _symbols(syntax: Syntax) -> int:
 def component(reader: ReadsOperands, syntax: s.Subscript, parts: Sequence[Expr]) -> Expr:
     """`d[3]`, or `d[i]` with an index that its declared ranges keep inside the array."""
     index = reader.number(syntax.index, "an index")
-    place = reader.place(syntax.index)
-    if index.shape or index.sort != INT:
-        raise TypeClash(f"the number of a component must be an integer, but this is of sort {index.sort}", place=place)
-    last = len(parts) - 1
-    if isinstance(index, e.Const):
-        if not 0 <= index.value <= last:
-            raise TypeClash(f"there is no component {index.value}; the array has components 0 to {last}", place=place)
-        return parts[int(index.value)]
-    lower, upper = index_range(index, reader.scope.ranges)
-    if lower < 0 or upper > last:
-        raise TypeClash(_outside(lower, upper, last), place=place)
-    return build.switch(index, [*map(Fraction, range(last)), None], parts)
+    if isinstance(index, e.Const) and index.sort == INT and not index.shape:
+        return _numbered(parts, index.value, reader.place(syntax.index))
+    return reader.make(syntax.index, chosen, parts, index, reader.scope.ranges)
 
 
-def _outside(lower: object, upper: object, last: int) -> str:
-    what = f"this index may be from {lower} to {upper}, but the array has components 0 to {last}"
-    return f"{what}; declare narrower ranges of its variables, or write clip(..., 0, {last})"
+def _numbered(parts: Sequence[Expr], number: Fraction, place: Place | None) -> Expr:
+    if not 0 <= number < len(parts):
+        raise TypeClash(f"there is no component {number}; the array has components 0 to {len(parts) - 1}", place=place)
+    return parts[int(number)]
 
 
 def whole(reader: ReadsOperands, syntax: s.Identifier) -> Expr:

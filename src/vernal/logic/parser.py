@@ -68,7 +68,6 @@ RESERVED = OPERATORS | WORDS | CONSTANTS | FUNCTIONS | {"_"}
 
 SYMBOL = re.compile(r"[\w.]+|[^\w\s]")
 QUOTED = re.compile(r"'(?:[^'\n]|'')+'")
-COMPONENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\[(?:0|[1-9][0-9]*)\]")
 """The name of a component of an array, which is a state variable of its own."""
 
 T = TypeVar("T", bound=Syntax)

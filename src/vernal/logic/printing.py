@@ -33,8 +33,9 @@ from vernal.logic.formula import (
     Weak,
 )
 from vernal.logic.normal import fold
-from vernal.logic.parser import COMPONENT, RESERVED
+from vernal.logic.parser import RESERVED
 from vernal.model import expr as e
+from vernal.model.components import COMPONENT
 from vernal.model.expr import Expr, Role
 from vernal.model.graph import order
 from vernal.model.sorts import BOOL, Kind, Sort

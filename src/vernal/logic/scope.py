@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
-from math import inf
 
 from vernal.errors import ParseError
-from vernal.logic.index_range import IndexRange, index_range
-from vernal.logic.parser import COMPONENT, MAX_SYMBOLS
+from vernal.logic.parser import MAX_SYMBOLS
 from vernal.model import build
+from vernal.model.components import arrays_of, index_ranges
 from vernal.model.expr import Expr, Role
 from vernal.model.graph import draws, variables
+from vernal.model.index_range import IndexRange
 from vernal.model.network import Network
-from vernal.model.sorts import INT, Kind, Sort
-from vernal.model.system import Agent, System, Variable
+from vernal.model.sorts import Kind, Sort
+from vernal.model.system import System
 
 
 class Repetition:
@@ -75,38 +73,6 @@ def system_scope(
     arrays = {name: parts for name, parts in arrays_of(system.state).items() if name not in names}
     ranges = index_ranges(system.state, system.agents, system.lets) if arrays else {}
     return Scope(names, dict(functions or {}), drawn=drawn_lets(system.lets), arrays=arrays, ranges=ranges)
-
-
-def index_ranges(
-    state: Iterable[Variable], agents: Iterable[Agent] = (), lets: Mapping[str, Expr] | None = None
-) -> dict[str, IndexRange]:
-    """What is known of numbers before anything runs, so that an index is known to lie inside an array."""
-    numbers = (variable for variable in state if variable.sort.is_number)
-    known: dict[str, IndexRange] = {
-        v.name: (-inf if v.lower is None else v.lower, inf if v.upper is None else v.upper) for v in numbers
-    }
-    argmax = (agent for agent in agents if agent.act == "argmax" and agent.action.sort == INT)
-    known |= {agent.name: winners(agent.networks[0]) for agent in argmax}
-    waiting = {name: body for name, body in (lets or {}).items() if body.sort == INT and not body.shape}
-    uses = {name: {v.name for v in variables([body])} & waiting.keys() for name, body in waiting.items()}
-    while ready := [name for name in waiting if not uses[name] & waiting.keys()]:
-        known |= {name: index_range(waiting.pop(name), known) for name in ready}
-    return known
-
-
-def winners(network: Network) -> IndexRange:
-    """The first and the last output that argmax may take."""
-    return Fraction(0), Fraction(network.output_size - 1)
-
-
-def arrays_of(state: Iterable[Variable]) -> dict[str, tuple[Expr, ...]]:
-    """The variables `d[0]`, `d[1]`, ... of one sort as the array d, if there is no gap and no variable d."""
-    known = {variable.name: variable.var for variable in state}
-    sizes = Counter(match[1] for name in known if (match := COMPONENT.fullmatch(name)))
-    names = {array: [f"{array}[{index}]" for index in range(size)] for array, size in sizes.items()}
-    whole = {array for array, parts in names.items() if array not in known and known.keys() >= set(parts)}
-    arrays = {array: tuple(known[name] for name in names[array]) for array in names if array in whole}
-    return {array: parts for array, parts in arrays.items() if len({part.sort for part in parts}) == 1}
 
 
 def drawn_lets(lets: Mapping[str, Expr]) -> frozenset[str]:

@@ -16,13 +16,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from vernal.errors import NameUnknown, TypeClash, nearest
 from vernal.model import build
 from vernal.model.agent import make_agent, output_var, remembered
+from vernal.model.arrays import ExprArray, Operands, is_listed
 from vernal.model.checks import check_next, check_start, value_of
+from vernal.model.components import MAX_COMPONENTS, arrays_of, index_ranges
 from vernal.model.expr import Between, Choose, Expr, Occurrence, Operand, Role, Var
-from vernal.model.given import Declaration, GivenNames, GivenNumber, GivenValue, Initial, Policy
+from vernal.model.given import Declaration, GivenNames, GivenNumber, GivenValue, Initial, Initials, Policy, Values
 from vernal.model.graph import draws, rewrite, variables
 from vernal.model.initial import OneOf, Span, Start
 from vernal.model.network import Network
@@ -54,9 +57,16 @@ def enum(*labels: str) -> Declaration:
     return Declaration(enum_sort(*labels))
 
 
-def one_of(*values: GivenValue) -> list[GivenValue]:
+def array(of: Declaration, size: int) -> Declaration:
+    """An array of so many variables; functions of names are given it as a `vn.ExprArray`."""
+    if of.size is not None or not 1 <= size <= MAX_COMPONENTS:
+        raise TypeClash(f"an array is of single variables, at least 1 and at most {MAX_COMPONENTS}; not {size}")
+    return replace(of, size=size)
+
+
+def one_of(*values: GivenValue) -> Values:
     """Each of these initial values."""
-    return list(values)
+    return Values(values)
 
 
 def interval(lower: GivenNumber, upper: GivenNumber) -> Span:
@@ -130,16 +140,16 @@ def without_memory(network: Network) -> Network:
 def trace(
     name: str,
     state: Mapping[str, Declaration],
-    init: Mapping[str, Initial],
-    step: Callable[[GivenNames], Mapping[str, Operand]],
+    init: Mapping[str, Initials],
+    step: Callable[[GivenNames], Mapping[str, Operands]],
     agents: Mapping[str, Policy],
     lets: Mapping[str, Callable[[GivenNames], Operand]],
     where: Callable[[GivenNames], Sequence[Expr]] | None,
     enabled: Callable[[GivenNames], Expr] | None,
 ) -> Fields:
     """The fields of a system that is given by functions of names."""
-    declared = {n: Variable(n, d.sort, d.lower, d.upper) for n, d in state.items()}
-    visible: dict[str, Expr] = {n: variable.var for n, variable in declared.items()}
+    declared = {v.name: v for n, d in state.items() for v in _variables(n, d)}
+    visible = _visible(declared)
     prepared = {n: _prepare(policy, declared) for n, policy in agents.items()}
     actions = {n: action_var(n, p.networks[0], p.act, p.labels) for n, p in prepared.items()}
     traced = _trace_lets(lets, {**visible, **actions})
@@ -167,7 +177,7 @@ def seat(made: System, name: str, policy: Policy) -> System:
         policy = replace(policy, labels=wanted.sort.labels)
     lets = {n: let_var(n, x) for n, x in made.lets.items() if not needs_action(x, made.lets)}
     declared = {variable.name: variable for variable in made.state}
-    visible = GivenNames({**{n: variable.var for n, variable in declared.items()}, **lets})
+    visible = GivenNames({**_visible(declared), **lets})
     agents[name] = _make(name, _prepare(policy, declared), visible)
     found = agents[name].var
     if found != wanted:
@@ -201,7 +211,9 @@ def _declared(declared: Mapping[str, Variable], name: str) -> Variable:
     return declared[name]
 
 
-def _trace_lets(lets: Mapping[str, Callable[[GivenNames], Operand]], visible: Mapping[str, Expr]) -> dict[str, Expr]:
+def _trace_lets(
+    lets: Mapping[str, Callable[[GivenNames], Operand]], visible: Mapping[str, Expr | ExprArray]
+) -> dict[str, Expr]:
     traced: dict[str, Expr] = {}
     for name, function in lets.items():
         if name in visible:
@@ -231,7 +243,7 @@ def needs_action(body: Expr, lets: Mapping[str, Expr]) -> bool:
 def _make(name: str, prepared: _Prepared, visible: GivenNames) -> Agent:
     policy = prepared.policy
     select = policy.by(visible) if policy.by else None
-    seen = policy.observe(visible)
+    seen = [part for given in policy.observe(visible) for part in (given if isinstance(given, ExprArray) else [given])]
     return make_agent(
         name,
         policy.networks,
@@ -245,9 +257,10 @@ def _make(name: str, prepared: _Prepared, visible: GivenNames) -> Agent:
 
 
 def _trace_step(
-    step: Callable[[GivenNames], Mapping[str, Operand]], names: GivenNames, declared: Mapping[str, Variable]
+    step: Callable[[GivenNames], Mapping[str, Operands]], names: GivenNames, declared: Mapping[str, Variable]
 ) -> dict[str, Expr]:
-    following = {n: _value(_declared(declared, n), x) for n, x in step(names).items()}
+    given = {n: x for name, value in step(names).items() for n, x in _spread(name, value, declared).items()}
+    following = {n: _value(_declared(declared, n), x) for n, x in given.items()}
     for n, x in following.items():
         check_next(declared[n], x)
     return following
@@ -277,19 +290,20 @@ def name_draws(lets: Mapping[str, Expr], following: Mapping[str, Expr]) -> tuple
     return dict(zip(lets, bodies[: len(lets)], strict=True)), dict(zip(following, bodies[len(lets) :], strict=True))
 
 
-def restart(made: System, init: Mapping[str, Initial]) -> System:
+def restart(made: System, init: Mapping[str, Initials]) -> System:
     """The system with other initial values for some of its variables."""
     declared = {variable.name: variable for variable in made.state}
     return made.starting(replace(made.init, starts=_starts({**made.init.starts, **init}, declared)))
 
 
-def _starts(init: Mapping[str, Initial], declared: Mapping[str, Variable]) -> dict[str, Start]:
-    for name in init:
+def _starts(init: Mapping[str, Initials], declared: Mapping[str, Variable]) -> dict[str, Start]:
+    given = {n: x for name, value in init.items() for n, x in _spread(name, value, declared).items()}
+    for name in given:
         _declared(declared, name)
-    missing = [name for name in declared if name not in init]
+    missing = [name for name in declared if name not in given]
     if missing:
         raise TypeClash(f"no initial value for {', '.join(missing)}")
-    return {name: _start(variable, init[name]) for name, variable in declared.items()}
+    return {name: _start(variable, given[name]) for name, variable in declared.items()}
 
 
 def _start(variable: Variable, given: Initial) -> Start:
@@ -302,6 +316,34 @@ def _start(variable: Variable, given: Initial) -> Start:
         raise TypeClash(f"{variable.name} = ({two}) may be an interval or two values: {remedies}")
     values = list(given) if isinstance(given, Collection) and not isinstance(given, str) else [given]
     return check_start(variable, OneOf(tuple(value_of(variable.sort, value) for value in values)))
+
+
+# Arrays ---------------------------------------------------------------------------------------------------------------
+
+
+def _variables(name: str, declaration: Declaration) -> list[Variable]:
+    """The variable of a declaration; of an array, one for each component."""
+    size, ends = declaration.size, (declaration.sort, declaration.lower, declaration.upper)
+    return [Variable(name, *ends)] if size is None else [Variable(f"{name}[{k}]", *ends) for k in range(size)]
+
+
+def _visible(declared: Mapping[str, Variable]) -> dict[str, Expr | ExprArray]:
+    """What functions of names see of the state: variables, and arrays of them by their own name."""
+    ranges = index_ranges(declared.values())
+    arrays = {name: ExprArray(parts, ranges) for name, parts in arrays_of(declared.values()).items()}
+    return {**{name: variable.var for name, variable in declared.items()}, **arrays}
+
+
+def _spread(name: str, given: Any, declared: Mapping[str, Variable]) -> dict[str, Any]:
+    """What is said of an array, for each of its components: a sequence has one entry for each, all else is for all."""
+    parts = [] if name in declared else [f"{name}[{k}]" for k in range(len(declared)) if f"{name}[{k}]" in declared]
+    if not parts:
+        return {name: given}
+    if isinstance(given, Values) or not is_listed(given):
+        return dict.fromkeys(parts, given)
+    if len(given) != len(parts):
+        raise TypeClash(f"{name!r} has {len(parts)} components, 0 to {len(parts) - 1}, but here are {len(given)}")
+    return dict(zip(parts, given, strict=True))
 
 
 System.tracer = trace

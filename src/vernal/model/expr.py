@@ -385,6 +385,7 @@ class Function(Enum):
     TAN = "tan"
     ATAN = "atan"
     TANH = "tanh"
+    ERF = "erf"
     EXP = "exp"
     LOG = "log"
     SQRT = "sqrt"

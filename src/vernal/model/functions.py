@@ -22,6 +22,10 @@ def atan(x: Operand) -> Expr:
     return apply(Function.ATAN, x)
 
 
+def erf(x: Operand) -> Expr:
+    return apply(Function.ERF, x)
+
+
 def tanh(x: Operand) -> Expr:
     return apply(Function.TANH, x)
 

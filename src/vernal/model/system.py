@@ -16,10 +16,11 @@ from typing import Any, ClassVar, TypeAlias, TypeVar, cast, overload
 
 from vernal.errors import TypeClash
 from vernal.model import build
+from vernal.model.arrays import Operands
 from vernal.model.build import TRUE
 from vernal.model.ending import options_left, refuse_unseen
 from vernal.model.expr import Argmax, Between, Choose, Draw, Expr, Operand, Role, Var
-from vernal.model.given import Declaration, GivenNames, Initial, Policy
+from vernal.model.given import Declaration, GivenNames, Initials, Policy
 from vernal.model.graph import decisions, draws, exclusive, order, substitute
 from vernal.model.initial import Box, InitialSet
 from vernal.model.initial import Init as Init
@@ -179,8 +180,8 @@ class System(Portable):
         name: str = "system",
         *,
         state: Mapping[str, Declaration],
-        init: Mapping[str, Initial],
-        step: Callable[[GivenNames], Mapping[str, Operand]],
+        init: Mapping[str, Initials],
+        step: Callable[[GivenNames], Mapping[str, Operands]],
         agents: Mapping[str, Policy] | None = None,
         lets: Mapping[str, Callable[[GivenNames], Operand]] | None = None,
         where: Callable[[GivenNames], Sequence[Expr]] | None = None,

@@ -74,6 +74,7 @@ FUNCTIONS: Mapping[Function, Traits] = {
     Function.TAN: _traits("rational piecewise_linear total"),
     Function.ATAN: _traits("rational piecewise_linear"),
     Function.TANH: _traits("rational piecewise_linear"),
+    Function.ERF: _traits("rational piecewise_linear"),
     Function.EXP: _traits("rational piecewise_linear"),
     Function.LOG: _traits("rational piecewise_linear total"),
     Function.SQRT: _traits("rational piecewise_linear total"),

@@ -20,7 +20,7 @@ from vernal.logic.task import InputFile
 from vernal.model import build
 from vernal.model.declare import restart, seat
 from vernal.model.expr import Role
-from vernal.model.given import Initial, Policy
+from vernal.model.given import Initials, Policy
 from vernal.model.network import Network, network_input
 from vernal.model.system import System
 from vernal.model.tick import idle
@@ -52,7 +52,7 @@ def system(
     world: str,
     policies: Acting | Mapping[str, Acting] | None = None,
     *,
-    init: Mapping[str, Initial] | None = None,
+    init: Mapping[str, Initials] | None = None,
     **parameters: Override,
 ) -> System:
     """A world, by name or from a file of one, with agents in it.

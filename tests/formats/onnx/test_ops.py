@@ -153,7 +153,7 @@ def test_every_operator_has_a_case() -> None:
     elsewhere = {"Constant", "Softmax", "LogSoftmax"}
     elsewhere |= {"ConstantOfShape", "GRU", "LSTM", "RNN", "Shape", "Split"}  # in test_recurrent.py
     elsewhere |= set(WINDOW_OPERATORS) | set(CONVOLUTIONS)  # in test_windows.py
-    elsewhere |= {"Gelu", "LayerNormalization", "Mish", "Swish"}  # in test_activations.py
+    elsewhere |= {"Erf", "Gelu", "LayerNormalization", "Mish", "Swish"}  # in test_activations.py
     assert {case.op for case in CASES} | elsewhere | BREADTH == set(OPERATORS)  # the last in test_breadth.py
 
 

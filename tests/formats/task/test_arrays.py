@@ -17,13 +17,14 @@ from vernal.formats.predicates import read_predicates
 from vernal.formats.task.blueprint import open_task
 from vernal.interpret.exact import evaluate
 from vernal.logic.elaborate import expression, formula, system_scope
-from vernal.logic.index_range import index_range
 from vernal.logic.parser import MAX_SYMBOLS
 from vernal.logic.printing import text
-from vernal.logic.scope import Scope, arrays_of
+from vernal.logic.scope import Scope
 from vernal.logic.task import Task
 from vernal.model import build
+from vernal.model.components import arrays_of
 from vernal.model.expr import Expr
+from vernal.model.index_range import index_range
 from vernal.model.sorts import BOOL, INT
 from vernal.model.system import Variable
 

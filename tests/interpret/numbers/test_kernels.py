@@ -68,7 +68,7 @@ def test_kernels_are_narrow(function: Function) -> None:
 @pytest.mark.parametrize(
     ("function", "x", "value"),
     [(Function.SIN, 0, 0), (Function.COS, 0, 1), (Function.TAN, 0, 0), (Function.ATAN, 0, 0),
-     (Function.TANH, 0, 0), (Function.EXP, 0, 1),
+     (Function.TANH, 0, 0), (Function.ERF, 0, 0), (Function.EXP, 0, 1),
      (Function.LOG, 1, 0), (Function.SQRT, 9, 3), (Function.SIGMOID, 0, 0.5)],
 )  # fmt: skip
 def test_simple_values_are_points(function: Function, x: float, value: float) -> None:

@@ -22,6 +22,7 @@ from vernal.interpret.geometry.affine_form import (
     ZERO,
     AffineForm,
     ExactBox,
+    Relation,
     Row,
     above,
     at_least,
@@ -39,20 +40,21 @@ from vernal.model.expr import Component, Expr
 from vernal.model.flow import Flow
 from vernal.model.tick import Tick, idle
 
+TRIED = 64  # points of a segment at which a condition is looked at
 MAX_CASES = 64  # conjunctions of comparisons that are asked one by one for a segment
 
-Rows = tuple[Row, ...]
+RowCase = tuple[Row, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Decided:
+class SegmentTruth:
     """For each segment, whether a condition is true on the whole of it, and whether it is false on the whole."""
 
     true: Mask
     false: Mask
 
 
-class Conditions:
+class StateConditions:
     """Conditions of a flow's formulas, with their linear comparisons as exact rows."""
 
     def __init__(self, flow: Flow, tick: Tick = idle) -> None:
@@ -76,26 +78,42 @@ class Conditions:
         largest = max(abs(a) for a in form.coefficients.values())
         return [_float(form.coefficients.get((var, 0), ZERO) / largest) for var in self.flow.vars]
 
-    def over(self, condition: Formula, pipe: Flowpipe) -> Decided:
+    def over(self, condition: Formula, pipe: Flowpipe) -> SegmentTruth:
         """A condition, without temporal operators, over the segments of a pipe."""
         normal = nnf(condition)
-        bounds = _Bounds(self, pipe)
-        known = fold(normal, bounds.rule)
-        return Decided(
-            known.true | self._excluded(nnf(Not(normal)), pipe, ~known.true & ~known.false),
-            known.false | self._excluded(normal, pipe, ~known.true & ~known.false),
+        known = fold(normal, _Bounds(self, pipe).rule)
+        return SegmentTruth(
+            known.true | self._excluded(nnf(Not(normal)), pipe, ~known.true & ~known.false), known.false
         )
 
     def _excluded(self, condition: Formula, pipe: Flowpipe, asked: Mask) -> Mask:
-        """Segments among those asked for in which the condition is nowhere true."""
+        """Segments among those asked for in which the condition is nowhere true.
+
+        Where it is true at some point that floating point finds, no linear program is asked.
+        """
         found = np.zeros(len(asked), dtype=bool)
         cases = self.cases(condition) if asked.any() else None
         if cases is None:
             return found
-        for segment in np.flatnonzero(asked):
+        for segment in np.flatnonzero(asked & ~self._met(cases, pipe, asked)):
             self.tick()
             box, rows = self._polyhedron(pipe, int(segment))
             found[segment] = all(propose(box, CLOSED, [*rows, *case]) is None for case in cases)
+        return found
+
+    def _met(self, cases: list[RowCase], pipe: Flowpipe, asked: Mask) -> Mask:
+        """Segments among those asked for with a point at which a case seems to be true."""
+        count = len(self.flow.state)
+        shares = np.random.default_rng(0).uniform(size=(TRIED, count))
+        lower, upper = pipe.lower[asked], pipe.upper[asked]
+        points = lower[:, None, :count] + shares * (upper - lower)[:, None, :count]  # (segments, points, variables)
+        along = points @ pipe.directions.T
+        inside = ((along >= lower[:, None]) & (along <= upper[:, None])).all(axis=2)
+        true = np.zeros(inside.shape, dtype=bool)
+        for case in cases:
+            true |= np.array([_holds(row, points, self.flow) for row in case]).all(axis=0)
+        found = np.zeros(len(asked), dtype=bool)
+        found[asked] = (inside & true).any(axis=1)
         return found
 
     def _polyhedron(self, pipe: Flowpipe, segment: int) -> tuple[ExactBox, list[Row]]:
@@ -110,14 +128,14 @@ class Conditions:
             rows += [at_least(form - AffineForm(lower[index])), at_least(AffineForm(upper[index]) - form)]
         return dict(zip(names, zip(lower[:count], upper[:count], strict=True), strict=True)), rows
 
-    def cases(self, condition: Formula) -> list[Rows] | None:
+    def cases(self, condition: Formula) -> list[RowCase] | None:
         """A condition in negation normal form as alternatives of rows; None where it is not linear or has too many."""
         try:
             return fold(condition, self._cases)
         except _NoCases:
             return None
 
-    def _cases(self, node: Formula, args: tuple[list[Rows], ...]) -> list[Rows]:
+    def _cases(self, node: Formula, args: tuple[list[RowCase], ...]) -> list[RowCase]:
         match node:
             case Atom(expr) | Not(Atom(expr)):
                 return self._rows(expr, negated=isinstance(node, Not))
@@ -133,7 +151,7 @@ class Conditions:
             raise _NoCases
         return made
 
-    def _rows(self, atom: Expr, *, negated: bool) -> list[Rows]:
+    def _rows(self, atom: Expr, *, negated: bool) -> list[RowCase]:
         form = self.form(atom)
         if form is None:
             raise _NoCases
@@ -157,9 +175,9 @@ class _NoCases(Exception):
 
 
 class _Bounds:
-    """Conditions decided by bounds, for all segments at once."""
+    """StateConditions decided by bounds, for all segments at once."""
 
-    def __init__(self, conditions: Conditions, pipe: Flowpipe) -> None:
+    def __init__(self, conditions: StateConditions, pipe: Flowpipe) -> None:
         self.conditions, self.pipe = conditions, pipe
 
     @cached_property
@@ -168,33 +186,33 @@ class _Bounds:
         box: InputBox = {var: (lower, upper) for var, lower, upper in ends}
         return Linear(box, tick=self.conditions.tick, batch=len(self.pipe.times))
 
-    def rule(self, node: Formula, args: tuple[Decided, ...]) -> Decided:
+    def rule(self, node: Formula, args: tuple[SegmentTruth, ...]) -> SegmentTruth:
         match node:
             case Atom(expr):
                 return self._atom(expr)
             case Not():
-                return Decided(args[0].false, args[0].true)
+                return SegmentTruth(args[0].false, args[0].true)
             case And():
-                return Decided(_all(arg.true for arg in args), _any(arg.false for arg in args))
+                return SegmentTruth(_all(arg.true for arg in args), _any(arg.false for arg in args))
         assert isinstance(node, Or)
-        return Decided(_any(arg.true for arg in args), _all(arg.false for arg in args))
+        return SegmentTruth(_any(arg.true for arg in args), _all(arg.false for arg in args))
 
-    def _atom(self, atom: Expr) -> Decided:
+    def _atom(self, atom: Expr) -> SegmentTruth:
         form = self.conditions.form(atom)
         if form is None:
             truth = self._linear.truth(self.conditions.flow.resolve(atom))
-            return Decided(np.asarray(truth.must), ~np.asarray(truth.may))
+            return SegmentTruth(np.asarray(truth.must), ~np.asarray(truth.may))
         assert isinstance(atom, e.Compare)
         lower, upper = linear_range(form, self.conditions.flow, self.pipe)
         positive, negative, never = lower > 0, upper < 0, np.zeros(len(lower), dtype=bool)
         match atom.op:
             case "<=":
-                return Decided(lower >= 0, negative)
+                return SegmentTruth(lower >= 0, negative)
             case "<":
-                return Decided(positive, upper <= 0)
+                return SegmentTruth(positive, upper <= 0)
             case "==":
-                return Decided(never, positive | negative)
-        return Decided(positive | negative, never)
+                return SegmentTruth(never, positive | negative)
+        return SegmentTruth(positive | negative, never)
 
 
 def linear_range(form: AffineForm, flow: Flow, pipe: Flowpipe) -> tuple[Floats, Floats]:
@@ -217,6 +235,18 @@ def linear_range(form: AffineForm, flow: Flow, pipe: Flowpipe) -> tuple[Floats, 
         return sizes
 
     return least.sum(axis=1) + constant - slack(least), most.sum(axis=1) + constant + slack(most)
+
+
+def _holds(row: Row, points: Floats, flow: Flow) -> Mask:
+    """Whether a row seems to hold at points, with variables along the last axis."""
+    values = points @ np.array([_float(row.form.coefficients.get((var, 0), ZERO)) for var in flow.vars])
+    values = values + _float(row.form.constant)
+    match row.relation:
+        case Relation.AT_LEAST:
+            return np.asarray(values >= 0)
+        case Relation.ABOVE:
+            return np.asarray(values > 0)
+    return np.asarray(values == 0)
 
 
 def _nearest(wanted: Floats, directions: Floats) -> tuple[int, float]:

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from vernal.engines.flow.conditions import Conditions, Decided
+from vernal.engines.flow.conditions import SegmentTruth, StateConditions
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
 from vernal.logic.formula import Always, And, Bound, Eventually, Formula, Or
@@ -25,13 +25,13 @@ BEGINNING = Bound(Fraction(0), Fraction(0))
 
 def judge(question: FlowQuestion, pipe: Flowpipe, tick: Tick = idle) -> bool | None:
     """True if all trajectories of the pipe keep the formula, False if none does, None if that is open."""
-    return Judge(question, tick).of(question.normal, pipe)
+    return PipeJudge(question, tick).of(question.normal, pipe)
 
 
 def directions_of(question: FlowQuestion, more: Floats | None = None) -> Floats:
     """Directions of a template for this question: the axes, then those of its linear comparisons, then more."""
     axes = np.eye(len(question.flow.state))
-    asked = Conditions(question.flow).normals(question.formula)
+    asked = StateConditions(question.flow).normals(question.formula)
     found: list[Floats] = list(axes)
     for row in [*asked, *([] if more is None else more)]:
         if not any(_parallel(row, other) for other in found):
@@ -55,12 +55,13 @@ def _parallel(a: Floats, b: Floats) -> bool:
     return bool(np.array_equal(a * np.abs(b).max(), b * np.abs(a).max()) or np.array_equal(-a, b))
 
 
-class Judge:
+class PipeJudge:
     """One question, asked of any number of pipes."""
 
     def __init__(self, question: FlowQuestion, tick: Tick = idle) -> None:
         self.question, self.tick = question, tick
-        self.conditions = Conditions(question.flow, tick)
+        self.conditions = StateConditions(question.flow, tick)
+        self._known: dict[tuple[int, int], tuple[Flowpipe, Mask, SegmentTruth]] = {}  # of the last pipe
 
     def of(self, formula: Formula, pipe: Flowpipe) -> bool | None:
         """A formula in negation normal form."""
@@ -87,13 +88,26 @@ class Judge:
             return True
         return False if pipe.until >= _end(bound) and decided.false[meets].all() else None
 
-    def _over(self, condition: Formula, bound: Bound, pipe: Flowpipe) -> tuple[Mask, Decided]:
+    def _over(self, condition: Formula, bound: Bound, pipe: Flowpipe) -> tuple[Mask, SegmentTruth]:
         """The segments that meet the bound, and the condition over all of those."""
+        known = self._known.get((id(pipe), id(condition)))
+        if known is not None:
+            return known[1:]
         meets = (pipe.times[:, 0] <= _end(bound)) & (pipe.times[:, 1] >= float_below(bound.lower))
         part = self.conditions.over(condition, pipe.part(meets))
-        whole = Decided(np.zeros(len(meets), dtype=bool), np.zeros(len(meets), dtype=bool))
+        whole = SegmentTruth(np.zeros(len(meets), dtype=bool), np.zeros(len(meets), dtype=bool))
         whole.true[meets], whole.false[meets] = part.true, part.false
+        self._known = {key: entry for key, entry in self._known.items() if entry[0] is pipe}
+        self._known[id(pipe), id(condition)] = pipe, meets, whole
         return meets, whole
+
+    def proven_until(self, pipe: Flowpipe) -> float | None:
+        """Of a claim `G[a,b] p`, until when it is proven by this pipe; None of other claims."""
+        claim = self.question.normal
+        if not isinstance(claim, Always):
+            return None
+        meets, decided = self._over(claim.arg, claim.bound, pipe)
+        return float(min([pipe.until, _end(claim.bound), *pipe.times[meets & ~decided.true, 0]]))
 
     def _at_some_time(self, segments: Mask, bound: Bound, pipe: Flowpipe) -> bool:
         """Whether at some time of the bound, which every trajectory reaches, all segments are among these."""
@@ -104,18 +118,6 @@ class Judge:
             if (there.any(axis=1) & ~(there & ~segments).any(axis=1)).any():
                 return True
         return False
-
-
-def proven_until(question: FlowQuestion, pipe: Flowpipe, tick: Tick = idle) -> float | None:
-    """Of a claim `G[a,b] p`, until when it is proven by this pipe; None of other claims."""
-    claim = question.normal
-    if not isinstance(claim, Always):
-        return None
-    lower, upper = float_below(claim.bound.lower), _end(claim.bound)
-    meets = (pipe.times[:, 0] <= upper) & (pipe.times[:, 1] >= lower)
-    part = pipe.part(meets)
-    broken = ~Conditions(question.flow, tick).over(claim.arg, part).true
-    return float(min([pipe.until, upper, *part.times[broken, 0]]))
 
 
 def _instants(bound: Bound, pipe: Flowpipe) -> Floats:

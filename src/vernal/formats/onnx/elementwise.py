@@ -114,7 +114,7 @@ def _selu(call: NodeCall, x: Expr) -> Expr:
 def _gelu(call: NodeCall, x: Expr) -> Expr:
     form = call.attributes.get("approximate", b"none")
     if form == b"none":
-        activations.refuse_erf(str(call))
+        return activations.gelu(x)
     if form != b"tanh":
         raise call.wrong("wants none or tanh as its attribute 'approximate'")
     return activations.gelu_tanh(x)
@@ -175,6 +175,7 @@ ELEMENTWISE: dict[str, tuple[Callable[[NodeCall], OnnxValue], tuple[str, ...]]] 
     "Abs": (_elementwise(lambda call, x: build.absolute(x)), OLD),
     "And": (_junction(build.conj), BROADCAST),
     "Atan": (_function(Function.ATAN), ()),
+    "Erf": (_function(Function.ERF), ()),
     "Ceil": (_elementwise(lambda call, x: build.neg(build.floor(build.neg(x)))), OLD),
     "Celu": (_elementwise(_celu), ("alpha",)),
     "Clip": (_elementwise(_clip), ("min", "max")),

@@ -167,10 +167,6 @@ def _argmax(call: NodeCall) -> OnnxValue:
     raise call.unsupported('is not read: let the network end with the scores, and say act = "argmax" in the task')
 
 
-def _erf(call: NodeCall) -> OnnxValue:
-    activations.refuse_erf(str(call))
-
-
 def _sequence(call: NodeCall) -> OnnxValue:
     raise call.unsupported(
         "is not read: export one step, obs of shape (1, 1, n), without a dynamic sequence axis and with optimize=True"
@@ -212,6 +208,5 @@ OPERATORS: dict[str, Operator] = {
 }
 REFUSED: dict[str, Callable[[NodeCall], OnnxValue]] = {  # with advice
     "ArgMax": _argmax,
-    "Erf": _erf,
     "SplitToSequence": _sequence,
 }

@@ -14,10 +14,10 @@ from vernal.formats.task.names import FIXED, Owner, Use, label_problem, mentione
 from vernal.formats.task.places import Path
 from vernal.formats.task.schema import AgentTable, SelectedPolicy
 from vernal.logic import syntax as s
-from vernal.logic.scope import winners
 from vernal.logic.task import InputFile
 from vernal.model import build
 from vernal.model.agent import make_agent, memory_starts, output_var
+from vernal.model.components import winners
 from vernal.model.declare import action_var, needs_action
 from vernal.model.expr import Expr, Role, Var
 from vernal.model.network import Network

@@ -11,10 +11,8 @@ from vernal.errors import NameUnknown, ParseError, TypeClash, nearest
 from vernal.formats.task.expressions import Reader, Skip
 from vernal.formats.task.names import Owner
 from vernal.formats.task.places import Path
-from vernal.logic.parser import COMPONENT
+from vernal.model.components import COMPONENT
 from vernal.model.system import Variable
-
-MAX_COMPONENTS = 5000  # of the state, where it has arrays
 
 
 def component_names(name: str, size: int) -> list[str]:

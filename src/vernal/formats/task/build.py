@@ -16,15 +16,16 @@ from vernal.formats.task.places import Path
 from vernal.formats.task.schema import TaskTable
 from vernal.formats.task.state import define, read_constants, read_init, read_parameters, read_state
 from vernal.logic.formula import Formula
-from vernal.logic.index_range import index_range
-from vernal.logic.scope import arrays_of, drawn_lets, index_ranges
+from vernal.logic.scope import drawn_lets
 from vernal.logic.syntax import Identifier
 from vernal.logic.task import InputFile, Task
 from vernal.model.agent import remembered
 from vernal.model.build import TRUE
 from vernal.model.checks import check_next
+from vernal.model.components import arrays_of, index_ranges
 from vernal.model.declare import let_var
 from vernal.model.expr import Expr
+from vernal.model.index_range import index_range
 from vernal.model.network import Network
 from vernal.model.sorts import INT
 from vernal.model.system import Agent, Init, System, Variable

@@ -19,12 +19,12 @@ from vernal.formats.task.names import FIXED, Owner, Use, refuse, words
 from vernal.formats.task.places import Path, Places
 from vernal.logic.elaborate import Scope, components, expression, formula
 from vernal.logic.formula import Formula
-from vernal.logic.index_range import IndexRange
 from vernal.logic.parser import MAX_DIGITS, MAX_EXPONENT, parse, parse_region
 from vernal.logic.scope import Repetition
 from vernal.logic.syntax import Source, Syntax
 from vernal.model import build
 from vernal.model.expr import Const, Expr
+from vernal.model.index_range import IndexRange
 from vernal.model.network import Network
 from vernal.model.sorts import BOOL, Sort, join
 from vernal.model.tick import Tick, idle

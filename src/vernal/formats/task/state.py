@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from vernal.errors import InputError, NameUnknown, ParseError, TypeClash, nearest
-from vernal.formats.task.arrays import MAX_COMPONENTS, check_entries, component_names, spoken_of, without_entry
+from vernal.formats.task.arrays import check_entries, component_names, spoken_of, without_entry
 from vernal.formats.task.expressions import Reader
 from vernal.formats.task.names import FIXED, Owner, Use, circle_error, in_order, label_problem, words
 from vernal.formats.task.places import Path
@@ -15,6 +15,7 @@ from vernal.logic import syntax as s
 from vernal.logic.parser import parse_sort
 from vernal.model import build
 from vernal.model.checks import check_start, value_of
+from vernal.model.components import MAX_COMPONENTS
 from vernal.model.expr import Const, Expr
 from vernal.model.numbers import show
 from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort, enum

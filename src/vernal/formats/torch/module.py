@@ -169,9 +169,7 @@ def _celu(part: Any, x: Expr, rounding: Rounding) -> Expr:
 
 
 def _gelu(part: Any, x: Expr, rounding: Rounding) -> Expr:
-    if part.approximate != "tanh":
-        activations.refuse_erf("GELU")
-    return activations.gelu_tanh(x)
+    return activations.gelu_tanh(x) if part.approximate == "tanh" else activations.gelu(x)
 
 
 def _softplus(part: Any, x: Expr, rounding: Rounding) -> Expr:

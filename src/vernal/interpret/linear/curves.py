@@ -23,6 +23,7 @@ from vernal.interpret.numbers.rounding import TINY, UNIT, Array, Backend, float_
 from vernal.model.expr import Function
 
 PIECES = 32  # into which an interval with several inflections is cut
+PER_ROOT_PI = (1.1283791670955125, 1.1283791670955128)  # floats below and above 2 / sqrt(pi)
 HALVINGS = 12  # of the interval in which a point of tangency lies
 
 EnclosingLines = tuple[Array, Array, Array, Array]  # slope and offset below, slope and offset above
@@ -136,6 +137,10 @@ def slope(backend: Backend, name: enclose.Elementary, x: Range) -> Range:
             return _inverse(backend, _plus(backend, interval.power(backend, x, Fraction(2)), 1.0))
         case Function.TANH:
             return _falling(backend, interval.elementary(backend, x, name), 1.0)
+        case Function.ERF:  # 2 / sqrt(pi) e^(-x^2)
+            bell = interval.elementary(backend, interval.negate(interval.power(backend, x, Fraction(2))), Function.EXP)
+            factor = Range(*(backend.array(np.array(end)) for end in PER_ROOT_PI))
+            return interval.multiply(backend, factor, bell)
         case Function.SIGMOID:  # 1/4 - (sigmoid - 1/2)^2
             return _falling(backend, _plus(backend, interval.elementary(backend, x, name), -0.5), 0.25)
     assert_never(name)
@@ -315,7 +320,17 @@ def rough(backend: Backend, name: enclose.Elementary, x: Array) -> Array:
         return x ** int(name)
     if name is Function.SIGMOID:
         return 0.5 + 0.5 * backend.xp.tanh(0.5 * x)
+    if name is Function.ERF:
+        return _rough_erf(backend, x)
     return cast(Array, getattr(backend.xp, "arctan" if name is Function.ATAN else name.value)(x))
+
+
+def _rough_erf(backend: Backend, x: Array) -> Array:
+    if not backend.native:
+        return cast(Array, getattr(backend.xp, "erf")(x))  # noqa: B009 - numpy has none
+    from scipy.special import erf  # few networks need it, and it takes long to import
+
+    return np.asarray(erf(x))
 
 
 def rough_slope(backend: Backend, name: enclose.Elementary, x: Array) -> Array:
@@ -331,6 +346,8 @@ def rough_slope(backend: Backend, name: enclose.Elementary, x: Array) -> Array:
             return 1.0 + backend.xp.tan(x) ** 2
         case Function.TANH:
             return 1.0 - backend.xp.tanh(x) ** 2
+        case Function.ERF:
+            return PER_ROOT_PI[0] * backend.xp.exp(-x * x)
         case Function.ATAN:
             return 1.0 / (1.0 + x * x)
         case Function.SIGMOID:

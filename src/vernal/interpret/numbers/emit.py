@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from vernal.interpret.numbers.trace import Line, Recipe, Where
 
-CALLS = ("fabs", "nextafter", "rint", "floor", "ceil", "sqrt", "sin", "cos", "tan", "tanh", "atan")
+CALLS = ("fabs", "nextafter", "rint", "floor", "ceil", "sqrt", "sin", "cos", "tan", "tanh", "exp", "erf", "atan")
 BINARY = ("+", "-", "*", "/", "<", "<=", ">", ">=", "==", "!=", "&", "|", "<<", ">>")
 
 CUDA = """\

@@ -26,7 +26,7 @@ Ball = Any  # flint.arb
 Enclosed = tuple[Array, Array]
 
 BITS = 53
-LIMITS = dict.fromkeys((Function.SIN, Function.COS, Function.TANH), (-1.0, 1.0)) | {
+LIMITS = dict.fromkeys((Function.SIN, Function.COS, Function.TANH, Function.ERF), (-1.0, 1.0)) | {
     Function.SIGMOID: (0.0, 1.0),
     Function.ATAN: (-0.5 * PI[1], 0.5 * PI[1]),
 }
@@ -81,6 +81,7 @@ BALLS: dict[Function, Callable[[Ball], Ball]] = {
     Function.TAN: lambda x: x.tan(),
     Function.ATAN: lambda x: x.atan(),
     Function.TANH: lambda x: x.tanh(),
+    Function.ERF: lambda x: x.erf(),
     Function.EXP: lambda x: x.exp(),
     Function.LOG: lambda x: x.log(),
     Function.SQRT: lambda x: x.sqrt(),
@@ -238,7 +239,7 @@ def _signs(name: Elementary) -> tuple[float, float]:
             return right, right  # defined from 0 on
         return (1.0 if name % 2 == 0 else -1.0), right
     match name:
-        case Function.TANH | Function.SIGMOID | Function.ATAN:
+        case Function.TANH | Function.ERF | Function.SIGMOID | Function.ATAN:
             return 1.0, -1.0
         case Function.EXP:
             return 1.0, 1.0

@@ -227,6 +227,7 @@ FUNCTIONS: dict[Function, Callable[[arb], arb]] = {
     Function.TAN: lambda x: x.tan(),
     Function.ATAN: lambda x: x.atan(),
     Function.TANH: lambda x: x.tanh(),
+    Function.ERF: lambda x: x.erf(),
     Function.EXP: lambda x: x.exp(),
     Function.LOG: lambda x: x.log(),
     Function.SIGMOID: _sigmoid,
@@ -239,6 +240,7 @@ RATIONAL_POINTS: dict[Function, tuple[fmpq, fmpq]] = {
     Function.TAN: (ZERO, ZERO),
     Function.ATAN: (ZERO, ZERO),
     Function.TANH: (ZERO, ZERO),
+    Function.ERF: (ZERO, ZERO),  # no other is known; were there one, a ball would enclose its value
     Function.EXP: (ZERO, ONE),
     Function.LOG: (ONE, ZERO),
     Function.SIGMOID: (ZERO, fmpq(1, 2)),

@@ -230,7 +230,7 @@ NAMESPACE: dict[str, tuple[str, str | None]] = {
     "isfinite": ("isfinite", TRUTH),
     "isnan": ("isnan", TRUTH),
     "round": ("rint", REAL),
-    **{name: (name, REAL) for name in ("floor", "ceil", "sqrt", "sin", "cos", "tan", "tanh")},
+    **{name: (name, REAL) for name in ("floor", "ceil", "sqrt", "sin", "cos", "tan", "tanh", "exp", "erf")},
     "arctan": ("atan", REAL),
 }
 
