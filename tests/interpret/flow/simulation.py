@@ -8,7 +8,7 @@ import numpy as np
 
 from vernal.interpret.concrete import compile as compiled
 from vernal.interpret.flow.follow import Segments
-from vernal.interpret.numbers.rounding import Floats
+from vernal.interpret.numbers.rounding import Array, Floats
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
 
@@ -29,7 +29,7 @@ class Simulation:
             shares = self._shares(len(start))
             for _ in range(self.steps):
                 states.append(self._step(states[-1], shares, h))
-        return np.arange(len(states)) * h, np.array(states)
+        return np.asarray(np.arange(len(states)) * h, dtype=np.float64), np.array(states)
 
     def _shares(self, batch: int) -> Floats:
         """Where in its interval each disturbance is: at an end more often than not."""
@@ -55,7 +55,7 @@ def escapes(
     region: Sequence[tuple[float, float]],
     times: Floats,
     states: Floats,
-    origins: Floats,
+    origins: Array,
     tolerance: float = 1e-8,
 ) -> list[str]:
     """Trajectories that are in no segment from their box at some time, as long as they are inside the region."""

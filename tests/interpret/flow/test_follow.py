@@ -24,7 +24,7 @@ from tests.interpret.flow.simulation import Simulation, escapes
 from vernal.interpret.flow.doubletons import boxes
 from vernal.interpret.flow.follow import Follower, Pace, Segments, horizon_on_grid
 from vernal.interpret.flow.steps import Stepper
-from vernal.interpret.numbers.rounding import Floats, float_above, float_below
+from vernal.interpret.numbers.rounding import Array, Floats, float_above, float_below
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
@@ -57,7 +57,7 @@ def followed(flow: Flow, starts: Cut, horizon: float = HORIZON, degree: int = 8)
 
 def assert_contained(flow: Flow, found: Segments, starts: Cut, horizon: float, seed: int, each: int = 60) -> None:
     rng = np.random.default_rng(seed)
-    origins = np.repeat(np.arange(len(starts[0])), each)
+    origins: Array = np.repeat(np.arange(len(starts[0])), each)
     shares = np.clip(rng.uniform(-0.3, 1.3, (len(origins), len(flow.state))), 0, 1)  # corners and edges, too
     lower, upper = starts[0][origins], starts[1][origins]
     times, states = Simulation(flow, seed).run(lower + shares * (upper - lower), horizon)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from vernal.engines.flow.judge import Judge, directions_of, octagon, proven_until
+from vernal.engines.flow.judge import PipeJudge, directions_of, octagon
 from vernal.engines.flow.starts import StartBoxes, cut, start_boxes
 from vernal.engines.knowledge import Known, Open, Proof
 from vernal.errors import Stopped
@@ -67,7 +67,7 @@ class DirectSearch:
         n = len(self.flow.state)
         self.directions = directions_of(question, octagon(n) if n <= OCTAGON_DIMENSIONS else None)
         self.stepper = Stepper(self.flow, self.directions, DEGREE, PARTS)
-        self.judge = Judge(question, budget.check)
+        self.judge = PipeJudge(question, budget.check)
         self.rounds = self.followed = self.stale = 0
         self.reached = 0.0  # until when the last round followed the boxes that it left open
         self.closed: list[Segments] = []  # of boxes whose trajectories all keep the formula
@@ -183,7 +183,7 @@ class DirectSearch:
     def _proven_until(self, pipe: Flowpipe) -> float | None:
         """Until when the formula is proven, if it is a claim about all times and there is time to find out."""
         try:
-            return proven_until(self.question, pipe, self.budget.check) if self.open else None
+            return self.judge.proven_until(pipe) if self.open else None
         except Stopped:
             return None
 

@@ -229,6 +229,7 @@ Operator = Sum | Opposite | Scaled | Product | Ratio | Composed | Rectified | We
 
 # Values and slopes over intervals -------------------------------------------------------------------------------------
 
+BELL = (1.1283791670955123, 1.1283791670955128)  # floats below and above 2 / sqrt(pi) = 1.12837916709551257...
 ONE = Range(np.ones((1, 1)), np.ones((1, 1)))
 
 
@@ -258,6 +259,12 @@ def _half(x: Range) -> Range:
     return Range(0.5 * x.lower, 0.5 * x.upper)
 
 
+def _bell(x: Range) -> Range:
+    """2 / sqrt(pi) exp(-x^2), the slope of the error function."""
+    found = interval.elementary(NATIVE, interval.negate(_square(x)), Function.EXP)
+    return interval.multiply(NATIVE, found, Range(np.array([[BELL[0]]]), np.array([[BELL[1]]])))
+
+
 CURVES: dict[Function, Curve] = {
     Function.EXP: _with(Function.EXP, lambda x, value: value),
     Function.SIN: _with(Function.SIN, lambda x, value: interval.elementary(NATIVE, x, Function.COS)),
@@ -266,6 +273,7 @@ CURVES: dict[Function, Curve] = {
     Function.TANH: _with(Function.TANH, lambda x, value: _one_minus(_square(value))),
     Function.SIGMOID: _with(Function.SIGMOID, lambda x, value: interval.multiply(NATIVE, value, _one_minus(value))),
     Function.ATAN: _with(Function.ATAN, lambda x, value: _reciprocal(interval.add(NATIVE, ONE, _square(x)))),
+    Function.ERF: _with(Function.ERF, lambda x, value: _bell(x)),
     Function.LOG: _with(Function.LOG, lambda x, value: _reciprocal(x)),
     Function.SQRT: _with(Function.SQRT, lambda x, value: _half(_reciprocal(value))),
 }

@@ -7,8 +7,8 @@ of that polynomial over X (mean value theorem), plus s^(p+1) x_(p+1)(b) for some
 
 A solution z of the disturbed field from x has (z - y)' = f(z, d) - g(z) + g(z) - g(y). With W bounding the size of
 the first difference over B, and M that of the slopes of g over B (the entry itself on the diagonal), the components of
-|z - y| grow at most as fast as those of v' = M v + W from 0. If M is nowhere negative and h W + h M v <= v, then v bounds
-them during [0, h] (the map u -> t W + integral of M u is monotone), and so do its iterates under that map.
+|z - y| grow at most as fast as those of v' = M v + W from 0. If M is nowhere negative and h W + h M v <= v, then v
+bounds them during [0, h] (the map u -> t W + integral of M u is monotone), and so do its iterates under that map.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Stepper:
     # What disturbances do ---------------------------------------------------------------------------------------------
 
     def _disturbed_by(self, apriori: SolutionBoxes, during: BallArrays, marks: Floats) -> Floats:
-        """Bounds on how far disturbances take a solution from the undisturbed one up to each mark: (parts, batch, n)."""
+        """Bounds on how far disturbances take solutions from undisturbed ones, up to each mark: (parts, batch, n)."""
         if self.disturbed is None:
             return np.zeros((self.parts, *apriori.lower.shape))
         n = self.field.dimension

@@ -11,6 +11,7 @@ import numpy as np
 from vernal.errors import TypeClash
 from vernal.interpret.flow.balls import BallArrays, around, over
 from vernal.interpret.flow.jets import (
+    BELL,
     CURVES,
     Composed,
     Curve,
@@ -205,6 +206,9 @@ class Taylor:
                 return self._enter(Sum, size, (value, self._opposite(size, self._square(size, value))))
             case Function.TANH:
                 return self._enter(Sum, size, (one, self._opposite(size, self._square(size, value))))
+            case Function.ERF:
+                bell = self._function(size, self._opposite(size, self._square(size, arg)), Function.EXP)
+                return self._product(size, self._constant(*(np.array([end]) for end in BELL)), bell)
             case Function.TAN:
                 return self._enter(Sum, size, (one, self._square(size, value)))
         raise TypeClash(f"Taylor coefficients of {function.value} are not known")
