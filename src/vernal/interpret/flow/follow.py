@@ -101,7 +101,7 @@ class _Run:
         left = self.follower.horizon - self.clock
         steps, least = np.minimum(self.wanted, left), self.pace.first_order / 4
         moves = self.stepper.step(self.sets, steps, self.pace.tolerance, least)
-        shorter = ~moves.found & moves.smooth & (self.wanted > least)
+        shorter = ~moves.found & moves.smooth & (self.wanted > self.pace.first_order)
         rough = np.flatnonzero(~moves.found & ~shorter)
         smooth = np.flatnonzero(moves.found)
         self.wanted[shorter] /= 4

@@ -66,6 +66,7 @@ class Stepper:
         """
         with np.errstate(all="ignore"):
             hull = around(sets.lower, sets.upper)
+            steps = np.where(self.nominal.values(hull).finite.all((0, 2)), steps, 0.0)  # no slopes, no smooth step
             apriori = enclose(self.field, sets.lower, sets.upper, steps, everywhere(self.field.dimension), least)
             found = self.nominal.coefficients(_stacked(sets.centre, hull, apriori), self.degree + 1, gradients=True)
             batch = len(steps)
