@@ -99,7 +99,7 @@ $(DOCS): pyproject.toml | $(BIN)/python
 
 # The benchmarks of closed loops need the published networks (VERNAL_DATA).
 .PHONY: bench-vcas bench-frozenlake bench-guarding bench-worlds bench-pendulum-rnn bench-lander bench-spread bench-forever bench-cartpole \
-  bench-pendulum bench-explicit bench-queries bench-larger bench-ppa
+  bench-pendulum bench-explicit bench-queries bench-larger bench-ppa bench-neural-abstractions
 
 bench-vcas: $(DEV)  ## VerticalCAS by every method, the whole encounter, the map (ARGS="--quick": the table only)
 	$(BIN)/python -m benchmarks.vcas $(ARGS)
@@ -118,6 +118,9 @@ bench-larger: $(DEV)  ## policies of 64 x 64 tanh and 256 x 256 ReLU units in th
 
 bench-ppa: $(DEV)  ## planning policies by predicate abstraction and its competitors (ARGS="blocksworld-6 --cap 20")
 	$(BIN)/python -m benchmarks.ppa $(ARGS)
+
+bench-neural-abstractions: $(DEV)  ## flows by neural abstraction beside Table 1 of the paper (ARGS="--seeds 10 --widths --growth")
+	$(BIN)/python -m benchmarks.neural_abstractions $(ARGS)
 
 bench-worlds: $(DEV)  ## how faithful the worlds are (the lander needs Box2D: pip install 'gymnasium[box2d]')
 	$(BIN)/python -m benchmarks.worlds

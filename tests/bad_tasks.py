@@ -126,9 +126,7 @@ CASES = [
     case("format version 2", "vernal = 1", "vernal = 2", "version 2", "reads version 1", place="1:10"),
     case("version as text", "vernal = 1", 'vernal = "1"', "version '1'"),
     case("no version", "vernal = 1\n", "", "not a task file", "vernal = 1"),
-    case(
-        "continuous time", "[environment.let]", '[flow]\nx = "-x"\n\n[environment.let]', "[flow]", "not supported yet"
-    ),
+    case("settings without a flow", "[environment.let]", "[abstraction]\nseed = 1\n[environment.let]", "has no [flow]"),
     # Keys
     case("unknown table", "[properties]", "[propertys]", "unknown key 'propertys'", "did you mean 'properties'?"),
     case("unknown key", "[environment.let]", "[environment]\nenable = true\n[environment.let]", "'enable'", "enabled"),

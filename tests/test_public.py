@@ -15,6 +15,7 @@ PUBLIC = [
     "VIOLATED",
     "Assurance",
     "ExprArray",
+    "Flow",
     "InputError",
     "MissingExtra",
     "Network",

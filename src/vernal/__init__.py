@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         when,
     )
     from vernal.model.declare import agent, array, boolean, enum, equals, integer, interval, match, one_of, real
+    from vernal.model.flow import Flow
     from vernal.model.functions import atan, cos, erf, exp, log, sigmoid, sin, sqrt, tan, tanh
     from vernal.model.network import Network
     from vernal.model.system import System
@@ -109,6 +110,7 @@ _HOMES = {
         "one_of",
         "real",
     ],
+    "vernal.model.declare_flow": ["Flow"],
     "vernal.model.functions": ["atan", "cos", "erf", "exp", "log", "sigmoid", "sin", "sqrt", "tan", "tanh"],
     "vernal.model.network": ["Network"],
     "vernal.queries.over": ["sweep"],
@@ -123,6 +125,7 @@ __all__ = [
     "VIOLATED",
     "Assurance",
     "ExprArray",
+    "Flow",
     "InputError",
     "MissingExtra",
     "Network",
@@ -220,6 +223,7 @@ HOOKS.update(
     {
         name: _later(module, name)
         for module, names in {
+            "vernal.report.flow_pictures": ["plot_abstraction_error", "plot_flowpipe"],
             "vernal.report.page": ["save_result", "save_trace", "show_result", "show_trace", "write_report"],
             "vernal.report.reach": ["frame_sets", "show_sets", "write_sets"],
             "vernal.report.tubes": ["plot_sets"],

@@ -27,6 +27,7 @@ from tests.strategies import expressions
 from vernal import errors
 from vernal.engines.check import ask, parse_formula
 from vernal.errors import FormatError, VernalError
+from vernal.evidence.abstraction import FiniteAbstraction
 from vernal.evidence.kinds import Tree
 from vernal.evidence.result import Result
 from vernal.logic.formula import Formula, Next
@@ -240,7 +241,7 @@ def test_abstractions_and_invariants_survive(trip: Callable[[Any], Any]) -> None
         assert (back.evidence, back.abstraction) == (result.evidence, result.abstraction)
         assert hash(back.abstraction) == hash(result.abstraction)
     made = abstracted().abstraction
-    assert made is not None
+    assert isinstance(made, FiniteAbstraction)
     assert made not in (replace(made, unsafe=(*made.unsafe, 0)), replace(made, lower=made.lower - 1), None)
 
 

@@ -36,7 +36,7 @@ class Balance(HTMLParser):
         assert self.open.pop() == tag
 
 
-PICTURES = Pictures(lambda trace, result: trace_svg(trace), invariant_svg, lambda result: "<svg></svg>")
+PICTURES = Pictures(lambda trace, result: [trace_svg(trace)], invariant_svg, lambda result: ["<svg></svg>"])
 
 ORIGIN = ReportOrigin(datetime(2026, 3, 4, 5, 6, tzinfo=UTC), "vernal check 'my room.toml' --spec 'T < 3'")
 

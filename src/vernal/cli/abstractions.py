@@ -101,7 +101,9 @@ Writer = Callable[["Task", "Result", "FiniteAbstraction", Path], str]
 
 def _written(task: Task, result: Result, file: Path, write: Writer) -> str:
     """Write a file, and say so; or say why there is nothing to write, which does not change the verdict."""
-    if result.abstraction is None:
+    from vernal.evidence.abstraction import FiniteAbstraction
+
+    if not isinstance(result.abstraction, FiniteAbstraction):
         return f"nothing is written to {file}: there is no finished abstraction"
     if not len(result.abstraction):
         return f"nothing is written to {file}: there is no initial state, and so no abstract one"

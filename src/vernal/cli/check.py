@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from vernal.engines.check import Keep
     from vernal.evidence.result import Result
     from vernal.logic.task import Task
-    from vernal.model.system import System
     from vernal.run.budget import Budget
 
 EXAMPLES = """\b
@@ -53,6 +52,7 @@ Examples:
   vernal check blocks.jani --policy net.jani2nnet --property pa.jani#0 --constant K=8
   vernal check blocks.jani --property pa.jani#0 --engine predicates --graph states.svg --start-verdicts starts.json
   vernal check room.toml --spec "G (T <= 22)" --trace safe.invariant.json          for all time, without a bound
+  vernal check jet.toml --engine abstraction --report jet.html                     a flow, in continuous time
 
 \b
 Exit code: 2 on bad input, else 10 if any property is violated, else 5 if any is unknown, else 0.
@@ -199,7 +199,7 @@ class Invocation:
             self.tell(result)
         reasons = ["interrupted", "interrupted before it was its turn"]
         for place, question in enumerate(self.asked[len(self.results) :]):
-            self.tell(interrupted(self.task.system, question, self.limits.engine, reasons[min(place, 1)]))
+            self.tell(interrupted(self.task, question, self.limits.engine, reasons[min(place, 1)]))
 
     def write(self) -> None:
         """JSON, traces and report, each mentioned once it is there."""
@@ -238,21 +238,22 @@ def page_width(stream: TextIO) -> int:
     return shutil.get_terminal_size((120, 40)).columns if stream.isatty() else 120
 
 
-def interrupted(system: System, question: Asked, engine: str, reason: str) -> Result:
+def interrupted(task: Task, question: Asked, engine: str, reason: str) -> Result:
     """The answer to a question there was no time for."""
     from vernal.engines.answers import answer
+    from vernal.engines.check import question_of
     from vernal.engines.knowledge import Open
-    from vernal.logic.question import Question
     from vernal.run.budget import Budget
 
-    return answer(Question(system, question.formula, question.name), Open(engine=engine, reason=reason), Budget())
+    asked = question_of(task, question.formula, question.name)
+    return answer(asked, Open(engine=engine, reason=reason), Budget())
 
 
 def write_traces(task: Task, results: Sequence[Result], file: Path, mention: Callable[[str], None]) -> None:
     """The evidence for a verdict; of several, a file each, named after the property."""
     from vernal.evidence.trace_file import dump
 
-    found = [result for result in results if result.evidence is not None]
+    found = [result for result in results if result.trace is not None or result.invariant is not None]
     if not found:
         mention(f"nothing is written to {file}: no result has a trace or an invariant")
     for target, result in zip(targets(file, found), found, strict=True):

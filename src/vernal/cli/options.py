@@ -29,9 +29,9 @@ OUTPUT = "Output"
 
 def engine_names() -> list[str]:
     """For the shell to complete."""
-    from vernal.engines.check import engines
+    from vernal.engines import registry
 
-    return [entry.name for entry in engines()]
+    return registry.engine_names()
 
 
 TaskFile = Annotated[
@@ -76,7 +76,7 @@ EngineName = Annotated[
     typer.Option(
         "--engine",
         metavar="NAME",
-        help="auto, or one engine by name (`vernal explain` lists them).",
+        help="auto, or one engine by name (`vernal explain` lists them). Of flows: falsify, flowpipe, abstraction.",
         autocompletion=engine_names,
     ),
 ]
@@ -274,9 +274,9 @@ class Limits:
         if self.predicates != "auto" and self.engine != "predicates":
             raise InputError("--predicates goes with --engine predicates")
         if self.options:  # an option without effect is an error
-            from vernal.engines.check import find_engine
+            from vernal.engines.registry import check_options
 
-            find_engine(self.engine, self.options)
+            check_options(self.engine, self.options)
 
     def reading(self, started: float) -> Budget:
         """The budget while a task is read: a second more, so that what was read is answered, if by unknown."""

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from vernal.formats.loading import Tasks
     from vernal.logic.question import Question
     from vernal.logic.task import Task
+    from vernal.logic.timed import FlowQuestion
     from vernal.queries.sweep import SweepRun
     from vernal.run.budget import Budget
 
@@ -116,11 +117,11 @@ class _Asking:
     properties: list[str] | None
     specs: list[str] | None
 
-    def __call__(self, task: Task) -> list[Question]:
-        from vernal.logic.question import Question
+    def __call__(self, task: Task) -> list[Question | FlowQuestion]:
+        from vernal.engines.check import question_of
 
         asked = questions(task, asked_names(task, self.properties), self.specs)
-        return [Question(task.system, one.formula, one.name) for one in asked]
+        return [question_of(task, one.formula, one.name) for one in asked]
 
 
 @dataclass

@@ -9,20 +9,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 from vernal.engines.emptiness import is_empty
+from vernal.engines.flow.region import has_no_start, is_certain
 from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof, Subject
 from vernal.engines.ranges import range_notes
 from vernal.engines.so_far import best_margin, in_words
 from vernal.errors import Stopped
 from vernal.evidence import confirm
+from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.kinds import Tree
-from vernal.evidence.reach import ForAllTime, Reach, UpToStep
-from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result
+from vernal.evidence.reach import ForAllTime, Reach, UntilTime, UpToStep
+from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result
 from vernal.evidence.trace import Trace
+from vernal.evidence.trajectory import trajectory_truth
+from vernal.evidence.walk import NotAPath
 from vernal.logic.claim import Claim
+from vernal.logic.formula import Quantifier
 from vernal.logic.prefix import refutable
 from vernal.logic.question import Question
+from vernal.logic.timed import FlowQuestion
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 
@@ -38,7 +45,7 @@ OF_STATES = (
 )
 
 
-def answered(question: Question, known: Known, budget: Budget) -> Result:
+def answered(question: Question | FlowQuestion, known: Known, budget: Budget) -> Result:
     """The result that follows, unless confirming it takes much longer than there is time: then it is unknown."""
     try:
         return in_time(lambda: answer(question, known, budget), replace(budget, timeout=_extended(budget)), GRACE)
@@ -47,8 +54,10 @@ def answered(question: Question, known: Known, budget: Budget) -> Result:
         return replace(_left_open(question, left), abstraction=known.abstraction)
 
 
-def answer(question: Question, known: Known, budget: Budget) -> Result:
+def answer(question: Question | FlowQuestion, known: Known, budget: Budget) -> Result:
     """The result that follows from what an engine knows."""
+    if isinstance(question, FlowQuestion):
+        return _flow_answer(question, known, replace(budget, timeout=_extended(budget)))
     known = confirmed(question.claim, believed(question.claim, known))
     final = replace(budget, timeout=_extended(budget), journal=None)
     return replace(_result(question, known, final), abstraction=known.abstraction)
@@ -65,14 +74,15 @@ def _result(question: Question, known: Known, final: Budget) -> Result:
     return _left_open(question, known, *_weaker(question, known, final))
 
 
-def _left_open(question: Question, known: Open, *notes: str) -> Result:
+def _left_open(question: Question | FlowQuestion, known: Open, *notes: str) -> Result:
     return Result(
-        question.claim.text,
+        str(question.formula),
         UNKNOWN,
         known.engine,
         question.name,
         reason=known.reason,
         proven_steps=known.proven_steps,
+        proven_time=known.proven_time,
         notes=(*known.notes, *notes),
         statistics=known.statistics,
     )
@@ -194,4 +204,84 @@ def _fails(question: Question, known: FailingState, budget: Budget) -> Result:
         statistics=known.statistics,
         evidence=Tree(known.trace, known.excluded_by, known.invariant),
         step=0,
+    )
+
+
+# Flows ----------------------------------------------------------------------------------------------------------------
+
+OUTSIDE = "vacuous: no state of the region can violate the claim; is the bad set outside it?"
+TOO_SHORT = "the flowpipe that was found ends at t = {until:g}, before the claim does"
+
+
+def _flow_answer(question: FlowQuestion, known: Known, budget: Budget) -> Result:
+    match believed := _flow_believed(question, known, budget):
+        case Proof():
+            made = _flow_holds(question, believed, budget)
+        case Counterexample():
+            made = _flow_violated(question, believed)
+        case _:
+            assert isinstance(believed, Open)
+            made = _left_open(question, believed)
+    return replace(made, abstraction=known.abstraction)
+
+
+def _flow_believed(question: FlowQuestion, known: Known, budget: Budget) -> Known:
+    """What is known, if it may be said of all trajectories; a trajectory that is to refute that is enclosed again."""
+    match known:
+        case Proof(direction=direction) if not direction.may_prove(Quantifier.ALL):
+            return _open(known, f"a proof of direction {direction.value} says nothing of some of the trajectories")
+        case Proof(evidence=Flowpipe(until=until)) if until < question.horizon:
+            return _open(known, TOO_SHORT.format(until=until))
+        case Counterexample(trace=trace) if not _is_refuted(question, trace, budget):
+            return _open(known, "a counterexample was found but did not replay")
+        case FailingState():
+            return _open(known, "one trajectory is needed to refute a claim of all of them")
+    return known
+
+
+def _is_refuted(question: FlowQuestion, trace: Trace, budget: Budget) -> bool:
+    """Whether the claim is false of all solutions from the first state of a trajectory, enclosed once more."""
+    try:
+        truth = trajectory_truth(trace, question.formula, question.flow, budget.check)
+    except NotAPath:
+        return False
+    return trace.times is not None and truth is False
+
+
+def _flow_holds(question: FlowQuestion, proof: Proof, budget: Budget) -> Result:
+    empty = proof.empty or has_no_start(question.flow, budget)
+    vacuous = [NO_START] if empty else [OUTSIDE] if is_certain(question, budget) else []
+    return Result(
+        str(question.formula),
+        HOLDS,
+        proof.engine,
+        question.name,
+        reach=UntilTime(question.horizon, _inside_until(question, proof)),
+        assurance=proof.assurance,
+        margin=None if empty else _at_least_zero(proof.margin),
+        vacuous=bool(vacuous),
+        notes=(*vacuous, *proof.notes),
+        statistics=proof.statistics,
+        evidence=None if empty else proof.evidence,
+    )
+
+
+def _inside_until(question: FlowQuestion, proof: Proof) -> Fraction | None:
+    """Until when all trajectories are inside the region, where a flowpipe tells."""
+    pipe = proof.evidence
+    return min(Fraction(pipe.inside_until), question.horizon) if isinstance(pipe, Flowpipe) else None
+
+
+def _flow_violated(question: FlowQuestion, known: Counterexample) -> Result:
+    times = known.trace.times
+    return Result(
+        str(question.formula),
+        VIOLATED,
+        known.engine,
+        question.name,
+        assurance=Assurance.RIGOROUS,
+        notes=known.notes,
+        statistics=known.statistics,
+        evidence=known.trace,
+        time=None if times is None else float(times[-1]),
     )

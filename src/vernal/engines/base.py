@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from vernal.engines.knowledge import Known, Open
 from vernal.errors import Stopped
 from vernal.logic.question import Question
+from vernal.logic.timed import FlowQuestion
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 
 UNBOUNDED = "not supported by this engine: the formula has no bound; bound it, as in G[0,20] p, or ask auto"
 
 
-class Engine(Protocol):
+Q = TypeVar("Q", contravariant=True)
+
+
+class Procedure(Protocol[Q]):
     """A decision procedure. It may leave a question open, and must be sound; it may raise `Stopped`."""
 
     name: str
 
-    def attempt(self, question: Question, budget: Budget) -> Known: ...
+    def attempt(self, question: Q, budget: Budget) -> Known: ...
+
+
+class Engine(Procedure[Question], Protocol):
+    """A procedure for systems, which move in steps."""
+
+
+class FlowEngine(Procedure[FlowQuestion], Protocol):
+    """A procedure for flows, in continuous time."""
 
 
 def infinite_bounds() -> np.errstate:
@@ -28,7 +40,7 @@ def infinite_bounds() -> np.errstate:
     return np.errstate(over="ignore", invalid="ignore", divide="ignore")
 
 
-def within(engine: Engine, question: Question, budget: Budget) -> Known:
+def within(engine: Procedure[Q], question: Q, budget: Budget) -> Known:
     """What an engine knows when its budget is used up, the memory is, or numbers are larger than any float."""
     try:
         with infinite_bounds():

@@ -5,24 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
-from importlib import import_module
+from dataclasses import replace
 from pathlib import Path
 from typing import overload
 
 from vernal.engines.answers import answered
 from vernal.engines.base import Engine, within
+from vernal.engines.flow.ask import asked_of_flow, flow_question
 from vernal.engines.journals import open_journal
-from vernal.engines.options import (
-    BoundsOptions,
-    DepthOptions,
-    EngineOptions,
-    InductionOptions,
-    MilpOptions,
-    PredicateOptions,
-    SmtOptions,
-)
 from vernal.engines.placing import device_for
+from vernal.engines.registry import (
+    ENGINES,
+    FLOW_ENGINES,
+    NO_OPTIONS,
+    EngineEntry,
+    Options,
+    engines,
+    find_engine,
+    find_flow_engine,
+)
 from vernal.engines.several import Ask, FairShares
 from vernal.errors import InputError, NameUnknown, nearest
 from vernal.evidence.result import Result
@@ -30,141 +31,34 @@ from vernal.interpret.numbers.device import find_device, using
 from vernal.logic.formula import ALL_TIME, Always, Bound, Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task
+from vernal.logic.timed import FlowQuestion
+from vernal.model.flow import Flow
 from vernal.model.system import System
 from vernal.run.budget import Budget, Progress, refuse_limits, silent
 from vernal.run.threads import one_blas_thread
 
-Options = Mapping[str, object]
-NO_OPTIONS: Options = {}
+__all__ = [
+    "ENGINES",
+    "FLOW_ENGINES",
+    "NO_OPTIONS",
+    "EngineEntry",
+    "Keep",
+    "Options",
+    "ask",
+    "asked_of",
+    "check",
+    "engines",
+    "find_engine",
+    "in_range",
+    "keeping",
+    "named_formula",
+    "parse_formula",
+    "question_of",
+    "refuse_open",
+    "stated",
+]
+
 IN_RANGE = "in_range"  # the built-in property that every declared range is kept
-
-
-@dataclass(frozen=True, slots=True)
-class EngineEntry:
-    """An engine by name, loaded when first used."""
-
-    name: str
-    target: str  # module:class
-    about: str
-    options: type[EngineOptions] = EngineOptions
-
-    @property
-    def option_names(self) -> list[str]:
-        return [entry.name for entry in fields(self.options)]
-
-    def load(self, options: Options = NO_OPTIONS) -> Engine:
-        """The engine with these options; those it is not given have their defaults."""
-        for name, value in options.items():
-            if name not in self.option_names:
-                raise self._stray(name, value)
-        module, _, cls = self.target.partition(":")
-        make: Callable[..., Engine] = getattr(import_module(module), cls)
-        return make(self.options(**options)) if self.option_names else make()
-
-    def _stray(self, name: str, value: object) -> InputError:
-        owners = [entry.name for entry in ENGINES if name in entry.option_names]
-        if not owners:
-            return InputError(f"the engine {self.name!r} has no option {name!r}{nearest(name, self.option_names)}")
-        said = f"no-{name}" if value is False else name
-        return InputError(f"the engine {self.name!r} has no option --{said}; it goes with --engine {', '.join(owners)}")
-
-
-ENGINES = (
-    EngineEntry(
-        "auto",
-        "vernal.engines.portfolio:Portfolio",
-        "what fits, cheapest first; stops at the first sound answer",
-        DepthOptions,
-    ),
-    EngineEntry(
-        "falsify", "vernal.engines.falsify.engine:Falsify", "batched simulation and local search for a counterexample"
-    ),
-    EngineEntry(
-        "bounds",
-        "vernal.engines.bounds.engine:Bounds",
-        "linear bounds propagated through time; instant, incomplete",
-        BoundsOptions,
-    ),
-    EngineEntry(
-        "ends",
-        "vernal.engines.settled:OperatorEnds",
-        "exact ends of values: claims that clip, min, max or tanh keep with no room to spare",
-    ),
-    EngineEntry(
-        "split",
-        "vernal.engines.split.engine:BranchAndBound",
-        "branch and bound over boxes of the initial set; claims about initial states, as of a network alone",
-    ),
-    EngineEntry(
-        "paths",
-        "vernal.engines.paths.engine:Paths",
-        "all paths by sets of states; exact, complete where piecewise linear",
-    ),
-    EngineEntry(
-        "explicit",
-        "vernal.engines.explicit.engine:Explicit",
-        "every state of a finite system; full CTL and LTL, for all time",
-    ),
-    EngineEntry(
-        "predicates",
-        "vernal.engines.predicates.engine:Predicates",
-        "predicate abstraction of bounded integers under a policy; claims that a condition is kept for all time",
-        PredicateOptions,
-    ),
-    EngineEntry(
-        "invariants",
-        "vernal.engines.invariants.engine:Invariants",
-        "claims for all time by sets of states that no step leaves; refutes what these exclude",
-    ),
-    EngineEntry(
-        "milp",
-        "vernal.engines.programs.milp:Milp",
-        "mixed-integer programs, monolithic or compositional; as exact as its solver",
-        MilpOptions,
-    ),
-    EngineEntry(
-        "smt",
-        "vernal.engines.programs.smt:Smt",
-        "satisfiability modulo theories; a cross-check for small loops",
-        SmtOptions,
-    ),
-    EngineEntry(
-        "liveness",
-        "vernal.engines.liveness.engine:Liveness",
-        "LTL for all time by an automaton, and a bound on how often its marked edges are taken",
-    ),
-    EngineEntry(
-        "deepening",
-        "vernal.engines.deepening.engine:Deepening",
-        "claims without a bound, as far as finitely many steps decide them",
-        DepthOptions,
-    ),
-    EngineEntry(
-        "lasso",
-        "vernal.engines.lasso.engine:Lasso",
-        "paths that come back to where they were, and so never do what is waited for",
-        DepthOptions,
-    ),
-    EngineEntry(
-        "induction",
-        "vernal.engines.induction.engine:Induction",
-        "k-induction: a claim about every step, from any state that may be reached",
-        InductionOptions,
-    ),
-)
-
-
-def engines() -> list[EngineEntry]:
-    """The engines there are."""
-    return list(ENGINES)
-
-
-def find_engine(name: str, options: Options = NO_OPTIONS) -> Engine:
-    """The engine of this name with these options; one it does not have is an error."""
-    for entry in ENGINES:
-        if entry.name == name:
-            return entry.load(options)
-    raise NameUnknown(f"there is no engine {name!r}{nearest(name, (entry.name for entry in ENGINES))}")
 
 
 def parse_formula(task: Task, text: str) -> Formula:
@@ -172,7 +66,8 @@ def parse_formula(task: Task, text: str) -> Formula:
     from vernal.logic.elaborate import formula, system_scope
     from vernal.logic.syntax import Source
 
-    return formula(Source(text, "formula"), system_scope(task.system, task.constants, task.functions))
+    scope = system_scope(task.recorded, task.constants, task.functions)
+    return formula(Source(text, "formula"), scope, discrete=isinstance(task.model, System))
 
 
 def named_formula(task: Task, name: str) -> Formula:
@@ -189,9 +84,23 @@ def in_range(task: Task) -> Formula:
     from vernal.logic.normal import horizon
     from vernal.logic.ranges import range_formula
 
+    if isinstance(task.model, Flow):
+        raise InputError(
+            "the ranges of a flow are the region in which trajectories are followed, so that there is nothing to ask; "
+            "the scope of every verdict says until when all trajectories provably stay inside"
+        )
     reach = [steps for steps in map(horizon, task.properties.values()) if steps is not None]
     bound = Bound(ALL_TIME.lower, ALL_TIME.lower + max(reach)) if reach else ALL_TIME
     return Always(range_formula(task.system), bound)
+
+
+def question_of(task: Task, formula: Formula, name: str | None = None) -> Question | FlowQuestion:
+    """What is asked of a task; a formula that its kind of time does not take is refused before any work."""
+    if isinstance(task.model, Flow):
+        return flow_question(task, formula, name)
+    question = Question(task.system, formula, name, task.predicates, task.labels)
+    question.claim.logic  # noqa: B018 - a formula that is neither LTL nor CTL is refused
+    return question
 
 
 def ask(
@@ -199,11 +108,21 @@ def ask(
 ) -> Result:
     """One formula, one result; a limit reached on the way is an unknown with that reason."""
     started = time.monotonic()
-    question = Question(task.system, formula, name, task.predicates, task.labels)
-    question.claim.logic  # noqa: B018 - a formula that is neither LTL nor CTL is refused before any work
+    question = question_of(task, formula, name)
     with one_blas_thread():
-        result = asked_of(find_engine(engine, options), question, budget)
+        if isinstance(question, FlowQuestion):
+            refuse_device(budget.device)
+            found = find_flow_engine(engine, len(question.flow.state), options)
+            result = asked_of_flow(found, question, budget)
+        else:
+            result = asked_of(find_engine(engine, options), question, budget)
     return replace(stated(task, result), seconds=time.monotonic() - started)
+
+
+def refuse_device(name: str) -> None:
+    """An error for a card: nothing of a flow is computed there."""
+    if name != "cpu":
+        raise InputError(f"flows are checked on the processor; leave out the device {name!r}")
 
 
 def stated(task: Task, result: Result) -> Result:
@@ -220,7 +139,7 @@ def asked_of(engine: Engine, question: Question, budget: Budget) -> Result:
 
 @overload
 def check(
-    subject: Task | System,
+    subject: Task | System | Flow,
     formula: str | Formula,
     *,
     engine: str = "auto",
@@ -237,7 +156,7 @@ def check(
 
 @overload
 def check(
-    subject: Task | System,
+    subject: Task | System | Flow,
     formula: None = None,
     *,
     property: str | Sequence[str] | None = None,
@@ -254,7 +173,7 @@ def check(
 
 
 def check(
-    subject: Task | System,
+    subject: Task | System | Flow,
     formula: str | Formula | None = None,
     *,
     property: str | Sequence[str] | None = None,
@@ -275,7 +194,10 @@ def check(
     `device` is where large batches of bounds are computed: "cpu", or "cuda" with the extra `torch`.
     """
     task = subject if isinstance(subject, Task) else Task(subject)
-    refuse_open(task.system)
+    if isinstance(task.model, System):
+        refuse_open(task.model)
+    else:
+        refuse_device(device)
     refuse_limits({"timeout": timeout, "memory": memory}, workers, seed)
     find_device(device)
     budget = Budget(timeout, memory, seed=seed, workers=workers, progress=progress or silent, device=device)
@@ -312,6 +234,8 @@ def keeping(
     if file is None:
         yield lambda budget, formula: budget
         return
+    if isinstance(task.model, Flow):
+        raise InputError("a question about a flow keeps no journal; leave it out")
     with open_journal(file, task, formulas, engine, options) as journal:
         yield lambda budget, formula: replace(budget, journal=journal.of(str(formula)))
 

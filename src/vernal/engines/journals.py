@@ -15,6 +15,7 @@ from vernal.evidence.result_data import result_data, result_of
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task
+from vernal.model.flow import Flow
 from vernal.run.journal import Journal, Occasion, Record, task_digest
 
 KEEPERS = ("auto", "milp", "paths")
@@ -88,5 +89,7 @@ def keeping_cells(file: Path | None, base: Task, engine: str, options: Mapping[s
     if file is None:
         yield KnownCells(None)
         return
+    if isinstance(base.model, Flow):
+        raise InputError("a sweep over flows keeps no journal; leave it out")
     with Journal(file, Occasion(_digest(base), f"a sweep by {_said(engine, options)}", None)) as journal:
         yield KnownCells(journal)

@@ -14,6 +14,7 @@ from typing import Any
 from vernal.evidence.abstraction import FiniteAbstraction
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.kinds import Evidence
+from vernal.evidence.neural import NeuralAbstraction
 from vernal.evidence.result import Assurance
 from vernal.evidence.trace import Trace
 from vernal.reduce.base import Direction
@@ -46,7 +47,7 @@ class Knowledge:
     engine: str
     statistics: Statistics = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    abstraction: FiniteAbstraction | None = None  # that it rests on, where it was asked for
+    abstraction: FiniteAbstraction | NeuralAbstraction | None = None  # that it rests on, where it was asked for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +87,7 @@ class Open(Knowledge):
 
     reason: str
     proven_steps: int | None = None
+    proven_time: float | None = None  # of a claim in continuous time: until when it is proven
     margin: float | None = None  # a lower bound over all paths, below zero
 
 

@@ -133,7 +133,7 @@ class Common:
     found: Mapping[int, Decided]  # by the identity of the question
     each: Mapping[int, float]  # by the same: seconds of the common work
 
-    def seconds(self, question: Question) -> float:
+    def seconds(self, question: object) -> float:
         """The share of a question in common work, and what was spent on it alone there."""
         own = self.found[id(question)].seconds if id(question) in self.found else 0.0
         return self.each.get(id(question), 0.0) + own

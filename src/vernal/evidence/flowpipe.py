@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from vernal.evidence.trace import Trace
-from vernal.model.portable import Portable
+from vernal.model.hooks import hook
+from vernal.model.portable import STAYS, Portable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,9 +32,10 @@ class Flowpipe(Portable):
     locations: NDArray[np.int64]  # of an automaton, for each segment; -1 where there is none
     inside_until: float  # until when all trajectories are inside the region, ends of the span included
     until: float  # the time up to which the segments tell everything
+    about: Any = field(default=None, repr=False, compare=False, metadata=STAYS)  # the result it is evidence for
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> Literal["flowpipe"]:
         """Which kind of evidence this is."""
         return "flowpipe"
 
@@ -42,3 +48,7 @@ class Flowpipe(Portable):
         """Some of the segments; what the whole tells of time it may not."""
         rows = (self.times[chosen], self.lower[chosen], self.upper[chosen], self.locations[chosen])
         return Flowpipe(self.variables, self.directions, *rows, self.inside_until, self.until)
+
+    def plot(self, file: str | Path | None = None, *, of: Sequence[str] | None = None) -> Any:
+        """Draw it as a phase portrait of its flow; to a file if one is named. `of` names two variables."""
+        return hook("plot_flowpipe")(self, file, of=of)

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from vernal.model.hybrid import HybridAutomaton
-from vernal.model.network import Network
+from vernal.model.hooks import hook
 from vernal.model.portable import Portable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from vernal.model.flow import Flow
+    from vernal.model.hybrid import HybridAutomaton
+    from vernal.model.network import Network
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,3 +36,8 @@ class NeuralAbstraction(Portable):
     worst: NDArray[np.float64]  # the largest error that was found at a point, for each variable: error / worst is tight
     automaton: HybridAutomaton | None = None
     statistics: Mapping[str, int | float | str] = field(default_factory=dict)
+    flow: Flow | None = field(default=None, repr=False)  # that it abstracts
+
+    def plot_error(self, file: str | Path | None = None) -> Any:
+        """Draw |f - N| over the region, a heat map for each variable; to a file if one is named."""
+        return hook("plot_abstraction_error")(self, file)

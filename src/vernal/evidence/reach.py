@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+
+DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +32,22 @@ class UntilTime:
     """The claim is decided until this time of a continuous flow, of trajectories inside the region of interest."""
 
     last: Fraction
+    inside: Fraction | None = None  # until when all trajectories provably stay inside; None where that was not asked
 
     def __str__(self) -> str:
-        return f"until t = {float(self.last):g}, inside the region"
+        if self.inside is None:
+            return f"until t = {float(self.last):g}, of trajectories inside the region"
+        if self.inside >= self.last:
+            return f"until t = {float(self.last):g}, inside the region"
+        within = f"all trajectories stay inside the region until t = {rounded_down(self.inside)}"
+        return f"until t = {float(self.last):g}; {within}"
+
+
+def rounded_down(value: Fraction | float) -> str:
+    """A time of six digits, none of which claims too much."""
+    exact = Fraction(value)
+    decimal = Context(prec=DIGITS, rounding=ROUND_FLOOR).divide(Decimal(exact.numerator), Decimal(exact.denominator))
+    return f"{float(decimal):g}"
 
 
 Reach = UpToStep | ForAllTime | UntilTime

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from vernal.evidence.abstraction import FiniteAbstraction
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.invariant import Invariant
-from vernal.evidence.kinds import Evidence
+from vernal.evidence.kinds import Evidence, Tree
+from vernal.evidence.neural import NeuralAbstraction
 from vernal.evidence.reach import Reach
 from vernal.evidence.trace import Trace
 from vernal.model.hooks import hook
@@ -69,7 +70,9 @@ class Result(Portable):
     evidence: Evidence | None = None
     step: int | None = None  # with violated: the position at which the violation shows
     proviso: str | None = None  # what the definition of the system leaves out
-    abstraction: FiniteAbstraction | None = None  # that it rests on, where it was asked for
+    proven_time: float | None = None  # with unknown, in continuous time: the claim is proven until then
+    time: float | None = None  # with violated, in continuous time: when the violation shows
+    abstraction: FiniteAbstraction | NeuralAbstraction | None = None  # that it rests on, where it was asked for
     task: Task | None = field(default=None, repr=False, compare=False, metadata=STAYS)  # what the question was about
 
     @builtins.property  # the field of that name hides it here
@@ -86,7 +89,12 @@ class Result(Portable):
     @builtins.property
     def invariant(self) -> Invariant | None:
         """The invariant that proves the claim, or that no path keeps it, if there is one."""
-        return None if self.evidence is None or isinstance(self.evidence, Trace | Flowpipe) else self.evidence.invariant
+        return self.evidence.invariant if isinstance(self.evidence, Tree | Invariant) else None
+
+    @builtins.property
+    def flowpipe(self) -> Flowpipe | None:
+        """The sets that contain all trajectories of a flow, if the evidence is such; it knows what it is about."""
+        return replace(self.evidence, about=self) if isinstance(self.evidence, Flowpipe) else None
 
     def save(self, file: str | Path) -> None:
         """Write the result as JSON, as `vernal check --json` does; `result.trace.save` writes evidence for replay."""
@@ -102,6 +110,7 @@ class Result(Portable):
     def __repr__(self) -> str:
         name = f"{self.property}: " if self.property else ""
         where = self.scope if self.step is None else f"at step {self.step}"
+        where = where if self.time is None else f"at t = {self.time:g}"
         asked = " ".join([f"{name}{self.formula[:200]}", *([where] if where else [])])
         return f"<Result {self.verdict.value}: {asked} ({self.engine})>"
 

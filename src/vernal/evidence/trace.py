@@ -61,13 +61,15 @@ class TraceStep:
 class Trace(Portable):
     """A path of the system, or a lasso where `loop` says which position the last one returns to.
 
-    `complete` is true for a maximal finite path: the system is not enabled at the last position.
+    `complete` is true for a maximal finite path: the system is not enabled at the last position. A trajectory of a flow
+    has the times of its steps, the first of them 0; between two of them the disturbances of the former are constant.
     """
 
     steps: tuple[TraceStep, ...]
     loop: int | None = None
     complete: bool = False
-    system: Any = field(default=None, repr=False, compare=False)
+    system: Any = field(default=None, repr=False, compare=False)  # or the flow
+    times: tuple[Fraction, ...] | None = None
     about: Any = field(default=None, repr=False, compare=False, metadata=STAYS)  # the result it is evidence for
 
     plotter: ClassVar[Callable[..., Any] | None] = None  # drawing lives downstream; the package plugs it in
@@ -100,6 +102,8 @@ class Trace(Portable):
         return len(self.steps)
 
     def __repr__(self) -> str:
+        if self.times is not None:
+            return f"<Trace of a trajectory until time {float(self.times[-1]):g}>"
         returns = "" if self.loop is None else f", returning to {self.loop}"
         return f"<Trace of {len(self.steps)} positions{returns}>"
 

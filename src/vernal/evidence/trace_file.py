@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from importlib import metadata
+from itertools import pairwise
 from typing import Any, get_args
 
-from vernal.errors import FormatError, nearest
+from vernal.errors import FormatError, InputError, nearest
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.invariant_file import invariant_json
@@ -25,6 +26,7 @@ from vernal.evidence.trace import Choice, Trace, TraceStep, TraceValue
 from vernal.evidence.trace_values import read_number, read_value, write_number, write_value
 from vernal.logic.task import Task
 from vernal.model.expr import Between, Expr
+from vernal.model.flow import Flow
 from vernal.model.sorts import REAL, Sort
 from vernal.model.system import System
 
@@ -36,8 +38,11 @@ STEP_KEYS = ("state", "actions", "choices", "disturbances", "memory")
 
 
 def to_json(trace: Trace, system: System) -> dict[str, Any]:
-    """The trace as a JSON object."""
-    return {"steps": [step_json(step, system, t == 0) for t, step in enumerate(trace.steps)], "loop": trace.loop}
+    """The trace as a JSON object; of a flow, against the system that computes its rates, with the time of each step."""
+    steps = [step_json(step, system, t == 0) for t, step in enumerate(trace.steps)]
+    if trace.times is not None:
+        steps = [{"time": write_number(time, full=True), **s} for time, s in zip(trace.times, steps, strict=True)]
+    return {"steps": steps, "loop": trace.loop}
 
 
 def step_json(step: TraceStep, system: System, first: bool = False) -> dict[str, Any]:
@@ -75,6 +80,19 @@ def from_json(document: Any, system: System) -> Trace:
     if loop is not None and (isinstance(loop, bool) or not isinstance(loop, int) or not 0 <= loop < len(steps)):
         raise FormatError(f"trace.loop: expected null or the number of a step, not {loop!r}")
     return Trace(tuple(_read_step(step, system, f"step {t}") for t, step in enumerate(steps)), loop, system=system)
+
+
+def timed_trace(document: Any, flow: Flow) -> Trace:
+    """A recorded trajectory; its times begin with 0 and ascend."""
+    fields = _object(document, ("steps", "loop"), "trace")
+    steps = fields["steps"]
+    if not isinstance(steps, list) or not all(isinstance(step, dict) and "time" in step for step in steps):
+        raise FormatError("trace.steps: expected a list of steps, each with its time")
+    times = tuple(read_number(step["time"], f"step {t}, time") for t, step in enumerate(steps))
+    if fields["loop"] is not None or not times or times[0] != 0 or any(a >= b for a, b in pairwise(times)):
+        raise FormatError("trace: the times of a trajectory begin with 0 and ascend, and it does not loop")
+    untimed = [{key: item for key, item in step.items() if key != "time"} for step in steps]
+    return replace(from_json({"steps": untimed, "loop": None}, flow.rate_step), times=times, system=flow)
 
 
 def _read_step(document: Any, system: System, where: str) -> TraceStep:
@@ -189,7 +207,7 @@ def document(task: Task, result: Result) -> dict[str, Any]:
         "formula": result.formula,
         "property": result.property,
         "verdict": result.verdict.value,
-        **_shown(result.evidence, task.system),
+        **_shown(result.evidence, task.recorded),
     }
     return {**content, "sha256": fingerprint(content)}
 
@@ -197,7 +215,8 @@ def document(task: Task, result: Result) -> dict[str, Any]:
 def _shown(evidence: Evidence, system: System) -> dict[str, Any]:
     if isinstance(evidence, Invariant):
         return {"evidence": evidence.kind, "invariant": invariant_json(evidence)}
-    assert not isinstance(evidence, Flowpipe), "flowpipes are not written to files"
+    if isinstance(evidence, Flowpipe):
+        raise InputError("a flowpipe is not written as evidence: whoever doubts it computes it again")
     excluded_by = evidence.excluded_by if isinstance(evidence, Tree) else None
     shown = {"evidence": evidence.kind, "excluded_by": excluded_by, "trace": to_json(evidence.path, system)}
     if isinstance(evidence, Tree) and evidence.invariant is not None:

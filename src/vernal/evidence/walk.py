@@ -37,16 +37,18 @@ AgentMemory = Mapping[str, Sequence[Fraction]]  # by agent
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Where a record and the system part: step, variable, both values, and why."""
+    """Where a record and the system part: step (in continuous time its time), variable, both values, and why."""
 
     step: int
     why: str
     variable: str | None = None
     recorded: object = None
     recomputed: object = None
+    time: Fraction | None = None
 
     def __str__(self) -> str:
-        place = f"step {self.step}" + (f", {self.variable}" if self.variable else "")
+        place = f"step {self.step}" if self.time is None else f"time {float(self.time):.6g}"
+        place += f", {self.variable}" if self.variable else ""
         if self.recorded is None and self.recomputed is None:
             return f"{place}: {self.why}"
         return f"{place}: recorded {self.recorded}, recomputed {self.recomputed} ({self.why})"

@@ -19,8 +19,9 @@ from vernal.evidence.invariant import Invariant
 from vernal.evidence.invariant_file import invariant_of
 from vernal.evidence.periodic import is_enclosed
 from vernal.evidence.recheck import Judgement, Recheck, recheck
-from vernal.evidence.replay import verify
+from vernal.evidence.replay import NotAPath, verify
 from vernal.evidence.result import VIOLATED, Assurance, Result
+from vernal.evidence.retrace import retrace
 from vernal.evidence.trace import Trace
 from vernal.evidence.trace_file import TraceFile
 from vernal.formats.jani.task import open_jani
@@ -32,6 +33,7 @@ from vernal.logic.formula import Formula, Quantifier
 from vernal.logic.printing import text
 from vernal.logic.safety import excluding
 from vernal.logic.task import Task
+from vernal.model.flow import Flow
 from vernal.model.initial import Box
 from vernal.model.system import System
 from vernal.run.output import write_text
@@ -45,14 +47,14 @@ class Rejected(Exception):
     """The evidence does not hold, and why."""
 
 
-def write_evidence(subject: Task | System, result: Result, file: str | Path) -> None:
+def write_evidence(subject: Task | System | Flow, result: Result, file: str | Path) -> None:
     """Write the evidence of a result, a trace or an invariant, to a file that `replay` checks again."""
     if result.evidence is None:
         raise InputError(f"the result of {result.formula} has no evidence to write: it is {result.verdict.value}")
     write_text(file, trace_file.dump(_task(subject), result))
 
 
-def replay(file: str | Path, subject: Task | System | None = None) -> Recheck:
+def replay(file: str | Path, subject: Task | System | Flow | None = None) -> Recheck:
     """Check an evidence file again: what came of it, and why.
 
     The task and the networks it names are looked up beside it, then in the current folder. A file that was made of a
@@ -63,7 +65,7 @@ def replay(file: str | Path, subject: Task | System | None = None) -> Recheck:
 
 
 def check_again(
-    file: TraceFile, path: Path, subject: Task | System | None = None, *, allow_outside: bool = False
+    file: TraceFile, path: Path, subject: Task | System | Flow | None = None, *, allow_outside: bool = False
 ) -> Recheck:
     """What came of checking evidence that was read from a path; `allow_outside` as in `load`."""
     try:
@@ -72,7 +74,7 @@ def check_again(
         return Recheck(Judgement.REJECTED, str(why))
 
 
-def _task(subject: Task | System) -> Task:
+def _task(subject: Task | System | Flow) -> Task:
     return subject if isinstance(subject, Task) else Task(subject)
 
 
@@ -90,6 +92,8 @@ def read_text(file: Path) -> str:
 
 def _judged(file: TraceFile, task: Task) -> Recheck:
     """What was confirmed; Rejected where something does not agree."""
+    if isinstance(task.model, Flow):
+        return _refutes(file, task)
     if file.evidence == "invariant":
         return _proves(file, task)
     replayed = verify(task.system, trace_file.from_json(file.trace, task.system))
@@ -103,6 +107,26 @@ def _judged(file: TraceFile, task: Task) -> Recheck:
             raise Rejected(NOT_EXCLUDED)
         return excludes(task.system, formula, replayed.trace, invariant_of(file.invariant, task.system))
     return Recheck(Judgement.ACCEPTED, shows(file, formula, replayed.trace), replayed.trace)
+
+
+def _refutes(file: TraceFile, task: Task) -> Recheck:
+    """Whether all solutions along a recorded trajectory, enclosed again, break the formula."""
+    if file.evidence != "trace" or file.verdict is not VIOLATED:
+        raise Rejected("the evidence about a flow is a trajectory that breaks the formula")
+    recorded, formula = trace_file.timed_trace(file.trace, task.flow), formula_of(file, task)
+    try:
+        found = retrace(recorded, formula, task.flow)
+    except NotAPath as error:
+        raise Rejected(error.problem) from None
+    if found.problem is not None:
+        raise Rejected(found.problem)
+    if not file.is_intact():
+        raise Rejected(CHANGED)
+    if found.truth is not False:
+        raise Rejected("it is a trajectory of the flow, but does not show that the formula is violated")
+    end = f"{float(recorded.times[-1]):g}" if recorded.times else "0"
+    reason = f"a trajectory until time {end}, enclosed again; on it the formula is violated, whatever solution is taken"
+    return Recheck(Judgement.ACCEPTED, reason, found.trace)
 
 
 def excludes(system: System, formula: Formula, trace: Trace, invariant: Invariant) -> Recheck:

@@ -30,13 +30,13 @@ from vernal.logic.formula import (
     Temporal,
     Until,
     Weak,
-    operands,
 )
-from vernal.logic.normal import classify, order
+from vernal.logic.normal import classify
 from vernal.logic.parser import MAX_DEPTH, parse
 from vernal.logic.printing import number
 from vernal.logic.scope import Scope, system_scope
 from vernal.logic.syntax import Source, Syntax
+from vernal.logic.timed import untimed_operator
 from vernal.model import expr as e
 from vernal.model.build import FALSE, TRUE
 from vernal.model.expr import Expr
@@ -87,8 +87,6 @@ def formula(text: SourceText, scope: Scope, discrete: bool = True, *, source: So
         classify(made)
     except UnsupportedFormula as error:
         raise error.at(reader.odd_one_out()) from None
-    if not discrete:
-        _check_continuous(made, reader.atoms.place(syntax))
     return made
 
 
@@ -99,15 +97,9 @@ def _read(text: SourceText, source: Source | None) -> tuple[Syntax, Source | Non
     return parse(where), where
 
 
-def _check_continuous(made: Formula, place: Place | None) -> None:
-    """Boolean combinations of G and F over atoms."""
-    for node in order(made):
-        if not isinstance(node, Temporal):
-            continue
-        nested = any(isinstance(inner, Temporal) for arg in operands(node) for inner in order(arg))
-        if nested or node.quantifier or not isinstance(node, Always | Eventually):
-            what = "in continuous time a property is a Boolean combination of G[a,b] and F[a,b] over state atoms"
-            raise UnsupportedFormula(what, place=place)
+def _refuse(problem: str | None, place: Place | None) -> None:
+    if problem is not None:
+        raise UnsupportedFormula(problem, place=place)
 
 
 # Formulas -------------------------------------------------------------------------------------------------------------
@@ -184,6 +176,12 @@ class _Formulas:
 
     def temporal(self, syntax: s.TemporalOperation) -> Formula:
         self.seen.append(syntax)
+        made = self.operation(syntax)
+        if not self.discrete and isinstance(made, Temporal):
+            _refuse(untimed_operator(made), self.atoms.place(syntax))
+        return made
+
+    def operation(self, syntax: s.TemporalOperation) -> Formula:
         quantifier = Quantifier(syntax.op[0]) if len(syntax.op) == 2 else None
         op = syntax.op[-1]
         if op == "X":

@@ -36,6 +36,7 @@ class AbstractionSettings(Portable):
 
 
 UNSAID = AbstractionSettings()
+MAX_ABSTRACTED = 6  # variables of a flow that is abstracted: regions and their facets grow fast with them
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,11 @@ class Task(Portable):
         if isinstance(self.model, System):
             raise InputError(f"{self.name} is a system that moves in steps: this is for flows, in continuous time")
         return self.model
+
+    @property
+    def recorded(self) -> System:
+        """The system whose names and sorts traces and runs have: of a flow, the one whose step computes its rates."""
+        return self.model.rate_step if isinstance(self.model, Flow) else self.model
 
     def __repr__(self) -> str:
         return f"<Task {self.name}: {', '.join(self.properties) or 'no properties'}>"

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
-from vernal.logic.formula import Always, Eventually, Formula
+from vernal.errors import UnsupportedFormula
+from vernal.logic.formula import Always, Eventually, Formula, Temporal, operands
 from vernal.logic.normal import nnf, order
 from vernal.logic.task import UNSAID, AbstractionSettings
 from vernal.model.flow import Flow
@@ -42,3 +43,35 @@ class FlowQuestion(Portable):
     def starting(self, init: Init) -> FlowQuestion:
         """The same question about trajectories from elsewhere."""
         return replace(self, flow=self.flow.starting(init))
+
+
+# What is asked in continuous time -------------------------------------------------------------------------------------
+
+FORM = "in continuous time a property is a Boolean combination of G[a,b] and F[a,b] over state atoms"
+NO_TIME = "the horizon is zero: the property asks about the initial states only; bound it by a time, as in G[0, 1.5] p"
+
+
+def refuse_untimed(formula: Formula) -> None:
+    """An error for a formula that continuous time does not take."""
+    problem = untimed(formula)
+    if problem is not None:
+        raise UnsupportedFormula(problem)
+
+
+def untimed(formula: Formula) -> str | None:
+    """Why a formula is none of continuous time, if it is none."""
+    operators = [node for node in order(formula) if isinstance(node, Temporal)]
+    found = next((problem for problem in map(untimed_operator, operators) if problem), None)
+    no_time = all(isinstance(node, Always | Eventually) and not node.bound.upper for node in operators)
+    return found or (NO_TIME if no_time else None)
+
+
+def untimed_operator(node: Temporal) -> str | None:
+    """Why a temporal operator is none of continuous time, if it is none."""
+    nested = any(isinstance(inner, Temporal) for arg in operands(node) for inner in order(arg))
+    if nested or node.quantifier or not isinstance(node, Always | Eventually):
+        return FORM
+    if node.bound.upper is None:
+        letter = "G" if isinstance(node, Always) else "F"
+        return f"in continuous time {letter} needs a last time, as in {letter}[0, 1.5] p"
+    return None

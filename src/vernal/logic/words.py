@@ -35,8 +35,10 @@ from vernal.logic.formula import (
 from vernal.logic.normal import Logic, classify, fold, order
 from vernal.logic.printing import PREFIX, WHOLE, Fragment, formula_piece, number, text
 from vernal.model.build import TRUE
+from vernal.model.flow import Flow
 from vernal.model.system import System
 
+TRAJECTORIES = "along every trajectory while it is in the region"
 LINE = 96  # characters before a sentence becomes a list
 DEEPEST = 40  # levels that are put into words; what is nested deeper is shown as a formula
 
@@ -51,10 +53,12 @@ def bracketed(formula: Formula) -> str:
     return fold(formula, rule).text
 
 
-def words(formula: Formula, system: System | None = None) -> str:
+def words(formula: Formula, model: System | Flow | None = None) -> str:
     """What the formula asks, in English; with the system, also what it asks of paths that end."""
     logic = classify(formula)
-    partial = system is not None and getattr(system, "enabled", TRUE) is not TRUE
+    if isinstance(model, Flow):
+        return _attach(f"from every initial state, {TRAJECTORIES}:", _Teller("time", False).say(formula))
+    partial = model is not None and getattr(model, "enabled", TRUE) is not TRUE
     fractional = any(
         end is not None and end.denominator != 1
         for node in order(formula)

@@ -74,3 +74,13 @@ def check_next(variable: Variable, value: Expr) -> None:
     if value.sort != variable.sort and not (variable.sort == REAL and value.sort == INT):
         advice = "; use floor(...) to make an integer" if (variable.sort, value.sort) == (INT, REAL) else ""
         raise TypeClash(f"{variable.name!r} is of sort {variable.sort}, but its value is of sort {value.sort}{advice}")
+
+
+def check_rate(variable: Variable, rate: Expr) -> None:
+    """A rate of change is one number."""
+    if rate.shape:
+        raise TypeClash(
+            f"the rate of {variable.name!r} is one number, but this is a vector of {rate.size}; take a component [0]"
+        )
+    if not rate.sort.is_number:
+        raise TypeClash(f"the rate of {variable.name!r} is a number, but this is of sort {rate.sort}")

@@ -148,11 +148,11 @@ def trace(
     enabled: Callable[[GivenNames], Expr] | None,
 ) -> Fields:
     """The fields of a system that is given by functions of names."""
-    declared = {v.name: v for n, d in state.items() for v in _variables(n, d)}
-    visible = _visible(declared)
+    declared = {v.name: v for n, d in state.items() for v in variables_of(n, d)}
+    visible = visible_names(declared)
     prepared = {n: _prepare(policy, declared) for n, policy in agents.items()}
     actions = {n: action_var(n, p.networks[0], p.act, p.labels) for n, p in prepared.items()}
-    traced = _trace_lets(lets, {**visible, **actions})
+    traced = trace_lets(lets, {**visible, **actions})
     named = {n: let_var(n, x) for n, x in traced.items()}
     observable = GivenNames({**visible, **{n: named[n] for n, x in traced.items() if not needs_action(x, traced)}})
     everything = GivenNames({**visible, **actions, **named})
@@ -162,7 +162,7 @@ def trace(
         if memory in everything or memory in all_lets:
             raise TypeClash(f"{memory!r} is already the name of something else than a memory")
         all_lets[memory] = vector
-    start = Init(_starts(init, declared), tuple(where(GivenNames(visible))) if where else ())
+    start = Init(starts_of(init, declared), tuple(where(GivenNames(visible))) if where else ())
     guard = enabled(everything) if enabled else build.TRUE
     return name, tuple(declared.values()), start, following, made, all_lets, guard
 
@@ -177,7 +177,7 @@ def seat(made: System, name: str, policy: Policy) -> System:
         policy = replace(policy, labels=wanted.sort.labels)
     lets = {n: let_var(n, x) for n, x in made.lets.items() if not needs_action(x, made.lets)}
     declared = {variable.name: variable for variable in made.state}
-    visible = GivenNames({**_visible(declared), **lets})
+    visible = GivenNames({**visible_names(declared), **lets})
     agents[name] = _make(name, _prepare(policy, declared), visible)
     found = agents[name].var
     if found != wanted:
@@ -201,19 +201,21 @@ def _prepare(policy: Policy, declared: Mapping[str, Variable]) -> _Prepared:
     traced = act if isinstance(act, str) else tuple(act(output_var(policy.networks[0].output_size)))
     if labels is None:
         return _Prepared(policy.networks, traced, None, policy)
-    sort = _declared(declared, labels).sort if isinstance(labels, str) else enum_sort(*labels)
+    sort = declared_variable(declared, labels).sort if isinstance(labels, str) else enum_sort(*labels)
     return _Prepared(policy.networks, traced, sort, policy)
 
 
-def _declared(declared: Mapping[str, Variable], name: str) -> Variable:
+def declared_variable(declared: Mapping[str, Variable], name: str) -> Variable:
+    """The variable of this name."""
     if name not in declared:
         raise NameUnknown(f"there is no state variable {name!r}{nearest(name, declared)}")
     return declared[name]
 
 
-def _trace_lets(
+def trace_lets(
     lets: Mapping[str, Callable[[GivenNames], Operand]], visible: Mapping[str, Expr | ExprArray]
 ) -> dict[str, Expr]:
+    """Named expressions, each a function of what is visible and of the earlier ones."""
     traced: dict[str, Expr] = {}
     for name, function in lets.items():
         if name in visible:
@@ -259,8 +261,8 @@ def _make(name: str, prepared: _Prepared, visible: GivenNames) -> Agent:
 def _trace_step(
     step: Callable[[GivenNames], Mapping[str, Operands]], names: GivenNames, declared: Mapping[str, Variable]
 ) -> dict[str, Expr]:
-    given = {n: x for name, value in step(names).items() for n, x in _spread(name, value, declared).items()}
-    following = {n: _value(_declared(declared, n), x) for n, x in given.items()}
+    given = {n: x for name, value in step(names).items() for n, x in spread(name, value, declared).items()}
+    following = {n: _value(declared_variable(declared, n), x) for n, x in given.items()}
     for n, x in following.items():
         check_next(declared[n], x)
     return following
@@ -293,13 +295,14 @@ def name_draws(lets: Mapping[str, Expr], following: Mapping[str, Expr]) -> tuple
 def restart(made: System, init: Mapping[str, Initials]) -> System:
     """The system with other initial values for some of its variables."""
     declared = {variable.name: variable for variable in made.state}
-    return made.starting(replace(made.init, starts=_starts({**made.init.starts, **init}, declared)))
+    return made.starting(replace(made.init, starts=starts_of({**made.init.starts, **init}, declared)))
 
 
-def _starts(init: Mapping[str, Initials], declared: Mapping[str, Variable]) -> dict[str, Start]:
-    given = {n: x for name, value in init.items() for n, x in _spread(name, value, declared).items()}
+def starts_of(init: Mapping[str, Initials], declared: Mapping[str, Variable]) -> dict[str, Start]:
+    """A start for every variable."""
+    given = {n: x for name, value in init.items() for n, x in spread(name, value, declared).items()}
     for name in given:
-        _declared(declared, name)
+        declared_variable(declared, name)
     missing = [name for name in declared if name not in given]
     if missing:
         raise TypeClash(f"no initial value for {', '.join(missing)}")
@@ -321,20 +324,20 @@ def _start(variable: Variable, given: Initial) -> Start:
 # Arrays ---------------------------------------------------------------------------------------------------------------
 
 
-def _variables(name: str, declaration: Declaration) -> list[Variable]:
+def variables_of(name: str, declaration: Declaration) -> list[Variable]:
     """The variable of a declaration; of an array, one for each component."""
     size, ends = declaration.size, (declaration.sort, declaration.lower, declaration.upper)
     return [Variable(name, *ends)] if size is None else [Variable(f"{name}[{k}]", *ends) for k in range(size)]
 
 
-def _visible(declared: Mapping[str, Variable]) -> dict[str, Expr | ExprArray]:
+def visible_names(declared: Mapping[str, Variable]) -> dict[str, Expr | ExprArray]:
     """What functions of names see of the state: variables, and arrays of them by their own name."""
     ranges = index_ranges(declared.values())
     arrays = {name: ExprArray(parts, ranges) for name, parts in arrays_of(declared.values()).items()}
     return {**{name: variable.var for name, variable in declared.items()}, **arrays}
 
 
-def _spread(name: str, given: Any, declared: Mapping[str, Variable]) -> dict[str, Any]:
+def spread(name: str, given: Any, declared: Mapping[str, Variable]) -> dict[str, Any]:
     """What is said of an array, for each of its components: a sequence has one entry for each, all else is for all."""
     parts = [] if name in declared else [f"{name}[{k}]" for k in range(len(declared)) if f"{name}[{k}]" in declared]
     if not parts:

@@ -7,20 +7,31 @@ followed while it is in the region.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Any, ClassVar, TypeAlias, overload
 
+from vernal.model import expr as e
+from vernal.model.arrays import Operands
 from vernal.model.build import const
-from vernal.model.expr import Between, Expr, Var
-from vernal.model.graph import draws
+from vernal.model.expr import Between, Expr, Operand, Var
+from vernal.model.given import Declaration, GivenNames, Initials
+from vernal.model.graph import draws, order
 from vernal.model.initial import Ends, Init, InitialSet
 from vernal.model.portable import Portable
-from vernal.model.system import Variable, resolve_lets
+from vernal.model.sorts import REAL
+from vernal.model.system import System, Variable, resolve_lets
+from vernal.model.terms import terms
+
+FlowFields: TypeAlias = tuple[
+    str, tuple[Variable, ...], Init, Mapping[str, Expr], Mapping[str, Expr]
+]  # of a Flow, in their order
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Flow(Portable):
     """State variables with their region, initial states, and the rate of change of each variable."""
 
@@ -28,7 +39,55 @@ class Flow(Portable):
     state: tuple[Variable, ...]  # reals with both ends of their range, which is the region
     init: Init
     rates: Mapping[str, Expr] = field(hash=False)  # as written, over state, lets and disturbances; none is a rate of 0
-    lets: Mapping[str, Expr] = field(default_factory=dict, hash=False)
+    lets: Mapping[str, Expr] = field(hash=False)
+
+    tracer: ClassVar[Callable[..., FlowFields]]  # set by `vernal.model.declare_flow`, the home of `vn.Flow`
+
+    @overload
+    def __init__(
+        self,
+        name: str,
+        state: tuple[Variable, ...],
+        init: Init,
+        rates: Mapping[str, Expr],
+        lets: Mapping[str, Expr] = ...,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        name: str = "flow",
+        *,
+        state: Mapping[str, Declaration],
+        init: Mapping[str, Initials],
+        rates: Callable[[GivenNames], Mapping[str, Operands]],
+        lets: Mapping[str, Callable[[GivenNames], Operand]] | None = None,
+        where: Callable[[GivenNames], Sequence[Expr]] | None = None,
+    ) -> None: ...
+
+    def __init__(
+        self,
+        name: str = "flow",
+        state: Any = (),
+        init: Any = None,
+        rates: Any = None,
+        lets: Any = None,
+        *,
+        where: Any = None,
+    ) -> None:
+        """A flow from functions of names: `rates` gives the rate of change of each variable that has one.
+
+        Each of `lets` is a named expression; one that is a `vn.between` is a disturbance that its uses share. A later
+        let sees the earlier ones. Where `rates` is no function the arguments are the fields themselves.
+        """
+        if callable(rates):
+            fields = Flow.tracer(name, state, init, rates, lets or {}, where)
+        elif rates is None or where is not None:
+            raise TypeError("a flow is given by `rates`, a function of names, or by its fields, without `where`")
+        else:
+            fields = (name, state, init, rates, lets or {})
+        for entry, value in zip(dataclasses.fields(self), fields, strict=True):
+            object.__setattr__(self, entry.name, value)
 
     def __repr__(self) -> str:
         return f"<Flow {self.name}: {', '.join(variable.name for variable in self.state)}>"
@@ -59,6 +118,15 @@ class Flow(Portable):
         """Where every variable starts."""
         return InitialSet({v.var: (self.init.starts[v.name],) for v in self.state}, self.init.where)
 
+    @cached_property
+    def rate_step(self) -> System:
+        """A system with the same variables, initial states and disturbances, whose step computes the rates.
+
+        By it initial states and disturbances are named, sampled, recorded and read in the same way as those of systems.
+        """
+        rates = {variable.name: self.rates.get(variable.name, const(0)) for variable in self.state}
+        return System(self.name, self.state, self.init, rates, (), self.lets)
+
     def starting(self, init: Init) -> Flow:
         """The same flow from elsewhere."""
         return replace(self, init=init)
@@ -66,6 +134,57 @@ class Flow(Portable):
     def resolve(self, expression: Expr) -> Expr:
         """An expression over state variables and lets, as one over state variables."""
         return resolve_lets([expression], self.lets)[0]
+
+
+def region_problem(variable: Variable) -> str | None:
+    """Why a variable cannot be one of a flow, if it cannot."""
+    name = variable.name
+    if variable.sort != REAL:
+        return f'{name!r} is of sort {variable.sort}, but a flow moves reals: declare it as "real [lower, upper]"'
+    if variable.lower is None or variable.upper is None:
+        return (
+            f"{name!r} has no range; in a flow the ranges are the region in which trajectories are followed: "
+            'declare it as "real [lower, upper]"'
+        )
+    if variable.lower == variable.upper:
+        return f"the range of {name!r} is one point; make it a constant, or give it a wider range"
+    return None
+
+
+JUMPS: Mapping[type[Expr], str] = {
+    e.Argmax: "argmax",
+    e.If: "if",
+    e.Switch: "match",
+    e.Floor: "floor",
+    e.Sign: "sign",
+}  # operators whose value may jump where its arguments move a little, and how they are written
+
+
+def rate_problem(rate: Expr) -> str | None:
+    """Why a closed expression cannot be a rate of change, if it cannot: a rate is continuous in state and disturbances.
+
+    Where it is not, a solution need not exist (x' = if(x > 0, -1, 1) has none from 0 on).
+    """
+    for node in order([rate]):
+        if isinstance(node, e.Choose):
+            return "`choose` takes one of several values at a step, and continuous time has none; use between(lo, hi)"
+        if type(node) in JUMPS:
+            smooth = "min, max, abs, clip and relu are continuous"
+            return f"`{JUMPS[type(node)]}` may jump, and a rate of change has to be continuous; {smooth}"
+    return None
+
+
+def constraint_problem(constraint: Expr) -> str | None:
+    """Why a constraint on the initial states is none of a flow, if it is none: they are polyhedra."""
+    for node in order([constraint]):
+        if isinstance(node, e.Not | e.Or | e.If | e.Switch) or (isinstance(node, e.Compare) and node.op == "!="):
+            return "the initial states of a flow are a polyhedron: write linear comparisons, all of which are to hold"
+        if isinstance(node, e.Compare):
+            left, right = node.args
+            found, _ = terms((left, Fraction(1)), (right, Fraction(-1)))
+            if not all(isinstance(term, Var) for term in found):
+                return "the initial states of a flow are a polyhedron, but this comparison is not linear"
+    return None
 
 
 def _given(end: Fraction | None) -> Fraction:

@@ -8,13 +8,15 @@ what it is. The numbers are the floats, exactly: whoever makes an automaton take
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from vernal.model.portable import Portable
 
-Vector = NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from vernal.engines.check import NO_OPTIONS, Options, named_formula, parse_formula
+from vernal.engines.check import NO_OPTIONS, Options, named_formula, parse_formula, question_of
 from vernal.errors import InputError
 from vernal.formats.loading import Tasks, open_tasks
 from vernal.interpret.numbers.device import find_device
@@ -16,13 +16,15 @@ from vernal.logic.formula import Formula
 from vernal.logic.printing import number
 from vernal.logic.question import Question
 from vernal.logic.task import Task
+from vernal.logic.timed import FlowQuestion
 from vernal.model.declare import exact
+from vernal.model.flow import Flow
 from vernal.model.system import System
 from vernal.queries.grid import Axis, Grid, parse_over
 from vernal.queries.sweep import SweepRun, SweepTable
 from vernal.run.budget import Budget, Progress, refuse_limits, silent
 
-Maker = Callable[..., Task | System]
+Maker = Callable[..., Task | System | Flow]
 SweptValues = str | Iterable[Any]
 
 
@@ -44,9 +46,9 @@ def sweep(
 ) -> SweepTable:
     """Ask a formula, or properties by name, of every combination of parameter values; the last varies fastest.
 
-    `subject` is a task file, a task that was loaded from one, or a function of the parameters that gives a task or a
-    system. `over` has numbers for each parameter, `{"v0": [-19.5, -22.5], "k": range(1, 7)}`, or the text of the
-    command line, `"1..6"`. Everything else is as for `vn.check`; `timeout` is for each cell.
+    `subject` is a task file, a task that was loaded from one, or a function of the parameters that gives a task, a
+    system or a flow. `over` has numbers for each parameter, `{"v0": [-19.5, -22.5], "k": range(1, 7)}`, or the text of
+    the command line, `"1..6"`. Everything else is as for `vn.check`; `timeout` is for each cell.
     """
     refuse_limits({"timeout": timeout, "memory": memory}, workers, seed)
     find_device(device)
@@ -87,14 +89,16 @@ def _axis(name: str, values: SweptValues) -> Axis:
     return Axis(name, written)
 
 
-def _questions(task: Task, formula: str | Formula | None, names: str | Sequence[str] | None) -> list[Question]:
+def _questions(
+    task: Task, formula: str | Formula | None, names: str | Sequence[str] | None
+) -> list[Question | FlowQuestion]:
     if formula is not None:
         asked = parse_formula(task, formula) if isinstance(formula, str) else formula
-        return [Question(task.system, asked)]
+        return [question_of(task, asked)]
     listed = list(task.properties) if names is None else [names] if isinstance(names, str) else names
     if not listed:
         raise InputError("the task has no properties; name a formula to check")
-    return [Question(task.system, named_formula(task, name), name) for name in listed]
+    return [question_of(task, named_formula(task, name), name) for name in listed]
 
 
 def _opened(subject: str | Path | Task | Maker, swept: set[str]) -> tuple[Tasks, dict[str, str]]:

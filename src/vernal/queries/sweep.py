@@ -20,6 +20,7 @@ from vernal.evidence.result import UNKNOWN, Result
 from vernal.formats.loading import Tasks
 from vernal.logic.question import Question
 from vernal.logic.task import Task
+from vernal.logic.timed import FlowQuestion
 from vernal.model.hooks import hook
 from vernal.queries.grid import Grid
 from vernal.run.budget import Budget, Progress, silent
@@ -70,7 +71,7 @@ class SweepCell:
 
     point: dict[str, str]
     task: Task
-    questions: list[Question]
+    questions: list[Question | FlowQuestion]
 
 
 class SweepRun:
@@ -81,7 +82,7 @@ class SweepRun:
         tasks: Tasks,
         grid: Grid,
         fixed: Mapping[str, str],
-        questions: Callable[[Task], list[Question]],
+        questions: Callable[[Task], list[Question | FlowQuestion]],
         budget: Callable[[float], Budget],
         engine: str = "auto",
         options: Options = NO_OPTIONS,
@@ -136,17 +137,16 @@ class SweepRun:
     def _cell(self, point: dict[str, str]) -> SweepCell:
         """One combination: the task is made with these values."""
         task = self.tasks.task(self.fixed | point)
-        asked = self.questions(task)
-        for question in asked:
-            question.claim.logic  # noqa: B018 - a formula that is neither LTL nor CTL is refused before any work
-        return SweepCell(point, task, asked)
+        return SweepCell(point, task, self.questions(task))
 
     def _batch(self, cells: Sequence[SweepCell], work: CommonWork, journal: KnownCells) -> None:
         """Some cells: first what they have in common, then each by itself; its clock starts with its turn."""
         done = (self.grid.size - self.missing) / self.grid.size
         if len(cells) > 1:
             self.progress(f"{len(cells)} cells together", done)
-        waiting = [question for cell in cells for question in cell.questions if not journal.has(cell.task, question)]
+        asked = [(cell.task, question) for cell in cells for question in cell.questions]
+        shared = [(task, question) for task, question in asked if isinstance(question, Question)]
+        waiting = [question for task, question in shared if not journal.has(task, question)]
         common = work.ask(waiting, self.budget(time.monotonic()))
         for number, cell in enumerate(cells):
             self.progress(_where(cell.point), done + number / self.grid.size)
@@ -160,8 +160,12 @@ class SweepRun:
                 self.failure = _bad(cell.point, error)
                 return
 
-    def _answer(self, task: Task, question: Question, common: Common, journal: KnownCells, budget: Budget) -> Result:
+    def _answer(
+        self, task: Task, question: Question | FlowQuestion, common: Common, journal: KnownCells, budget: Budget
+    ) -> Result:
         """What is in the journal, what common work has found, or what the engine says of this question alone."""
+        if isinstance(question, FlowQuestion):  # of which neither is kept
+            return check.ask(task, question.formula, question.name, self.engine, budget, self.options)
         known = journal.get(task, question)
         if known is not None:
             return known

@@ -21,9 +21,9 @@ def write_abstraction(result: Result, file: str | Path, name: str = AUTOMATON) -
 
     Results of `check(..., engine="predicates", options={"abstraction": True})` have one.
     """
-    if result.abstraction is None:
+    if not isinstance(result.abstraction, FiniteAbstraction):
         raise InputError(
-            f"the result of {result.formula} has no abstraction: ask for it with engine='predicates' and "
+            f"the result of {result.formula} has no abstraction by predicates: ask for it with engine='predicates' and "
             "options={'abstraction': True}"
         )
     match Path(file).suffix.lower():

@@ -10,9 +10,12 @@ from importlib import metadata, resources
 from typing import Any
 
 from vernal.evidence.invariant_file import invariant_json
+from vernal.evidence.reach import UntilTime
 from vernal.evidence.result import Result
 from vernal.evidence.trace_file import to_json
+from vernal.interpret.numbers.rounding import float_below
 from vernal.logic.task import Task
+from vernal.model.flow import Flow
 from vernal.queries.sweep import SweepRow
 
 SCHEMA_VERSION = 1
@@ -74,8 +77,20 @@ def result_object(task: Task, result: Result) -> dict[str, Any]:
         "seconds": round(result.seconds, 6),
         "statistics": _statistics(result.statistics),
         "evidence": None if result.evidence is None else result.evidence.kind,
-        "trace": None if result.trace is None else to_json(result.trace, task.system),
+        "trace": None if result.trace is None else to_json(result.trace, task.recorded),
         "invariant": None if result.invariant is None else invariant_json(result.invariant),
+        **(_times(result) if isinstance(task.model, Flow) else {}),
+    }
+
+
+def _times(result: Result) -> dict[str, Any]:
+    """What is said of times, in continuous time alone."""
+    reach = result.reach
+    inside = reach.inside if isinstance(reach, UntilTime) else None
+    return {
+        "proven_time": result.proven_time,
+        "inside_until": None if inside is None else float_below(inside),
+        "violation_time": result.time,
     }
 
 
@@ -99,6 +114,7 @@ def _row_object(row: SweepRow) -> dict[str, Any]:
         "engine": result.engine,
         "seconds": round(result.seconds, 6),
         "statistics": _statistics(result.statistics),
+        **({} if result.proven_time is None else {"proven_time": result.proven_time}),
     }
 
 

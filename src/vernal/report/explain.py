@@ -31,10 +31,10 @@ def explain_system(task: Task) -> str:
     parts = [
         f"{task.name or 'task'}: a closed loop of {_count(system.agents, 'agent')} and an environment, "
         f"{_count(system.state, 'state variable')}",
-        _parameters(task),
-        _state(system),
+        parameters_line(task),
+        state_table(system),
         *(_agent(agent) for agent in system.agents),
-        _draws(system),
+        draws_table(system),
         _moves(system),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -45,12 +45,14 @@ def _count(items: Sequence[object], noun: str) -> str:
     return f"{number} {noun}{'' if len(items) == 1 else 's'}"
 
 
-def _parameters(task: Task) -> str:
+def parameters_line(task: Task) -> str:
+    """The parameters and their values."""
     listed = ", ".join(f"{name} = {exact_number(value)}" for name, value in task.parameters.items())
     return f"parameters: {listed}" if listed else ""
 
 
-def _state(system: System) -> str:
+def state_table(system: System) -> str:
+    """The variables with their sorts and where they start."""
     variables = system.state
     columns = [
         Column("state", [variable.name for variable in variables], left=True),
@@ -128,7 +130,7 @@ def network_text(network: Network) -> str:
     return f"{network.file or network.name}: {sizes}, {network.parameters} parameters"
 
 
-def _draws(system: System) -> str:
+def draws_table(system: System) -> str:
     """The draws of a step, under the names a trace records them by."""
     taken = [node for node in draws(system.step.roots) if node in system.step.names]
     if not taken:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from vernal.engines.check import engines, parse_formula
+from vernal.engines.check import parse_formula
+from vernal.engines.registry import EngineEntry, engines, flow_engines
 from vernal.logic.formula import Formula
 from vernal.logic.printing import text
 from vernal.logic.task import Task
 from vernal.logic.words import bracketed, words
+from vernal.model.flow import Flow
 from vernal.model.system import System
 from vernal.report.explain import explain_system, who_decides
+from vernal.report.explain_flow import explain_flow, flow_engines_for
 
 NamedFormula = tuple[str | None, Formula]
 
 
-def explain(subject: Task | System, formula: str | Formula | None = None) -> str:
+def explain(subject: Task | System | Flow, formula: str | Formula | None = None) -> str:
     """The system in words, and a formula, or every property: as written, fully bracketed, in words, and who decides it.
 
     It is what `vernal explain` prints.
@@ -28,8 +32,11 @@ def explain(subject: Task | System, formula: str | Formula | None = None) -> str
 
 def explained(task: Task, asked: Sequence[NamedFormula]) -> str:
     """The same, of formulas with their names."""
-    listed = "\n".join(f"  {entry.name:10} {entry.about}" for entry in engines())
-    parts = [explain_system(task), *(_property(task, name, formula) for name, formula in asked), f"engines\n{listed}"]
+    entries: list[EngineEntry[Any]] = flow_engines() if isinstance(task.model, Flow) else engines()
+    width = max(len(entry.name) for entry in entries)
+    listed = "\n".join(f"  {entry.name:{width}} {entry.about}" for entry in entries)
+    whole = explain_flow(task) if isinstance(task.model, Flow) else explain_system(task)
+    parts = [whole, *(_property(task, name, formula) for name, formula in asked), f"engines\n{listed}"]
     return "\n\n".join(parts)
 
 
@@ -38,8 +45,8 @@ def _property(task: Task, name: str | None, formula: Formula) -> str:
     rows = {
         "written": text(formula),
         "bracketed": bracketed(formula),
-        "in words": words(formula, task.system),
-        "engines": who_decides(formula),
+        "in words": words(formula, task.model),
+        "engines": flow_engines_for(task.model) if isinstance(task.model, Flow) else who_decides(formula),
     }
     below = "\n" + " " * 13  # what follows on a line of its own stands below what it belongs to
     lines = [f"  {title:10} {below.join(said.splitlines())}" for title, said in rows.items()]

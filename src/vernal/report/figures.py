@@ -71,6 +71,13 @@ def panels_below(heights: Sequence[float]) -> tuple[Figure, list[Axes]]:
     return figure, list(panels)
 
 
+def measure_time(panel: Axes) -> None:
+    """A panel over continuous time, not over steps."""
+    panel.set_xlabel("time")
+    locator: Any = panel.xaxis.get_major_locator()
+    locator.set_params(integer=False)
+
+
 def save_figure(figure: Figure, file: str | Path) -> None:
     """Write a figure to a file by its suffix."""
     kind = Path(file).suffix.lstrip(".").lower()

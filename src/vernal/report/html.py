@@ -9,6 +9,7 @@ from html import escape
 from string import Template
 
 from vernal.evidence.invariant import Invariant
+from vernal.evidence.reach import rounded_down
 from vernal.evidence.result import Result
 from vernal.evidence.trace import Trace
 from vernal.logic.task import Task
@@ -63,9 +64,9 @@ FormulaWords = Callable[[Result], str | None]  # a formula in words, where there
 class Pictures:
     """What is drawn, each as SVG: a trace, an invariant, and for a result without a trace what is reachable."""
 
-    trace: Callable[[Trace, Result], str]
+    trace: Callable[[Trace, Result], Sequence[str]]
     invariant: Callable[[Invariant], str]
-    sets: Callable[[Result], str]
+    sets: Callable[[Result], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,18 +141,18 @@ def _section(result: Result, words: FormulaWords, pictures: Pictures) -> str:
     if trace is not None:
         columns = trace_columns(trace)
         rows = [[escape(cell) for cell in row] for row in zip(*(c.cells for c in columns), strict=True)]
-        parts += _figure(pictures.trace(trace, result))
+        parts += _figures(pictures.trace(trace, result))
         table = _table([c.title for c in columns], rows, [not c.left for c in columns], "steps")
         parts.append(_folded(table, len(rows), f"The trace in numbers, {len(rows):,} positions"))
     else:
-        parts += _figure(pictures.sets(result))
+        parts += _figures(pictures.sets(result))
     if result.invariant is not None:
         parts += _invariant(result, result.invariant, pictures)
     return "\n".join(parts)
 
 
-def _figure(picture: str) -> list[str]:
-    return [f"<figure>{picture}</figure>"] if picture else []
+def _figures(pictures: Sequence[str]) -> list[str]:
+    return [f"<figure>{picture}</figure>" for picture in pictures if picture]
 
 
 def _invariant(result: Result, invariant: Invariant, pictures: Pictures) -> list[str]:
@@ -162,7 +163,7 @@ def _invariant(result: Result, invariant: Invariant, pictures: Pictures) -> list
     drawn = isinstance(result.evidence, Invariant) and is_drawable(invariant)  # beside a trace that is drawn it is not
     listed = "\n".join([_table([title], shown), *more])
     folded = _folded(listed, len(shown), f"The invariant in numbers, {len(invariant.sets):,} sets")
-    return [*_figure(pictures.invariant(invariant) if drawn else ""), folded]
+    return [*_figures([pictures.invariant(invariant)] if drawn else []), folded]
 
 
 def _remarks(result: Result) -> list[str]:
@@ -170,6 +171,8 @@ def _remarks(result: Result) -> list[str]:
     remarks += [f"Margin: {number(result.margin)}."] if result.margin is not None else []
     if result.proven_steps is not None:
         remarks.append(f"Proven up to step {result.proven_steps}.")
+    if result.proven_time is not None:
+        remarks.append(f"Proven until t = {rounded_down(result.proven_time)}.")
     if result.vacuous and not any(note.startswith("vacuous") for note in result.notes):
         remarks.append(f"Vacuous: {VACUOUS}")
     remarks += [f"Note: {note}" for note in result.notes]

@@ -18,8 +18,10 @@ from vernal.logic.claim import claim_of
 from vernal.logic.formula import Formula
 from vernal.logic.task import Task
 from vernal.logic.words import words
+from vernal.model.flow import Flow
 from vernal.report.asked import formula_of, task_of, trace_formula
 from vernal.report.document import document, dump
+from vernal.report.flow_pictures import flow_pictures
 from vernal.report.frames import html_lines, html_table
 from vernal.report.html import Pictures, ReportOrigin, page
 from vernal.report.invariants import invariant_svg
@@ -53,12 +55,21 @@ def report_page(task: Task, answers: Sequence[Answered], command: str | None = N
     formulas = {id(one.result): one.formula for one in answers}
 
     pictures = Pictures(
-        lambda trace, result: trace_svg(trace, formulas[id(result)]),
+        lambda trace, result: [trace_svg(trace, formulas[id(result)])],
         invariant_svg,
-        lambda result: reach_figure(task, formulas[id(result)]),
+        lambda result: [reach_figure(task, formulas[id(result)])],
     )
+    if isinstance(task.model, Flow):
+        pictures = Pictures(
+            lambda trace, result: [
+                trace_svg(trace, formulas[id(result)]),
+                *flow_pictures(task, result, formulas[id(result)]),
+            ],
+            invariant_svg,
+            lambda result: flow_pictures(task, result, formulas[id(result)]),
+        )
     results, origin = [one.result for one in answers], ReportOrigin(datetime.now().astimezone(), command)
-    return page(task, results, lambda result: words(formulas[id(result)], task.system), pictures, origin)
+    return page(task, results, lambda result: words(formulas[id(result)], task.model), pictures, origin)
 
 
 def reach_figure(task: Task, formula: Formula) -> str:

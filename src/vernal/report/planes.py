@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -31,7 +32,14 @@ class Plottable(Protocol):
     def is_text(self) -> bool: ...
 
 
-def plane_of_trace(items: Sequence[Series], loop: int | None, limits: AxisLimits, *, strict: bool) -> Figure:
+def plane_of_trace(
+    items: Sequence[Series],
+    loop: int | None,
+    limits: AxisLimits,
+    *,
+    strict: bool,
+    times: Sequence[Fraction] | None = None,
+) -> Figure:
     """The trace as a line through its positions; its first and last are marked, and where a loop closes."""
     _refuse(items)
     figure, axes = plane_axes(items[0].title, items[1].title)
@@ -39,20 +47,21 @@ def plane_of_trace(items: Sequence[Series], loop: int | None, limits: AxisLimits
     axes.plot(xs, ys, color=INK, linewidth=1.2)
     axes.plot(xs, ys, "o", color=INK, markersize=2.6 if len(xs) <= MARKED_POSITIONS else 0)
     last = len(xs) - 1
-    _mark(axes, xs[0], ys[0], "step 0", filled=False)
+    _mark(axes, xs[0], ys[0], "step 0" if times is None else "t = 0", filled=False)
     if last:
-        _mark(axes, xs[last], ys[last], f"step {last}" if loop is None else f"step {last}, as step {loop}", filled=True)
+        end = f"step {last}" if times is None else f"t = {float(times[-1]):.3g}"
+        _mark(axes, xs[last], ys[last], end if loop is None else f"{end}, as step {loop}", filled=True)
     _draw_limits(axes, items, [xs, ys], limits, strict)
     return figure
 
 
-def plane_of_runs(items: Sequence[Quantity], limits: AxisLimits, *, strict: bool) -> Figure:
-    """Every run as a thin line from a dot."""
+def plane_of_runs(items: Sequence[Quantity], limits: AxisLimits, *, strict: bool, first: str = "step 0") -> Figure:
+    """Every run as a thin line from a dot, which is its `first` position."""
     _refuse(items)
     figure, axes = plane_axes(items[0].title, items[1].title)
     xs, ys = (item.values[:MAX_RUNS] for item in items)
     axes.plot(xs.T, ys.T, color=INK, linewidth=0.5, alpha=0.4)
-    axes.plot(xs[:, 0], ys[:, 0], "o", color=RUN, markersize=2.4, zorder=4, label="step 0")
+    axes.plot(xs[:, 0], ys[:, 0], "o", color=RUN, markersize=2.4, zorder=4, label=first)
     every = len(items[0].values)
     shown = f"{len(xs)} of {every} runs" if len(xs) < every else f"{every} runs"
     axes.plot([], [], color=INK, linewidth=0.5, alpha=0.8, label=shown)

@@ -25,6 +25,7 @@ from vernal.report.figures import (
     AxisLimits,
     draw_limits,
     label_legend,
+    measure_time,
     name_panel,
     near_limits,
     note_left_out,
@@ -78,7 +79,8 @@ def _figure(trace: Trace, limits: AxisLimits | None, of: Of | None, plane: bool,
     items = [_closed(item, trace.loop) for item in trace_series(trace, of, formula)]
     known = {} if formula is None else limits_of(formula)
     if plane:
-        return plane_of_trace(items, trace.loop, known if limits is None else limits, strict=limits is not None)
+        drawn = known if limits is None else limits
+        return plane_of_trace(items, trace.loop, drawn, strict=limits is not None, times=trace.times)
     figure, curves = _draw(items, trace)
     if limits is None:
         _draw_near(curves, known)
@@ -95,13 +97,15 @@ def _draw(items: Sequence[Series], trace: Trace) -> tuple[Figure, dict[str, Axes
     shown = sorted(there[:MAX_PANELS], key=lambda item: item.is_text)
     curves = [item for item in shown if not item.is_text]
     figure, panels = panels_below([_height(item) for item in shown])
+    places = [float(place) for place in trace.times or range(len(trace) + (trace.loop is not None))]
     for panel, item in zip(panels, shown, strict=True):
-        _panel(panel, item)
-    last = len(trace) - 1 if trace.loop is None else len(trace)
+        _panel(panel, item, places)
     if trace.loop is not None:
-        _mark_loop(panels, curves, trace.loop, last)
-    span = max(1, last)
-    panels[-1].set_xlim(-0.02 * span, (last or 1) + 0.02 * span)
+        _mark_loop(panels, curves, trace.loop, len(trace))
+    if trace.times is not None:
+        measure_time(panels[-1])
+    span = places[-1] or 1.0
+    panels[-1].set_xlim(-0.02 * span, 1.02 * span)
     figure.align_ylabels(panels)
     note_left_out(figure, len(there) - len(shown))
     return figure, {item.title: panel for panel, item in zip(panels, curves, strict=False)}
@@ -115,14 +119,14 @@ def _height(item: Series) -> float:
     return CURVE if item.group in CURVES else DRAW
 
 
-def _panel(panel: Axes, item: Series) -> None:
-    """A number as a curve, an enum as steps, a truth value as a band."""
+def _panel(panel: Axes, item: Series, places: Sequence[float]) -> None:
+    """A number as a curve over the places of the positions, an enum as steps, a truth value as a band."""
     if item.sort.kind is Kind.ENUM:
         _steps(panel, item)
     elif item.is_text:
         _band(panel, item)
     else:
-        _curve(panel, item)
+        _curve(panel, item, places)
     name_panel(panel, item.title)
 
 
@@ -158,13 +162,12 @@ def _draw_given(curves: Mapping[str, Axes], limits: AxisLimits) -> None:
         draw_limits(curves[name].axhline, values)
 
 
-def _curve(panel: Axes, item: Series) -> None:
-    """A quantity over the steps; draws and integers keep their value until the next one, gaps stay gaps."""
+def _curve(panel: Axes, item: Series, places: Sequence[float]) -> None:
+    """A quantity over steps or time; draws and integers keep their value until the next one, gaps stay gaps."""
     values = [math.nan if value is None else as_float(value) for value in item.values]
-    steps = range(len(values))
     held = item.group in ("choice", "disturbance") or item.sort.is_discrete
-    panel.plot(*(_held(values) if held else (steps, values)), color=INK, linewidth=1.2)
-    panel.plot(steps, values, "o", color=INK, markersize=2.6 if len(values) <= 60 else 0)
+    panel.plot(*(_held(values, places) if held else (places, values)), color=INK, linewidth=1.2)
+    panel.plot(places, values, "o", color=INK, markersize=2.6 if len(values) <= 60 else 0)
     panel.margins(y=0.15)
     panel.locator_params(axis="y", nbins=4 if item.group in CURVES else 2)
     panel.grid(axis="y", linewidth=0.4, color="#e3e7ea")
@@ -172,10 +175,10 @@ def _curve(panel: Axes, item: Series) -> None:
     panel.ticklabel_format(axis="y", useOffset=False)
 
 
-def _held(values: Sequence[float]) -> tuple[list[float], list[float]]:
-    """The corners of a line that keeps each value for one step."""
-    end = max(1, len(values) - 1)
-    xs = [float(x) for step in range(len(values)) for x in (step, min(step + 1, end))]
+def _held(values: Sequence[float], places: Sequence[float]) -> tuple[list[float], list[float]]:
+    """The corners of a line that keeps each value until the next place."""
+    ends = [*places[1:], places[-1] or 1.0]
+    xs = [x for stretch in zip(places, ends, strict=True) for x in stretch]
     return xs, [value for value in values for _ in range(2)]
 
 
@@ -184,7 +187,7 @@ def _steps(panel: Axes, item: Series) -> None:
     present = sorted({as_float(value) for value in item.values if value is not None})
     labels = {as_float(value): scalar(value, item.sort) for value in item.values if value is not None}
     rows = [math.nan if value is None else float(present.index(as_float(value))) for value in item.values]
-    panel.plot(*_held(rows), color=INK, linewidth=1.2)
+    panel.plot(*_held(rows, [float(place) for place in range(len(rows))]), color=INK, linewidth=1.2)
     panel.plot(range(len(rows)), rows, "o", color=INK, markersize=2.6 if len(rows) <= 60 else 0)
     panel.set_yticks(range(len(present)), [labels[value] for value in present], fontsize=7)
     panel.set_ylim(-0.5, max(1, len(present)) - 0.5)

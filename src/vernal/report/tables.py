@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from vernal.evidence.result import UNKNOWN, VIOLATED, Result
 from vernal.evidence.trace import Trace
-from vernal.report.values import series
+from vernal.report.values import number, numbers, series
 
 WIDTH = 120  # characters, where the width of the page is unknown
 MOST_ROWS = 30  # a trace longer than this is cut in the middle
@@ -52,7 +52,8 @@ def _block(columns: Sequence[Column], indent: str) -> str:
 
 def trace_columns(trace: Trace) -> list[Column]:
     """The positions of a trace as rows: state, actions, and the draws that lead on."""
-    steps = Column("step", [str(position) for position in range(len(trace))])
+    times = None if trace.times is None else Column("time", numbers(trace.times))
+    steps = times or Column("step", [str(position) for position in range(len(trace))])
     return [steps, *(Column(item.title, item.cells(), item.is_text) for item in series(trace))]
 
 
@@ -73,9 +74,11 @@ def trace_table(trace: Trace, *, width: int = WIDTH, indent: str = "  ", most: i
 
 
 def reach(result: Result) -> str | None:
-    """How far a verdict reaches: `up to step 6`, `at step 3`."""
+    """How far a verdict reaches: `up to step 6`, `at step 3`, `at t = 0.25`."""
     if result.verdict is VIOLATED and result.step is not None:
         return f"at step {result.step}"
+    if result.verdict is VIOLATED and result.time is not None:
+        return f"at t = {number(result.time)}"
     return result.scope if result.verdict is not UNKNOWN else None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textwrap import fill
 
+from vernal.evidence.reach import rounded_down
 from vernal.evidence.result import HOLDS, VIOLATED, Result, Verdict
 from vernal.report.invariants import invariant_words
 from vernal.report.printable import printable
@@ -41,6 +42,8 @@ def details(result: Result, *, wrap: int | None = None) -> list[str]:
     proven = f"holds up to step {result.proven_steps}"
     if result.verdict not in (HOLDS, VIOLATED) and result.proven_steps is not None and proven not in str(result.reason):
         lines.append(f"proven: {proven}")
+    if result.verdict not in (HOLDS, VIOLATED) and result.proven_time is not None:
+        lines.append(f"proven: holds until t = {rounded_down(result.proven_time)}")
     if result.vacuous and not any(note.startswith("vacuous") for note in result.notes):
         lines.append(f"vacuous: {VACUOUS}")
     if result.invariant is not None:

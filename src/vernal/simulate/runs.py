@@ -46,7 +46,8 @@ class Plan:
 class Runs:
     """What happened: a row for each run, a column for each position; nan after the end of a path that ends.
 
-    `lengths` counts positions: `steps + 1`, or fewer where the system was not enabled any more.
+    `lengths` counts positions: `steps + 1`, or fewer where the system was not enabled any more. Runs of a flow have the
+    times of their positions; they end where they leave the region.
     """
 
     system: System
@@ -56,6 +57,7 @@ class Runs:
     memory: Mapping[Var, Floats]
     lengths: NDArray[np.intp]
     steps: int  # how many transitions were asked for
+    times: Floats | None = None  # of the positions, in continuous time
 
     def inputs(self, position: int) -> dict[Expr, NDArray[np.generic]]:
         """State, memory and decisions at a position, as the concrete meaning takes them."""

@@ -24,7 +24,7 @@ from vernal.run.budget import Budget
 
 def handed_out(case: PlanningCase) -> FiniteAbstraction:
     found = ask(case, case.predicates, abstraction=True, refine=False).abstraction
-    assert found is not None
+    assert isinstance(found, FiniteAbstraction)
     return found
 
 
@@ -67,7 +67,7 @@ def test_every_label_of_a_transition_is_listed(tmp_path: Path) -> None:
     task = load_jani(model, property=f"{tmp_path / 'pa.jani'}#0", constants={"top": 3})
     result = vn.check(task, task.properties["never_at_three"], engine="predicates", options={"abstraction": True})
     made = result.abstraction
-    assert made is not None
+    assert isinstance(made, FiniteAbstraction)
     where = {state: "".join("01"[v] for v in row) for state, row in enumerate(made.values.tolist())}
     low, low_moving, high, high_moving = "101", "011", "100", "010"  # still, moving, at most 1
     assert {(where[m.source], m.label, where[m.target]) for m in made.transitions} == {
@@ -92,7 +92,7 @@ def test_labels_are_those_of_the_model(tmp_path: Path) -> None:
         assert task.labels == {"edge": ("up", "up", "down", None)}
         asked = task.properties["never_at_three"]
         made = vn.check(task, asked, engine="predicates", options={"abstraction": True}).abstraction
-        assert made is not None
+        assert isinstance(made, FiniteAbstraction)
         assert {move.label for move in made.transitions} == {"up", "down", None}
 
 

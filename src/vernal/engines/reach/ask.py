@@ -87,18 +87,19 @@ def followed(task: Task, asked: Sequence[Named], last: int, budget: Budget, sets
 
 
 def reach_of(task: Task) -> int:
-    """As far as the task's bounded properties look."""
+    """As far as the task's bounded properties look; a flow has no steps."""
+    task.system  # noqa: B018 - refuses a flow
     known = [steps for steps in map(horizon, task.properties.values()) if steps is not None]
     return max(known, default=STEPS) or STEPS
 
 
 def named(task: Task, of: str | Expr | Sequence[str | Expr] | None) -> list[Named]:
     """The expressions with their names, vectors component by component; every state variable if none is given."""
-    given = [variable.name for variable in task.system.state] if of is None else of
+    given = [variable.name for variable in task.recorded.state] if of is None else of
     listed = [given] if isinstance(given, str | Expr) else list(given)
     if not listed:
         raise InputError("name at least one expression, for example --of x")
-    scope = system_scope(task.system, task.constants, task.functions)
+    scope = system_scope(task.recorded, task.constants, task.functions)
     made: list[Named] = []
     for one in listed:
         node = one

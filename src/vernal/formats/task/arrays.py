@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from vernal.errors import NameUnknown, ParseError, TypeClash, nearest
 from vernal.formats.task.expressions import Reader, Skip
-from vernal.formats.task.names import Owner
+from vernal.formats.task.names import Owner, Use
 from vernal.formats.task.places import Path
 from vernal.model.components import COMPONENT
+from vernal.model.expr import Expr
 from vernal.model.system import Variable
 
 
@@ -58,6 +59,22 @@ def check_entries(variables: Sequence[Variable], entries: Sequence[object]) -> N
     array, size = base_of(variables[0].name), len(variables)
     if len(entries) != size:
         raise TypeClash(f"{array!r} has {size} components, 0 to {size - 1}, but here are {len(entries)} entries")
+
+
+def values_of(reader: Reader, path: Path, value: object, variables: Sequence[Variable], use: Use) -> list[Expr]:
+    """One expression for each variable that an entry speaks of; it may draw, and draws are named for the variable."""
+    name, sort = str(path[-1]), variables[0].sort
+    if isinstance(value, list):
+        if name not in reader.arrays:
+            raise TypeClash(f"{name!r} is one value, but this is an array", place=reader.places.value_place(path))
+        check_entries(variables, value)
+        entries = enumerate(zip(variables, value, strict=True))
+        return [reader.expression((*path, n), text, use, draws=v.name, expected=sort) for n, (v, text) in entries]
+    if name not in reader.arrays:
+        return [reader.expression(path, value, use, draws=name, expected=sort)]
+    if not isinstance(value, str):
+        raise TypeClash(f"{name!r} is an array of {len(variables)}; give each of its components a {use.what} value")
+    return reader.components(path, use, sort, len(variables), draws=name)
 
 
 def without_entry(reader: Reader, entries: Mapping[str, object], lost: set[Path], table: str) -> list[str]:

@@ -39,7 +39,6 @@ ENTRY = 5  # as many symbols as an entry of a file takes time besides its own
 MAX_PARTS = 64  # of a dotted key: tomllib takes time and memory quadratic in them
 LONG_KEY = re.compile(rf"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{MAX_PARTS}}}""")
 VERSION = 1
-NOT_YET = {"flow": "continuous time ([flow])", "abstraction": "neural abstraction ([abstraction])"}
 
 Override = str | int | float | Fraction
 
@@ -146,7 +145,7 @@ class Blueprint:
         problems = [*self.problems, *self.names.problems]
         reader = Reader(self.places, self.names.owners, problems=problems, tick=self.tick)
         reader.broken.update(self.names.broken, (str(path[-1]) for path in self.lost))
-        reader.doubtful = any(len(path) == 1 or path == ("environment", "let") for path in self.lost)
+        reader.doubtful = any(len(path) == 1 or path[1:] == ("let",) for path in self.lost)
         return reader
 
 
@@ -196,9 +195,6 @@ def _check_version(document: Mapping[str, Any], places: Places) -> None:
     if version != VERSION or isinstance(version, bool):
         message = f"this file is written for format version {version!r}; this Vernal reads version {VERSION}"
         raise ParseError(message, place=places.value_place(("vernal",)))
-    for key, what in NOT_YET.items():
-        if key in document:
-            raise ParseError(f"{what} is not supported yet", place=places.key_place((key,)))
 
 
 def _together(problems: list[InputError], places: Places) -> InputError:

@@ -9,8 +9,17 @@ from typing import Any, TypeAlias
 
 from vernal.errors import NoOption, ParseError, TypeClash
 from vernal.formats.task.agents import Draft, Library, draft, finish, read_functions
-from vernal.formats.task.arrays import check_entries, spoken_of
+from vernal.formats.task.arrays import spoken_of, values_of
 from vernal.formats.task.expressions import Reader
+from vernal.formats.task.flow import (
+    read_rates,
+    read_region,
+    read_settings,
+    refuse_nonlinear,
+    refuse_settings,
+    refuse_steps,
+    refuse_undefined,
+)
 from vernal.formats.task.names import FIXED, WORD, Owner, Use, mentioned
 from vernal.formats.task.places import Path
 from vernal.formats.task.schema import TaskTable
@@ -25,6 +34,7 @@ from vernal.model.checks import check_next
 from vernal.model.components import arrays_of, index_ranges
 from vernal.model.declare import let_var
 from vernal.model.expr import Expr
+from vernal.model.flow import Flow
 from vernal.model.index_range import index_range
 from vernal.model.network import Network
 from vernal.model.sorts import INT
@@ -117,6 +127,9 @@ def build_task(
 ) -> Task:
     """Read every table, collect every problem, and put together what there is."""
     values: dict[str, Fraction] = read_parameters(reader, parameters)
+    if table.flow is not None:
+        return build_flow(reader, table, values, lost, library, source)
+    refuse_settings(reader, table)
     key = shared.key(values)
     made = shared.made.get(key)
     quantities = made.quantities if made else read_quantities(reader, table, library)
@@ -169,7 +182,7 @@ def read_dynamics(reader: Reader, table: TaskTable, known: Quantities) -> Dynami
     """Agents and environment."""
     before = set(reader.names)
     drafts = [draft(reader, name, entry, known.state, known.library) for name, entry in table.agents.items()]
-    lets = read_lets(reader, table.environment.let)
+    lets = read_lets(reader, ("environment", "let"), table.environment.let)
     agents = read_agents(reader, drafts, lets)
     following = read_next(reader, table.environment.next, known.state)
     enabled = read_enabled(reader, table.environment.enabled, lets)
@@ -180,7 +193,34 @@ def _added(reader: Reader, before: set[str]) -> dict[str, Expr]:
     return {name: node for name, node in reader.names.items() if name not in before}
 
 
-def read_lets(reader: Reader, lets: Mapping[str, object]) -> dict[str, Expr]:
+def build_flow(
+    reader: Reader,
+    table: TaskTable,
+    values: Mapping[str, Fraction],
+    lost: set[Path],
+    library: Library,
+    source: InputFile,
+) -> Task:
+    """The task of a flow."""
+    quantities = read_quantities(reader, table, library)
+    reader.arrays.update(arrays_of(quantities.state.values()))
+    refuse_steps(reader, table)
+    region = read_region(reader, quantities.state)
+    init = read_init(reader, table.init, quantities.state, lost)
+    refuse_nonlinear(reader, table.init, init)
+    lets = read_lets(reader, ("flow", "let"), table.flow_lets)
+    rates = read_rates(reader, table, quantities.state, lets, region)
+    properties = read_properties(reader, table.properties, lets, discrete=False)
+    refuse_undefined(reader, properties, lets, region)
+    settings = read_settings(reader, table.abstraction, list(quantities.state))
+    reader.done()
+    flow = Flow(table.name, tuple(quantities.state.values()), init, rates, lets)
+    known = {**{name: reader.names[name] for name in values}, **quantities.constants}
+    inputs = tuple(quantities.library.inputs.values())
+    return Task(flow, properties, values, known, dict(reader.functions), source, inputs, settings=settings)
+
+
+def read_lets(reader: Reader, prefix: Path, lets: Mapping[str, object]) -> dict[str, Expr]:
     """Named expressions, which may use each other in any order but not in a circle."""
     values: dict[str, Expr] = {}
 
@@ -190,7 +230,7 @@ def read_lets(reader: Reader, lets: Mapping[str, object]) -> dict[str, Expr]:
         if reader.arrays and values[name].sort == INT:
             reader.ranges[name] = index_range(values[name], reader.ranges)
 
-    define(reader, ("environment", "let"), lets, read)
+    define(reader, prefix, lets, read)
     return {name: values[name] for name in lets if name in values}
 
 
@@ -211,27 +251,11 @@ def read_next(reader: Reader, following: Mapping[str, object], state: Mapping[st
             if reader.owners.get(name) is Owner.STATE and name in reader.broken and isinstance(value, str):
                 reader.expression(path, value, NEXT, draws=name)  # for what is wrong with it
             variables = spoken_of(reader, path, following, state)
-            made = _next_values(reader, path, value, variables)
+            made = values_of(reader, path, value, variables, NEXT)
             for variable, node in zip(variables, made, strict=True):
                 check_next(variable, node)
                 values[variable.name] = node
     return values
-
-
-def _next_values(reader: Reader, path: Path, value: object, variables: Sequence[Variable]) -> list[Expr]:
-    """One expression for each variable that an entry speaks of."""
-    name, sort = str(path[-1]), variables[0].sort
-    if isinstance(value, list):
-        if name not in reader.arrays:
-            raise TypeClash(f"{name!r} is one value, but this is an array", place=reader.places.value_place(path))
-        check_entries(variables, value)
-        entries = enumerate(zip(variables, value, strict=True))
-        return [reader.expression((*path, n), text, NEXT, draws=v.name, expected=sort) for n, (v, text) in entries]
-    if name not in reader.arrays:
-        return [reader.expression(path, value, NEXT, draws=name, expected=sort)]
-    if not isinstance(value, str):
-        raise TypeClash(f"{name!r} is an array of {len(variables)}; give each of its components a next value")
-    return reader.components(path, NEXT, sort, len(variables), draws=name)
 
 
 def read_enabled(reader: Reader, enabled: object, lets: Mapping[str, Expr]) -> Expr:
@@ -245,7 +269,9 @@ def read_enabled(reader: Reader, enabled: object, lets: Mapping[str, Expr]) -> E
     return TRUE
 
 
-def read_properties(reader: Reader, properties: Mapping[str, str], lets: Mapping[str, Expr]) -> dict[str, Formula]:
+def read_properties(
+    reader: Reader, properties: Mapping[str, str], lets: Mapping[str, Expr], *, discrete: bool = True
+) -> dict[str, Formula]:
     """Formulas over state variables, actions and lets without draws."""
     formulas: dict[str, Formula] = {}
     drawn = drawn_lets(lets)
@@ -258,7 +284,7 @@ def read_properties(reader: Reader, properties: Mapping[str, str], lets: Mapping
             if not name.strip() or not name.isprintable():
                 message = f"{name!r} cannot name a property: it cannot be printed; use a printable name"
                 raise ParseError(message, place=reader.places.key_place(path))
-            formulas[name] = reader.formula(path, PROPERTY, drawn)
+            formulas[name] = reader.formula(path, PROPERTY, drawn, discrete=discrete)
     return formulas
 
 

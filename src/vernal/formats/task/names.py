@@ -97,6 +97,7 @@ def declare_all(table: TaskTable, lost: set[Path], places: Places) -> NameOwners
         (("state",), table.state, Owner.STATE),
         (("agents",), table.agents, Owner.AGENT),
         (("environment", "let"), table.environment.let, Owner.LET),
+        (("flow", "let"), table.flow_lets, Owner.LET),
     ]
     for prefix, entries, owner in sections:
         left_out = sorted(str(path[-1]) for path in lost if path[:-1] == prefix)

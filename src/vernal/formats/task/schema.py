@@ -66,6 +66,28 @@ class EnvironmentTable(Struct, forbid_unknown_fields=True):
     next: dict[str, NextField] = {}
 
 
+RateField: TypeAlias = Annotated[
+    str | int | float | list[Expression] | dict[str, Expression],
+    Meta(description="an expression (a string) or a number; of an array, an array of them"),
+]  # a table stands under `let` only
+CountField: TypeAlias = Annotated[int, Meta(description="a whole number")]
+
+
+class AbstractionTable(Struct, forbid_unknown_fields=True):
+    """`[abstraction]`: how a network that stands for a flow is learned; what is not said is chosen for the flow."""
+
+    widths: Annotated[
+        list[CountField] | None, Meta(description="an array of whole numbers, the neurons of each hidden layer")
+    ] = None
+    error: Annotated[
+        str | int | float | list[NumberField] | dict[str, NumberField] | None,
+        Meta(description="a number for all variables, or an array or a table with one for each of them"),
+    ] = None
+    samples: Annotated[int | None, Meta(description="a whole number")] = None
+    rounds: Annotated[int | None, Meta(description="a whole number")] = None
+    seed: Annotated[int | None, Meta(description="a whole number")] = None
+
+
 class TaskTable(Struct, forbid_unknown_fields=True, kw_only=True):
     """A task file."""
 
@@ -86,8 +108,19 @@ class TaskTable(Struct, forbid_unknown_fields=True, kw_only=True):
     predicates: Annotated[
         list[TextField], Meta(description="an array of conditions on the state, as strings, for predicate abstraction")
     ] = []
-    flow: dict[str, Any] = {}
-    abstraction: dict[str, Any] = {}
+    flow: Annotated[
+        dict[str, RateField] | None,
+        Meta(description="a table with the rate of change of each variable, and named expressions under `let`"),
+    ] = None
+    abstraction: Annotated[
+        AbstractionTable | None, Meta(description="a table: how a network that stands for a flow is learned")
+    ] = None
+
+    @property
+    def flow_lets(self) -> dict[str, Any]:
+        """The named expressions of a flow."""
+        lets = (self.flow or {}).get("let")
+        return lets if isinstance(lets, dict) else {}
 
 
 class Misfit(Exception):

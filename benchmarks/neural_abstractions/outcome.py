@@ -1,0 +1,86 @@
+"""One question about a flow by one engine: the verdict, what it cost, and the abstraction it rests on."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import vernal as vn
+from benchmarks.measure import MARKS
+from vernal.evidence.neural import NeuralAbstraction
+from vernal.evidence.result import Result
+from vernal.logic.task import AbstractionSettings
+
+STAGES = {  # how a stage is headed, and what the statistics call it
+    "learn": "seconds learning",
+    "certify": "seconds certifying",
+    "regions": "seconds partition",
+    "flowpipe": "seconds flowpipe",
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out, and what it cost."""
+
+    verdict: str
+    seconds: float
+    processor: float
+    stages: Mapping[str, float] = field(default_factory=dict)  # seconds of each
+    regions: int | None = None
+    rounds: int | None = None
+    counterexamples: int | None = None
+    widths: tuple[int, ...] | None = None
+    error: tuple[float, ...] | None = None  # certified, of each variable
+    reason: str | None = None
+
+    def __str__(self) -> str:
+        return f"{MARKS[self.verdict]} {self.seconds:.2f}"
+
+    @property
+    def size(self) -> float | None:
+        """The 2-norm of the certified errors."""
+        return None if self.error is None else math.hypot(*self.error)
+
+
+def ask(
+    file: Path,
+    engine: str,
+    cap: float,
+    *,
+    parameters: Mapping[str, float] | None = None,
+    settings: AbstractionSettings | None = None,
+    seed: int = 0,
+) -> Outcome:
+    """The only property of a task file, by one engine; reading the file is not counted."""
+    task = vn.load(file, **(parameters or {}))
+    (name,) = task.properties
+    if settings is not None:
+        task = replace(task, settings=settings)
+    began, worked = time.monotonic(), time.process_time()
+    (result,) = vn.check(task, property=name, engine=engine, timeout=cap, seed=seed).values()
+    return outcome_of(result, time.monotonic() - began, time.process_time() - worked)
+
+
+def outcome_of(result: Result, seconds: float, processor: float) -> Outcome:
+    """What a result says that goes into a table."""
+    found: object = result.abstraction
+    network = found if isinstance(found, NeuralAbstraction) else None
+    return Outcome(
+        result.verdict.value,
+        seconds,
+        processor,
+        {stage: float(result.statistics[key]) for stage, key in STAGES.items() if key in result.statistics},
+        *(_count(result, key) for key in ("regions", "rounds", "counterexamples")),
+        None if network is None else tuple(len(bias) for bias in network.biases[:-1]),
+        None if network is None else tuple(map(float, network.error)),
+        result.reason,
+    )
+
+
+def _count(result: Result, key: str) -> int | None:
+    value = result.statistics.get(key)
+    return None if value is None else int(value)

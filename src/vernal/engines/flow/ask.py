@@ -1,0 +1,66 @@
+"""A question about a flow, from the task to the result."""
+
+from __future__ import annotations
+
+from vernal.engines.answers import answered
+from vernal.engines.base import FlowEngine, within
+from vernal.engines.flow.region import has_no_start, is_certain
+from vernal.engines.knowledge import Known, Proof
+from vernal.errors import InputError, TypeClash
+from vernal.evidence.result import Assurance, Result
+from vernal.interpret.domains import first_gap
+from vernal.logic.formula import Formula
+from vernal.logic.normal import atoms
+from vernal.logic.task import Task
+from vernal.logic.timed import FlowQuestion, refuse_untimed
+from vernal.model.expr import Expr
+from vernal.model.flow import Flow, constraint_problem, rate_problem, region_problem
+from vernal.reduce.base import Direction
+from vernal.run.budget import Budget
+
+
+def flow_question(task: Task, formula: Formula, name: str | None = None) -> FlowQuestion:
+    """The question, if flow and formula make sense: whoever wrote them, a file or Python."""
+    flow = task.flow
+    refuse_untimed(formula)
+    problems = [
+        *map(region_problem, flow.state),
+        *map(rate_problem, flow.vector_field),
+        *map(constraint_problem, flow.init.where),
+    ]
+    for problem in problems:
+        if problem is not None:
+            raise TypeClash(problem)
+    refuse_undefined(flow, [*flow.vector_field, *map(flow.resolve, atoms(formula))])
+    return FlowQuestion(flow, formula, name, task.settings)
+
+
+def refuse_undefined(flow: Flow, roots: list[Expr]) -> None:
+    """An error for expressions that are not defined in the whole region."""
+    gap = first_gap(roots, flow.vars, flow.region)
+    if gap is not None:
+        raise InputError(str(gap))
+
+
+def asked_of_flow(engine: FlowEngine, question: FlowQuestion, budget: Budget) -> Result:
+    """What the region alone decides, or what the engine knows, as a result."""
+    return answered(question, within(RegionFirst(engine), question, budget), budget)
+
+
+class RegionFirst:
+    """An engine that is asked only what the region alone does not decide."""
+
+    def __init__(self, engine: FlowEngine) -> None:
+        self.engine, self.name = engine, engine.name
+
+    def attempt(self, question: FlowQuestion, budget: Budget) -> Known:
+        """A proof by the region, or what the engine knows."""
+        return settled(question, self.name, budget) or self.engine.attempt(question, budget)
+
+
+def settled(question: FlowQuestion, engine: str, budget: Budget) -> Known | None:
+    """A proof where there is no initial state, or no state of the region can violate the claim; else None."""
+    empty = has_no_start(question.flow, budget)
+    if not empty and not is_certain(question, budget):
+        return None
+    return Proof(engine=engine, direction=Direction.EXACT, assurance=Assurance.RIGOROUS, empty=empty)

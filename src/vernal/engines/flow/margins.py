@@ -1,0 +1,91 @@
+"""By how much a formula is true on simulated trajectories, and at which times it is closest to failing."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from vernal.evidence.trajectory import closed
+from vernal.interpret import concrete
+from vernal.interpret.numbers.rounding import Floats, Mask
+from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula, Not, Or
+from vernal.logic.margin import atom_margin
+from vernal.logic.normal import atoms, fold, order
+from vernal.logic.timed import FlowQuestion
+from vernal.model.expr import Expr
+from vernal.simulate.runs import Runs
+from vernal.simulate.starts import satisfied
+
+
+class FlowTarget:
+    """The margin of a question's formula on trajectories, computed in floats."""
+
+    def __init__(self, question: FlowQuestion) -> None:
+        self.flow = question.flow
+        self.formula = closed(question.normal, question.flow)
+        self.atoms = atoms(self.formula)
+        self.program = concrete.compile([atom_margin(atom) for atom in self.atoms])
+        self.timed = [node for node in order(self.formula) if isinstance(node, Always | Eventually)]
+
+    @property
+    def instants(self) -> list[Fraction]:
+        """The times that the formula names."""
+        ends = [end for node in self.timed for end in (node.bound.lower, node.bound.upper)]
+        return [end for end in ends if end is not None]
+
+    def margins(self, runs: Runs) -> Floats:
+        """One number for each trajectory; where the state is not defined or not an initial one, infinity."""
+        table = self._table(runs)
+        result: Floats = np.array(fold(self.formula, lambda node, args: _margin(node, args, table, runs))[:, 0])
+        result[np.isnan(result) | ~satisfied(self.flow.rate_step, runs.plan.first)] = np.inf
+        return result
+
+    def critical(self, runs: Runs) -> list[float]:
+        """Of a single trajectory, the times at which what has to hold throughout is closest to failing."""
+        assert runs.times is not None
+        table = self._table(runs)
+        found = []
+        for node in self.timed:
+            if isinstance(node, Always):
+                rows = fold(node.arg, lambda part, args: _margin(part, args, table, runs))
+                counted = np.where(_counted(runs, node.bound), rows, np.inf)
+                found.append(float(runs.times[int(np.argmin(counted[0]))]))
+        return found
+
+    def _table(self, runs: Runs) -> dict[Expr, Floats]:
+        """The margins of the atoms at all positions."""
+        shape = (len(runs.lengths), runs.steps + 1)
+        inputs: dict[Expr, Floats] = {var: runs.state[var.name].reshape(-1) for var in self.flow.vars}
+        values = self.program(inputs, shape[0] * shape[1]) if self.atoms else []
+        spread = [np.broadcast_to(value, shape[0] * shape[1]).reshape(shape) for value in values]
+        return dict(zip(self.atoms, spread, strict=True))
+
+
+def _margin(node: Formula, args: tuple[Floats, ...], table: dict[Expr, Floats], runs: Runs) -> Floats:
+    """A row for each trajectory, a column for each position."""
+    match node:
+        case Atom(expr):
+            return table[expr]
+        case Not():
+            return -args[0]
+        case And():
+            return np.asarray(np.minimum.reduce(args))
+        case Or():
+            return np.asarray(np.maximum.reduce(args))
+        case Always(bound=bound):
+            least = np.min(args[0], axis=1, initial=np.inf, where=_counted(runs, bound))
+            return np.broadcast_to(least[:, None], args[0].shape)
+        case Eventually(bound=bound):
+            most = np.max(args[0], axis=1, initial=-np.inf, where=_counted(runs, bound))
+            return np.broadcast_to(most[:, None], args[0].shape)
+    raise AssertionError(f"{type(node).__name__} has no place in a normal form in continuous time")
+
+
+def _counted(runs: Runs, bound: Bound) -> Mask:
+    """The positions within a bound, as far as each trajectory is in the region."""
+    assert runs.times is not None
+    assert bound.upper is not None
+    within = (runs.times >= float(bound.lower)) & (runs.times <= float(bound.upper))
+    counted: Mask = within & (np.arange(len(runs.times)) < runs.lengths[:, None])
+    return counted

@@ -1,0 +1,47 @@
+"""What the region alone decides of a question: a bad set that no state of it is in, or no initial state at all."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from vernal.engines.emptiness import is_empty
+from vernal.errors import Stopped
+from vernal.logic.claim import position_expression
+from vernal.logic.formula import Always, Eventually, Formula, Not
+from vernal.logic.normal import FALSITY, TRUTH, fold, rebuild
+from vernal.logic.timed import FlowQuestion
+from vernal.logic.vacuity import is_vacuous
+from vernal.model.flow import Flow
+from vernal.model.initial import Init, Span
+from vernal.run.budget import Budget
+
+
+def has_no_start(flow: Flow, budget: Budget) -> bool:
+    """Whether it is known that no state satisfies what is said of initial states."""
+    with suppress(Stopped):
+        return is_empty(flow.rate_step, budget) is True
+    return False
+
+
+def is_certain(question: FlowQuestion, budget: Budget) -> bool:
+    """Whether the formula is known to be true wherever in the region trajectories are."""
+    flow = question.flow
+
+    def rule(node: Formula, args: tuple[Formula, ...]) -> Formula:
+        if not isinstance(node, Always | Eventually):
+            return rebuild(node, args)
+        (condition,) = args
+        if _excluded(flow, Not(condition), budget):
+            return rebuild(node, (TRUTH,))
+        return rebuild(node, (FALSITY if _excluded(flow, condition, budget) else condition,))
+
+    with suppress(Stopped):
+        return is_vacuous(fold(question.normal, rule))
+    return False
+
+
+def _excluded(flow: Flow, condition: Formula, budget: Budget) -> bool:
+    """Whether no state of the region satisfies a condition."""
+    where = flow.resolve(position_expression(condition))
+    region = {v.name: Span(*ends) for v, ends in zip(flow.state, flow.region, strict=True)}
+    return is_empty(flow.rate_step.starting(Init(region, (where,))), budget) is True

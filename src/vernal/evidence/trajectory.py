@@ -1,0 +1,287 @@
+"""A trajectory of a flow, enclosed, and what is true along it whichever of its solutions is taken.
+
+From an exact first state and constant disturbances between given times, all solutions are enclosed. A formula is true
+or false on such a trajectory only if it is of all of them. `G[a,b] p` is false if p is false at a time of [a, b] up
+to which they provably are in the region; it is true if p is true at all times of [a, b], or until they provably have
+left it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+from flint import arb
+
+from vernal.errors import UnsupportedFormula
+from vernal.evidence.trace import Trace, TraceStep, TraceValue
+from vernal.evidence.walk import NotAPath, Problem, ReplayWalk, Undecided, trace_number
+from vernal.interpret import exact
+from vernal.interpret.demand import Given
+from vernal.interpret.flow.trajectory import Leg, SolutionPiece, clipped, follow, has_left, is_inside
+from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula, Not, Or
+from vernal.logic.normal import fold, nnf, rebuild
+from vernal.model.expr import Expr, Var
+from vernal.model.flow import Flow
+from vernal.model.tick import Tick, idle
+
+PRECISIONS = (128, 256)  # bits, tried in turn
+HALVINGS = 12  # of a piece, to find out until when it is in the region
+MAX_PARTS = 4000  # of the time over which a condition is asked
+FINEST_PART = 2**30  # how many of the shortest part make the whole time
+
+
+def trajectory(
+    flow: Flow,
+    first: Mapping[str, Fraction],
+    times: Sequence[Fraction],
+    disturbances: Sequence[Mapping[Expr, Given]],
+    precision: int = PRECISIONS[0],
+    tick: Tick = idle,
+) -> Trajectory:
+    """All solutions from a first state, under disturbances that are constant from each of the times to the next.
+
+    A first state that is no initial one, or outside the region, is an error, `NotAPath`.
+    """
+    try:
+        ReplayWalk(flow.rate_step, (), precision, tick).check_first(first, {})
+    except Undecided as doubt:
+        raise NotAPath(Problem(0, f"undecided with {precision} bits: {doubt.variable}")) from None
+    start = {var: first[var.name] for var in flow.vars}
+    if not is_inside(list(start.values()), flow.region):
+        raise NotAPath(Problem(0, "the first state is outside the region", time=Fraction(0)))
+    legs = [Leg(end, given) for end, given in zip(times[1:], disturbances, strict=False)]
+    pieces = follow(flow.vector_field, start, legs, precision, tick, flow.region)
+    return Trajectory(flow, start, tuple(times), tuple(disturbances[: len(times) - 1]), tuple(pieces), precision, tick)
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """All solutions from one state, in pieces of time, and the times at which they are recorded."""
+
+    flow: Flow
+    first: Mapping[Var, Fraction]
+    times: tuple[Fraction, ...]  # ascending from 0
+    disturbances: tuple[Mapping[Expr, Given], ...]  # between each of the times and the next
+    pieces: tuple[SolutionPiece, ...]
+    precision: int
+    tick: Tick
+
+    @property
+    def until(self) -> Fraction:
+        """The last time that is known."""
+        return min(self.pieces[-1].end, self.times[-1]) if self.pieces else Fraction(0)
+
+    # States
+
+    def states(self, lower: Fraction, upper: Fraction) -> Sequence[Fraction | arb]:
+        """Where the solutions are at these times, which are times of one piece; exactly at time 0."""
+        if upper == 0:
+            return list(self.first.values())
+        return self.pieces[self._index(upper)].states(lower, upper)
+
+    def _index(self, time: Fraction) -> int:
+        """The piece at whose end, or before it, this time is."""
+        return bisect_left(self.pieces, time, key=lambda piece: piece.end)
+
+    @cached_property
+    def inside_until(self) -> Fraction:
+        """A time up to which all solutions are in the region."""
+        for piece in self.pieces:
+            reached = self._inside(piece)
+            if reached < piece.end:
+                return min(reached, self.until)
+        return self.until
+
+    def _inside(self, piece: SolutionPiece) -> Fraction:
+        """The time until which a piece is in the region, about."""
+        step, time = piece.length, piece.start
+        while time < piece.end and step * 2**HALVINGS >= piece.length:
+            self.tick()
+            if is_inside(piece.states(time, time + step), self.flow.region):
+                time += step
+            else:
+                step /= 2
+        return time
+
+    @cached_property
+    def outside_from(self) -> Fraction | None:
+        """A time at which all solutions have left the region; None where they are not known to."""
+        ends = [piece.end for piece in self.pieces if self.inside_until < piece.end <= self.until]
+        return next((time for time in ends if has_left(self.states(time, time), self.flow.region)), None)
+
+    # Formulas
+
+    def truth(self, formula: Formula) -> bool | None:
+        """True or false of all solutions; None where that is not known."""
+        if self.refutes(formula):
+            return False
+        return True if self.refutes(Not(formula)) else None
+
+    def refutes(self, formula: Formula) -> bool:
+        """Whether the formula is false of all solutions."""
+
+        def rule(node: Formula, args: tuple[bool, ...]) -> bool:
+            match node:
+                case Always(arg=arg, bound=bound):
+                    return self._fails(arg, bound)
+                case Eventually(arg=arg, bound=bound):
+                    return self._everywhere(Not(arg), bound)
+                case And():
+                    return any(args)
+                case Or():
+                    return all(args)
+            return self.holds(node, Fraction(0), Fraction(0)) is False
+
+        return fold(nnf(closed(formula, self.flow), total=True), rule)
+
+    def _fails(self, condition: Formula, bound: Bound) -> bool:
+        """Whether the condition is false at a time of the bound, up to which no solution has left the region."""
+        lower, upper = bound.lower, min(_end(bound), self.inside_until)
+        times = {*self.times, *(piece.end for piece in self.pieces), lower, upper}
+        return any(self.holds(condition, time, time) is False for time in sorted(times) if lower <= time <= upper)
+
+    def _everywhere(self, condition: Formula, bound: Bound) -> bool:
+        """Whether the condition is true at all times of the bound at which a solution is in the region."""
+        last = _end(bound) if self.outside_from is None else min(_end(bound), self.outside_from)
+        if last > self.until:
+            return False
+        waiting = [part for part in self._parts(bound.lower, last) if part[0] <= part[1]]
+        for _ in range(MAX_PARTS):
+            if not waiting:
+                return True
+            start, end = waiting.pop()
+            truth = self._counted(condition, start, end)
+            if truth is False or (truth is None and (end - start) * FINEST_PART <= last):
+                return False
+            if truth is None:
+                middle = (start + end) / 2
+                waiting += [(start, middle), (middle, end)]
+        return False
+
+    def _counted(self, condition: Formula, start: Fraction, end: Fraction) -> bool | None:
+        """The condition at these times, as far as solutions are in the region then; true where none is."""
+        states = self.states(start, end)
+        if has_left(states, self.flow.region):
+            return True
+        return self._holds(condition, [clipped(x, ends) for x, ends in zip(states, self.flow.region, strict=True)])
+
+    def _parts(self, lower: Fraction, upper: Fraction) -> list[tuple[Fraction, Fraction]]:
+        """The times from lower to upper, as parts of pieces."""
+        if upper == 0:
+            return [(lower, upper)]
+        return [(max(piece.start, lower), min(piece.end, upper)) for piece in self.pieces]
+
+    def holds(self, condition: Formula, lower: Fraction, upper: Fraction) -> bool | None:
+        """Whether a condition without lets is true (or false) of all solutions at all of these times, of one piece."""
+        return self._holds(condition, self.states(lower, upper))
+
+    def _holds(self, condition: Formula, states: Sequence[Fraction | arb]) -> bool | None:
+        self.tick()
+        inputs: dict[Expr, Given] = dict(zip(self.first, states, strict=True))
+
+        def rule(node: Formula, args: tuple[bool | None, ...]) -> bool | None:
+            if not isinstance(node, Atom):
+                return _connective(node, args)
+            (value,) = exact.evaluate([node.expr], inputs, {}, self.precision)
+            return value if isinstance(value, bool) else None
+
+        return fold(condition, rule)
+
+    # Records
+
+    def part(self, count: int) -> Trajectory:
+        """The trajectory until the time with this number."""
+        return replace(self, times=self.times[: count + 1], disturbances=self.disturbances[:count])
+
+    def finer(self, count: int) -> Trajectory:
+        """Recorded at so many times more, evenly spaced, for pictures, unless it has about as many."""
+        if 2 * len(self.times) > count:
+            return self
+        even = (self.times[-1] * k / count for k in range(count + 1))
+        times = sorted({*self.times, *even})
+        given = [self.disturbances[bisect_right(self.times, time) - 1] for time in times[:-1]]
+        return replace(self, times=tuple(times), disturbances=tuple(given))
+
+    @property
+    def trace(self) -> Trace:
+        """The states at the recorded times, and the disturbances between them."""
+        steps = [self._step(index, time) for index, time in enumerate(self.times) if time <= self.until]
+        return Trace(tuple(steps), system=self.flow, times=self.times[: len(steps)])
+
+    def _step(self, index: int, time: Fraction) -> TraceStep:
+        state = {var.name: trace_number(x) for var, x in zip(self.first, self.states(time, time), strict=True)}
+        names = self.flow.rate_step.step.names
+        given = self.disturbances[index] if index < len(self.disturbances) and time < self.until else {}
+        return TraceStep(state, disturbances={name: trace_number(given[n]) for n, name in names.items() if n in given})
+
+
+def again(recorded: Trace, flow: Flow, precision: int = PRECISIONS[0], tick: Tick = idle) -> Trajectory:
+    """A recorded trajectory, enclosed once more from its first state and its disturbances."""
+    assert recorded.times is not None
+    names = {name: node for node, name in flow.rate_step.step.names.items()}
+    first = {name: _exactly(value) for name, value in recorded.steps[0].state.items()}
+    given: list[dict[Expr, Given]] = [
+        {names[name]: _exactly(value) for name, value in step.disturbances.items()} for step in recorded.steps
+    ]
+    for t, (time, known) in enumerate(zip(recorded.times[:-1], given, strict=False)):
+        if any(node not in known for node in flow.disturbances):
+            raise NotAPath(Problem(t, "the record does not say every disturbance", time=time))
+    return trajectory(flow, first, recorded.times, given, precision, tick)
+
+
+def _exactly(value: TraceValue) -> Fraction:
+    if isinstance(value, Fraction):
+        return value
+    raise NotAPath(
+        Problem(0, "a trajectory is enclosed from an exact state, under exact disturbances", time=Fraction(0))
+    )
+
+
+def trajectory_truth(recorded: Trace, formula: Formula, flow: Flow, tick: Tick = idle) -> bool | None:
+    """The truth of a formula on a recorded trajectory, of all its solutions; None where they do not decide it."""
+    for precision in PRECISIONS:
+        truth = again(recorded, flow, precision, tick).truth(formula)
+        if truth is not None:
+            return truth
+    return None
+
+
+def refuted(path: Trajectory, formula: Formula) -> Trajectory | None:
+    """The trajectory as far as it takes to make the formula false of all solutions; None where it is not."""
+    if not path.refutes(formula):
+        return None
+    count = bisect_left(range(len(path.times) - 1), True, key=lambda n: path.part(n).refutes(formula))
+    return path.part(count)
+
+
+def closed(formula: Formula, flow: Flow) -> Formula:
+    """A formula over state variables: lets are filled in."""
+
+    def rule(node: Formula, args: tuple[Formula, ...]) -> Formula:
+        return Atom(flow.resolve(node.expr)) if isinstance(node, Atom) else rebuild(node, args)
+
+    return fold(formula, rule)
+
+
+def _end(bound: Bound) -> Fraction:
+    assert bound.upper is not None, "claims about all of continuous time are refused when they are read"
+    return bound.upper
+
+
+# Three truth values ---------------------------------------------------------------------------------------------------
+
+
+def _connective(node: Formula, args: Sequence[bool | None]) -> bool | None:
+    """A Boolean operator of a normal form over what is known of its operands."""
+    match node:
+        case Not():
+            return None if args[0] is None else not args[0]
+        case And():
+            return False if False in args else None if None in args else True
+        case Or():
+            return True if True in args else None if None in args else False
+    raise UnsupportedFormula(f"{type(node).__name__} is not an operator of the property language in continuous time")

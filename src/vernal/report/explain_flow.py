@@ -1,0 +1,61 @@
+"""A flow in words: its region, its initial states, its rates of change and its disturbances."""
+
+from __future__ import annotations
+
+from vernal.logic.task import MAX_ABSTRACTED, UNSAID, Task
+from vernal.model.flow import Flow
+from vernal.report.document import exact_number
+from vernal.report.explain import draws_table, parameters_line, shortened, state_table
+from vernal.report.tables import Column, aligned
+
+REGION = "The ranges are the region: trajectories are followed while they are in it."
+CALM = "There are no disturbances."
+
+
+def explain_flow(task: Task) -> str:
+    """Region and initial states, rates, disturbances, and how it is to be abstracted."""
+    flow = task.flow
+    count = len(flow.state)
+    parts = [
+        f"{task.name or 'task'}: a flow in continuous time, {count} state variable{'' if count == 1 else 's'}",
+        parameters_line(task),
+        state_table(flow.rate_step),
+        REGION,
+        draws_table(flow.rate_step) if flow.disturbances else CALM,
+        _rates(flow),
+        _settings(task),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _rates(flow: Flow) -> str:
+    names = [*flow.lets, *(f"d{variable.name}/dt" for variable in flow.state)]
+    bodies = [*flow.lets.values(), *(flow.rates.get(variable.name) for variable in flow.state)]
+    columns = [
+        Column("at every time", names, left=True),
+        Column("", [f"= {'0' if body is None else shortened(body)}" for body in bodies], left=True),
+    ]
+    return aligned(columns, width=10_000)
+
+
+def _settings(task: Task) -> str:
+    settings = task.settings
+    if settings == UNSAID:
+        return ""
+    error = None if settings.error is None else ", ".join(str(exact_number(value)) for value in settings.error)
+    said = {
+        "widths": None if settings.widths is None else ", ".join(map(str, settings.widths)),
+        "error": error,
+        "samples": settings.samples,
+        "rounds": settings.rounds,
+        "seed": settings.seed,
+    }
+    return "abstraction: " + "; ".join(f"{name} {value}" for name, value in said.items() if value is not None)
+
+
+def flow_engines_for(flow: Flow) -> str:
+    """Which engines may answer a question about this flow, and with what."""
+    found = ["falsify may refute it by a trajectory", "flowpipe may prove it where the flow is smooth"]
+    if len(flow.state) <= MAX_ABSTRACTED:
+        found.append("abstraction may prove it, also where solutions are not unique")
+    return "; ".join(found)

@@ -1,0 +1,245 @@
+"""What a phase portrait draws, in numbers: polygons of regions and segments, and values on grids of states."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vernal.evidence.flowpipe import Flowpipe
+from vernal.interpret import interval
+from vernal.interpret.abstract import Range, Truth, Value
+from vernal.interpret.concrete import evaluate
+from vernal.interpret.geometry.clipping import clipped
+from vernal.interpret.numbers.rounding import Array, Floats, Mask
+from vernal.logic.claim import position_expression
+from vernal.logic.formula import Always, Eventually, Formula
+from vernal.logic.normal import nnf, order
+from vernal.model.build import negate
+from vernal.model.expr import Expr
+from vernal.model.flow import Flow
+from vernal.model.hybrid import HybridAutomaton
+
+Corners = list[tuple[float, float]]
+LAYERS = 9  # of every variable that is not drawn, on which a set is looked for
+MAX_LAYERS = 1000  # in all; beyond, that many states at random
+ZOOM = 40  # cells across in which a set is looked for, before cells are put around it
+MAX_CORNERS = 64  # of the box of disturbances
+
+
+@dataclass(frozen=True, slots=True)
+class PhasePlane:
+    """Two variables of a flow, by their indices."""
+
+    across: int
+    up: int
+
+    @property
+    def places(self) -> list[int]:
+        return [self.across, self.up]
+
+
+def planes_of(flow: Flow) -> list[PhasePlane]:
+    """The planes that are drawn where none is chosen: all three of three variables, of more those of neighbours."""
+    count = len(flow.state)
+    if count == 3:
+        return [PhasePlane(0, 1), PhasePlane(0, 2), PhasePlane(1, 2)]
+    return [PhasePlane(first, first + 1) for first in range(0, count - 1, 2)]
+
+
+def region_of(flow: Flow) -> tuple[Floats, Floats]:
+    """The ends of the region, as floats."""
+    lower, upper = np.array([[float(low), float(high)] for low, high in flow.region]).T
+    return lower, upper
+
+
+# Polygons -------------------------------------------------------------------------------------------------------------
+
+
+def cut_box(lower: Floats, upper: Floats, normals: Floats, offsets: Floats) -> Corners:
+    """The corners, in order, of the part of a rectangle with normals x <= offsets; none where it is empty."""
+    (left, bottom), (right, top) = lower.tolist(), upper.tolist()
+    corners: Corners = [(left, bottom), (right, bottom), (right, top), (left, top)]
+    for (a, b), c in zip(normals.tolist(), offsets.tolist(), strict=True):
+        corners = clipped(corners, a, b, c) if corners else []
+    return corners
+
+
+def region_polygons(automaton: HybridAutomaton) -> list[Corners]:
+    """The regions of an automaton of two variables."""
+    facets = [location.invariant for location in automaton.locations]
+    return [cut_box(automaton.lower, automaton.upper, one.normals, one.offsets) for one in facets]
+
+
+def region_spans(automaton: HybridAutomaton) -> list[tuple[float, float]]:
+    """The regions of an automaton of one variable."""
+    (low,), (high,) = automaton.lower.tolist(), automaton.upper.tolist()
+    return [_span(low, high, place.invariant.normals[:, 0], place.invariant.offsets) for place in automaton.locations]
+
+
+def _span(low: float, high: float, slopes: Floats, offsets: Floats) -> tuple[float, float]:
+    above = [c / a for a, c in zip(slopes.tolist(), offsets.tolist(), strict=True) if a > 0]
+    below = [c / a for a, c in zip(slopes.tolist(), offsets.tolist(), strict=True) if a < 0]
+    return max([low, *below]), min([high, *above])
+
+
+def segment_polygons(pipe: Flowpipe, plane: PhasePlane) -> list[Corners]:
+    """The shadow of every segment on a plane, or a polygon around it: sides over other variables say nothing here."""
+    elsewhere = np.delete(pipe.directions, plane.places, axis=1)
+    own = np.flatnonzero(~elsewhere.any(axis=1))
+    normals = pipe.directions[own][:, plane.places]
+    both = np.vstack([normals, -normals])
+    offsets = np.hstack([pipe.upper[:, own], -pipe.lower[:, own]])
+    boxes = zip(pipe.lower[:, plane.places], pipe.upper[:, plane.places], offsets, strict=True)
+    return [cut_box(low, high, both, most) for low, high, most in boxes]
+
+
+# Grids ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PlaneGrid:
+    """Points of a plane, and for each of them states above and below it: `states` is (layers, rows, columns, n)."""
+
+    across: Floats
+    up: Floats
+    states: Floats
+
+    @property
+    def points(self) -> Floats:
+        """All states, one below the other."""
+        return self.states.reshape(-1, self.states.shape[-1])
+
+    def shaped(self, values: Array) -> Array:
+        """Values at all states, as (layers, rows, columns)."""
+        return np.broadcast_to(values, len(self.points)).reshape(self.states.shape[:-1])
+
+
+def full_grid(lower: Floats, upper: Floats, plane: PhasePlane, count: int) -> PlaneGrid:
+    """A grid over a plane of a box, with layers through all of the box in the other variables."""
+    others = [place for place in range(len(lower)) if place not in plane.places]
+    return grid_at(lower, upper, plane, count, _layers(lower[others], upper[others]))
+
+
+def grid_at(lower: Floats, upper: Floats, plane: PhasePlane, count: int, layers: Floats) -> PlaneGrid:
+    """A grid over a plane of a box; each row of `layers` has values for the other variables, in order."""
+    others = [place for place in range(len(lower)) if place not in plane.places]
+    across, up = (np.linspace(lower[place], upper[place], count) for place in plane.places)
+    states = np.empty((len(layers), count, count, len(lower)))
+    states[..., plane.across], states[..., plane.up] = np.meshgrid(across, up)
+    states[..., others] = layers[:, None, None, :]
+    return PlaneGrid(across, up, states)
+
+
+def _layers(lower: Floats, upper: Floats) -> Floats:
+    """Values for the variables that are not drawn: evenly spread, or drawn at random where that is too many."""
+    if LAYERS ** len(lower) > MAX_LAYERS:
+        return np.random.default_rng(0).uniform(lower, upper, (MAX_LAYERS // LAYERS, len(lower)))
+    ends = zip(lower, upper, strict=True)
+    return np.array(list(itertools.product(*(np.linspace(low, high, LAYERS) for low, high in ends))))
+
+
+def values_at(flow: Flow, expressions: Sequence[Expr], points: Floats, position: Sequence[float] = ()) -> list[Floats]:
+    """Expressions at states (rows of `points`); each disturbance where `position` says, from 0 to 1, or halfway."""
+    inputs: dict[Expr, Array] = {var: points[:, place] for place, var in enumerate(flow.vars)}
+    where = position or [0.5] * len(flow.disturbances)
+    inputs.update({one: np.full(len(points), at) for one, at in zip(flow.disturbances, where, strict=True)})
+    with np.errstate(all="ignore"):
+        return [np.broadcast_to(value, len(points)) for value in evaluate(expressions, inputs)]
+
+
+@dataclass(frozen=True, slots=True)
+class ShadowCells:
+    """Cells across and up a plane, by their middles: 1 in `where` if a state above a cell may be in a set, else 0."""
+
+    across: Floats
+    up: Floats
+    where: Floats
+
+
+def shadow_cells(flow: Flow, condition: Expr, plane: PhasePlane, count: int) -> ShadowCells | None:
+    """The shadow of the states with a condition, on cells around it alone; None where no state can have it.
+
+    Exact up to a cell for boxes, and seen however thin it is.
+    """
+    edges: list[Floats] | None = _edges(flow, [ZOOM if place in plane.places else _slabs(flow) for place in _all(flow)])
+    for divided in (ZOOM, count):
+        edges = _around(flow, condition, edges, plane, divided) if edges is not None else None
+    if edges is None:
+        return None
+    seen = _possible(flow, condition, edges).any(axis=tuple(place for place in _all(flow) if place not in plane.places))
+    across, up = ((edges[place][1:] + edges[place][:-1]) / 2 for place in plane.places)
+    return ShadowCells(across, up, np.asarray(seen.T if plane.across < plane.up else seen, dtype=np.float64))
+
+
+def _around(flow: Flow, condition: Expr, edges: Sequence[Floats], plane: PhasePlane, count: int) -> list[Floats] | None:
+    """Finer cells of the plane in the hull of those cells that may have the condition; None where there are none."""
+    possible = _possible(flow, condition, edges)
+    if not possible.any():
+        return None
+    inside = [np.flatnonzero(possible.any(axis=tuple(q for q in _all(flow) if q != place))) for place in _all(flow)]
+    kept = [one[where[0] : where[-1] + 2] for one, where in zip(edges, inside, strict=True)]
+    return [np.linspace(kept[p][0], kept[p][-1], count + 1) if p in plane.places else kept[p] for p in _all(flow)]
+
+
+def _all(flow: Flow) -> range:
+    return range(len(flow.state))
+
+
+def stretches(flow: Flow, condition: Expr, count: int) -> list[tuple[float, float]]:
+    """The values of the one variable of a flow that may have a condition, as intervals of whole cells."""
+    (edges,) = _edges(flow, [count])
+    turns = np.flatnonzero(np.diff(np.pad(_possible(flow, condition, [edges]).astype(np.int8), 1)))
+    return [(float(edges[first]), float(edges[last])) for first, last in turns.reshape(-1, 2)]
+
+
+def _edges(flow: Flow, sides: Sequence[int]) -> list[Floats]:
+    lower, upper = region_of(flow)
+    return [np.linspace(low, high, side + 1) for low, high, side in zip(lower, upper, sides, strict=True)]
+
+
+def _possible(flow: Flow, condition: Expr, edges: Sequence[Floats]) -> Mask:
+    """Whether each of the boxes between edges may have a state with the condition."""
+    below = np.meshgrid(*(one[:-1] for one in edges), indexing="ij")
+    above = np.meshgrid(*(one[1:] for one in edges), indexing="ij")
+    boxes: dict[Expr, Value] = {
+        var: Range(low.ravel(), high.ravel()) for var, low, high in zip(flow.vars, below, above, strict=True)
+    }
+    (truth,) = interval.evaluate([condition], boxes)
+    assert isinstance(truth, Truth)
+    return np.broadcast_to(truth.may, below[0].size).reshape(below[0].shape)
+
+
+def _slabs(flow: Flow) -> int:
+    """Into how many slabs every variable that is not drawn is cut."""
+    return LAYERS if LAYERS ** (len(flow.state) - 2) <= MAX_LAYERS else 1
+
+
+def disturbance_corners(flow: Flow) -> list[tuple[float, ...]]:
+    """The extremes of all disturbances together, as many as are looked at; one way where there is none."""
+    return list(itertools.islice(itertools.product((0.0, 1.0), repeat=len(flow.disturbances)), MAX_CORNERS))
+
+
+# What is asked --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AskedSets:
+    """What a formula asks of states: trajectories should never be in `bad`, and should be in `goal` some time."""
+
+    bad: tuple[Expr, ...] = ()
+    goal: tuple[Expr, ...] = ()
+
+
+NOTHING_ASKED = AskedSets()
+
+
+def asked_sets_of(flow: Flow, formula: Formula) -> AskedSets:
+    """The conditions of the formula's G, false, and of its F, true; over the state variables."""
+    nodes = list(order(nnf(formula, total=True)))
+    kept = [position_expression(node.arg) for node in nodes if isinstance(node, Always)]
+    wanted = [position_expression(node.arg) for node in nodes if isinstance(node, Eventually)]
+    bad = tuple(flow.resolve(negate(one)) for one in kept)
+    return AskedSets(bad, tuple(flow.resolve(one) for one in wanted))

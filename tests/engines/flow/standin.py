@@ -1,0 +1,68 @@
+"""Engines of flows that know what a test tells them: to see what becomes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from vernal.engines import registry
+from vernal.engines.base import FlowEngine
+from vernal.engines.knowledge import Known, Open, Proof
+from vernal.engines.registry import EngineEntry
+from vernal.evidence.flowpipe import Flowpipe
+from vernal.evidence.result import Assurance
+from vernal.logic.timed import FlowQuestion
+from vernal.reduce.base import Direction
+from vernal.run.budget import Budget
+
+Knows = Callable[[FlowQuestion], Known]
+
+
+class StandIn:
+    """An engine that says what it is told to, and remembers what it was asked."""
+
+    name = "stand-in"
+    knows: Knows = staticmethod(lambda question: Open(engine="stand-in", reason="nobody said anything"))
+    asked: ClassVar[list[FlowQuestion]] = []
+
+    def attempt(self, question: FlowQuestion, budget: Budget) -> Known:
+        StandIn.asked.append(question)
+        return StandIn.knows(question)
+
+
+@contextmanager
+def standing_in(monkeypatch: pytest.MonkeyPatch, knows: Knows | None = None) -> Iterator[list[FlowQuestion]]:
+    """All engines of flows are stand-ins; what they are asked is listed."""
+    made: tuple[EngineEntry[FlowEngine], ...] = tuple(
+        EngineEntry(one.name, "tests.engines.flow.standin:StandIn", one.about, one.options, one.most_variables)
+        for one in registry.FLOW_ENGINES
+    )
+    with monkeypatch.context() as patch:
+        patch.setattr(registry, "FLOW_ENGINES", made)
+        patch.setattr(StandIn, "asked", [])
+        if knows is not None:
+            patch.setattr(StandIn, "knows", staticmethod(knows))
+        yield StandIn.asked
+
+
+def pipe(inside_until: float, until: float, variables: tuple[str, ...] = ("x", "y")) -> Flowpipe:
+    """A flowpipe of one segment."""
+    size = len(variables)
+    low, high = np.full((1, size), -1.0), np.full((1, size), 1.0)
+    times = np.array([[0.0, until]])
+    return Flowpipe(variables, np.eye(size), times, low, high, np.array([-1]), inside_until, until)
+
+
+def proof(evidence: Flowpipe | None = None, direction: Direction = Direction.OVER) -> Knows:
+    """A proof, with a pipe if one is given."""
+    return lambda question: Proof(
+        engine="stand-in",
+        direction=direction,
+        assurance=Assurance.RIGOROUS,
+        evidence=evidence,
+        statistics={"segments": 1},
+    )
