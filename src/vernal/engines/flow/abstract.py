@@ -16,7 +16,7 @@ import numpy as np
 
 from vernal.engines.flow.affine.pipe import pipe
 from vernal.engines.flow.judge import PipeJudge
-from vernal.engines.flow.starts import FlowBox, FlowStarts
+from vernal.engines.flow.starts import StartBoxes, halved, start_boxes
 from vernal.engines.flow.template import chosen
 from vernal.engines.knowledge import Known, Open, Proof
 from vernal.engines.options import AbstractionOptions
@@ -69,7 +69,6 @@ class AbstractionSearch:
     def __init__(self, question: FlowQuestion, options: AbstractionOptions, budget: Budget) -> None:
         self.question, self.options, self.budget = question, options, budget
         self.judge = PipeJudge(question, budget.check)
-        self.starts = FlowStarts(question.flow)
         self.abstraction: NeuralAbstraction | None = None
         self.seconds = {"partition": 0.0, "flowpipe": 0.0}
         self.counts = {"networks": 0, "flowpipes": 0, "segments": 0}
@@ -108,36 +107,38 @@ class AbstractionSearch:
 
     def _followed(self, automaton: HybridAutomaton, first: int, last: int) -> list[Flowpipe] | None:
         """Flowpipes by which all parts of the initial set keep the claim; None if some part stays open."""
-        parts, proven = self.starts.boxes(), list[Flowpipe]()
+        flow, proven = self.question.flow, list[Flowpipe]()
+        parts = start_boxes(flow)
         for number in range(last):
             effort = PipeEffort(max(0, number - 1), number > 0)
             if number < first:  # was tried before
-                parts = self.starts.halved(parts)
+                parts = halved(flow, parts)
                 continue
-            left, times = list[FlowBox](), list[float | None]()
-            for box in parts:
-                found = self._pipe(automaton, box, effort)
+            left, times = np.zeros(len(parts), dtype=bool), list[float | None]()
+            for index in range(len(parts)):
+                found = self._pipe(automaton, parts, index, effort)
                 if self.judge.of(self.question.normal, found) is True:
                     proven.append(found)
                 else:
-                    left.append(box)
+                    left[index] = True
                     times.append(self.judge.proven_until(found))
             self._note(times)
-            parts = self.starts.halved(left)
-            if not parts:
+            parts = halved(flow, parts[left]) if left.any() else parts[left]
+            if not len(parts):
                 return proven
             if len(parts) > MOST_PARTS:
                 return None
         return None
 
-    def _pipe(self, automaton: HybridAutomaton, box: FlowBox, effort: PipeEffort) -> Flowpipe:
+    def _pipe(self, automaton: HybridAutomaton, parts: StartBoxes, index: int, effort: PipeEffort) -> Flowpipe:
         self.budget.check()
         self.counts["flowpipes"] += 1
         self.budget.progress(f"flowpipe {self.counts['flowpipes']}", None)
         started = time.process_time()
         directions = chosen(self.question, self.options.directions, careful=effort.careful)
         step = None if not effort.halvings else self.step * 0.5**effort.halvings
-        found = pipe(automaton, (box.lower, box.upper), self.question.horizon, directions, self.budget.check, step=step)
+        corners = parts.lower[index], parts.upper[index]
+        found = pipe(automaton, corners, self.question.horizon, directions, self.budget.check, step=step)
         if step is None:
             self.step = float(found.times[0, 1] - found.times[0, 0]) if len(found.times) else self.step
         self.seconds["flowpipe"] += time.process_time() - started

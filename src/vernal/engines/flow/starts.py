@@ -1,65 +1,88 @@
-"""The initial states of a flow as boxes of floats, rounded outward, which can be halved."""
+"""Initial sets of flows as boxes of floats: those that its constraints may leave, and their parts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
-from vernal.interpret import interval
 from vernal.interpret.abstract import Range, Truth, Value
-from vernal.interpret.numbers.rounding import Floats, float_above, float_below
+from vernal.interpret.interval import evaluate
+from vernal.interpret.numbers.rounding import Array, Floats, float_above, float_below
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
-from vernal.reduce.initial import initial_boxes
+from vernal.model.initial import InitialSet
+
+MAX_ALTERNATIVES = 256  # combinations of values of initial states that are boxes of their own
+CUT_COMPONENTS = 3  # of a box that are halved at once
 
 
 @dataclass(frozen=True, eq=False)
-class FlowBox:
-    """All states between two corners."""
+class StartBoxes:
+    """Boxes (batch, n) that cover what is left of the initial states."""
 
     lower: Floats
     upper: Floats
 
+    def __getitem__(self, index: Array) -> StartBoxes:
+        return StartBoxes(self.lower[index], self.upper[index])
 
-class FlowStarts:
-    """Boxes that cover the initial states of a flow."""
+    def __len__(self) -> int:
+        return len(self.lower)
 
-    def __init__(self, flow: Flow) -> None:
-        self.flow = flow
-        self.where = [flow.resolve(condition) for condition in flow.init.where]
-        self.scale = np.array([float(upper - lower) or 1.0 for lower, upper in flow.region])
 
-    def boxes(self) -> list[FlowBox]:
-        """A box for each combination of values; those in which a constraint fails everywhere are left out."""
-        found = []
-        for box in initial_boxes(self.flow.rate_step).boxes:
-            ends = [box.ends[var][0] for var in self.flow.vars]
-            lower = np.array([float_below(low) for low, _ in ends])
-            upper = np.array([float_above(high) for _, high in ends])
-            found.append(FlowBox(lower, upper))
-        return self._possible(found)
+def start_boxes(flow: Flow) -> StartBoxes:
+    """Boxes around the initial states, rounded outward; none that constraints certainly exclude."""
+    parts = list(islice(flow.initial.alternatives(), MAX_ALTERNATIVES + 1))
+    if len(parts) > MAX_ALTERNATIVES:
+        parts = [flow.initial]
+    lower, upper = (np.array([_row(flow, part, end) for part in parts]) for end in (0, 1))
+    return _possible(flow, StartBoxes(lower, upper))
 
-    def halved(self, boxes: list[FlowBox]) -> list[FlowBox]:
-        """Both halves of each box, cut where it is widest compared with the region."""
-        return self._possible([half for box in boxes for half in self._halves(box)])
 
-    def _halves(self, box: FlowBox) -> list[FlowBox]:
-        axis = int(np.argmax((box.upper - box.lower) / self.scale))
-        middle = 0.5 * box.lower[axis] + 0.5 * box.upper[axis]
-        if not box.lower[axis] < middle < box.upper[axis]:
-            return [box]
-        upper, lower = box.upper.copy(), box.lower.copy()
-        upper[axis] = lower[axis] = middle
-        return [FlowBox(box.lower, upper), FlowBox(lower, box.upper)]
+def _row(flow: Flow, part: InitialSet, end: int) -> list[float]:
+    rounded = (float_below, float_above)[end]
+    return [rounded(part.starts[var][0].ends[end]) for var in flow.vars]
 
-    def _possible(self, boxes: list[FlowBox]) -> list[FlowBox]:
-        if not boxes or not self.where:
-            return boxes
-        lower, upper = (np.array([getattr(box, side) for box in boxes]) for side in ("lower", "upper"))
-        inputs: dict[Expr, Value] = {v: Range(lower[:, k], upper[:, k]) for k, v in enumerate(self.flow.vars)}
-        may = np.ones(len(boxes), dtype=bool)
-        for truth in interval.evaluate(self.where, inputs):
-            assert isinstance(truth, Truth)
-            may &= np.asarray(truth.may)
-        return [box for box, possible in zip(boxes, may, strict=True) if possible]
+
+def _possible(flow: Flow, boxes: StartBoxes) -> StartBoxes:
+    """The boxes in which the constraints may be true."""
+    may = np.ones(len(boxes), dtype=bool)
+    if flow.initial.where and len(boxes):
+        inputs: dict[Expr, Value] = {
+            var: Range(boxes.lower[:, i], boxes.upper[:, i]) for i, var in enumerate(flow.vars)
+        }
+        for value in evaluate([flow.resolve(condition) for condition in flow.initial.where], inputs):
+            assert isinstance(value, Truth)
+            may &= value.may
+    return boxes[may]
+
+
+def cut(flow: Flow, boxes: StartBoxes, influence: Floats) -> StartBoxes:
+    """The boxes halved in the components that matter most, each by itself; a box that is a point stays whole."""
+    for rank in range(min(CUT_COMPONENTS, boxes.lower.shape[1])):
+        weights = np.where(boxes.lower < boxes.upper, influence, -1.0)
+        chosen = np.argsort(-weights, axis=1)[:, rank]
+        largest = weights.max(1)
+        rows = np.arange(len(boxes))
+        worth = (weights[rows, chosen] > 0.25 * largest) & (largest >= 0)
+        boxes, influence = _halved(boxes, influence, chosen, worth)
+    return _possible(flow, boxes)
+
+
+def halved(flow: Flow, boxes: StartBoxes) -> StartBoxes:
+    """Both halves of every box, cut where it is widest compared with the region; a point stays what it is."""
+    widths = (boxes.upper - boxes.lower) / np.array([float(high - low) or 1.0 for low, high in flow.region])
+    return _possible(flow, _halved(boxes, widths, widths.argmax(axis=1), widths.max(axis=1) > 0)[0])
+
+
+def _halved(boxes: StartBoxes, influence: Floats, chosen: Array, worth: Array) -> tuple[StartBoxes, Floats]:
+    rows = np.flatnonzero(worth)
+    columns = chosen[rows]
+    middle = 0.5 * boxes.lower[rows, columns] + 0.5 * boxes.upper[rows, columns]
+    upper, lower = boxes.upper.copy(), boxes.lower[rows].copy()
+    upper[rows, columns] = middle
+    lower[np.arange(len(rows)), columns] = middle
+    halves = StartBoxes(np.concatenate([boxes.lower, lower]), np.concatenate([upper, boxes.upper[rows]]))
+    return halves, np.concatenate([influence, influence[rows]])

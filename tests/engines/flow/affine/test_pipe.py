@@ -13,7 +13,7 @@ from tests.hybrid_runs import outside, trajectories
 from tests.slabs import FIELDS, box_facets, slab_automaton, together
 from vernal.engines.flow.affine.jumps import Corners
 from vernal.engines.flow.affine.pipe import Propagation, halves, pipe
-from vernal.engines.flow.judge import octagon
+from vernal.engines.flow.template import octagon
 from vernal.errors import Stopped
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.model.hybrid import Crossing, Facets, HybridAutomaton, Location

@@ -1,0 +1,290 @@
+"""Taylor coefficients in time, with their gradients by the initial state: the recurrences of each operator.
+
+A `Jets` array has axes (coefficient, row, batch, component). Row 0 is the value, row i its derivative by the i-th input
+at time 0. The k-th coefficient of a node needs those of its arguments up to k and its own up to k - 1, so that all
+nodes are computed for k = 0, then for k = 1, and so on; f gives the coefficient k + 1 of the state: x' = f(x).
+
+For u = phi(a) the recurrence comes from u' = w a' with w = phi'(a): k u_k is the sum over j of j a_j w_(k-j). Where w
+is not u itself it is a node of its own (for tanh 1 - u^2, for a power r u / a, and so on).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from vernal.interpret import interval
+from vernal.interpret.abstract import Range
+from vernal.interpret.flow.balls import SLACK, BallArrays, around, inverse, over, points
+from vernal.interpret.numbers.rounding import TINY, UNIT, Backend, Floats, float_above, float_below, gamma
+from vernal.model.expr import Function
+
+NATIVE = Backend()
+Curve = Callable[[Range], tuple[Range, Range]]  # a function's values and slopes over intervals
+
+
+class Jets:
+    """The Taylor coefficients of one node, filled in from the first on."""
+
+    __slots__ = ("mid", "rad")
+
+    def __init__(self, coefficients: int, rows: int, batch: int, size: int) -> None:
+        self.mid: Floats = np.zeros((coefficients, rows, batch, size))
+        self.rad: Floats = np.zeros((coefficients, rows, batch, size))
+
+    def __getitem__(self, k: int) -> BallArrays:
+        return BallArrays(self.mid[k], self.rad[k])
+
+    def __setitem__(self, k: int, value: BallArrays) -> None:
+        self.mid[k], self.rad[k] = value.mid, value.rad
+
+    def some(self, first: int, last: int, weights: Floats | None = None) -> BallArrays:
+        """The coefficients from `first` to `last`, both included, times exact weights where these are given."""
+        mid, rad = self.mid[first : last + 1], self.rad[first : last + 1]
+        if weights is None:
+            return BallArrays(mid, rad)
+        factor = weights[:, None, None, None]  # small integers: one rounding
+        scaled = mid * factor
+        return BallArrays(scaled, (rad * factor + UNIT * np.abs(scaled)) * SLACK)
+
+    def reversed(self, last: int, first: int) -> BallArrays:
+        """The coefficients from `last` down to `first`, both included."""
+        end = None if first == 0 else first - 1
+        return BallArrays(self.mid[last:end:-1], self.rad[last:end:-1])
+
+
+def paired(a: BallArrays, b: BallArrays) -> BallArrays:
+    """The sum of a_j b_j over the first axis, with the product rule along the second."""
+    terms = 2 * a.mid.shape[0]
+    size_a, size_b = np.abs(a.mid), np.abs(b.mid)
+    reach_b = b.rad + gamma(terms + 2) * size_b  # the rounding of midpoints goes with the radius of b
+    full_b = size_b + b.rad
+    mid = (a.mid[:, :1] * b.mid).sum(0)
+    rad = (size_a[:, :1] * reach_b + a.rad[:, :1] * full_b).sum(0)
+    if a.mid.shape[1] > 1:
+        mid[1:] += (a.mid[:, 1:] * b.mid[:, :1]).sum(0)
+        rad[1:] += (size_a[:, 1:] * reach_b[:, :1] + a.rad[:, 1:] * full_b[:, :1]).sum(0)
+    return BallArrays(mid, rad * (SLACK + gamma(2 * terms)) + TINY)
+
+
+def quotient(a: BallArrays, b: BallArrays) -> BallArrays:
+    """a / b for two values with gradients."""
+    factor = inverse(b[:1])
+    value = a[:1] * factor
+    if a.mid.shape[0] == 1:
+        return value
+    slopes = (a[1:] - value * b[1:]) * factor
+    return BallArrays(np.concatenate([value.mid, slopes.mid]), np.concatenate([value.rad, slopes.rad]))
+
+
+# Operators: each fills in the k-th coefficient of its target ----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """The sum of nodes."""
+
+    target: int
+    args: tuple[int, ...]
+
+    def advance(self, k: int, jets: list[Jets]) -> None:
+        total = jets[self.args[0]][k]
+        for arg in self.args[1:]:
+            total = total + jets[arg][k]
+        jets[self.target][k] = total
+
+
+@dataclass(frozen=True, slots=True)
+class Opposite:
+    """-x"""
+
+    target: int
+    arg: int
+
+    def advance(self, k: int, jets: list[Jets]) -> None:
+        jets[self.target][k] = -jets[self.arg][k]
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """A constant times a node."""
+
+    target: int
+    factor: BallArrays
+    arg: int
+
+    def advance(self, k: int, jets: list[Jets]) -> None:
+        jets[self.target][k] = jets[self.arg][k] * self.factor
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """x * y"""
+
+    target: int
+    left: int
+    right: int
+
+    def advance(self, k: int, jets: list[Jets]) -> None:
+        jets[self.target][k] = paired(jets[self.left].some(0, k), jets[self.right].reversed(k, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """x / y: the coefficients q of the quotient satisfy q y = x."""
+
+    target: int
+    left: int
+    right: int
+
+    def advance(self, k: int, jets: list[Jets]) -> None:
+        rest = jets[self.left][k]
+        if k:
+            rest = rest - paired(jets[self.target].some(0, k - 1), jets[self.right].reversed(k, 1))
+        jets[self.target][k] = quotient(rest, jets[self.right][0])
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """phi(a), from its slope w along the trajectory, which is a node of its own."""
+
+    target: int
+    arg: int
+    slope: int
+    curve: Curve
+
+    def advance(self, k: int, jets: list[Jets]) -> None:
+        if k == 0:
+            jets[self.target][0] = _at_start(self.curve, jets[self.arg][0])
+            return
+        rising = jets[self.arg].some(1, k, np.arange(1.0, k + 1))
+        jets[self.target][k] = over(paired(rising, jets[self.slope].reversed(k - 1, 0)), float(k))
+
+
+def _at_start(curve: Curve, x: BallArrays) -> BallArrays:
+    value, slope = curve(Range(*x[0].ends))
+    values, slopes = around(value.lower, value.upper), around(slope.lower, slope.upper)
+    rows = x[1:] * slopes
+    return BallArrays(np.concatenate([values.mid[None], rows.mid]), np.concatenate([values.rad[None], rows.rad]))
+
+
+@dataclass(frozen=True, slots=True)
+class Rectified:
+    """max(x, 0): smooth where x has one sign on the whole box; elsewhere its slopes are those of [0, 1], no more."""
+
+    target: int
+    arg: int
+
+    def advance(self, k: int, jets: list[Jets]) -> None:
+        low, high = jets[self.arg][0][0].ends
+        x = jets[self.arg][k]
+        open_ = (low < 0) & (high > 0)
+        factor = np.where(open_, 0.5 if k == 0 else np.nan, np.where(low >= 0, 1.0, 0.0))
+        made = x * BallArrays(factor, np.where(open_, 0.5, 0.0))
+        if k == 0:
+            made.mid[0], made.rad[0] = _rectified(low, high, x[0])
+        jets[self.target][k] = made
+
+
+def _rectified(low: Floats, high: Floats, x: BallArrays) -> tuple[Floats, Floats]:
+    """The value: x itself where it is positive, since ends would cost an ulp."""
+    hull = around(np.maximum(low, 0.0), np.maximum(high, 0.0))
+    return np.where(low >= 0, x.mid, hull.mid), np.where(low >= 0, x.rad, hull.rad)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weighted:
+    """W x + b"""
+
+    target: int
+    arg: int
+    weight: Floats  # transposed
+    bias: Floats
+
+    def advance(self, k: int, jets: list[Jets]) -> None:
+        made = jets[self.arg][k] @ points(self.weight)
+        if k == 0:
+            first = made[:1] + points(self.bias)
+            made.mid[:1], made.rad[:1] = first.mid, first.rad
+        jets[self.target][k] = made
+
+
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """Components of nodes, one after the other."""
+
+    target: int
+    sources: tuple[tuple[int, int], ...]  # node and component
+
+    def advance(self, k: int, jets: list[Jets]) -> None:
+        for place, (arg, component) in enumerate(self.sources):
+            jets[self.target].mid[k, :, :, place] = jets[arg].mid[k, :, :, component]
+            jets[self.target].rad[k, :, :, place] = jets[arg].rad[k, :, :, component]
+
+
+Operator = Sum | Opposite | Scaled | Product | Ratio | Composed | Rectified | Weighted | Picked
+
+# Values and slopes over intervals -------------------------------------------------------------------------------------
+
+BELL = (1.1283791670955123, 1.1283791670955128)  # floats below and above 2 / sqrt(pi) = 1.12837916709551257...
+ONE = Range(np.ones((1, 1)), np.ones((1, 1)))
+
+
+def _with(function: Function, slope: Callable[[Range, Range], Range]) -> Curve:
+    """The function, and its slope as a function of argument and value."""
+
+    def curve(x: Range) -> tuple[Range, Range]:
+        value = interval.elementary(NATIVE, x, function)
+        return value, slope(x, value)
+
+    return curve
+
+
+def _square(x: Range) -> Range:
+    return interval.power(NATIVE, x, Fraction(2))
+
+
+def _one_minus(x: Range) -> Range:
+    return interval.add(NATIVE, ONE, interval.negate(x))
+
+
+def _reciprocal(x: Range) -> Range:
+    return interval.divide(NATIVE, ONE, x)
+
+
+def _half(x: Range) -> Range:
+    return Range(0.5 * x.lower, 0.5 * x.upper)
+
+
+def _bell(x: Range) -> Range:
+    """2 / sqrt(pi) exp(-x^2), the slope of the error function."""
+    found = interval.elementary(NATIVE, interval.negate(_square(x)), Function.EXP)
+    return interval.multiply(NATIVE, found, Range(np.array([[BELL[0]]]), np.array([[BELL[1]]])))
+
+
+CURVES: dict[Function, Curve] = {
+    Function.EXP: _with(Function.EXP, lambda x, value: value),
+    Function.SIN: _with(Function.SIN, lambda x, value: interval.elementary(NATIVE, x, Function.COS)),
+    Function.COS: _with(Function.COS, lambda x, value: interval.negate(interval.elementary(NATIVE, x, Function.SIN))),
+    Function.TAN: _with(Function.TAN, lambda x, value: interval.add(NATIVE, ONE, _square(value))),
+    Function.TANH: _with(Function.TANH, lambda x, value: _one_minus(_square(value))),
+    Function.SIGMOID: _with(Function.SIGMOID, lambda x, value: interval.multiply(NATIVE, value, _one_minus(value))),
+    Function.ATAN: _with(Function.ATAN, lambda x, value: _reciprocal(interval.add(NATIVE, ONE, _square(x)))),
+    Function.ERF: _with(Function.ERF, lambda x, value: _bell(x)),
+    Function.LOG: _with(Function.LOG, lambda x, value: _reciprocal(x)),
+    Function.SQRT: _with(Function.SQRT, lambda x, value: _half(_reciprocal(value))),
+}
+
+
+def power_curve(exponent: Fraction) -> Curve:
+    """x ^ exponent for a fractional exponent."""
+    factor = Range(np.array([[float_below(exponent)]]), np.array([[float_above(exponent)]]))
+
+    def curve(x: Range) -> tuple[Range, Range]:
+        slope = interval.power(NATIVE, x, exponent - 1)
+        return interval.power(NATIVE, x, exponent), interval.multiply(NATIVE, slope, factor)
+
+    return curve

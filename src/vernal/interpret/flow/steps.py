@@ -1,0 +1,235 @@
+"""Validated steps: sets of states carried along smooth solutions, disturbed or not.
+
+Let g be the field with every disturbance at its middle, B an a-priori enclosure of all disturbed solutions from a set X
+with centre c during [0, h], and x_k the Taylor coefficients of solutions of g as functions of their start. A solution y
+of g that starts in x is at time s at x_0(c) + s x_1(c) + ... + s^p x_p(c), plus J (x - c) for some J in the gradients
+of that polynomial over X (mean value theorem), plus s^(p+1) x_(p+1)(b) for some b in B (Taylor's theorem).
+
+A solution z of the disturbed field from x has (z - y)' = f(z, d) - g(z) + g(z) - g(y). With W bounding the size of
+the first difference over B, and M that of the slopes of g over B (the entry itself on the diagonal), the components of
+|z - y| grow at most as fast as those of v' = M v + W from 0. If M is nowhere negative and h W + h M v <= v, then v
+bounds them during [0, h] (the map u -> t W + integral of M u is monotone), and so do its iterates under that map.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from vernal.interpret.abstract import Range, Value
+from vernal.interpret.flow.balls import SLACK, BallArrays, around, points, times
+from vernal.interpret.flow.doubletons import Doubletons, moved, weighted
+from vernal.interpret.flow.picard import GRID, SolutionBoxes, VectorField, enclose, everywhere, on_grid
+from vernal.interpret.flow.taylor import Taylor
+from vernal.interpret.interval import evaluate
+from vernal.interpret.numbers.rounding import TINY, Floats, Mask, gamma
+from vernal.model import build
+from vernal.model.expr import Expr
+from vernal.model.flow import Flow
+from vernal.model.graph import substitute
+
+ITERATES = 4  # of the bound on what disturbances can do
+SAFETY = 1.001  # by which its first guess is widened
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moves:
+    """What steps found: the sets after them and bounds along directions during their parts; a step of 0 is none."""
+
+    steps: Floats  # (batch,)
+    sets: Doubletons
+    marks: Floats  # (parts + 1, batch): the ends of the parts, from 0 to the step
+    lower: Floats  # (parts, batch, d): bounds along the directions between two marks
+    upper: Floats
+    smooth: Mask  # whether the field is smooth on the set itself, so that a shorter step may be possible
+
+    @property
+    def found(self) -> Mask:
+        return self.steps > 0
+
+
+class Stepper:
+    """Carries sets along a flow."""
+
+    def __init__(self, flow: Flow, directions: Floats, degree: int, parts: int) -> None:
+        self.flow, self.directions, self.degree, self.parts = flow, directions, degree, parts
+        self.field = VectorField(flow)
+        self.disturbances = flow.disturbances
+        self.nominal = Taylor(middle_field(flow), flow.vars)
+        self.disturbed = Taylor(flow.vector_field, [*flow.vars, *flow.disturbances]) if flow.disturbances else None
+
+    def step(self, sets: Doubletons, steps: Floats, tolerance: float, least: float = GRID) -> Moves:
+        """One step of each set, not longer than given, and so short that what is truncated is within a tolerance.
+
+        Where no solutions are enclosed a shorter one is tried, down to the least.
+        """
+        with np.errstate(all="ignore"):
+            hull = around(sets.lower, sets.upper)
+            steps = np.where(self.nominal.values(hull).finite.all((0, 2)), steps, 0.0)  # no slopes, no smooth step
+            apriori = enclose(self.field, sets.lower, sets.upper, steps, everywhere(self.field.dimension), least)
+            found = self.nominal.coefficients(_stacked(sets.centre, hull, apriori), self.degree + 1, gradients=True)
+            batch = len(steps)
+            centre, whole, during = (found[:, :, i * batch : (i + 1) * batch] for i in range(3))
+            h = self._shortened(apriori.steps, during, tolerance)
+            marks = on_grid(np.linspace(0.0, 1.0, self.parts + 1)[:, None] * h)
+            marks[-1] = h
+            moves = self._moved(sets, centre, whole, during, marks, self._disturbed_by(apriori, during, marks))
+            return _cut(moves, apriori)
+
+    def _shortened(self, steps: Floats, during: BallArrays, tolerance: float) -> Floats:
+        """Steps that keep the remainder within the tolerance; none where it is not known."""
+        last = during[-1, 0].size.max(1)
+        allowed = (tolerance / np.maximum(last, 1e-300)) ** (1.0 / (self.degree + 1))
+        known = np.isfinite(last) & during[2, 0].finite.all(1)
+        return np.where(known, on_grid(np.minimum(steps, np.where(known, allowed, 0.0))), 0.0)
+
+    # What disturbances do ---------------------------------------------------------------------------------------------
+
+    def _disturbed_by(self, apriori: SolutionBoxes, during: BallArrays, marks: Floats) -> Floats:
+        """Bounds on how far disturbances take solutions from undisturbed ones, up to each mark: (parts, batch, n)."""
+        if self.disturbed is None:
+            return np.zeros((self.parts, *apriori.lower.shape))
+        n = self.field.dimension
+        noise = self._noise(apriori)
+        x = around(apriori.lower, apriori.upper)
+        inputs = BallArrays(np.concatenate([x.mid, noise.mid], 1), np.concatenate([x.rad, noise.rad], 1))
+        slopes = np.moveaxis(self.disturbed.values(inputs).size[n + 1 :], 0, 2)  # (batch, n, disturbances)
+        growth, source = _metzler(during[1, 1:]), weighted(slopes, noise.rad)
+        return np.stack([_grown(growth, source, mark) for mark in marks[1:]])
+
+    def _noise(self, apriori: SolutionBoxes) -> BallArrays:
+        """The disturbances, whose middle is within the radius of every value."""
+        inputs: dict[Expr, Value] = {
+            v: Range(apriori.lower[:, i], apriori.upper[:, i]) for i, v in enumerate(self.flow.vars)
+        }
+        ranges = [value for value in evaluate(self.disturbances, inputs) if isinstance(value, Range)]
+        shape = apriori.steps.shape
+        lower = np.stack([np.broadcast_to(r.lower, shape) for r in ranges], 1)
+        return around(lower, np.stack([np.broadcast_to(r.upper, shape) for r in ranges], 1))
+
+    # Where sets go ----------------------------------------------------------------------------------------------------
+
+    def _moved(
+        self,
+        sets: Doubletons,
+        centre: BallArrays,
+        whole: BallArrays,
+        during: BallArrays,
+        marks: Floats,
+        doubt: Floats,
+    ) -> Moves:
+        degree = self.degree
+        remainder = _remainder(during[degree + 1, 0], marks[1:], degree + 1)
+        middle = _polynomial(centre[: degree + 1, 0], marks[1:]) + remainder
+        gradients = BallArrays(*(np.moveaxis(part[: degree + 1, 1:], 1, 3) for part in (whole.mid, whole.rad)))
+        slopes = _polynomial(gradients, marks[1:])
+        after = moved(sets, middle[-1], slopes[-1], doubt[-1])
+        lower, upper = self._between(sets, middle, slopes, during[2, 0], marks, doubt)
+        known = after.finite & np.isfinite(lower).all((0, 2)) & np.isfinite(upper).all((0, 2))
+        smooth: Mask = np.asarray(whole.finite.all((0, 1, 3)))
+        return Moves(np.where(known & smooth, marks[-1], 0.0), after, marks, lower, upper, smooth)
+
+    def _between(
+        self, sets: Doubletons, middle: BallArrays, slopes: BallArrays, bend: BallArrays, marks: Floats, doubt: Floats
+    ) -> tuple[Floats, Floats]:
+        """Bounds along the directions between marks: of both ends, of the bend of what lies between, and of doubt.
+
+        A function is within d^2 / 8 max |second derivative| of its chord over d; the coefficient is half of the latter.
+        """
+        rows = points(self.directions) @ slopes
+        reach = weighted((rows @ points(sets.image)).size, sets.spread)
+        reach = reach + weighted((rows @ points(sets.frame)).size, sets.error)
+        ahead = (middle[..., None, :] @ points(self.directions.T.copy()))[..., 0, :]
+        ends = [sets.support(self.directions).ends, BallArrays(ahead.mid, (ahead.rad + reach) * SLACK).ends]
+        lower, upper = (np.concatenate([start[None], later]) for start, later in zip(*ends, strict=True))
+        size, gaps = np.abs(self.directions), np.diff(marks, axis=0)[..., None]
+        sway = weighted(size, bend.size) * (gaps * gaps / 4) + weighted(size, doubt)
+        sway = sway * SLACK + TINY
+        low, high = np.minimum(lower[1:], lower[:-1]) - sway, np.maximum(upper[1:], upper[:-1]) + sway
+        return np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
+
+
+def _cut(moves: Moves, apriori: SolutionBoxes) -> Moves:
+    """Bounds along the axes, which the a-priori boxes cut: with no rounding where a solution does not move."""
+    n = apriori.lower.shape[1]
+    lower, upper = moves.lower.copy(), moves.upper.copy()
+    lower[:, :, :n] = np.maximum(lower[:, :, :n], apriori.lower)
+    upper[:, :, :n] = np.minimum(upper[:, :, :n], apriori.upper)
+    return replace(moves, lower=lower, upper=upper)
+
+
+def middle_field(flow: Flow) -> list[Expr]:
+    """The vector field with every disturbance in the middle of its interval."""
+    middles: dict[Expr, Expr] = {node: build.div(build.add(*node.args), 2) for node in flow.disturbances}
+    return substitute(flow.vector_field, middles)
+
+
+def _stacked(centre: Floats, hull: BallArrays, apriori: SolutionBoxes) -> BallArrays:
+    """Centres, sets and what is passed during the step, in one batch."""
+    during = around(apriori.lower, apriori.upper)
+    mid = np.concatenate([centre, hull.mid, during.mid])
+    return BallArrays(mid, np.concatenate([np.zeros_like(centre), hull.rad, during.rad]))
+
+
+def _polynomial(coefficients: BallArrays, at: Floats) -> BallArrays:
+    """Of coefficients (k, batch, ...) at exact numbers (m, batch): by Horner's rule, (m, batch, ...)."""
+    x = at.reshape(at.shape + (1,) * (coefficients.mid.ndim - 2))
+    total = coefficients[-1:]
+    for k in range(len(coefficients.mid) - 2, -1, -1):
+        total = times(total, x) + coefficients[k]
+    return total
+
+
+def _remainder(coefficient: BallArrays, at: Floats, power: int) -> BallArrays:
+    """A coefficient (batch, n) times powers of exact numbers (m, batch)."""
+    total = coefficient[None]
+    for _ in range(power):
+        total = times(total, at[..., None])
+    return total
+
+
+# Comparison -----------------------------------------------------------------------------------------------------------
+
+
+def _metzler(slopes: BallArrays) -> Floats:
+    """From slopes (by, batch, of) matrices (batch, of, by) that bound growth: sizes, and the entry on the diagonal."""
+    size = np.moveaxis(slopes.size, 0, 2).copy()
+    upper = np.moveaxis(slopes.ends[1], 0, 2)
+    diagonal = np.arange(size.shape[-1])
+    size[:, diagonal, diagonal] = upper[:, diagonal, diagonal]
+    return size
+
+
+def _grown(growth: Floats, source: Floats, h: Floats) -> Floats:
+    """A bound at times up to h of the solution of v' = M v + W from 0; not a number where none is found.
+
+    With a number k >= 0 for which N = M + k is nowhere negative, v is the integral of e^(-k s) e^(N s) W. Without the
+    first factor it is the solution of v' = N v + W, which is bounded first.
+    """
+    n, step = source.shape[1], h[:, None]
+    diagonal = np.diagonal(growth, axis1=1, axis2=2)
+    decay = np.maximum(-diagonal.min(1, keepdims=True), 0.0)
+    growth = (growth + decay[..., None] * np.eye(n)) * SLACK  # nowhere negative: rounding is monotone
+    system = np.eye(n) - step[..., None] * growth
+    singular = ~np.isfinite(system).all((1, 2)) | ~(np.abs(np.linalg.det(np.nan_to_num(system))) > 1e-6)
+    system[singular] = np.eye(n)
+    guess: Floats = np.asarray(np.linalg.solve(system, (step * source)[..., None])[..., 0] * SAFETY + TINY)
+    once = (step * (source + weighted(growth, guess))) * SLACK + TINY
+    bound = np.where(((once <= guess) & np.isfinite(once)).all(1, keepdims=True), guess, np.nan)
+    return _iterated(growth, source, step, bound, decay * step)
+
+
+def _iterated(growth: Floats, source: Floats, step: Floats, bound: Floats, decay: Floats) -> Floats:
+    """The bound after a few iterates: the terms of the series of the solution, and the rest of it from the bound.
+
+    In the term with s^k the decay e^(-d s / h) is at most 1 - d s / h + (d s / h)^2 / 2, which is integrated with it.
+    """
+    term, total = source * step, np.zeros_like(source)
+    rest = bound
+    for k in range(1, ITERATES + 1):
+        share = 1 - decay * k / (k + 1) + decay * decay * k / (2 * (k + 2))
+        total = total + term * np.minimum(share, 1.0)
+        term = weighted(growth, term) * step / (k + 1) * SLACK
+        rest = weighted(growth, rest) * step / k * SLACK
+    return np.asarray((total + rest) * (SLACK + gamma(16 * ITERATES)) + TINY)

@@ -1,0 +1,253 @@
+"""Vector fields compiled for Taylor coefficients: a graph as a list of the operators of `jets`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import partial, reduce
+
+import numpy as np
+
+from vernal.errors import TypeClash
+from vernal.interpret.flow.balls import BallArrays, around, over
+from vernal.interpret.flow.jets import (
+    BELL,
+    CURVES,
+    Composed,
+    Curve,
+    Jets,
+    Operator,
+    Opposite,
+    Picked,
+    Product,
+    Ratio,
+    Rectified,
+    Scaled,
+    Sum,
+    Weighted,
+    power_curve,
+)
+from vernal.interpret.numbers.rounding import PI, Floats, float_above, float_below
+from vernal.model import expr as e
+from vernal.model.expr import Expr, Function
+from vernal.model.graph import order
+
+
+class Taylor:
+    """The right-hand side of x' = f(x): Taylor coefficients of solutions, and of f alone.
+
+    `inputs` are the nodes whose values are given and by which gradients are taken: the state first, in the order of the
+    rates, then others (disturbances), which only `values` takes.
+    """
+
+    def __init__(self, rates: Sequence[Expr], inputs: Sequence[Expr]) -> None:
+        self.size = len(rates)
+        self.inputs = len(inputs)
+        self.sizes: list[int] = [1] * len(inputs)
+        self.operators: list[Operator] = []
+        self.constants: dict[int, BallArrays] = {}
+        self.slots: dict[Expr, int] = {node: slot for slot, node in enumerate(inputs)}
+        for node in order(rates, leaves=set(inputs)):
+            if node not in self.slots:
+                self.slots[node] = self._compile(node)
+        self.roots = [self.slots[root] for root in rates]
+
+    def coefficients(self, x: BallArrays, degree: int, gradients: bool) -> BallArrays:
+        """Of solutions from x (batch, n), up to this degree: an array (degree + 1, rows, batch, n).
+
+        Row 0 has values, and with gradients row i + 1 the derivatives by the i-th component of x.
+        """
+        with np.errstate(all="ignore"):
+            jets = self._jets(x, degree + 1, gradients)
+            for k in range(degree):
+                self._advance(k, jets)
+                for i, root in enumerate(self.roots):
+                    jets[i][k + 1] = over(jets[root][k], float(k + 1))
+        mids, rads = ([getattr(jets[i], name) for i in range(self.size)] for name in ("mid", "rad"))
+        return BallArrays(np.concatenate(mids, 3), np.concatenate(rads, 3))
+
+    def values(self, x: BallArrays) -> BallArrays:
+        """f and its gradients by all inputs over x (batch, inputs): an array (1 + inputs, batch, n).
+
+        At a kink the gradients enclose all slopes beside it.
+        """
+        with np.errstate(all="ignore"):
+            jets = self._jets(x, 1, gradients=True)
+            self._advance(0, jets)
+        found = [jets[root][0] for root in self.roots]
+        return BallArrays(np.concatenate([f.mid for f in found], 2), np.concatenate([f.rad for f in found], 2))
+
+    def _advance(self, k: int, jets: list[Jets]) -> None:
+        for operator in self.operators:
+            operator.advance(k, jets)
+
+    def _jets(self, x: BallArrays, coefficients: int, gradients: bool) -> list[Jets]:
+        batch, rows = len(x.mid), 1 + x.mid.shape[1] * gradients
+        made = [Jets(coefficients, rows, batch, size) for size in self.sizes]
+        for i in range(x.mid.shape[1]):
+            made[i].mid[0, 0, :, 0], made[i].rad[0, 0, :, 0] = x.mid[:, i], x.rad[:, i]
+            if gradients:
+                made[i].mid[0, i + 1] = 1.0
+        for slot, value in self.constants.items():
+            made[slot].mid[0, 0], made[slot].rad[0, 0] = value.mid, value.rad
+        return made
+
+    # Compilation ------------------------------------------------------------------------------------------------------
+
+    def _slot(self, size: int) -> int:
+        self.sizes.append(size)
+        return len(self.sizes) - 1
+
+    def _enter(self, kind: type[Operator], size: int, *details: object) -> int:
+        """An operator with a target of its own, which is returned."""
+        target = self._slot(size)
+        self.operators.append(kind(target, *details))  # type: ignore[arg-type]
+        return target
+
+    def _constant(self, lower: Floats, upper: Floats) -> int:
+        slot = self._slot(len(lower))
+        self.constants[slot] = around(lower, upper)
+        return slot
+
+    def _number(self, value: Fraction) -> int:
+        return self._constant(np.array([float_below(value)]), np.array([float_above(value)]))
+
+    def _compile(self, node: Expr) -> int:
+        args = [self.slots[arg] for arg in node.args]
+        match node:
+            case e.Const(values=values):
+                lower = np.array([float_below(value) for value in values])
+                return self._constant(lower, np.array([float_above(value) for value in values]))
+            case e.Pi():
+                return self._constant(*(np.array([end]) for end in PI))
+            case e.Add():
+                return self._enter(Sum, node.size, tuple(args))
+            case e.Neg():
+                return self._opposite(node.size, args[0])
+            case e.Mul():
+                return self._product(node.size, *args)
+            case e.Div():
+                return self._enter(Ratio, node.size, *args)
+            case e.Pow(exponent=exponent):
+                return self._power(node.size, args[0], exponent)
+            case e.Nonlinear(function=function):
+                return self._function(node.size, args[0], function)
+            case e.Relu():
+                return self._enter(Rectified, node.size, args[0])
+            case e.Max():
+                return reduce(partial(self._larger, node.size), args)
+            case e.Min():
+                return self._opposite(node.size, reduce(partial(self._larger, node.size), self._opposites(node)))
+            case e.Abs():
+                other = self._enter(Rectified, node.size, self._opposite(node.size, args[0]))
+                return self._enter(Sum, node.size, (self._enter(Rectified, node.size, args[0]), other))
+            case e.LeakyRelu(slopes=(slope,)):
+                positive = self._enter(Rectified, node.size, args[0])
+                bent = self._product(node.size, self._number(1 - slope), positive)
+                return self._enter(Sum, node.size, (self._product(node.size, self._number(slope), args[0]), bent))
+            case e.Affine(weight=weight, bias=bias):
+                return self._enter(Weighted, node.size, args[0], weight.array.T.copy(), bias.array)
+            case e.Gather(indices=indices):
+                return self._enter(Picked, node.size, tuple((args[0], index) for index in indices))
+            case e.Concat():
+                parts = [(slot, i) for arg, slot in zip(node.args, args, strict=True) for i in range(arg.size)]
+                return self._enter(Picked, node.size, tuple(parts))
+        raise TypeClash(f"Taylor coefficients of {type(node).__name__} are not known")
+
+    def _opposite(self, size: int, arg: int) -> int:
+        return self._enter(Opposite, size, arg)
+
+    def _opposites(self, node: Expr) -> list[int]:
+        return [self._opposite(arg.size, self.slots[arg]) for arg in node.args]
+
+    def _larger(self, size: int, x: int, y: int) -> int:
+        """max(x, y) as y + max(x - y, 0)"""
+        above = self._enter(Sum, size, (x, self._opposite(size, y)))
+        return self._enter(Sum, size, (y, self._enter(Rectified, size, above)))
+
+    def _product(self, size: int, left: int, right: int) -> int:
+        if left in self.constants:
+            return self._enter(Scaled, size, self.constants[left], right)
+        if right in self.constants:
+            return self._enter(Scaled, size, self.constants[right], left)
+        return self._enter(Product, size, left, right)
+
+    def _power(self, size: int, base: int, exponent: Fraction) -> int:
+        if exponent.denominator == 1:
+            return self._integer_power(size, base, int(exponent))
+        number = self._number(exponent)
+        slope_of = lambda value: self._product(size, number, self._enter(Ratio, size, value, base))  # noqa: E731
+        return self._composed(size, base, power_curve(exponent), slope_of)
+
+    def _composed(self, size: int, arg: int, curve: Curve, slope_of: Callable[[int], int]) -> int:
+        """phi(a) and, after it, the node of its slope, which is made from phi(a)."""
+        target, place = self._slot(size), len(self.operators)
+        self.operators.insert(place, Composed(target, arg, slope_of(target), curve))
+        return target
+
+    def _function(self, size: int, arg: int, function: Function) -> int:
+        if function in (Function.SIN, Function.COS):
+            return self._wave(size, arg, function)
+        return self._composed(size, arg, CURVES[function], partial(self._slope, function, size, arg))
+
+    def _slope(self, function: Function, size: int, arg: int, value: int) -> int:
+        """The slope of a function, from its argument and value."""
+        one = self._number(Fraction(1))
+        match function:
+            case Function.EXP:
+                return value
+            case Function.LOG:
+                return self._enter(Ratio, size, one, arg)
+            case Function.SQRT:
+                return self._enter(Ratio, size, self._number(Fraction(1, 2)), value)
+            case Function.ATAN:
+                return self._enter(Ratio, size, one, self._enter(Sum, size, (one, self._square(size, arg))))
+            case Function.SIGMOID:
+                return self._enter(Sum, size, (value, self._opposite(size, self._square(size, value))))
+            case Function.TANH:
+                return self._enter(Sum, size, (one, self._opposite(size, self._square(size, value))))
+            case Function.ERF:
+                bell = self._function(size, self._opposite(size, self._square(size, arg)), Function.EXP)
+                return self._product(size, self._constant(*(np.array([end]) for end in BELL)), bell)
+            case Function.TAN:
+                return self._enter(Sum, size, (one, self._square(size, value)))
+        raise TypeClash(f"Taylor coefficients of {function.value} are not known")
+
+    def _square(self, size: int, arg: int) -> int:
+        return self._enter(Product, size, arg, arg)
+
+    def _wave(self, size: int, arg: int, function: Function) -> int:
+        """Sine and cosine, each the slope of the other."""
+        sine, cosine, opposite = self._slot(size), self._slot(size), self._slot(size)
+        self.operators += [
+            Composed(sine, arg, cosine, CURVES[Function.SIN]),
+            Composed(cosine, arg, opposite, CURVES[Function.COS]),
+            Opposite(opposite, sine),
+        ]
+        return sine if function is Function.SIN else cosine
+
+    def _integer_power(self, size: int, base: int, exponent: int) -> int:
+        """By squaring."""
+        if exponent <= 0:
+            one = self._number(Fraction(1))
+            return one if exponent == 0 else self._enter(Ratio, size, one, self._integer_power(size, base, -exponent))
+        made, square = None, base
+        while True:
+            if exponent & 1:
+                made = square if made is None else self._enter(Product, size, made, square)
+            exponent >>= 1
+            if not exponent:
+                assert made is not None
+                return made
+            square = self._enter(Product, size, square, square)
+
+
+KNOWN = (e.Var, e.Between, e.Const, e.Pi, e.Add, e.Neg, e.Mul, e.Div, e.Pow, e.Nonlinear, e.Relu, e.Affine, e.Gather)
+KINKS = (e.Max, e.Min, e.Abs, e.LeakyRelu)
+
+
+def unknown_operators(rates: Sequence[Expr]) -> list[str]:
+    """The operators of which no Taylor coefficients are known, by name."""
+    found = [node for node in order(rates) if not isinstance(node, (*KNOWN, *KINKS, e.Concat))]
+    wide = [node for node in order(rates) if isinstance(node, e.LeakyRelu) and len(node.slopes) > 1]
+    return sorted({type(node).__name__.lower() for node in [*found, *wide]})

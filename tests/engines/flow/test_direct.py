@@ -1,0 +1,162 @@
+"""The engine that follows the flow itself: proofs of the known models, splits, constraints, and honest ends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tests.interpret.flow.models import exponential, flow_of, jet, sqrt, state, steam
+from vernal.engines.flow.direct import DirectFlowpipe
+from vernal.engines.flow.judge import judge
+from vernal.engines.flow.starts import cut, start_boxes
+from vernal.engines.knowledge import Known, Open, Proof
+from vernal.evidence.flowpipe import Flowpipe
+from vernal.evidence.result import Assurance
+from vernal.logic.elaborate import formula
+from vernal.logic.scope import Scope
+from vernal.logic.timed import FlowQuestion
+from vernal.model import build
+from vernal.model.flow import Flow
+from vernal.reduce.base import Direction
+from vernal.run.budget import Budget
+
+X, Y = state("x", "y")
+
+
+def asked(flow: Flow, text: str) -> FlowQuestion:
+    scope = Scope({variable.name: variable.var for variable in flow.state})
+    return FlowQuestion(flow, formula(text, scope, discrete=False))
+
+
+def attempt(flow: Flow, text: str, timeout: float = 60.0) -> Known:
+    return DirectFlowpipe().attempt(asked(flow, text), Budget(timeout))
+
+
+def pipe_of(known: Known) -> Flowpipe:
+    assert isinstance(known, Proof), known
+    assert (known.direction, known.assurance) == (Direction.OVER, Assurance.RIGOROUS)
+    assert isinstance(known.evidence, Flowpipe)
+    return known.evidence
+
+
+def water_tank() -> Flow:
+    return flow_of({X: Fraction(3, 2) - sqrt(X)}, [(0, "0.01")], [(0, 2)])
+
+
+def root() -> Flow:
+    return flow_of({X: build.power(X**2, Fraction(1, 3)) * 2}, [(0, 0)], [(-1, 1)])
+
+
+@pytest.mark.parametrize(
+    ("flow", "bad", "horizon"),
+    [
+        (jet(), "x >= 0.3 & x <= 0.35 & y >= 0.5 & y <= 0.6", "1.5"),
+        (steam(), "x >= 0.5 & x <= 0.6 & y >= -0.4 & y <= -0.3 & z >= 0.7 & z <= 0.8", "2"),
+        (exponential(), "x >= 0.3 & x <= 0.4 & y >= 0.5 & y <= 0.6", "1"),
+        (water_tank(), "x >= 2", "2"),
+    ],
+    ids=["jet", "steam", "exponential", "water tank"],
+)
+def test_known_models_are_proven(flow: Flow, bad: str, horizon: str) -> None:
+    text = f"G[0, {horizon}] !({bad})"
+    pipe = pipe_of(attempt(flow, text))
+    assert judge(asked(flow, text), pipe) is True
+    assert pipe.until >= float(horizon)
+    assert np.array_equal(pipe.directions[: len(flow.state)], np.eye(len(flow.state)))
+    assert (pipe.lower <= pipe.upper).all()
+
+
+def test_until_when_all_are_inside_is_told() -> None:
+    """The first trajectories of the steam governor leave at about 0.98."""
+    pipe = pipe_of(attempt(steam(), "G[0,2] z <= 1"))
+    assert 0.8 < pipe.inside_until < 0.99
+    inside = pipe_of(attempt(jet(), "G[0,1] x <= 1"))
+    assert inside.inside_until >= 1.0
+
+
+@pytest.mark.parametrize(
+    ("flow", "text"),
+    [
+        (jet(), "G[0,1.5] x <= 0.45"),  # false at once
+        (jet(), "G[0,1.5] x >= -0.1"),  # false of some, later: -0.103
+        (steam(), "G[0,2] z <= 0.75"),
+        (exponential(), "G[0,1] y >= 0.6"),
+        (water_tank(), "G[0,2] x <= 1"),
+        (jet(), "F[0,1.5] (x >= 0.3 & x <= 0.35 & y >= 0.5 & y <= 0.6)"),
+        (root(), "G[0,2] x <= 0.1"),  # true of the solution that stays, not of (2t/3)^3
+    ],
+)
+def test_what_is_false_is_never_proven(flow: Flow, text: str) -> None:
+    known = attempt(flow, text, timeout=3)
+    assert isinstance(known, Open)
+    assert known.reason
+
+
+def test_cuts_decide_what_one_box_does_not() -> None:
+    """The right bound is nearly met, so that the whole box leaves it open."""
+    known = attempt(exponential(), "G[0,1] y <= 0.912")
+    pipe_of(known)
+    assert known.statistics["rounds"] in range(1, 10)
+    eventually = attempt(jet(), "F[0,1.5] x <= 0.1")
+    pipe_of(eventually)
+
+
+def test_disturbances_widen_the_pipe_and_no_more_than_they_can() -> None:
+    """x' = d - x with d in [-1, 1]: |x| <= 1 - e^-t from 0, and that is reached."""
+    flow = flow_of({X: build.between(-1, 1) - X}, [(0, 0)], [(-2, 2)])
+    pipe_of(attempt(flow, "G[0,1] x <= 0.66 & G[0,1] x >= -0.66"))  # 0.632
+    assert isinstance(attempt(flow, "G[0,1] x <= 0.63", timeout=2), Open)
+
+
+def test_constraints_on_the_start_leave_out_what_they_exclude() -> None:
+    flow = flow_of({X: build.const(0), Y: build.const(1)}, [(0, 1), (0, 1)], [(0, 3), (0, 3)])
+    half = replace(flow, init=replace(flow.init, where=(build.compare("<=", X + Y, Fraction(1, 2)),)))
+    pipe_of(attempt(half, "G[0,1] x + y <= 1.9"))
+    assert isinstance(attempt(flow, "G[0,1] x + y <= 1.9", timeout=2), Open)
+    nothing = replace(flow, init=replace(flow.init, where=(X + Y <= -1,)))
+    known = attempt(nothing, "G[0,1] x <= 0")
+    assert isinstance(known, Proof)
+    assert known.empty
+
+
+def test_cut_boxes_cover_the_box() -> None:
+    flow = jet()
+    whole = start_boxes(flow)
+    pieces = cut(flow, whole, np.array([[1.0, 0.9]]))
+    assert len(pieces) == 4
+    assert np.isclose((pieces.upper - pieces.lower).prod(1).sum(), (whole.upper - whole.lower).prod(1).sum())
+    assert len(cut(flow, whole, np.array([[1.0, 0.1]]))) == 2  # what does not matter stays whole
+
+
+def test_an_explosion_is_left_open_with_its_time() -> None:
+    flow = flow_of({X: X**2}, [(1, "1.1")], [("-1e9", "1e9")])
+    known = attempt(flow, "G[0,2] x >= 0", timeout=20)
+    assert isinstance(known, Open)
+    assert "followed up to time 0.9" in known.reason  # 1 / 1.1
+
+
+def test_a_field_without_slopes_says_where() -> None:
+    known = attempt(root(), "G[0,2] x <= 0.1", timeout=3)
+    assert isinstance(known, Open)
+    assert "no bounded derivative where x in [" in known.reason
+    assert "--engine abstraction" in known.reason
+
+
+def test_operators_without_slopes_and_endless_times_are_refused() -> None:
+    jumps = flow_of({X: build.if_(X < 0, build.const(1), build.const(2))}, [(0, 1)], [(-9, 9)])
+    known = attempt(jumps, "G[0,1] x >= 0")
+    assert isinstance(known, Open)
+    assert "not supported by this engine" in known.reason
+    long = attempt(flow_of({X: -X}, [(0, 1)], [(-9, 9)]), "G[0,9999999] x >= -1")
+    assert isinstance(long, Open)
+    assert "try other units" in long.reason
+
+
+def test_the_time_is_kept() -> None:
+    budget = Budget(0.5)
+    known = DirectFlowpipe().attempt(asked(exponential(), "G[0,1] y >= 0.6"), budget)
+    assert isinstance(known, Open)
+    assert budget.elapsed < 2
