@@ -1,6 +1,7 @@
-"""`auto` for flows: a short search for a counterexample, then proofs, cheapest first, each with a share of the time.
+"""`auto` for flows: a glance at simulated trajectories, then proofs, cheapest first, each with a share of the time.
 
-An engine that was cut short has a longer turn once all have had one; the first sound answer ends it.
+An engine that was cut short has a longer turn once all have had one; the first sound answer ends it. A task that says
+how it wants to be abstracted has the abstraction first.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from vernal.engines.flow.abstract import NeuralEngine
 from vernal.engines.flow.direct import DirectFlowpipe
 from vernal.engines.flow.falsify import FalsifyFlow
 from vernal.engines.knowledge import Known, Open
-from vernal.logic.task import MAX_ABSTRACTED
+from vernal.logic.task import MAX_ABSTRACTED, UNSAID
 from vernal.logic.timed import FlowQuestion
 from vernal.run.budget import Budget
 
@@ -61,12 +62,11 @@ class FlowPortfolio:
         return _with(_joined(opened), seconds)
 
     def _turns(self, question: FlowQuestion) -> list[FlowTurn]:
-        abstracted = len(question.flow.state) <= MAX_ABSTRACTED
-        return [
-            FlowTurn(FalsifyFlow(), BRIEF),
-            *([FlowTurn(NeuralEngine(), 5 * BRIEF)] if abstracted else []),
-            FlowTurn(DirectFlowpipe(), 5 * BRIEF),
-        ]
+        abstraction = [FlowTurn(NeuralEngine(), 5 * BRIEF)] if len(question.flow.state) <= MAX_ABSTRACTED else []
+        proofs = [FlowTurn(DirectFlowpipe(), 2 * BRIEF), *abstraction]
+        if question.settings != UNSAID:
+            proofs.reverse()
+        return [FlowTurn(FalsifyFlow(0), BRIEF), *proofs, FlowTurn(FalsifyFlow(), 2 * BRIEF)]
 
 
 def _with(known: Known, seconds: dict[str, float]) -> Known:
