@@ -16,6 +16,7 @@ from vernal.engines.flow.abstract import NeuralEngine
 from vernal.engines.flow.direct import DirectFlowpipe
 from vernal.engines.flow.falsify import FalsifyFlow
 from vernal.engines.knowledge import Known, Open
+from vernal.errors import Stopped
 from vernal.logic.task import MAX_ABSTRACTED, UNSAID
 from vernal.logic.timed import FlowQuestion
 from vernal.run.budget import Budget
@@ -55,7 +56,10 @@ class FlowPortfolio:
                 opened[name] = known
                 if part.is_cut_short:
                     cut.append(turn)
-                budget.check()
+                try:
+                    budget.check()
+                except Stopped as stop:
+                    return _with(_joined(opened, stop.reason), seconds)
             waiting, longer = cut, longer * LONGER if number + 2 < TURNS else inf
             if not waiting:
                 break
@@ -74,9 +78,9 @@ def _with(known: Known, seconds: dict[str, float]) -> Known:
     return replace(known, statistics={**known.statistics, **spent})
 
 
-def _joined(opened: dict[str, Open]) -> Open:
-    """What all engines leave open: the reasons, and the longest time that was proven."""
+def _joined(opened: dict[str, Open], *why: str) -> Open:
+    """What all engines leave open: why it ended, their reasons, and the longest time that was proven."""
     times = [known.proven_time for known in opened.values() if known.proven_time is not None]
     best = max(opened.values(), key=lambda known: known.proven_time or 0.0)
-    reasons = "; ".join(f"{name}: {known.reason}" for name, known in opened.items())
+    reasons = "; ".join([*why, *(f"{name}: {known.reason}" for name, known in opened.items())])
     return replace(best, engine=FlowPortfolio.name, reason=reasons, proven_time=max(times, default=None))
