@@ -134,3 +134,9 @@ def test_evidence_ends_where_it_decides() -> None:
 def test_it_begins_in_an_initial_state() -> None:
     with pytest.raises(NotAPath, match="11 is not an initial value"):
         path(GROWTH, {"x": 11}, 1)
+
+
+def test_it_begins_in_the_region() -> None:
+    flow = flow_of([X], [(0, 1)]).starting(Init({"x": Span(Fraction(0), Fraction(2))}))
+    with pytest.raises(NotAPath, match="outside the region"):
+        path(flow, {"x": 2}, 1)

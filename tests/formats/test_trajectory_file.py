@@ -39,9 +39,10 @@ gets_there = "F[1, 2] x > 0.9"
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("evidence")
     (made / "pushed.toml").write_text(TASK, encoding="utf-8")
-    for name, result in vn.check(vn.load(made / "pushed.toml"), engine="falsify").items():
+    task = vn.load(made / "pushed.toml")
+    for name, result in vn.check(task, engine="falsify").items():
         assert result.verdict is vn.VIOLATED, result.reason
-        vn.write_evidence(result.task, result, made / f"{name}.json")
+        vn.write_evidence(task, result, made / f"{name}.json")
     return made
 
 
@@ -116,6 +117,18 @@ MALFORMED: dict[str, Callable[[dict[str, Any]], object]] = {
 def test_what_is_malformed_is_refused(folder: Path, name: str) -> None:
     with pytest.raises(FormatError):
         vn.replay(edited(folder, MALFORMED[name]))
+
+
+def test_a_flow_in_python(tmp_path: Path) -> None:
+    flow = vn.Flow(state={"x": vn.real(0, 9)}, init={"x": vn.interval(0, 1)}, rates=lambda s: {"x": s.x})
+    result = vn.check(flow, "G[0,1] x < 2", engine="falsify")
+    assert result.trace is not None
+    result.trace.save(tmp_path / "saved.json")
+    assert vn.replay(tmp_path / "saved.json", flow).judgement == "accepted"
+    slower = vn.Flow(state={"x": vn.real(0, 9)}, init={"x": vn.interval(0, 1)}, rates=lambda s: {"x": s.x / 2})
+    checked = vn.replay(tmp_path / "saved.json", slower)
+    assert checked.judgement == "rejected"
+    assert checked.reason.startswith("time 0.")
 
 
 def test_it_is_drawn_over_time(folder: Path) -> None:

@@ -15,6 +15,7 @@ Examples:
   vernal simulate vcas.toml
   vernal simulate vcas.toml --runs 10000 --steps 25 --csv runs.csv --plot runs.pdf
   vernal simulate pendulum.toml --plot plane.svg --of theta --of omega --plane
+  vernal simulate jet.toml --runs 5000 --time 2 --csv jet.csv --plot jet.pdf
 
 \b
 Initial states, draws and ties are uniform at random, and numbers are floating point: runs are for looking at, they
@@ -32,7 +33,13 @@ def register(app: typer.Typer) -> None:
 def simulate(
     task: TaskFile,
     runs: Annotated[int, typer.Option("--runs", metavar="N", help="How many runs.")] = 1000,
-    steps: Annotated[int, typer.Option("--steps", metavar="N", help="How many steps each.")] = 20,
+    steps: Annotated[
+        int | None, typer.Option("--steps", metavar="N", help="How many steps each.", show_default="20")
+    ] = None,
+    time: Annotated[
+        float | None,
+        typer.Option("--time", metavar="T", help="Of a flow, for how long (without it, as long as properties look)."),
+    ] = None,
     seed: Seed = 0,
     set: Settings = None,
     property: ShownProperties = None,
@@ -62,7 +69,7 @@ def simulate(
     opened = planning.open(task, property, allow_outside=allow_outside).task(planning.constants(set))
     loaded = narrowed(opened, property)
     refuse_overwriting(inputs_of(loaded), (csv, plot))
-    made = run(loaded, runs, steps, seed=seed)
+    made = run(loaded, runs, steps, time=time, seed=seed)
     width = page_width(sys.stdout)
     show(summary_table(made.runs, width=width))
     if made.shares:

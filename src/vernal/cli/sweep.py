@@ -39,8 +39,8 @@ from vernal.run.output import write_text
 if TYPE_CHECKING:
     from vernal.formats.loading import Tasks
     from vernal.logic.question import Question
-    from vernal.logic.timed import FlowQuestion
     from vernal.logic.task import Task
+    from vernal.logic.timed import FlowQuestion
     from vernal.queries.sweep import SweepRun
     from vernal.run.budget import Budget
 

@@ -89,7 +89,7 @@ def timed_trace(document: Any, flow: Flow) -> Trace:
     if not isinstance(steps, list) or not all(isinstance(step, dict) and "time" in step for step in steps):
         raise FormatError("trace.steps: expected a list of steps, each with its time")
     times = tuple(read_number(step["time"], f"step {t}, time") for t, step in enumerate(steps))
-    if fields["loop"] is not None or times[:1] != (0,) or any(a >= b for a, b in pairwise(times)):
+    if fields["loop"] is not None or not times or times[0] != 0 or any(a >= b for a, b in pairwise(times)):
         raise FormatError("trace: the times of a trajectory begin with 0 and ascend, and it does not loop")
     untimed = [{key: item for key, item in step.items() if key != "time"} for step in steps]
     return replace(from_json({"steps": untimed, "loop": None}, flow.rate_step), times=times, system=flow)

@@ -44,13 +44,15 @@ def trajectory(
 ) -> Trajectory:
     """All solutions from a first state, under disturbances that are constant from each of the times to the next.
 
-    A first state that is none of the flow is an error, `NotAPath`.
+    A first state that is no initial one, or outside the region, is an error, `NotAPath`.
     """
     try:
         ReplayWalk(flow.rate_step, (), precision, tick).check_first(first, {})
     except Undecided as doubt:
         raise NotAPath(Problem(0, f"undecided with {precision} bits: {doubt.variable}")) from None
     start = {var: first[var.name] for var in flow.vars}
+    if not is_inside(list(start.values()), flow.region):
+        raise NotAPath(Problem(0, "the first state is outside the region", time=Fraction(0)))
     legs = [Leg(end, given) for end, given in zip(times[1:], disturbances, strict=False)]
     pieces = follow(flow.vector_field, start, legs, precision, tick, flow.region)
     return Trajectory(flow, start, tuple(times), tuple(disturbances[: len(times) - 1]), tuple(pieces), precision, tick)

@@ -47,14 +47,14 @@ class Rejected(Exception):
     """The evidence does not hold, and why."""
 
 
-def write_evidence(subject: Task | System, result: Result, file: str | Path) -> None:
+def write_evidence(subject: Task | System | Flow, result: Result, file: str | Path) -> None:
     """Write the evidence of a result, a trace or an invariant, to a file that `replay` checks again."""
     if result.evidence is None:
         raise InputError(f"the result of {result.formula} has no evidence to write: it is {result.verdict.value}")
     write_text(file, trace_file.dump(_task(subject), result))
 
 
-def replay(file: str | Path, subject: Task | System | None = None) -> Recheck:
+def replay(file: str | Path, subject: Task | System | Flow | None = None) -> Recheck:
     """Check an evidence file again: what came of it, and why.
 
     The task and the networks it names are looked up beside it, then in the current folder. A file that was made of a
@@ -65,7 +65,7 @@ def replay(file: str | Path, subject: Task | System | None = None) -> Recheck:
 
 
 def check_again(
-    file: TraceFile, path: Path, subject: Task | System | None = None, *, allow_outside: bool = False
+    file: TraceFile, path: Path, subject: Task | System | Flow | None = None, *, allow_outside: bool = False
 ) -> Recheck:
     """What came of checking evidence that was read from a path; `allow_outside` as in `load`."""
     try:
@@ -74,7 +74,7 @@ def check_again(
         return Recheck(Judgement.REJECTED, str(why))
 
 
-def _task(subject: Task | System) -> Task:
+def _task(subject: Task | System | Flow) -> Task:
     return subject if isinstance(subject, Task) else Task(subject)
 
 

@@ -36,7 +36,7 @@ from vernal.logic.parser import MAX_DEPTH, parse
 from vernal.logic.printing import number
 from vernal.logic.scope import Scope, system_scope
 from vernal.logic.syntax import Source, Syntax
-from vernal.logic.timed import untimed, untimed_operator
+from vernal.logic.timed import untimed_operator
 from vernal.model import expr as e
 from vernal.model.build import FALSE, TRUE
 from vernal.model.expr import Expr
@@ -87,8 +87,6 @@ def formula(text: SourceText, scope: Scope, discrete: bool = True, *, source: So
         classify(made)
     except UnsupportedFormula as error:
         raise error.at(reader.odd_one_out()) from None
-    if not discrete:
-        _refuse(untimed(made), reader.atoms.place(syntax))
     return made
 
 

@@ -47,8 +47,8 @@ def sweep(
     """Ask a formula, or properties by name, of every combination of parameter values; the last varies fastest.
 
     `subject` is a task file, a task that was loaded from one, or a function of the parameters that gives a task, a
-    system or a flow. `over` has numbers for each parameter, `{"v0": [-19.5, -22.5], "k": range(1, 7)}`, or the text of the
-    command line, `"1..6"`. Everything else is as for `vn.check`; `timeout` is for each cell.
+    system or a flow. `over` has numbers for each parameter, `{"v0": [-19.5, -22.5], "k": range(1, 7)}`, or the text of
+    the command line, `"1..6"`. Everything else is as for `vn.check`; `timeout` is for each cell.
     """
     refuse_limits({"timeout": timeout, "memory": memory}, workers, seed)
     find_device(device)

@@ -23,7 +23,7 @@ def write_abstraction(result: Result, file: str | Path, name: str = AUTOMATON) -
     """
     if not isinstance(result.abstraction, FiniteAbstraction):
         raise InputError(
-            f"the result of {result.formula} has no abstraction, or none by predicates: ask for it with engine='predicates' and "
+            f"the result of {result.formula} has no abstraction by predicates: ask for it with engine='predicates' and "
             "options={'abstraction': True}"
         )
     match Path(file).suffix.lower():

@@ -33,7 +33,8 @@ def explain(subject: Task | System | Flow, formula: str | Formula | None = None)
 def explained(task: Task, asked: Sequence[NamedFormula]) -> str:
     """The same, of formulas with their names."""
     entries: list[EngineEntry[Any]] = flow_engines() if isinstance(task.model, Flow) else engines()
-    listed = "\n".join(f"  {entry.name:10} {entry.about}" for entry in entries)
+    width = max(len(entry.name) for entry in entries)
+    listed = "\n".join(f"  {entry.name:{width}} {entry.about}" for entry in entries)
     whole = explain_flow(task) if isinstance(task.model, Flow) else explain_system(task)
     parts = [whole, *(_property(task, name, formula) for name, formula in asked), f"engines\n{listed}"]
     return "\n\n".join(parts)

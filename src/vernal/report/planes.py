@@ -55,13 +55,13 @@ def plane_of_trace(
     return figure
 
 
-def plane_of_runs(items: Sequence[Quantity], limits: AxisLimits, *, strict: bool) -> Figure:
-    """Every run as a thin line from a dot."""
+def plane_of_runs(items: Sequence[Quantity], limits: AxisLimits, *, strict: bool, first: str = "step 0") -> Figure:
+    """Every run as a thin line from a dot, which is its `first` position."""
     _refuse(items)
     figure, axes = plane_axes(items[0].title, items[1].title)
     xs, ys = (item.values[:MAX_RUNS] for item in items)
     axes.plot(xs.T, ys.T, color=INK, linewidth=0.5, alpha=0.4)
-    axes.plot(xs[:, 0], ys[:, 0], "o", color=RUN, markersize=2.4, zorder=4, label="step 0")
+    axes.plot(xs[:, 0], ys[:, 0], "o", color=RUN, markersize=2.4, zorder=4, label=first)
     every = len(items[0].values)
     shown = f"{len(xs)} of {every} runs" if len(xs) < every else f"{every} runs"
     axes.plot([], [], color=INK, linewidth=0.5, alpha=0.8, label=shown)

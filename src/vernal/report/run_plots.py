@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vernal.errors import InputError
+from vernal.interpret.numbers.rounding import Floats
 from vernal.report.figures import (
     CURVE,
     INK,
@@ -18,6 +19,7 @@ from vernal.report.figures import (
     draw_limits,
     label_legend,
     limit_values,
+    measure_time,
     name_panel,
     near_limits,
     note_left_out,
@@ -51,6 +53,12 @@ class RunPicture:
     limits: AxisLimits = field(default_factory=dict)
     given: bool = False
     plane: bool = False
+    times: Floats | None = None  # of the positions, in continuous time
+
+    @property
+    def places(self) -> Sequence[float]:
+        """Where the positions are on the axis: steps, or times."""
+        return range(self.shown[0].values.shape[1]) if self.times is None else self.times.tolist()
 
 
 def plot_runs(picture: RunPicture, file: str | Path | None = None) -> Any:
@@ -77,7 +85,8 @@ def _figure(picture: RunPicture) -> Figure:
     if picture.given and unknown:
         raise InputError(f"no curve is called {unknown[0]!r} here; limits go with {', '.join(numbers)}")
     if picture.plane:
-        return plane_of_runs(picture.shown, picture.limits, strict=picture.given)
+        first = "step 0" if picture.times is None else "t = 0"
+        return plane_of_runs(picture.shown, picture.limits, strict=picture.given, first=first)
     return _panels(picture)
 
 
@@ -85,15 +94,19 @@ def _panels(picture: RunPicture) -> Figure:
     kept = list(picture.shown)[:MAX_PANELS]
     figure, panels = panels_below([SHARES if item.is_text else CURVE for item in kept])
     for panel, item in zip(panels, kept, strict=True):
-        (_shares if item.is_text else _spread)(panel, item)
+        if item.is_text:
+            _shares(panel, item)
+        else:
+            _spread(panel, item, picture.places)
         name_panel(panel, item.title)
         if not item.is_text:
             draw_limits(panel.axhline, _limits(picture, item))
     curves = [panel for panel, item in zip(panels, kept, strict=True) if not item.is_text]
     if curves:
         _key(curves[0], kept[0].values.shape[0])
-    last = kept[0].values.shape[1] - 1 if kept else 1
-    panels[-1].set_xlim(0, max(1, last))
+    if picture.times is not None:
+        measure_time(panels[-1])
+    panels[-1].set_xlim(0, picture.places[-1] or 1)
     figure.align_ylabels(panels)
     note_left_out(figure, len(picture.shown) - len(kept))
     return figure
@@ -106,7 +119,7 @@ def _limits(picture: RunPicture, item: Quantity) -> list[float]:
     return near_limits(values, float(seen.min()), float(seen.max()))
 
 
-def _spread(panel: Axes, item: Quantity) -> None:
+def _spread(panel: Axes, item: Quantity, places: Sequence[float]) -> None:
     """The range of all runs, the middle nine tenths, the median, and a few runs; integers as steps."""
     steps = [step for step in range(item.values.shape[1]) if np.isfinite(item.values[:, step]).any()]
     if not steps:  # undefined everywhere
@@ -115,11 +128,11 @@ def _spread(panel: Axes, item: Quantity) -> None:
     least, low, median, high, most = np.array([np.quantile(column, QUANTILES) for column in columns]).T
     held: Any = {"step": "post"} if item.sort.is_discrete else {}
     line: Any = {"drawstyle": "steps-post"} if item.sort.is_discrete else {}
-    panel.fill_between(steps, least, most, color=INK, alpha=ALL, linewidth=0, **held)
-    panel.fill_between(steps, low, high, color=INK, alpha=NINE_IN_TEN - ALL, linewidth=0, **held)
-    every = range(item.values.shape[1])
-    panel.plot(every, item.values[:SINGLE_RUNS].T, color=INK, alpha=SINGLE, linewidth=0.5, **line)
-    panel.plot(steps, median, color=INK, linewidth=1.5, **line)
+    there = [places[step] for step in steps]
+    panel.fill_between(there, least, most, color=INK, alpha=ALL, linewidth=0, **held)
+    panel.fill_between(there, low, high, color=INK, alpha=NINE_IN_TEN - ALL, linewidth=0, **held)
+    panel.plot(places, item.values[:SINGLE_RUNS].T, color=INK, alpha=SINGLE, linewidth=0.5, **line)
+    panel.plot(there, median, color=INK, linewidth=1.5, **line)
     panel.margins(y=0.1)
     panel.locator_params(axis="y", nbins=4)
     panel.ticklabel_format(axis="y", useOffset=False)

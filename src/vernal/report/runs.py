@@ -76,6 +76,8 @@ def summary_columns(runs: Runs) -> list[Column]:
     chosen = shown_steps(runs.steps)
     going = [int((runs.lengths > step).sum()) for step in chosen]
     columns = [Column("step", [str(step) for step in chosen])]
+    if runs.times is not None:
+        columns = [Column("time", decimals([float(runs.times[step]) for step in chosen]))]
     if len(set(going)) > 1:
         columns.append(Column("runs", [str(count) for count in going]))
     for quantity in quantities(runs):
@@ -124,14 +126,15 @@ def most_frequent(quantity: Quantity, sample: Floats) -> str:
 
 
 def rows(runs: Runs) -> Iterator[list[str]]:
-    """`run, step, variables, actions, memories`, one line for every position of every run."""
+    """`run, step, variables, actions, memories`, one line for every position of every run; of flows, the time."""
     columns = [*quantities(runs), *memories(runs)]
-    yield ["run", "step", *(column.title for column in columns)]
+    places = [*map(repr, range(runs.steps + 1) if runs.times is None else runs.times.tolist())]
+    yield ["run", "step" if runs.times is None else "time", *(column.title for column in columns)]
     for run, length in enumerate(runs.lengths.tolist()):
         listed = [column.values[run].tolist() for column in columns]
         for step in range(length):
             cells = [column.label(values[step]) for column, values in zip(columns, listed, strict=True)]
-            yield [str(run), str(step), *cells]
+            yield [str(run), places[step], *cells]
 
 
 def write_csv(runs: Runs, file: TextIO) -> None:
@@ -155,6 +158,8 @@ def frame_runs(runs: Runs) -> Any:
     going = np.arange(runs.steps + 1) < runs.lengths[:, None]
     run, step = np.nonzero(going)
     columns: dict[str, Any] = {"run": run, "step": step}
+    if runs.times is not None:
+        columns = {"run": run, "time": runs.times[step]}
     for quantity in [*quantities(runs), *memories(runs)]:
         values = quantity.values[going]
         columns[quantity.title] = [quantity.label(value) for value in values.tolist()] if quantity.is_text else values

@@ -40,7 +40,7 @@ def _picture(
     with np.errstate(all="ignore"):
         shown = run_quantities(simulation.runs, task, of)
     drawn: AxisLimits = all_limits(task.properties.values()) if limits is None else limits
-    return RunPicture(shown, drawn, limits is not None, plane)
+    return RunPicture(shown, drawn, limits is not None, plane, simulation.runs.times)
 
 
 def share_text(share: RunShare) -> str:

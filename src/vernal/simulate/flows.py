@@ -21,7 +21,7 @@ from vernal.model.numbers import nearest
 from vernal.model.tick import Tick, idle
 from vernal.simulate.runs import Plan, Runs, random_plan
 
-POSITIONS = 100  # about, between the first and the last time
+POSITIONS = 200  # about, between the first and the last time
 CLOSE = 1e-9  # times this close, compared with the last, are looked at once
 STRETCHES = 8  # of time, on each of which the disturbances are constant
 TOLERANCE = 1e-8  # of one step, relative and absolute
@@ -40,16 +40,18 @@ STAGES = (
 ERRORS = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
 
 
-def simulate_flow(flow: Flow, runs: int, time: float, rng: np.random.Generator, *, corners: bool = False) -> Runs:
+def simulate_flow(
+    flow: Flow, runs: int, time: Fraction | float, rng: np.random.Generator, *, corners: bool = False
+) -> Runs:
     """Random trajectories: uniform initial states and disturbances; centre and corners of the initial set if asked."""
     plan = random_plan(flow.rate_step, runs, STRETCHES - 1, rng, corners=corners)
     return FlowSimulator(flow, time).run(plan)
 
 
-def positions(time: Fraction | float, stretches: int, more: Iterable[Fraction], count: int) -> Floats:
-    """The times at which trajectories are looked at: about so many, and those at which disturbances change."""
+def positions(time: Fraction | float, stretches: int, more: Iterable[Fraction]) -> Floats:
+    """The times at which trajectories are looked at: evenly spaced, those where disturbances change, and more."""
     last = nearest(Fraction(time))
-    even = np.linspace(0.0, last, stretches * -(-count // stretches) + 1)
+    even = np.linspace(0.0, last, stretches * -(-POSITIONS // stretches) + 1)
     asked = np.unique([nearest(Fraction(instant)) for instant in more if 0 <= instant <= time])
     near = np.abs(even[:, None] - asked).min(axis=1, initial=np.inf) <= CLOSE * last  # the same time, but for rounding
     return np.unique(np.concatenate([even[~near], asked, [0.0, last]]))
@@ -64,11 +66,11 @@ class FlowSimulator:
         time: Fraction | float,
         stretches: int = STRETCHES,
         more: Iterable[Fraction] = (),
-        count: int = POSITIONS,
     ) -> None:
-        """Looked at about `count` times, and at the times that are `more`."""
-        self.flow, self.stretches = flow, stretches
-        self.times = positions(time, stretches, more, count)
+        """`more` are times at which the trajectories are looked at besides."""
+        self.flow, self.time = flow, Fraction(time)
+        self.changes = [self.time * k / stretches for k in range(stretches)]  # when disturbances may change
+        self.times = positions(time, stretches, more)
         middles = (self.times[1:] + self.times[:-1]) / 2
         self.stretch = np.minimum(np.floor(middles / max(self.times[-1], 1e-300) * stretches), stretches - 1).astype(
             int

@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from vernal.interpret import concrete
+from vernal.interpret.flow.series import CONSTANT, RULES, SERIES
 from vernal.interpret.flow.trajectory import Leg, SolutionPiece, follow
 from vernal.model import build, functions
+from vernal.model import expr as e
 from vernal.model.expr import Expr, Var
 from vernal.model.sorts import REAL
+from vernal.model.traits import OPERATORS
 
 X, Y = build.var("x", REAL), build.var("y", REAL)
 HALF = Fraction(1, 2)
@@ -74,6 +77,7 @@ SMOOTH: dict[str, Callable[[], list[Expr]]] = {
     "exp": lambda: [functions.exp(-X), Y * X],
     "log": lambda: [functions.log(X + 2), -Y],
     "sqrt": lambda: [functions.sqrt(X + 1), build.power(X + 2, Fraction(2, 3))],
+    "erf": lambda: [functions.erf(Y) + 1, -X],
     "sigmoid": lambda: [functions.sigmoid(Y), -X],
     "powers": lambda: [build.power(X + 2, -2), build.power(Y, 3) - X / (2 + Y)],
     "atan2": lambda: [build.atan2(Y + 2, X), -X],
@@ -98,6 +102,13 @@ def test_every_operator_agrees_with_a_numerical_solution(name: str) -> None:
     for state, value in zip(states, expected, strict=True):
         assert abs(float(state.mid()) - value) <= 1e-7
         assert float(state.rad()) <= 1e-8
+
+
+def test_every_operator_has_a_series() -> None:
+    """Besides leaves, draws, truth values and what is constant where it is decided."""
+    others = {e.Const, e.Pi, e.Var, e.Choose, e.Compare, e.Not, e.And, e.Or, *CONSTANT}
+    assert set(RULES) == set(OPERATORS) - others
+    assert set(SERIES) == set(e.Function)
 
 
 def test_no_solution_is_followed_from_where_there_are_several() -> None:
@@ -125,3 +136,35 @@ def test_disturbances_change_between_legs() -> None:
     assert x.contains(arb(0.5))
     assert float(x.rad()) < 1e-15
     assert follow([d], {X: Fraction(0)}, [Leg(Fraction(1), {d: Fraction(2)})], 128) == []  # outside its interval
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_fields_with_disturbances_agree_with_numerical_solutions(seed: int) -> None:
+    """Quadratic fields, two legs; numerical solutions are as accurate as floats allow."""
+    rng = np.random.default_rng(seed)
+    d = build.between(build.const(-1), build.const(1), "d")
+    terms = [X, Y, X * Y, X**2, functions.sin(Y), d]
+    weights = rng.integers(-8, 9, (2, len(terms)))
+    rates = [build.add(*(Fraction(int(w), 8) * t for w, t in zip(row, terms, strict=True))) for row in weights]
+    given = [Fraction(int(v), 8) for v in rng.integers(-8, 9, 2)]
+    first = [Fraction(int(v), 8) for v in rng.integers(-4, 5, 2)]
+    legs = [Leg(Fraction(1, 3), {d: given[0]}), Leg(Fraction(1), {d: given[1]})]
+    pieces = follow(rates, dict(zip((X, Y), first, strict=True)), legs, 128)
+
+    def field(time: float, state: NDArray[np.float64]) -> list[float]:
+        value = float(given[0] if time < 1 / 3 else given[1])
+        features = np.array([state[0], state[1], state[0] * state[1], state[0] ** 2, np.sin(state[1]), value])
+        return [float(row @ features / 8) for row in weights]
+
+    state = np.array([float(x) for x in first])
+    for start, end in ((0.0, 1 / 3), (1 / 3, 1.0)):
+        solved = solve_ivp(field, (start, end), state, rtol=1e-12, atol=1e-13, method="DOP853", dense_output=True)
+        for piece in pieces:
+            if start - 1e-9 <= float(piece.start) and float(piece.end) <= end + 1e-9:
+                time = piece.start + piece.length * Fraction(int(rng.integers(1, 9)), 8)
+                found, whole = piece.states(time, time), piece.states(piece.start, piece.end)
+                for ball, wide, value in zip(found, whole, solved.sol(float(time)), strict=True):
+                    assert abs(float(ball.mid()) - value) < 1e-7
+                    assert float(wide.lower()) - 1e-7 <= value <= float(wide.upper()) + 1e-7
+        state = solved.y[:, -1]
+    assert pieces[-1].end == 1

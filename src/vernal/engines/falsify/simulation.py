@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from vernal.engines.falsify.shares import RunShare, share_of
+from vernal.engines.flow.margins import FlowTarget
+from vernal.engines.flow.shares import flow_share
 from vernal.errors import InputError
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.task import Task
+from vernal.logic.timed import FlowQuestion
 from vernal.model.expr import Expr
+from vernal.model.flow import Flow
 from vernal.model.hooks import hook
 from vernal.model.system import System
 from vernal.run.threads import one_blas_thread
-from vernal.simulate.runs import Runs
+from vernal.simulate.flows import STRETCHES, FlowSimulator
+from vernal.simulate.runs import Runs, random_plan
 from vernal.simulate.runs import simulate as run
 
+STEPS = 20  # of a run, where nothing is said
 MAX_NUMBERS = 10**8  # values kept in memory: about 800 MB
 
 
@@ -33,7 +40,9 @@ class Simulation:
 
     def __repr__(self) -> str:
         broken = ", ".join(f"{name} fails on {share.share:.1%}" for name, share in self.shares.items() if share.failing)
-        return f"<Simulation of {len(self)} runs, {self.runs.steps} steps{': ' if broken else ''}{broken}>"
+        times = self.runs.times
+        long = f"{self.runs.steps} steps" if times is None else f"until time {times[-1]:g}"
+        return f"<Simulation of {len(self)} runs, {long}{': ' if broken else ''}{broken}>"
 
     def __len__(self) -> int:
         return len(self.runs.lengths)
@@ -75,23 +84,62 @@ class Simulation:
         return str(hook("show_simulation")(self))
 
 
-def simulate(subject: Task | System, runs: int = 1000, steps: int = 20, *, seed: int = 0) -> Simulation:
+def simulate(
+    subject: Task | System | Flow,
+    runs: int = 1000,
+    steps: int | None = None,
+    *,
+    time: float | Fraction | None = None,
+    seed: int = 0,
+) -> Simulation:
     """Run a system many times: initial states, draws and ties are uniform at random, numbers are floating point.
 
-    The properties of a task are judged on every run. Runs prove nothing; one that fails comes with an exact path.
+    A system makes so many `steps`, 20 if nothing is said. A flow is followed for a `time`, without one as long as its
+    properties look, under disturbances that are constant for a while. The properties of a task are judged on every run.
+    Runs prove nothing; one that fails comes with an exact path, or with an enclosed trajectory.
     """
     if runs < 1:
         raise InputError(f"runs has to be at least 1, not {runs}")
-    if steps < 0 or seed < 0:
+    if seed < 0 or (steps is not None and steps < 0):
         raise InputError("steps and seed have to be 0 or more")
     task = subject if isinstance(subject, Task) else Task(subject)
+    if isinstance(task.model, Flow):
+        if steps is not None:
+            raise InputError(f"{task.name} is a flow, which makes no steps: say for how long with time")
+        return _simulated_flow(task, runs, time, seed)
+    if time is not None:
+        raise InputError(f"{task.name} is a system that moves in steps: say how many with steps, not with time")
+    return _simulated_system(task, runs, STEPS if steps is None else steps, seed)
+
+
+def _simulated_system(task: Task, runs: int, steps: int, seed: int) -> Simulation:
     system = task.system
     if system.open_agents:
         raise InputError(f"there is no policy for {', '.join(map(repr, system.open_agents))}: nothing can be simulated")
     kept = len(system.state) + sum(slot.var.size for slot in system.slots) + len(system.step.names)
-    if runs * (steps + 1) * kept > MAX_NUMBERS:
-        raise InputError("so many runs and steps do not fit into memory; ask for fewer")
+    _refuse_many(runs * (steps + 1) * kept)
     with one_blas_thread(), np.errstate(all="ignore"):
         made = run(system, runs, steps, np.random.default_rng(seed))
         shares = {name: share_of(made, formula, name) for name, formula in task.properties.items()}
     return Simulation(made, shares, task)
+
+
+def _simulated_flow(task: Task, runs: int, time: float | Fraction | None, seed: int) -> Simulation:
+    flow = task.flow
+    asked = {name: FlowQuestion(flow, formula, name) for name, formula in task.properties.items()}
+    longest = max((question.horizon for question in asked.values()), default=Fraction(0)) or Fraction(1)
+    if time is not None and not 0 < time < float("inf"):
+        raise InputError(f"time has to be a number above 0, not {time}")
+    instants = [instant for question in asked.values() for instant in FlowTarget(question).instants]
+    simulator = FlowSimulator(flow, longest if time is None else time, more=instants)
+    _refuse_many(runs * len(simulator.times) * (len(flow.state) + len(flow.disturbances)))
+    with one_blas_thread(), np.errstate(all="ignore"):
+        plan = random_plan(flow.rate_step, runs, STRETCHES - 1, np.random.default_rng(seed))
+        made = simulator.run(plan)
+        shares = {name: flow_share(question, simulator, plan, made) for name, question in asked.items()}
+    return Simulation(made, shares, task)
+
+
+def _refuse_many(numbers: int) -> None:
+    if numbers > MAX_NUMBERS:
+        raise InputError("so many runs and steps do not fit into memory; ask for fewer")

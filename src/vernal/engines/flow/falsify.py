@@ -6,6 +6,7 @@ from that state under those disturbances, which are enclosed rigorously.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +17,7 @@ from vernal.engines.flow.margins import FlowTarget
 from vernal.engines.knowledge import Counterexample, Known, Open, Statistics
 from vernal.errors import Stopped
 from vernal.evidence.trace import Trace
-from vernal.evidence.trajectory import PRECISIONS, Trajectory, refuted, trajectory
+from vernal.evidence.trajectory import PRECISIONS, refuted, trajectory
 from vernal.evidence.walk import NotAPath
 from vernal.interpret import exact
 from vernal.interpret.demand import Given
@@ -30,7 +31,6 @@ from vernal.simulate.runs import Plan, Runs
 from vernal.simulate.starts import NoInitialState
 
 ROWS = 600  # trajectories of a batch
-POSITIONS = 200  # at which each is looked at
 RECORDED = 16  # times, about, in a trace; decimals where the horizon is one
 GENERATIONS = 12
 PATIENCE = 4  # generations without progress
@@ -72,9 +72,7 @@ class FlowHunt:
         self.rng = np.random.default_rng(budget.seed)
         self.target = FlowTarget(question)
         self.stretches = STRETCHES if self.flow.disturbances else 1
-        self.simulator = FlowSimulator(
-            self.flow, question.horizon, self.stretches, self.target.instants, count=POSITIONS
-        )
+        self.simulator = FlowSimulator(self.flow, question.horizon, self.stretches, self.target.instants)
         self.rows = ROWS if freedom(self.system) else 1
         self.simulated = self.enclosed = 0
         self.best = float("inf")
@@ -112,25 +110,13 @@ class FlowHunt:
             for short in (True, False):  # rounded to a few digits first, for people to read
                 found = self.enclose(plan.rows(np.array([row])), short) if self.enclosed < MAX_ENCLOSED else None
                 if found is not None:
-                    return found.finer(RECORDED).trace
+                    return found
         return None
 
-    def enclose(self, plan: Plan, short: bool) -> Trajectory | None:
-        """The trajectory of a plan of one row, as far as it takes to refute the formula; None where it does not."""
-        lift = Lifted(self.simulator, self.target, plan, short)
+    def enclose(self, plan: Plan, short: bool) -> Trace | None:
+        """The trajectory of a plan of one row, if it refutes the formula."""
         self.enclosed += 1
-        part = self.budget.part(1.0, SECONDS)
-        try:
-            for precision in PRECISIONS:
-                path = trajectory(self.flow, lift.first, lift.times, lift.disturbances, precision, part.check)
-                found = refuted(path, self.question.formula)
-                if found is not None:
-                    return found
-        except NotAPath:
-            return None
-        except Stopped:
-            self.budget.check()  # its own limits end the search, those of the part only this trajectory
-        return None
+        return enclosed(self.question, self.target, self.simulator, plan, self.budget, short=short)
 
     def reason(self) -> str:
         """Why nothing was found."""
@@ -145,12 +131,36 @@ class FlowHunt:
         return {**made, "best_margin": self.best} if np.isfinite(self.best) else made
 
 
+# Floats as exact values -----------------------------------------------------------------------------------------------
+
+
+def enclosed(
+    question: FlowQuestion, target: FlowTarget, simulator: FlowSimulator, plan: Plan, budget: Budget, *, short: bool
+) -> Trace | None:
+    """The trajectory that a plan of one row makes, as far as it takes to refute the formula; None where it does not.
+
+    With `short`, numbers are rounded to a few digits, for people to read.
+    """
+    lift = Lifted(simulator, target, plan, short)
+    part = budget.part(1.0, SECONDS)
+    try:
+        for precision in PRECISIONS:
+            path = trajectory(question.flow, lift.first, lift.times, lift.disturbances, precision, part.check)
+            found = refuted(path, question.formula)
+            if found is not None:
+                return found.finer(RECORDED).trace
+    except NotAPath:
+        return None
+    except Stopped:
+        budget.check()  # its own limits end the search, those of the part only this trajectory
+    return None
+
+
 class Lifted:
     """A simulated trajectory in exact numbers: its first state, disturbances, and times at which it is recorded."""
 
     def __init__(self, simulator: FlowSimulator, target: FlowTarget, plan: Plan, short: bool) -> None:
-        self.flow, self.plan, self.short = simulator.flow, plan, short
-        self.horizon, self.stretches = max([*target.instants, Fraction(0)]), simulator.stretches
+        self.simulator, self.flow, self.plan, self.short = simulator, simulator.flow, plan, short
         values = first_values(self.flow.rate_step, plan, short)
         self.first = {var.name: values[var][0] for var in self.flow.vars}
         self.times = self._times(target, simulator.run(plan))
@@ -158,14 +168,15 @@ class Lifted:
 
     def _times(self, target: FlowTarget, runs: Runs) -> list[Fraction]:
         """Those at which disturbances change, that the formula names, that are critical, and some between."""
-        between = self.stretches * -(-RECORDED // self.stretches)
-        even = [self.horizon * k / between for k in range(between + 1)]
-        critical = [min(Fraction(repr(time)), self.horizon) for time in target.critical(runs)]
-        return sorted({*even, *target.instants, *critical, Fraction(0)})
+        last = min(max([*target.instants, Fraction(0)]), self.simulator.time)
+        even = [last * k / RECORDED for k in range(RECORDED + 1)]
+        critical = [Fraction(repr(time)) for time in target.critical(runs)]
+        found = {*even, *self.simulator.changes, *target.instants, *critical}
+        return sorted(time for time in found if time <= last)
 
     def _given(self, time: Fraction) -> dict[Expr, Given]:
         """The disturbances from this time on."""
-        stretch = int(time * self.stretches / self.horizon)
+        stretch = bisect_right(self.simulator.changes, time) - 1
         return {
             node: self._value(node, float(self.plan.decisions[node][0, stretch])) for node in self.flow.disturbances
         }

@@ -53,20 +53,20 @@ class FlowTarget:
                 found.append(float(runs.times[int(np.argmin(counted[0]))]))
         return found
 
-    def _table(self, runs: Runs) -> dict[int, Floats]:
-        """The margins of the atoms at all positions, by the identity of their expressions."""
+    def _table(self, runs: Runs) -> dict[Expr, Floats]:
+        """The margins of the atoms at all positions."""
         shape = (len(runs.lengths), runs.steps + 1)
         inputs: dict[Expr, Floats] = {var: runs.state[var.name].reshape(-1) for var in self.flow.vars}
         values = self.program(inputs, shape[0] * shape[1]) if self.atoms else []
         spread = [np.broadcast_to(value, shape[0] * shape[1]).reshape(shape) for value in values]
-        return dict(zip(map(id, self.atoms), spread, strict=True))
+        return dict(zip(self.atoms, spread, strict=True))
 
 
-def _margin(node: Formula, args: tuple[Floats, ...], table: dict[int, Floats], runs: Runs) -> Floats:
+def _margin(node: Formula, args: tuple[Floats, ...], table: dict[Expr, Floats], runs: Runs) -> Floats:
     """A row for each trajectory, a column for each position."""
     match node:
         case Atom(expr):
-            return table[id(expr)]
+            return table[expr]
         case Not():
             return -args[0]
         case And():

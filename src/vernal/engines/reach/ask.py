@@ -87,7 +87,8 @@ def followed(task: Task, asked: Sequence[Named], last: int, budget: Budget, sets
 
 
 def reach_of(task: Task) -> int:
-    """As far as the task's bounded properties look."""
+    """As far as the task's bounded properties look; a flow has no steps."""
+    task.system  # noqa: B018 - refuses a flow
     known = [steps for steps in map(horizon, task.properties.values()) if steps is not None]
     return max(known, default=STEPS) or STEPS
 

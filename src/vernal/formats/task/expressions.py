@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from vernal.errors import DataUnset, InputError, NameUnknown, ParseError, Place, Problems, TypeClash
+from vernal.errors import DataUnset, InputError, NameUnknown, ParseError, Place, Problems, TypeClash, UnsupportedFormula
 from vernal.formats.task.names import FIXED, Owner, Use, refuse, words
 from vernal.formats.task.places import Path, Places
 from vernal.logic.elaborate import Scope, components, expression, formula
@@ -22,6 +22,7 @@ from vernal.logic.formula import Formula
 from vernal.logic.parser import MAX_DIGITS, MAX_EXPONENT, parse, parse_region
 from vernal.logic.scope import Repetition
 from vernal.logic.syntax import Source, Syntax
+from vernal.logic.timed import untimed
 from vernal.model import build
 from vernal.model.expr import Const, Expr
 from vernal.model.index_range import IndexRange
@@ -135,7 +136,11 @@ class Reader:
         """A property of a system, or of a flow."""
         syntax, source = self.parse(path)
         self.check_names(syntax, source, use)
-        return formula(syntax, replace(self.scope(), drawn=drawn), discrete, source=source)
+        made = formula(syntax, replace(self.scope(), drawn=drawn), discrete, source=source)
+        problem = None if discrete else untimed(made)
+        if problem is not None:
+            raise UnsupportedFormula(problem, place=source.place(*syntax.span))
+        return made
 
     def check_names(self, syntax: Syntax, source: Source, use: Use) -> None:
         """Skip what mentions something broken, refuse what mentions something of the wrong kind."""

@@ -122,7 +122,9 @@ def _elementwise(function: Callable[..., PowerSeries]) -> SeriesRule:
 
     def rule(node: Expr, code: SeriesCode) -> list[PowerSeries]:
         series = zip(*(_spread(code.series(arg), node.size) for arg in node.args), strict=True)
-        values = zip(*(_spread(code.values(arg), node.size) for arg in node.args), strict=True)
+        values = list(zip(*(_spread(code.values(arg), node.size) for arg in node.args), strict=True))
+        if not all(isinstance(value, fmpq | arb) for row in values for value in row):
+            raise NoSeries
         return [function(node, index, x, v) for index, (x, v) in enumerate(zip(series, values, strict=True))]
 
     return rule
@@ -147,14 +149,14 @@ def _pow(node: e.Pow, index: int, xs: Sequence[PowerSeries], values: Sequence[An
     if exponent.denominator == 1:
         power = xs[0] ** abs(int(exponent))
         return power if exponent >= 0 else 1 / power
-    if not reals.sign_of(values[0]) == 1:
+    if reals.sign_of(values[0]) != 1:
         raise NoSeries
     return (xs[0].log() * arb(reals.rational(exponent))).exp()
 
 
 def _is_positive(value: Any) -> bool:
     """Which side of a kink at zero the argument is on; at the kink there is no series."""
-    found = reals.sign_of(value) if isinstance(value, fmpq | arb) else None
+    found = reals.sign_of(value)
     if not found:
         raise NoSeries
     return found > 0
@@ -185,6 +187,7 @@ SERIES: dict[Function, Callable[[Any], PowerSeries]] = {
     Function.EXP: lambda x: x.exp(),
     Function.LOG: lambda x: x.log(),
     Function.SQRT: lambda x: x.sqrt(),
+    Function.ERF: lambda x: x.erf(),
     Function.SIGMOID: lambda x: 1 / (1 + (-x).exp()),
 }
 
