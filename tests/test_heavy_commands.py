@@ -9,7 +9,8 @@ import pytest
 
 from benchmarks.hostile import attempt
 from benchmarks.limits import __main__ as limits
-from benchmarks.limits.heavy import Heavy, heavy
+from benchmarks.limits.entry import Heavy
+from benchmarks.limits.heavy import heavy
 from benchmarks.limits.watch import Watched, watch
 
 BUSY = 20.0  # seconds after the limit: a busy machine is no failure here

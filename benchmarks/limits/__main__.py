@@ -15,7 +15,8 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.limits.heavy import Heavy, heavy
+from benchmarks.limits.entry import Heavy
+from benchmarks.limits.heavy import heavy
 from benchmarks.limits.watch import Watched, load_everything, watch
 from benchmarks.measure import setting, table
 
