@@ -10,6 +10,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+import vernal as vn
 from tests.engines.flow.standin import Knows, pipe, proof, standing_in
 from vernal.cli.main import main
 from vernal.engines.knowledge import Counterexample, Known, Open
@@ -137,6 +138,16 @@ def test_documents_and_reports(jet: Path, vernal: Command, knows: Knows) -> None
     assert result["verdict"] in page
     assert "trajectory" in page  # in words
     assert "<svg" in page
+
+
+def test_results_in_a_notebook(jet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for knows in (proof(pipe(0.5, 2.0)), proof(), left_open, refuted):
+        with standing_in(monkeypatch, knows):
+            result = vn.check(vn.load(jet), WRONG)
+        assert result.verdict.value in result._repr_html_()
+        result.save("result.json")
+        result.report("result.html")
+        assert "<svg" in Path("result.html").read_text()
 
 
 def test_what_a_document_says_of_times(jet: Path, vernal: Command) -> None:

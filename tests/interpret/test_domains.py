@@ -11,7 +11,7 @@ from vernal.interpret.concrete import evaluate
 from vernal.interpret.domains import first_gap
 from vernal.logic.elaborate import Scope, expression
 from vernal.model import build
-from vernal.model.expr import Expr
+from vernal.model.expr import Expr, Function
 from vernal.model.initial import Ends
 
 X, Y = build.var("x"), build.var("y")
@@ -67,7 +67,7 @@ def test_what_is_undefined_somewhere_is_known_to_be(text: str) -> None:
     gap = first_gap([read(text)], (X, Y), UNIT)
     assert gap is not None
     assert gap.certain
-    assert all(-1 <= value <= 1 for value in gap.near)
+    assert all(-1 <= value <= 1 for _, value in gap.near)
 
 
 @pytest.mark.parametrize("text", TOO_HARD)
@@ -90,7 +90,7 @@ def test_no_random_point_is_undefined(text: str) -> None:
 def test_the_state_that_is_named_is_one() -> None:
     gap = first_gap([read("sqrt(x + y)")], (X, Y), UNIT)
     assert gap is not None
-    assert sum(gap.near) < 0
+    assert sum(value for _, value in gap.near) < 0
 
 
 def test_disturbances_have_all_their_values() -> None:
@@ -99,6 +99,19 @@ def test_disturbances_have_all_their_values() -> None:
     gap = first_gap([1 / (X + noise + Fraction(3, 2))], (X, Y), UNIT)
     assert gap is not None
     assert first_gap([build.between(-1 * X, X)], (X, Y), UNIT) is None  # whichever end is the lower
+
+
+def test_a_branch_that_is_not_taken_is_not_called_undefined() -> None:
+    gap = first_gap([read("if(x > 0, sqrt(x), 0)")], (X, Y), UNIT)
+    assert gap is not None
+    assert not gap.certain
+
+
+def test_a_constant_that_is_undefined() -> None:
+    gap = first_gap([1 / build.apply(Function.SIN, build.const(0))], (X, Y), UNIT)
+    assert gap is not None
+    assert gap.near == ()
+    assert "every state" in str(gap)
 
 
 def test_ends_that_are_no_floats() -> None:

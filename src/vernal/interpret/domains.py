@@ -9,8 +9,8 @@ continuous, and so zero between them.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 
@@ -49,13 +49,10 @@ class Gap:
     argument: Expr
     domain: OperatorDomain
     certain: bool  # whether it is known to be undefined somewhere, rather than not known to be defined
-    near: tuple[float, ...]  # a state at which that shows
+    near: tuple[tuple[str, float], ...]  # values of the variables in the argument at which that shows
 
-    def describe(self, names: Sequence[Var]) -> str:
-        """What is undefined, and where, in words."""
-        used = set(variables([self.argument]))
-        near = ((var.name, value) for var, value in zip(names, self.near, strict=True) if var in used)
-        state = ", ".join(f"{name} = {value:.6g}" for name, value in near)
+    def __str__(self) -> str:
+        state = ", ".join(f"{name} = {value:.6g}" for name, value in self.near) or "every state"
         what, argument = printing.text(self.node), printing.text(self.argument)
         if self.certain:
             return f"{what} is undefined in the region: {argument} is {self.domain.value} at or near {state}"
@@ -85,12 +82,19 @@ class _Unequalled:
 def _first_gap(
     roots: tuple[Expr, ...], names: tuple[Var, ...], region: tuple[Ends, ...], tick: _Unequalled
 ) -> Gap | None:
+    ends = dict(zip(names, region, strict=True))
     for node in order(roots):
         for argument, domain in needs(node):
-            gap = _Search(node, argument, domain, names, region).run(tick.tick)
+            used = {var: ends[var] for var in variables([argument])}
+            gap = _Search(node, argument, domain, used).run(tick.tick)
             if gap is not None:
-                return gap
+                return replace(gap, certain=False) if _branches(roots) else gap
     return None
+
+
+def _branches(roots: Sequence[Expr]) -> bool:
+    """Whether some of it may never be looked at, so that it does no harm where it is undefined."""
+    return any(isinstance(node, e.If | e.Switch) for node in order(roots))
 
 
 def needs(node: Expr) -> Iterator[tuple[Expr, OperatorDomain]]:
@@ -117,15 +121,14 @@ def needs(node: Expr) -> Iterator[tuple[Expr, OperatorDomain]]:
 class _Search:
     """Boxes of the region in which an argument is not yet shown to stay in its domain."""
 
-    def __init__(
-        self, node: Expr, argument: Expr, domain: OperatorDomain, names: tuple[Var, ...], region: tuple[Ends, ...]
-    ) -> None:
-        self.node, self.argument, self.domain, self.names = node, argument, domain, names
-        self.lower = np.array([[float_below(low) for low, _ in region]])  # the open boxes, which cover the region
-        self.upper = np.array([[float_above(high) for _, high in region]])
+    def __init__(self, node: Expr, argument: Expr, domain: OperatorDomain, used: Mapping[Var, Ends]) -> None:
+        """`used`: the variables that the argument depends on, with their ranges."""
+        self.node, self.argument, self.domain, self.names = node, argument, domain, tuple(used)
+        region = used.values()
+        # the boxes in which nothing is shown yet; at first one around the region
+        self.lower = np.array([[float_below(low) for low, _ in region]], dtype=np.float64)
+        self.upper = np.array([[float_above(high) for _, high in region]], dtype=np.float64)
         self.inner = np.array([float_above(low) for low, _ in region]), np.array([float_below(h) for _, h in region])
-        used = set(variables([argument]))
-        self.varying = np.array([name in used for name in names], dtype=bool)
         self.continuous = not any(type(one) in JUMPING for one in order([argument]))
         self.signs: dict[bool, Floats] = {}  # points at which the argument is known to be positive, or negative
 
@@ -142,19 +145,20 @@ class _Search:
             self.lower, self.upper = self.lower[open_], self.upper[open_]
             if not len(self.lower):
                 return None
-            if len(self.lower) > MAX_BOXES or not self.varying.any():
+            if len(self.lower) > MAX_BOXES or not self.names:
                 break
             points = np.clip(0.5 * self.lower + 0.5 * self.upper, *self.inner)
             self._halve()
         return self._gap(np.clip(0.5 * self.lower[0] + 0.5 * self.upper[0], *self.inner), certain=False)
 
     def _gap(self, point: Floats, *, certain: bool) -> Gap:
-        return Gap(self.node, self.argument, self.domain, certain, tuple(map(float, point)))
+        near = zip((var.name for var in self.names), map(float, point), strict=True)
+        return Gap(self.node, self.argument, self.domain, certain, tuple(near))
 
     def _corners(self) -> Floats:
         low, high = self.inner
         chosen = itertools.islice(itertools.product((0, 1), repeat=len(low)), MAX_CORNERS)
-        return np.array([[(low, high)[side][i] for i, side in enumerate(sides)] for sides in chosen])
+        return np.array([[(low, high)[side][i] for i, side in enumerate(sides)] for sides in chosen], dtype=np.float64)
 
     def _bounds(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
         """The least and the largest value of the argument in each box, over all its components."""
@@ -212,8 +216,7 @@ class _Search:
         return middle
 
     def _halve(self) -> None:
-        width = np.where(self.varying, self.upper - self.lower, -1.0)
-        widest, rows = width.argmax(1), np.arange(len(self.lower))
+        widest, rows = (self.upper - self.lower).argmax(1), np.arange(len(self.lower))
         middle = 0.5 * self.lower[rows, widest] + 0.5 * self.upper[rows, widest]
         left, right = self.upper.copy(), self.lower.copy()
         left[rows, widest] = middle

@@ -80,10 +80,14 @@ class Flow(Portable):
         Each of `lets` is a named expression; one that is a `vn.between` is a disturbance that its uses share. A later
         let sees the earlier ones. Where `rates` is no function the arguments are the fields themselves.
         """
-        made = callable(rates)
-        fields = Flow.tracer(name, state, init, rates, lets or {}, where) if made else (name, state, init, rates, lets)
+        if callable(rates):
+            fields = Flow.tracer(name, state, init, rates, lets or {}, where)
+        elif rates is None or where is not None:
+            raise TypeError("a flow is given by `rates`, a function of names, or by its fields, without `where`")
+        else:
+            fields = (name, state, init, rates, lets or {})
         for entry, value in zip(dataclasses.fields(self), fields, strict=True):
-            object.__setattr__(self, entry.name, {} if value is None else value)
+            object.__setattr__(self, entry.name, value)
 
     def __repr__(self) -> str:
         return f"<Flow {self.name}: {', '.join(variable.name for variable in self.state)}>"

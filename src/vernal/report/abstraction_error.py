@@ -15,7 +15,6 @@ from vernal.report.phase_sets import (
     PhasePlane,
     disturbance_corners,
     full_grid,
-    planes_of,
     region_polygons,
     region_spans,
     values_at,
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
 POINTS, FEWER_POINTS, CURVE_POINTS = 201, 61, 2001  # across: of a plane, of one with layers, of a curve
 HEAT = ("#ffffff", "#fdf0d9", "#f6c98f", "#e08a4b", "#b3372f", "#5f1a1a")
 SIDE = 0.62 * WIDTH  # inches
+PROBES = 1000  # points at which it is found out which variables an error depends on
+ROUNDING = 1e-8  # an error this small beside the largest is rounding
 
 
 def plot_error(flow: Flow, abstraction: NeuralAbstraction, file: str | Path | None = None) -> Any:
@@ -67,63 +68,76 @@ def _figure(flow: Flow, abstraction: NeuralAbstraction) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    count = len(flow.state)
-    size = (WIDTH, 0.5 * WIDTH) if count == 1 else (1.15 * SIDE * count, SIDE)
+    shown = _inexact(abstraction)
+    size = (WIDTH, 0.5 * WIDTH) if len(flow.state) == 1 else (1.15 * SIDE * len(shown), SIDE)
     figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
-    panels = figure.subplots(1, count, squeeze=False)[0]
-    if count == 1:
-        _curve(panels[0], flow, abstraction)
-    else:
-        _heat_maps(figure, list(panels), flow, abstraction)
-    for panel, variable, bound in zip(panels, flow.state, abstraction.error, strict=True):
-        panel.set_title(f"|f - N| of {variable.name}' $\\leq$ {bound:.4g}, certified", size=8)
+    panels = figure.subplots(1, len(shown), squeeze=False)[0]
+    for panel, place in zip(panels, shown, strict=True):
+        (_curve if len(flow.state) == 1 else _heat_map)(panel, flow, abstraction, place)
+        bound = f"$\\leq$ {abstraction.error[place]:.4g}, certified"
+        panel.set_title(f"|f - N| of {flow.state[place].name}' {bound}", size=8)
+    exact = [place for place in range(len(flow.state)) if place not in shown]
+    said = [f"|f - N| of {flow.state[place].name}' is at most {abstraction.error[place]:.1g}" for place in exact]
+    if said:
+        figure.supxlabel("; ".join(said), size=7, color=SOFT)
     return figure
 
 
-def _curve(axes: Axes, flow: Flow, abstraction: NeuralAbstraction) -> None:
+def _inexact(abstraction: NeuralAbstraction) -> list[int]:
+    """The variables whose error is worth a picture: that of others is rounding."""
+    largest = float(abstraction.error.max())
+    return [place for place, error in enumerate(abstraction.error) if error >= ROUNDING * largest]
+
+
+def _curve(axes: Axes, flow: Flow, abstraction: NeuralAbstraction, place: int) -> None:
     """The error over the one variable, with the bound as a dashed line."""
     (low,), (high,) = abstraction.lower, abstraction.upper
     states = np.linspace(low, high, CURVE_POINTS)
     if abstraction.automaton is not None:
         for _, end in region_spans(abstraction.automaton):
             axes.axvline(end, color="#dde3e8", linewidth=0.6, zorder=0)
-    axes.plot(states, errors_at(flow, abstraction, states[:, None])[:, 0], color=INK, linewidth=1.1)
+    axes.plot(states, errors_at(flow, abstraction, states[:, None])[:, place], color=INK, linewidth=1.1)
     axes.axhline(abstraction.error[0], color=LIMIT, linewidth=1, linestyle=(0, (5, 3)))
     axes.set_xlabel(flow.state[0].name)
     axes.set_xlim(low, high)
     axes.set_ylim(0, 1.08 * float(abstraction.error[0]))
 
 
-def _heat_maps(figure: Figure, panels: list[Axes], flow: Flow, abstraction: NeuralAbstraction) -> None:
-    """A panel for each variable, over the first plane; with more variables, the largest error found above a point."""
-    plane = planes_of(flow)[0]
-    count = POINTS if len(flow.state) == 2 else FEWER_POINTS
-    grid = full_grid(abstraction.lower, abstraction.upper, plane, count)
-    errors = errors_at(flow, abstraction, grid.points)
-    for place, axes in enumerate(panels):
-        _heat_map(figure, axes, grid.shaped(errors[:, place]).max(axis=0), abstraction, plane, place)
-        axes.set_xlabel(flow.state[plane.across].name)
-        axes.set_ylabel(flow.state[plane.up].name, rotation=0, ha="right", va="center")
-    others = [one.name for place, one in enumerate(flow.state) if place not in plane.places]
-    if others:
-        figure.supxlabel(f"the largest over {', '.join(others)} that was sampled", size=7, color=SOFT)
-
-
-def _heat_map(
-    figure: Figure, axes: Axes, errors: Floats, abstraction: NeuralAbstraction, plane: PhasePlane, place: int
-) -> None:
+def _heat_map(axes: Axes, flow: Flow, abstraction: NeuralAbstraction, place: int) -> None:
+    """The error of a variable over a plane; with more than two variables, the largest that is found above a point."""
     from matplotlib.colors import LinearSegmentedColormap
 
+    plane = _telling_plane(flow, abstraction, place)
+    grid = full_grid(abstraction.lower, abstraction.upper, plane, POINTS if len(flow.state) == 2 else FEWER_POINTS)
+    errors = grid.shaped(errors_at(flow, abstraction, grid.points)[:, place]).max(axis=0)
     ends = [float(end[side]) for side in plane.places for end in (abstraction.lower, abstraction.upper)]
     look: Any = {"origin": "lower", "extent": ends, "aspect": "auto", "interpolation": "bilinear", "vmin": 0}
     tones = LinearSegmentedColormap.from_list("error", HEAT)
     shown = axes.imshow(errors, cmap=tones, vmax=float(abstraction.error[place]) or 1.0, **look)
-    bar = figure.colorbar(shown, ax=axes, fraction=0.05, pad=0.02, aspect=25)
+    bar = axes.figure.colorbar(shown, ax=axes, fraction=0.05, pad=0.02, aspect=25)
     bar.outline.set_visible(False)
     bar.ax.tick_params(labelsize=7, length=2)
-    if abstraction.automaton is not None and len(abstraction.lower) == 2:
+    others = [one.name for side, one in enumerate(flow.state) if side not in plane.places]
+    beside = f"  (the largest over {', '.join(others)} that was sampled)" if others else ""
+    axes.set_xlabel(flow.state[plane.across].name + beside)
+    axes.set_ylabel(flow.state[plane.up].name, rotation=0, ha="right", va="center")
+    if abstraction.automaton is not None and len(flow.state) == 2:
         _borders(axes, abstraction)
+
+
+def _telling_plane(flow: Flow, abstraction: NeuralAbstraction, place: int) -> PhasePlane:
+    """The two variables on which the error of one depends most, by what it changes where one of them does."""
+    rng, count = np.random.default_rng(0), len(flow.state)
+    points = rng.uniform(abstraction.lower, abstraction.upper, (PROBES, count))
+    before = errors_at(flow, abstraction, points)[:, place]
+    changes = []
+    for side in range(count):
+        moved = points.copy()
+        moved[:, side] = rng.permutation(points[:, side])
+        changes.append(float(np.nanmean(np.abs(errors_at(flow, abstraction, moved)[:, place] - before))))
+    across, up = sorted(np.argsort(-np.array(changes), kind="stable")[:2].tolist())
+    return PhasePlane(across, up)
 
 
 def _borders(axes: Axes, abstraction: NeuralAbstraction) -> None:

@@ -12,7 +12,7 @@ import vernal as vn
 from tests.engines.flow.standin import Knows, pipe, proof, standing_in
 from vernal.engines.check import check
 from vernal.engines.knowledge import Counterexample, Known, Open
-from vernal.errors import InputError
+from vernal.errors import InputError, Stopped
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.trace import Trace
 from vernal.evidence.trajectory import trajectory
@@ -178,6 +178,28 @@ def test_what_is_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
     result = result_of(knows, monkeypatch)
     assert result.verdict is vn.UNKNOWN
     assert (result.reason, result.proven_time) == ("the pipe grew too wide", 0.75)
+
+
+@pytest.mark.parametrize(
+    ("failure", "reason"),
+    [
+        (Stopped("timeout after 1 s"), "timeout after 1 s"),
+        (MemoryError(), "out of memory"),
+        (OverflowError(), "floating point"),
+    ],
+)
+def test_a_limit_leaves_the_question_open(failure: Exception, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def knows(question: FlowQuestion) -> Known:
+        raise failure
+
+    result = result_of(knows, monkeypatch)
+    assert result.verdict is vn.UNKNOWN
+    assert reason in str(result.reason)
+
+
+def test_no_time_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    with standing_in(monkeypatch):
+        assert check(decay(), "G[0,2] (x <= 1)", timeout=1e-9).verdict is vn.UNKNOWN
 
 
 def of_decay(question: FlowQuestion, first: str, last: str) -> Trace:

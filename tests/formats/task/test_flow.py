@@ -200,6 +200,8 @@ RATE_Y, LINE_Y = '"3*x - y"', "21:5"
 WRONG = [
     Wrong("no range", 'y = "real [-1, 1]"', 'y = "real"', "13:5", ("'y' has no range", "region")),
     Wrong("an integer", 'y = "real [-1, 1]"', 'y = "int [-1, 1]"', "13:5", ("'y' is of sort int", "reals")),
+    Wrong("a label", 'y = "real [-1, 1]"', 'y = "enum {A, B}"', "13:5", ("of sort enum",)),
+    Wrong("integers", 'y = "real [-1, 1]"', 'y = "int[3] [-1, 1]"', "13:5", ("of sort int",)),
     Wrong("one point", 'y = "real [-1, 1]"', 'y = "real [-0.6, -0.6]"', "13:5", ("one point",)),
     Wrong("beside steps", "[flow]", '[environment.next]\nx = "x"\n[flow]', "19:2", ("not both",)),
     Wrong("predicates", "[parameters]", 'predicates = ["x > 0"]\n[parameters]', "4:1", ("predicates are for",)),
@@ -217,7 +219,7 @@ WRONG = [
     Wrong("outside", '"[-0.6, -0.55]"', '"[-1.6, -0.55]"', "17:6", ("-1.6", "outside its range")),
     Wrong("no start", 'y = "[-0.6, -0.55]"', "", "15:2", ("no initial value for y",)),
     Wrong(
-        "a bent start",
+        "a curved start",
         '"[-0.6, -0.55]"',
         '"[-0.6, -0.55]"\nwhere = ["x^2 <= 0.2"]',
         "18:10",
@@ -277,6 +279,14 @@ def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         load(written(tmp_path, text))
     assert str(caught.value).count("task.toml:") == 3
+
+
+def test_a_flow_that_is_no_table_is_one_problem(tmp_path: Path) -> None:
+    start, end = JET.index("[flow]"), JET.index("[properties]")
+    text = JET[:start].replace("[parameters]", "flow = 3\n[parameters]") + JET[end:]
+    with pytest.raises(InputError, match="expected a table with the rate") as caught:
+        load(written(tmp_path, text))
+    assert str(caught.value).count("task.toml:") == 1
 
 
 def test_agents_have_no_place_in_a_flow(tmp_path: Path) -> None:

@@ -39,13 +39,23 @@ def refuse_undefined(flow: Flow, roots: list[Expr]) -> None:
     """An error for expressions that are not defined in the whole region."""
     gap = first_gap(roots, flow.vars, flow.region)
     if gap is not None:
-        raise InputError(gap.describe(flow.vars))
+        raise InputError(str(gap))
 
 
 def asked_of_flow(engine: FlowEngine, question: FlowQuestion, budget: Budget) -> Result:
     """What the region alone decides, or what the engine knows, as a result."""
-    known = settled(question, engine.name, budget) or within(engine, question, budget)
-    return answered(question, known, budget)
+    return answered(question, within(RegionFirst(engine), question, budget), budget)
+
+
+class RegionFirst:
+    """An engine that is asked only what the region alone does not decide."""
+
+    def __init__(self, engine: FlowEngine) -> None:
+        self.engine, self.name = engine, engine.name
+
+    def attempt(self, question: FlowQuestion, budget: Budget) -> Known:
+        """A proof by the region, or what the engine knows."""
+        return settled(question, self.name, budget) or self.engine.attempt(question, budget)
 
 
 def settled(question: FlowQuestion, engine: str, budget: Budget) -> Known | None:

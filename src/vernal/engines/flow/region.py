@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from vernal.engines.emptiness import is_empty
+from vernal.errors import Stopped
 from vernal.logic.claim import position_expression
 from vernal.logic.formula import Always, Eventually, Formula, Not
 from vernal.logic.normal import FALSITY, TRUTH, fold, rebuild
@@ -15,7 +18,9 @@ from vernal.run.budget import Budget
 
 def has_no_start(flow: Flow, budget: Budget) -> bool:
     """Whether it is known that no state satisfies what is said of initial states."""
-    return is_empty(flow.rate_step, budget) is True
+    with suppress(Stopped):
+        return is_empty(flow.rate_step, budget) is True
+    return False
 
 
 def is_certain(question: FlowQuestion, budget: Budget) -> bool:
@@ -30,7 +35,9 @@ def is_certain(question: FlowQuestion, budget: Budget) -> bool:
             return rebuild(node, (TRUTH,))
         return rebuild(node, (FALSITY if _excluded(flow, condition, budget) else condition,))
 
-    return is_vacuous(fold(question.normal, rule))
+    with suppress(Stopped):
+        return is_vacuous(fold(question.normal, rule))
+    return False
 
 
 def _excluded(flow: Flow, condition: Formula, budget: Budget) -> bool:

@@ -15,7 +15,7 @@ from vernal.formats.task.flow import (
     read_rates,
     read_region,
     read_settings,
-    refuse_bent,
+    refuse_nonlinear,
     refuse_settings,
     refuse_steps,
     refuse_undefined,
@@ -127,7 +127,7 @@ def build_task(
 ) -> Task:
     """Read every table, collect every problem, and put together what there is."""
     values: dict[str, Fraction] = read_parameters(reader, parameters)
-    if table.flow is not None:
+    if table.flow is not None or ("flow",) in lost:
         return build_flow(reader, table, values, lost, library, source)
     refuse_settings(reader, table)
     key = shared.key(values)
@@ -207,7 +207,7 @@ def build_flow(
     refuse_steps(reader, table)
     region = read_region(reader, quantities.state)
     init = read_init(reader, table.init, quantities.state, lost)
-    refuse_bent(reader, table.init, init)
+    refuse_nonlinear(reader, table.init, init)
     lets = read_lets(reader, ("flow", "let"), table.flow_lets)
     rates = read_rates(reader, table, quantities.state, lets, region)
     properties = read_properties(reader, table.properties, lets, discrete=False)

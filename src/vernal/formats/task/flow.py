@@ -23,6 +23,7 @@ from vernal.model.expr import Expr, Var
 from vernal.model.flow import constraint_problem, rate_problem, region_problem
 from vernal.model.initial import Ends, Init
 from vernal.model.numbers import show
+from vernal.model.sorts import REAL
 from vernal.model.system import Variable, resolve_lets
 
 RATE = Use("a rate", FIXED | {Owner.STATE, Owner.LET})
@@ -61,8 +62,9 @@ def read_region(reader: Reader, state: Mapping[str, Variable]) -> Region | None:
         known = {error.place for error in reader.problems[before:]}  # an array is one problem
         if problem is not None and reader.place(path) not in known:
             reader.problems.append(TypeClash(problem, place=reader.place(path)))
-            if variable.lower is not None:  # what it starts from, and how it moves, is then as wrong
+            if variable.sort != REAL or variable.lower is not None:  # where it starts, and how it moves, is as wrong
                 reader.broken.add(str(path[-1]))
+                reader.arrays.pop(str(path[-1]), None)
     if "let" in state:
         message = "'let' introduces the named expressions of [flow]; rename this state variable"
         reader.problems.append(ParseError(message, place=reader.places.key_place(("state", "let"))))
@@ -71,7 +73,7 @@ def read_region(reader: Reader, state: Mapping[str, Variable]) -> Region | None:
     return {v.var: (v.lower, v.upper) for v in state.values() if v.lower is not None and v.upper is not None}
 
 
-def refuse_bent(reader: Reader, written: Mapping[str, object], init: Init) -> None:
+def refuse_nonlinear(reader: Reader, written: Mapping[str, object], init: Init) -> None:
     """A problem for each constraint on initial states that makes them no polyhedron."""
     where = written.get("where", [])
     if not isinstance(where, list) or len(where) != len(init.where):
@@ -102,7 +104,7 @@ def read_rates(
                 check_rate(variable, node)
                 (closed,) = resolve_lets([node], lets)
                 _refuse(rate_problem(closed))
-                _refuse(undefined([closed], region))
+                _refuse(undefined(reader, [closed], region))
                 values[variable.name] = node
     return values
 
@@ -118,12 +120,12 @@ def _refuse(problem: str | None) -> None:
         raise TypeClash(problem)
 
 
-def undefined(roots: Sequence[Expr], region: Region | None) -> str | None:
+def undefined(reader: Reader, roots: Sequence[Expr], region: Region | None) -> str | None:
     """What is not defined in the whole region, if it is known and anything is not."""
     if region is None:
         return None
-    gap = first_gap(roots, tuple(region), tuple(region.values()))
-    return None if gap is None else gap.describe(tuple(region))
+    gap = first_gap(roots, tuple(region), tuple(region.values()), reader.tick)
+    return None if gap is None else str(gap)
 
 
 def refuse_undefined(
@@ -132,7 +134,7 @@ def refuse_undefined(
     """A problem for each property with a condition that has no value in some of the region."""
     for name, formula in properties.items():
         with reader.collect(("properties", name)):
-            _refuse(undefined(resolve_lets(list(atoms(formula)), lets), region))
+            _refuse(undefined(reader, resolve_lets(list(atoms(formula)), lets), region))
 
 
 # Settings -------------------------------------------------------------------------------------------------------------
