@@ -17,7 +17,7 @@ from vernal.errors import Stopped
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.result import Assurance
 from vernal.interpret.flow.follow import Follower, Pace, Segments, horizon_on_grid
-from vernal.interpret.flow.steps import Stepper
+from vernal.interpret.flow.steps import TaylorStepper
 from vernal.interpret.flow.taylor import unknown_operators
 from vernal.interpret.numbers.rounding import Floats, float_above
 from vernal.logic.formula import Always
@@ -66,7 +66,7 @@ class DirectSearch:
         self.flow = question.flow
         n = len(self.flow.state)
         self.directions = directions_of(question, octagon(n) if n <= OCTAGON_DIMENSIONS else None)
-        self.stepper = Stepper(self.flow, self.directions, DEGREE, PARTS)
+        self.stepper = TaylorStepper(self.flow, self.directions, DEGREE, PARTS)
         self.judge = PipeJudge(question, budget.check)
         self.rounds = self.followed = self.stale = 0
         self.reached = 0.0  # until when the last round followed the boxes that it left open
