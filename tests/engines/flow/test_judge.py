@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vernal.engines.flow.conditions import StateConditions
-from vernal.engines.flow.judge import directions_of, judge, octagon, proven_until
+from vernal.engines.flow.judge import PipeJudge, directions_of, judge, octagon
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.logic.elaborate import formula
 from vernal.logic.formula import Formula
@@ -25,7 +25,7 @@ FLOW = Flow("f", STATE, Init({v.name: Span(-ONE, ONE) for v in STATE}), {"x": ST
 
 
 def read(text: str) -> Formula:
-    return formula(text, Scope({v.name: v.var for v in STATE}), discrete=False)
+    return formula(text, Scope({v.name: v.var for v in STATE}), discrete="[" not in text)  # a condition alone
 
 
 def question(text: str) -> FlowQuestion:
@@ -79,9 +79,9 @@ def test_outside_the_region_nothing_is_reached() -> None:
 
 
 def test_until_when_it_is_proven() -> None:
-    assert proven_until(question("G[0,2] x <= 0.5"), MOVING) == 0.75
-    assert proven_until(question("G[0,2] x <= 1.1"), MOVING) == 2.0
-    assert proven_until(question("F[0,2] x <= 1"), MOVING) is None
+    assert PipeJudge(question("G[0,2] x <= 0.5")).proven_until(MOVING) == 0.75
+    assert PipeJudge(question("G[0,2] x <= 1.1")).proven_until(MOVING) == 2.0
+    assert PipeJudge(question("F[0,2] x <= 1")).proven_until(MOVING) is None
 
 
 def test_directions_are_the_axes_and_those_of_the_formula_each_once() -> None:

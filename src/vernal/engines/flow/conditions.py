@@ -22,6 +22,7 @@ from vernal.interpret.geometry.affine_form import (
     ZERO,
     AffineForm,
     ExactBox,
+    Relation,
     Row,
     above,
     at_least,
@@ -39,6 +40,7 @@ from vernal.model.expr import Component, Expr
 from vernal.model.flow import Flow
 from vernal.model.tick import Tick, idle
 
+TRIED = 64  # points of a segment at which a condition is looked at
 MAX_CASES = 64  # conjunctions of comparisons that are asked one by one for a segment
 
 RowCase = tuple[Row, ...]
@@ -79,23 +81,39 @@ class StateConditions:
     def over(self, condition: Formula, pipe: Flowpipe) -> SegmentTruth:
         """A condition, without temporal operators, over the segments of a pipe."""
         normal = nnf(condition)
-        bounds = _Bounds(self, pipe)
-        known = fold(normal, bounds.rule)
+        known = fold(normal, _Bounds(self, pipe).rule)
         return SegmentTruth(
-            known.true | self._excluded(nnf(Not(normal)), pipe, ~known.true & ~known.false),
-            known.false | self._excluded(normal, pipe, ~known.true & ~known.false),
+            known.true | self._excluded(nnf(Not(normal)), pipe, ~known.true & ~known.false), known.false
         )
 
     def _excluded(self, condition: Formula, pipe: Flowpipe, asked: Mask) -> Mask:
-        """Segments among those asked for in which the condition is nowhere true."""
+        """Segments among those asked for in which the condition is nowhere true.
+
+        Where it is true at some point that floating point finds, no linear program is asked.
+        """
         found = np.zeros(len(asked), dtype=bool)
         cases = self.cases(condition) if asked.any() else None
         if cases is None:
             return found
-        for segment in np.flatnonzero(asked):
+        for segment in np.flatnonzero(asked & ~self._met(cases, pipe, asked)):
             self.tick()
             box, rows = self._polyhedron(pipe, int(segment))
             found[segment] = all(propose(box, CLOSED, [*rows, *case]) is None for case in cases)
+        return found
+
+    def _met(self, cases: list[RowCase], pipe: Flowpipe, asked: Mask) -> Mask:
+        """Segments among those asked for with a point at which a case seems to be true."""
+        count = len(self.flow.state)
+        shares = np.random.default_rng(0).uniform(size=(TRIED, count))
+        lower, upper = pipe.lower[asked], pipe.upper[asked]
+        points = lower[:, None, :count] + shares * (upper - lower)[:, None, :count]  # (segments, points, variables)
+        along = points @ pipe.directions.T
+        inside = ((along >= lower[:, None]) & (along <= upper[:, None])).all(axis=2)
+        true = np.zeros(inside.shape, dtype=bool)
+        for case in cases:
+            true |= np.array([_holds(row, points, self.flow) for row in case]).all(axis=0)
+        found = np.zeros(len(asked), dtype=bool)
+        found[asked] = (inside & true).any(axis=1)
         return found
 
     def _polyhedron(self, pipe: Flowpipe, segment: int) -> tuple[ExactBox, list[Row]]:
@@ -217,6 +235,18 @@ def linear_range(form: AffineForm, flow: Flow, pipe: Flowpipe) -> tuple[Floats, 
         return sizes
 
     return least.sum(axis=1) + constant - slack(least), most.sum(axis=1) + constant + slack(most)
+
+
+def _holds(row: Row, points: Floats, flow: Flow) -> Mask:
+    """Whether a row seems to hold at points, with variables along the last axis."""
+    values = points @ np.array([_float(row.form.coefficients.get((var, 0), ZERO)) for var in flow.vars])
+    values = values + _float(row.form.constant)
+    match row.relation:
+        case Relation.AT_LEAST:
+            return np.asarray(values >= 0)
+        case Relation.ABOVE:
+            return np.asarray(values > 0)
+    return np.asarray(values == 0)
 
 
 def _nearest(wanted: Floats, directions: Floats) -> tuple[int, float]:

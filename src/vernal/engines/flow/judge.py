@@ -61,6 +61,7 @@ class PipeJudge:
     def __init__(self, question: FlowQuestion, tick: Tick = idle) -> None:
         self.question, self.tick = question, tick
         self.conditions = StateConditions(question.flow, tick)
+        self._known: dict[tuple[int, int], tuple[Flowpipe, Mask, SegmentTruth]] = {}  # of the last pipe
 
     def of(self, formula: Formula, pipe: Flowpipe) -> bool | None:
         """A formula in negation normal form."""
@@ -89,11 +90,24 @@ class PipeJudge:
 
     def _over(self, condition: Formula, bound: Bound, pipe: Flowpipe) -> tuple[Mask, SegmentTruth]:
         """The segments that meet the bound, and the condition over all of those."""
+        known = self._known.get((id(pipe), id(condition)))
+        if known is not None:
+            return known[1:]
         meets = (pipe.times[:, 0] <= _end(bound)) & (pipe.times[:, 1] >= float_below(bound.lower))
         part = self.conditions.over(condition, pipe.part(meets))
         whole = SegmentTruth(np.zeros(len(meets), dtype=bool), np.zeros(len(meets), dtype=bool))
         whole.true[meets], whole.false[meets] = part.true, part.false
+        self._known = {key: entry for key, entry in self._known.items() if entry[0] is pipe}
+        self._known[id(pipe), id(condition)] = pipe, meets, whole
         return meets, whole
+
+    def proven_until(self, pipe: Flowpipe) -> float | None:
+        """Of a claim `G[a,b] p`, until when it is proven by this pipe; None of other claims."""
+        claim = self.question.normal
+        if not isinstance(claim, Always):
+            return None
+        meets, decided = self._over(claim.arg, claim.bound, pipe)
+        return float(min([pipe.until, _end(claim.bound), *pipe.times[meets & ~decided.true, 0]]))
 
     def _at_some_time(self, segments: Mask, bound: Bound, pipe: Flowpipe) -> bool:
         """Whether at some time of the bound, which every trajectory reaches, all segments are among these."""
@@ -104,18 +118,6 @@ class PipeJudge:
             if (there.any(axis=1) & ~(there & ~segments).any(axis=1)).any():
                 return True
         return False
-
-
-def proven_until(question: FlowQuestion, pipe: Flowpipe, tick: Tick = idle) -> float | None:
-    """Of a claim `G[a,b] p`, until when it is proven by this pipe; None of other claims."""
-    claim = question.normal
-    if not isinstance(claim, Always):
-        return None
-    lower, upper = float_below(claim.bound.lower), _end(claim.bound)
-    meets = (pipe.times[:, 0] <= upper) & (pipe.times[:, 1] >= lower)
-    part = pipe.part(meets)
-    broken = ~StateConditions(question.flow, tick).over(claim.arg, part).true
-    return float(min([pipe.until, upper, *part.times[broken, 0]]))
 
 
 def _instants(bound: Bound, pipe: Flowpipe) -> Floats:
