@@ -15,10 +15,10 @@ from vernal.evidence.result import Result
 from vernal.logic.task import AbstractionSettings
 
 STAGES = {  # how a stage is headed, and what the statistics call it
-    "learn": "seconds learning",
-    "certify": "seconds certifying",
-    "regions": "seconds partition",
-    "flowpipe": "seconds flowpipe",
+    "learn": "seconds of learning",
+    "certify": "seconds of certifying",
+    "regions": "seconds of partition",
+    "flowpipe": "seconds of flowpipe",
 }
 
 
