@@ -203,9 +203,12 @@ class DirectSearch:
         told = [reason, *_roughness(self.flow, self.open)]
         if self.reached < self.horizon:
             told.append(f"sets of states were followed up to time {self.reached:.4g}")
-        if self.proven is not None:
-            told.append(f"proven up to time {self.proven:.4g}")
-        return Open(engine=DirectFlowpipe.name, reason="; ".join(told), statistics=self._statistics(pipe))
+        return Open(
+            engine=DirectFlowpipe.name,
+            reason="; ".join(told),
+            proven_time=self.proven or None,
+            statistics=self._statistics(pipe),
+        )
 
 
 def _roughness(flow: Flow, parts: Sequence[Segments]) -> list[str]:
