@@ -118,7 +118,7 @@ class ScaledFit:
             self._sharpen(ridges)
             if self.enough and self._ratio(ridges) > HOPELESS * self.enough:
                 break
-        return self._minimax().output_layer(ridges.normals, ridges.offsets) or ridges
+        return self._minimax().output_layer(ridges.normals, ridges.offsets)
 
     def _sharpen(self, ridges: Ridges) -> None:
         """Take vertices, and the worst points that it is checked at, as samples."""
@@ -139,8 +139,7 @@ class ScaledFit:
         """Hyperplanes to begin with, each with its best output layer; the most promising first."""
         if size not in self._first:
             fit = self._minimax()
-            found = [fit.output_layer(*planes) for planes in self._planes(size)]
-            self._first[size] = sorted((ridges for ridges in found if ridges is not None), key=fit.merit)
+            self._first[size] = sorted((fit.output_layer(*planes) for planes in self._planes(size)), key=fit.merit)
         return self._first[size]
 
     def _planes(self, size: int) -> Iterator[tuple[Floats, Floats]]:
