@@ -16,7 +16,7 @@ CHECKED = {  # by which engines
     "a deep network": ("auto", "flowpipe", "abstraction"),
     "widths of 200": ("abstraction",),
     "error of 1e-6": ("abstraction",),
-    "10,000,000 samples": ("abstraction",),
+    "100,000 samples": ("abstraction",),
     "region 1e6 wide": ("auto", "abstraction"),
     "10^9 first states": ("auto", "flowpipe", "abstraction"),
     "300 disturbances": ("auto", "falsify", "flowpipe", "abstraction"),
@@ -91,11 +91,9 @@ TEXTS: dict[str, Callable[[], str]] = {
     ),
     "widths of 200": lambda: _oscillator("[abstraction]\nwidths = [200, 200]\n"),
     "error of 1e-6": lambda: _oscillator("[abstraction]\nerror = 1e-6\n"),
-    "10,000,000 samples": lambda: _oscillator("[abstraction]\nsamples = 10000000\n"),
+    "100,000 samples": lambda: _oscillator("[abstraction]\nsamples = 100000\n"),
     "region 1e6 wide": lambda: _oscillator(region="[-500000, 500000]"),
-    "10^9 first states": lambda: flow_task(
-        ring(6), init='"{' + ", ".join(f"{i / 100}" for i in range(32)) + '}"'
-    ),
+    "10^9 first states": lambda: flow_task(ring(6), init='"{' + ", ".join(f"{i / 100}" for i in range(32)) + '}"'),
     "300 disturbances": _disturbances,
     "50 variables": lambda: flow_task(ring(50)),
     "many claims": _claims,

@@ -34,6 +34,7 @@ PATIENCE, PROGRESS = 4, 0.02  # rounds that close no box and come no further, by
 STEPS, SHORTEST = 400, 2.0**-18  # of the first round: how many, and how much of the horizon the shortest is
 MAX_BOXES = 4096  # that may be open at once
 AT_ONCE = 512  # boxes followed in one batch
+BATCH_MEMORY, MAX_MEMORY = 2**28, 2**30  # bytes of a batch of several boxes, and of a single one
 LONGEST_TIME = 2.0**20  # beyond it times are not exact
 OCTAGON_DIMENSIONS = 4  # up to which all sums and differences are recorded
 ABSTRACTION = "try --engine abstraction"
@@ -67,7 +68,8 @@ class DirectSearch:
         self.flow = question.flow
         n = len(self.flow.state)
         self.directions = directions_of(question, octagon(n) if n <= OCTAGON_DIMENSIONS else None)
-        self.stepper = TaylorStepper(self.flow, self.directions, DEGREE, PARTS)
+        self.stepper = TaylorStepper(self.flow, self.directions, DEGREE, PARTS, budget.check)
+        self.at_once = max(1, min(AT_ONCE, BATCH_MEMORY // self.stepper.memory))
         self.judge = PipeJudge(question, budget.check)
         self.rounds = self.followed = self.stale = 0
         self.reached = 0.0  # until when the last round followed the boxes that it left open
@@ -77,6 +79,10 @@ class DirectSearch:
 
     def run(self) -> Known:
         """Follow all boxes; then, again and again, the parts of those that stay open."""
+        if self.stepper.memory > MAX_MEMORY:
+            return _unsupported(
+                f"{len(self.flow.state)} variables, with rates of this size, are too many; {ABSTRACTION}"
+            )
         boxes = start_boxes(self.flow)
         empty = not len(boxes)
         try:
@@ -112,8 +118,8 @@ class DirectSearch:
         left: list[Segments] = []
         influence, still, fails = [], [], False
         proven: list[float | None] = []
-        for first in range(0, len(boxes), AT_ONCE):
-            part = boxes[np.arange(first, min(first + AT_ONCE, len(boxes)))]
+        for first in range(0, len(boxes), self.at_once):
+            part = boxes[np.arange(first, min(first + self.at_once, len(boxes)))]
             found = follower.follow(part.lower, part.upper)
             truths, until = self._truths(found)
             proven.append(until)

@@ -12,6 +12,7 @@ from vernal.interpret import concrete
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.expr import Between, Expr
 from vernal.model.graph import draws
+from vernal.model.tick import Tick, idle
 from vernal.reduce.neural.parts import Part
 
 MAX_CORNERS = 64  # positions of the disturbances that are tried: all corners, or as many at random
@@ -50,8 +51,8 @@ class PartSamples:
 class PartField:
     """Evaluates a part at points of its own coordinates u, with `directions @ x = middle + radius * u`."""
 
-    def __init__(self, part: Part, lower: Floats, upper: Floats, seed: int) -> None:
-        self.part, self.outputs = part, part.outputs
+    def __init__(self, part: Part, lower: Floats, upper: Floats, seed: int, tick: Tick = idle) -> None:
+        self.part, self.outputs, self.tick = part, part.outputs, tick
         self.lower, self.upper = lower, upper
         rows = part.directions
         self.least = np.where(rows > 0, lower, upper)
@@ -75,6 +76,7 @@ class PartField:
         lower = np.full((len(states), len(self.outputs)), np.inf)
         upper = -lower
         for corner in self._corners:
+            self.tick()
             inputs = {variable: states[:, j] for j, variable in enumerate(variables)}
             inputs |= {node: np.full(len(states), place) for node, place in zip(self._draws, corner, strict=True)}
             with np.errstate(all="ignore"):
