@@ -11,7 +11,7 @@ from vernal.formats.onnx.writer import write_onnx
 CLAIM = "G[0,1000] (x0 < 9)"
 CHECKED = {  # by which engines
     "six variables, time 1000": ("auto", "falsify", "flowpipe", "abstraction"),
-    "stiff, rates of 1e6": ("auto", "falsify", "flowpipe"),
+    "stiff, rates of 1e6": ("auto", "falsify", "flowpipe", "abstraction"),
     "3,000 terms": ("auto", "flowpipe", "abstraction"),
     "a deep network": ("auto", "flowpipe", "abstraction"),
     "widths of 200": ("abstraction",),
@@ -20,7 +20,7 @@ CHECKED = {  # by which engines
     "region 1e6 wide": ("auto", "abstraction"),
     "10^9 first states": ("auto", "flowpipe", "abstraction"),
     "300 disturbances": ("auto", "falsify", "flowpipe", "abstraction"),
-    "50 variables": ("flowpipe",),
+    "50 variables": ("auto", "flowpipe"),
     "many claims": ("auto",),
 }
 

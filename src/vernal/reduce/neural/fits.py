@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from vernal.errors import BeyondFloats
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.expr import Expr
 from vernal.model.tick import Tick
@@ -34,6 +35,8 @@ class PartFit:
     def __init__(self, field: PartField, variables: tuple[Expr, ...], samples: int, seed: int, tick: Tick) -> None:
         self.field, self.variables, self.seed, self.tick = field, variables, seed, tick
         self.samples = self._first(samples)
+        if not len(self.samples.points):
+            raise BeyondFloats("rates of change are beyond all floats in most of the region; try other units")
         self.checked = spread_samples(field, variables, CHECKED, seed) if field.dimension > 1 else self.samples
 
     def _first(self, count: int) -> PartSamples:

@@ -72,7 +72,7 @@ class PartField:
         return np.asarray((states @ self.part.directions.T - self.middle) / self.radius)
 
     def at_states(self, states: Floats, variables: tuple[Expr, ...]) -> PartSamples:
-        """The part at states; points at which it is not a number are left out."""
+        """The part at states; points at which it is not a number, or beyond all floats, are left out."""
         lower = np.full((len(states), len(self.outputs)), np.inf)
         upper = -lower
         for corner in self._corners:
@@ -83,7 +83,7 @@ class PartField:
                 values = [np.broadcast_to(value, len(states)) for value in self._program(inputs, len(states))]
             stacked = np.stack(values, axis=1)
             lower, upper = np.minimum(lower, stacked), np.maximum(upper, stacked)
-        finite = np.isfinite(lower).all(axis=1) & np.isfinite(upper).all(axis=1)
+        finite = np.isfinite(upper - lower).all(axis=1)
         return PartSamples(self.coordinates(states)[finite], lower[finite], upper[finite])
 
     def states(self, points: Floats) -> Floats:
