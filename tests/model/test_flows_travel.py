@@ -21,6 +21,7 @@ from vernal.errors import InputError
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.neural import NeuralAbstraction
 from vernal.evidence.result import Result
+from vernal.logic.printing import text
 from vernal.logic.task import Task
 from vernal.logic.timed import FlowQuestion
 from vernal.model.travel import flatten, restore
@@ -60,7 +61,7 @@ def task() -> Task:
 def answers() -> tuple[Result, ...]:
     """By a flowpipe, by an abstraction, and a trajectory that violates."""
     asked = ((SEVERAL[0], "flowpipe"), (SEVERAL[0], "abstraction"), (SEVERAL[1], "falsify"))
-    return tuple(vn.check(task(), text, engine=engine, timeout=60) for text, engine in asked)
+    return tuple(vn.check(task(), claim, engine=engine, timeout=60) for claim, engine in asked)
 
 
 @trips
@@ -96,12 +97,12 @@ def test_what_differs_is_not_equal() -> None:
     assert pipe != abstraction
 
 
-def asked(text: str) -> Result:
-    return vn.check(read(TASK), text, timeout=60)
+def asked(claim: str) -> Result:
+    return vn.check(read(TASK), claim, timeout=60)
 
 
-def refused(text: str) -> Result:
-    return vn.check(read(TASK), text, engine="paths")
+def refused(claim: str) -> Result:
+    return vn.check(read(TASK), claim, engine="paths")
 
 
 def test_answers_and_errors_come_from_a_pool() -> None:
@@ -111,4 +112,4 @@ def test_answers_and_errors_come_from_a_pool() -> None:
             pool.map(refused, SEVERAL[:1])
     assert [answer.verdict for answer in found] == [vn.HOLDS, vn.VIOLATED, vn.VIOLATED]
     assert found[1].trace is not None
-    assert found[1].formula == parse_formula(task(), SEVERAL[1])
+    assert found[1].formula == text(parse_formula(task(), SEVERAL[1]))
