@@ -7,7 +7,7 @@ import random
 import shutil
 import signal
 
-from benchmarks.hostile.attempt import run, write
+from benchmarks.hostile.attempt import NOT_BEGUN, run, write
 from benchmarks.hostile.flow_attacks import FLOW_FAMILIES
 from benchmarks.hostile.mutate import EXTREMES, mutated
 from benchmarks.hostile.seeds import FORMULAS
@@ -87,7 +87,7 @@ def interrupts(siege: Siege, chance: random.Random) -> Fault:
     expected = {exits.INTERRUPTED if number == signal.SIGINT else exits.TERMINATED, exits.OK, exits.REFUTED}
     if "Traceback" in ended.said or "internal error" in ended.said:
         return ended.said[-300:]
-    started = ended.code == -number  # before our handlers are there
+    started = ended.code in (-number, NOT_BEGUN)  # before our handlers are there
     return None if ended.code in expected or started else f"ended with {ended.code}: {ended.said[-200:]}"
 
 
