@@ -158,7 +158,7 @@ def random_rates(rng: np.random.Generator, n: int, disturbed: bool) -> dict[obje
 
 
 @pytest.mark.parametrize("disturbed", [False, True], ids=["exact", "disturbed"])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_random_fields(seed: int, disturbed: bool) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 4))
@@ -168,7 +168,7 @@ def test_random_fields(seed: int, disturbed: bool) -> None:
     starts = parts(flow, 2)
     found = followed(flow, starts, 1.0)
     assert found.until.min() > 0.05
-    assert_contained(flow, found, starts, 1.0, seed, each=80)
+    assert_contained(flow, found, starts, 1.0, seed, each=40)
 
 
 # Where it is not smooth -----------------------------------------------------------------------------------------------
