@@ -141,12 +141,21 @@ class PredicateOptions(EngineOptions):
 
 
 @dataclass(frozen=True)
+class FlowpipeOptions(EngineOptions):
+    """Of flowpipes. `directions`: in which directions sets are bounded, besides those of the formula.
+
+    `box` (the variables), `octagon` (also sums and differences of every two), linear expressions with semicolons
+    between them, or `auto`, which chooses.
+    """
+
+    directions: str = "auto"
+
+
+@dataclass(frozen=True)
 class AbstractionOptions(EngineOptions):
     """Of neural abstractions. `transitions`: locations between which a trajectory may change share a facet, or a point.
 
-    `directions`: in which directions sets are bounded, besides those of the formula: `box` (the variables), `octagon`
-    (also sums and differences of every two), linear expressions with semicolons between them, or `auto`, which begins
-    with the box.
+    `directions`: as of flowpipes; `auto` begins with the box.
     """
 
     transitions: Transitions = Transitions.FACET

@@ -13,6 +13,7 @@ from vernal.engines.options import (
     BoundsOptions,
     DepthOptions,
     EngineOptions,
+    FlowpipeOptions,
     InductionOptions,
     MilpOptions,
     PredicateOptions,
@@ -164,6 +165,7 @@ FLOW_ENGINES: tuple[EngineEntry[FlowEngine], ...] = (
         "flowpipe",
         "vernal.engines.flow.direct:DirectFlowpipe",
         "sets that contain all trajectories, by enclosures of the solutions of a smooth flow",
+        FlowpipeOptions,
     ),
     EngineEntry(
         "abstraction",

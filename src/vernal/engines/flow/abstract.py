@@ -10,11 +10,13 @@ never refuted.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from vernal.engines.flow.affine.pipe import pipe
+from vernal.engines.flow.followed import FollowedFlow, FoundPipe
 from vernal.engines.flow.judge import PipeJudge
 from vernal.engines.flow.starts import StartBoxes, halved, start_boxes
 from vernal.engines.flow.template import chosen
@@ -25,9 +27,12 @@ from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.neural import NeuralAbstraction
 from vernal.evidence.result import Assurance
 from vernal.logic.timed import FlowQuestion
+from vernal.model.flow import Flow
 from vernal.model.hybrid import HybridAutomaton
+from vernal.model.tick import Tick
 from vernal.reduce.base import Direction
 from vernal.reduce.neural.abstraction import abstractions
+from vernal.reduce.neural.crossings import Transitions
 from vernal.reduce.neural.partition import automaton_of
 from vernal.run.budget import Budget
 
@@ -53,6 +58,26 @@ class NeuralEngine:
         except Stopped as stop:
             return search.open(stop.reason)
         return search.open(search.reason) if found is None else found
+
+    def flowpipes(self, asked: FollowedFlow, budget: Budget) -> Iterator[FoundPipe]:
+        """Flowpipes from all initial states, through ever tighter networks"""
+        flow, tick = asked.flow, budget.check
+        boxes = start_boxes(flow)
+        for abstraction in abstractions(flow, asked.settings, tick):
+            automaton = abstract_automaton(flow, abstraction, self.options.transitions, tick)
+            corners = zip(boxes.lower, boxes.upper, strict=True)
+            found = joined([pipe(automaton, ends, asked.horizon, asked.directions, tick) for ends in corners])
+            if found is None:
+                return
+            yield FoundPipe(found, replace(abstraction, automaton=automaton, flow=flow))
+
+
+def abstract_automaton(
+    flow: Flow, abstraction: NeuralAbstraction, transitions: Transitions, tick: Tick
+) -> HybridAutomaton:
+    """The automaton of an abstraction, with the names of the flow."""
+    names = tuple(variable.name for variable in flow.state)
+    return automaton_of(abstraction, name=flow.name, variables=names, transitions=transitions, tick=tick)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +117,9 @@ class AbstractionSearch:
     def _automaton(self, abstraction: NeuralAbstraction) -> HybridAutomaton:
         self.budget.progress(f"a network with an error of {_shown(abstraction)}", None)
         started = time.process_time()
-        flow = self.question.flow
-        names = tuple(variable.name for variable in flow.state)
-        automaton = automaton_of(
-            abstraction,
-            name=flow.name,
-            variables=names,
-            transitions=self.options.transitions,
-            tick=self.budget.check,
-        )
+        automaton = abstract_automaton(self.question.flow, abstraction, self.options.transitions, self.budget.check)
         self.seconds["partition"] += time.process_time() - started
-        self.abstraction = replace(abstraction, automaton=automaton, flow=flow)
+        self.abstraction = replace(abstraction, automaton=automaton, flow=self.question.flow)
         return automaton
 
     def _followed(self, automaton: HybridAutomaton, first: int, last: int) -> list[Flowpipe] | None:

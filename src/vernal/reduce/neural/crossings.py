@@ -40,7 +40,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from enum import Enum
+from enum import StrEnum
 from fractions import Fraction
 
 import numpy as np
@@ -54,7 +54,7 @@ ExactFlow = Sequence[Sequence[Fraction]]  # coefficients and constant of each co
 Contact = tuple[int, int, Polytope]  # two regions, and what they have in common
 
 
-class Transitions(Enum):
+class Transitions(StrEnum):
     """Between which regions there are crossings: those that share a facet, or any point."""
 
     FACET = "facet"
