@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice, pairwise
 from math import inf
 
@@ -42,7 +43,7 @@ CELLS, RUNS = 50, 200  # of time in which flowpipes are compared with trajectori
 TIGHT = 0.02  # of the extent of a flowpipe: where it is wider than trajectories by less, it is good enough
 LOOSE = 0.1  # where it is wider by more, another engine is asked
 MAX_PIPES = 4  # of one engine
-PROGRESS = 0.9  # an excess that is not below this share of the one before ends the sequence
+PROGRESS = 0.8  # an excess that is not below this share of the one before ends the sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,30 +63,23 @@ def followed_flow(task: Task, asked: Sequence[tuple[str, Expr]], how: FlowAsked,
     refuse_flow(flow)
     refuse_undefined(flow, list(flow.vector_field))
     engines = pipe_engines(task, how.engine)
-    directions = template_of(flow, expressions)
-    walk = FlowWalk(FollowedFlow(flow, how.horizon, directions, task.settings, how.parts), engines, budget)
+    walk = FlowWalk(task, expressions, how, budget)
     try:
         with one_blas_thread(), infinite_bounds():
-            in_time(walk.run, budget)
+            in_time(partial(walk.run, engines), budget)
     except Stopped as stop:
         walk.reason = stop.reason
-    timed, steps = None, list[ReachedStep]()
-    if walk.best is not None:
-        timed = _timed(walk, how)
-        edges = _edges(how, min(timed.until, inf if timed.left is None else timed.left))
-        with one_blas_thread(), infinite_bounds():
-            steps = SegmentValues(flow, walk.best.pipe, budget.check).steps(expressions, edges)
     return ReachableSets(
         tuple(name for name, _ in asked),
         tuple(node.sort for node in expressions),
-        tuple(steps),
+        walk.best.steps,
         how.spans - 1,
         walk.unfinished,
         0 if walk.empty else None,
         seconds=time.monotonic() - started,
         expressions=tuple(expressions),
         task=task,
-        timed=timed,
+        timed=walk.best.timed,
     )
 
 
@@ -105,60 +99,71 @@ def pipe_engines(task: Task, name: str) -> list[PipeEngine]:
     return both if task.settings == UNSAID else both[::-1]
 
 
-def _timed(walk: FlowWalk, how: FlowAsked) -> TimedReach:
-    assert walk.best is not None
-    pipe = walk.best.pipe
-    until = min(pipe.until, how.horizon)
-    last = float(pipe.times[:, 1].max(initial=0.0))
-    left = last if last < until else None
-    return TimedReach(how.horizon, until, min(pipe.inside_until, until), left, walk.engine, pipe, walk.best.abstraction)
+@dataclass(frozen=True, slots=True)
+class MeasuredPipe:
+    """A flowpipe measured over spans of time; none to begin with."""
 
+    steps: tuple[ReachedStep, ...] = ()
+    timed: TimedReach | None = None
+    excess: float = inf
 
-def _edges(how: FlowAsked, until: float) -> Floats:
-    """Where spans end, up to the time that is known."""
-    even = how.horizon * np.arange(1, how.spans + 1) / how.spans
-    return np.array([0.0, *even[even < until], *([until] if until > 0 else [])])
+    @property
+    def rank(self) -> tuple[float, float]:
+        """Less is better: as far in time as possible, then as tight as possible."""
+        return 0.0 if self.timed is None else -self.timed.until, self.excess
 
 
 class FlowWalk:
     """Asks engines for flowpipes until one is tight, and keeps the best."""
 
-    def __init__(self, asked: FollowedFlow, engines: Sequence[PipeEngine], budget: Budget) -> None:
-        self.asked, self.engines, self.budget = asked, engines, budget
-        self.empty = not len(start_boxes(asked.flow))
-        self.best: FoundPipe | None = None
-        self.excess, self.engine = inf, ""
+    def __init__(self, task: Task, expressions: Sequence[Expr], how: FlowAsked, budget: Budget) -> None:
+        self.flow, self.expressions, self.how, self.budget = task.flow, expressions, how, budget
+        directions = template_of(self.flow, expressions)
+        self.asked = FollowedFlow(self.flow, how.horizon, directions, task.settings, how.parts)
+        self.empty = not len(start_boxes(self.flow))
+        self.best = MeasuredPipe()
         self.reason: str | None = None
-        self.runs = None if self.empty else simulated_extents(asked.flow, asked.horizon)
 
-    def run(self) -> None:
+    def run(self, engines: Sequence[PipeEngine]) -> None:
         """Ask one engine after the other, each with a share of the time."""
-        for engine in self.engines if not self.empty else ():
-            part = self.budget if engine is self.engines[-1] else self.budget.part(SHARE)
+        runs = None if self.empty else simulated_extents(self.flow, self.how.horizon)
+        for engine in engines if not self.empty else ():
+            part = self.budget if engine is engines[-1] else self.budget.part(SHARE)
             try:
-                self._ask(engine, part)
+                self._ask(engine, runs, part)
             except Stopped as stop:
                 self.reason = stop.reason
-            if self.is_complete and self.excess <= LOOSE:
+            if self.is_complete and self.best.excess <= LOOSE:
                 return
             self.budget.check()
 
-    def _ask(self, engine: PipeEngine, budget: Budget) -> None:
+    def _ask(self, engine: PipeEngine, runs: Floats | None, budget: Budget) -> None:
         """Flowpipes of one engine, as long as they get better."""
         before = inf
         for number, found in enumerate(islice(engine.flowpipes(self.asked, budget), MAX_PIPES), 1):
-            excess = excess_of(found.pipe, self.runs, self.asked.horizon)
             self.budget.progress(f"flowpipe {number} of the engine {engine.name}", None)
-            if self.best is None or _rank(found.pipe, excess) < _rank(self.best.pipe, self.excess):
-                self.best, self.excess, self.engine = found, excess, engine.name
-            done = found.pipe.until >= self.asked.horizon
+            excess = excess_of(found.pipe, runs, self.how.horizon)
+            if (-min(found.pipe.until, self.how.horizon), excess) < self.best.rank:
+                self.best = self._measured(found, engine.name, excess)
+            done = found.pipe.until >= self.how.horizon
             if done and (excess <= TIGHT or excess > PROGRESS * before):
                 return
             before = excess if done else inf
 
+    def _measured(self, found: FoundPipe, engine: str, excess: float) -> MeasuredPipe:
+        """What the expressions can be over the spans of time."""
+        pipe, horizon = found.pipe, self.how.horizon
+        until, last = min(pipe.until, horizon), float(pipe.times[:, 1].max(initial=0.0))
+        left = last if last < until else None
+        edges = _edges(self.how, until if left is None else left)
+        steps = SegmentValues(self.flow, pipe, self.budget.check).steps(self.expressions, edges)
+        inside = min(pipe.inside_until, until)
+        timed = TimedReach(horizon, until, inside, left, engine, pipe, found.abstraction)
+        return MeasuredPipe(tuple(steps), timed, excess)
+
     @property
     def is_complete(self) -> bool:
-        return self.best is not None and self.best.pipe.until >= self.asked.horizon
+        return self.best.timed is not None and self.best.timed.until >= self.how.horizon
 
     @property
     def unfinished(self) -> str | None:
@@ -168,8 +173,10 @@ class FlowWalk:
         return self.reason or "sets grow too large, or steps too short, to follow them further"
 
 
-def _rank(pipe: Flowpipe, excess: float) -> tuple[float, float]:
-    return -pipe.until, excess
+def _edges(how: FlowAsked, until: float) -> Floats:
+    """Where spans end, up to the time that is known."""
+    even = how.horizon * np.arange(1, how.spans + 1) / how.spans
+    return np.array([0.0, *even[even < until], *([until] if until > 0 else [])])
 
 
 # How tight a flowpipe is ----------------------------------------------------------------------------------------------

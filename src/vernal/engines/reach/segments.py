@@ -75,6 +75,9 @@ class SegmentValues:
 
     def _value(self, expression: Expr) -> Value:
         node = self.flow.resolve(expression)
+        if node in self.flow.vars:
+            place = self.flow.vars.index(node)
+            return Range(self.pipe.lower[:, place], self.pipe.upper[:, place])
         form = self.conditions.linear(node) if node.sort.is_number else None
         if form is not None:
             return Range(*linear_range(form, self.flow, self.pipe))
