@@ -56,7 +56,7 @@ class EngineEntry(Generic[E]):
         self.options(**options)
 
     def _stray(self, name: str, value: object) -> InputError:
-        siblings: Iterable[EngineEntry[Any]] = FLOW_ENGINES if self in FLOW_ENGINES else ENGINES
+        siblings: Iterable[EngineEntry[Any]] = FLOW_ENGINES if self in FLOW_ENGINES else (*ENGINES, *FLOW_ENGINES)
         owners = [entry.name for entry in siblings if name in entry.option_names]
         if not owners:
             kind, known = " of flows" if self in FLOW_ENGINES else "", nearest(name, self.option_names)

@@ -104,9 +104,14 @@ def reach_notes(sets: ReachableSets) -> list[str]:
 
 def _timed_notes(sets: ReachableSets, timed: TimedReach) -> list[str]:
     """The same of a flow: until when it was followed, and until when all trajectories are inside the region."""
+    if sets.ended == 0:
+        return ["there is no initial state"]
     notes = []
     if sets.reason is not None:
-        notes.append(f"stopped: {sets.reason}; bounded up to time {rounded_down(timed.until)} of {timed.horizon:g}")
+        done = f"bounded up to time {rounded_down(timed.until)} of {timed.horizon:g}"
+        notes.append(f"stopped: {sets.reason}; {done if sets.steps else 'nothing is bounded'}")
+    if not sets.steps:
+        return notes
     if timed.left is not None:
         notes.append(f"no trajectory is inside the region after time {rounded_up(timed.left)}")
     if timed.inside_until >= timed.until:

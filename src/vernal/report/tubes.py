@@ -73,8 +73,8 @@ def _near(values: Sequence[ReachedValue], limits: Sequence[float]) -> list[float
 def _draw(sets: ReachableSets, runs: int, limits: AxisLimits, plane: bool) -> Figure:
     if not sets.steps:
         raise InputError("there is nothing to draw: no step is bounded")
-    if plane and not limits and sets.timed is not None and _are_variables(sets, sets.task.flow):
-        return _phase(sets, sets.timed, runs)
+    if plane and not limits and sets.timed is not None and sets.timed.pipe is not None and _are_variables(sets):
+        return _phase(sets, sets.timed, sets.timed.pipe, runs)
     values, times = _simulated(sets, runs)
     if plane and any(polygon is not None for polygon in sets.polygons):
         return plane_figure(SetPicture(sets.of, sets.sorts, _polygons(sets), values, times), limits)
@@ -103,7 +103,7 @@ def _runs(sets: ReachableSets, runs: int) -> Runs | None:
 
 def _bands(sets: ReachableSets) -> Sequence[ReachedStep]:
     """The steps; of a flow more and shorter spans of time than a table has."""
-    if sets.timed is None:
+    if sets.timed is None or sets.timed.pipe is None:
         return sets.steps
     with np.errstate(all="ignore"):
         known = SegmentValues(sets.task.flow, sets.timed.pipe)
@@ -112,32 +112,32 @@ def _bands(sets: ReachableSets) -> Sequence[ReachedStep]:
 
 def _polygons(sets: ReachableSets) -> Sequence[ReachedStep]:
     """The same with polygons."""
-    if sets.timed is None:
+    if sets.timed is None or sets.timed.pipe is None:
         return sets.steps
     with np.errstate(all="ignore"):
         known = SegmentValues(sets.task.flow, sets.timed.pipe)
         return known.steps(sets.expressions, np.linspace(0.0, sets.spans[-1][1], POLYGONS + 1))
 
 
-def _are_variables(sets: ReachableSets, flow: Flow) -> bool:
+def _are_variables(sets: ReachableSets) -> bool:
     """Whether two different variables of a flow were asked for."""
-    return len(set(sets.expressions)) == 2 and set(sets.expressions) <= set(flow.vars)
+    return len(set(sets.expressions)) == 2 and set(sets.expressions) <= set(sets.task.flow.vars)
 
 
-def _phase(sets: ReachableSets, timed: TimedReach, runs: int) -> Figure:
+def _phase(sets: ReachableSets, timed: TimedReach, pipe: Flowpipe, runs: int) -> Figure:
     """The phase portrait of a flow with its flowpipe, and what its properties ask of it."""
     flow, network = sets.task.flow, timed.abstraction
     asked = [asked_sets_of(flow, formula) for formula in sets.task.properties.values()]
     portrait = Portrait(
         flow,
         None if network is None else network.automaton,
-        timed.pipe,
+        pipe,
         simulated_trajectories(flow, timed.until, runs),
         AskedSets(tuple(bad for one in asked for bad in one.bad), tuple(goal for one in asked for goal in one.goal)),
     )
     figure = phase_figure(portrait, [var.name for var in sets.expressions if isinstance(var, Var)])
     places = [flow.vars.index(var) for var in sets.expressions if isinstance(var, Var)]
-    (left, right), (bottom, top) = (_window(timed.pipe, flow, place) for place in places)
+    (left, right), (bottom, top) = (_window(pipe, flow, place) for place in places)
     figure.axes[0].set(xlim=(left, right), ylim=(bottom, top))
     return figure
 

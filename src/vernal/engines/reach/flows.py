@@ -103,14 +103,9 @@ def pipe_engines(task: Task, name: str) -> list[PipeEngine]:
 class MeasuredPipe:
     """A flowpipe measured over spans of time; none to begin with."""
 
+    timed: TimedReach
     steps: tuple[ReachedStep, ...] = ()
-    timed: TimedReach | None = None
     excess: float = inf
-
-    @property
-    def rank(self) -> tuple[float, float]:
-        """Less is better: as far in time as possible, then as tight as possible."""
-        return 0.0 if self.timed is None else -self.timed.until, self.excess
 
 
 class FlowWalk:
@@ -121,7 +116,7 @@ class FlowWalk:
         directions = template_of(self.flow, expressions)
         self.asked = FollowedFlow(self.flow, how.horizon, directions, task.settings, how.parts)
         self.empty = not len(start_boxes(self.flow))
-        self.best = MeasuredPipe()
+        self.best = MeasuredPipe(TimedReach(how.horizon, 0.0, 0.0))
         self.reason: str | None = None
 
     def run(self, engines: Sequence[PipeEngine]) -> None:
@@ -143,12 +138,17 @@ class FlowWalk:
         for number, found in enumerate(islice(engine.flowpipes(self.asked, budget), MAX_PIPES), 1):
             self.budget.progress(f"flowpipe {number} of the engine {engine.name}", None)
             excess = excess_of(found.pipe, runs, self.how.horizon)
-            if (-min(found.pipe.until, self.how.horizon), excess) < self.best.rank:
+            if self._is_better(found.pipe, excess):
                 self.best = self._measured(found, engine.name, excess)
             done = found.pipe.until >= self.how.horizon
             if done and (excess <= TIGHT or excess > PROGRESS * before):
                 return
             before = excess if done else inf
+
+    def _is_better(self, pipe: Flowpipe, excess: float) -> bool:
+        """Whether a flowpipe is better than the best: further in time, or as far and tighter."""
+        until, best = min(pipe.until, self.how.horizon), self.best
+        return until > best.timed.until or (until == best.timed.until and excess < best.excess)
 
     def _measured(self, found: FoundPipe, engine: str, excess: float) -> MeasuredPipe:
         """What the expressions can be over the spans of time."""
@@ -159,11 +159,11 @@ class FlowWalk:
         steps = SegmentValues(self.flow, pipe, self.budget.check).steps(self.expressions, edges)
         inside = min(pipe.inside_until, until)
         timed = TimedReach(horizon, until, inside, left, engine, pipe, found.abstraction)
-        return MeasuredPipe(tuple(steps), timed, excess)
+        return MeasuredPipe(timed, tuple(steps), excess)
 
     @property
     def is_complete(self) -> bool:
-        return self.best.timed is not None and self.best.timed.until >= self.how.horizon
+        return self.best.timed.until >= self.how.horizon
 
     @property
     def unfinished(self) -> str | None:

@@ -68,9 +68,9 @@ class TimedReach(Portable):
     horizon: float
     until: float
     inside_until: float
-    left: float | None
-    engine: str
-    pipe: Flowpipe = field(repr=False)
+    left: float | None = None
+    engine: str | None = None  # whose flowpipe it is; None where none was found
+    pipe: Flowpipe | None = field(default=None, repr=False)
     abstraction: NeuralAbstraction | None = field(default=None, repr=False)
 
 
