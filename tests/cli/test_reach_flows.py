@@ -167,3 +167,21 @@ def test_transitions_are_an_option(decay: str, capsys: Said, transitions: str) -
 def test_options_that_mean_nothing_are_errors(decay: str, capsys: Said, options: list[str], said: str) -> None:
     assert main(["check", decay, *options]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["check", "reach", "simulate"])
+@pytest.mark.parametrize(
+    ("suffix", "said"),
+    [
+        (".xml", "a hybrid automaton is no task: `vernal convert` and vn.read_automaton read it"),
+        (".cfg", "is for SpaceEx"),
+        (".json", "a task is a TOML file, or a JANI model"),
+    ],
+)
+def test_what_can_be_done_with_an_automaton_is_said(
+    tmp_path: Path, capsys: Said, command: str, suffix: str, said: str
+) -> None:
+    file = tmp_path / f"tank{suffix}"
+    file.write_text("<sspaceex/>")
+    assert main([command, str(file)]) == 2
+    assert said in capsys.readouterr().err
