@@ -8,6 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+import vernal as vn
 from tests.cli.samples import room
 from vernal.cli.main import main
 from vernal.report.document import schema
@@ -76,13 +77,28 @@ def test_a_document_fits_its_schema(decay: str, capsys: Said, engine: str) -> No
         (["--of", "x"], ["certified bounds of all trajectories", "7 simulated runs", ">time<"]),
         (["--of", "x - y", "--of", "x*y"], ["certified bounds of all trajectories", ">x - y<", ">time<"]),
         (["--of", "x", "--of", "x > 1"], [">x &gt; 1<", ">true<", ">time<"]),
+        (["--of", "x", "--of", "y", "--of", "x"], ["certified bounds of all trajectories", ">time<"]),
+        (["--of", "log(x)", "--of", "3"], ["certified bounds of all trajectories"]),
     ],
-    ids=["phase", "band", "plane", "labels"],
+    ids=["phase", "band", "plane", "labels", "three", "no bound"],
 )
 def test_pictures(decay: str, options: list[str], seen: list[str]) -> None:
     assert main(["reach", decay, *options, "--plot", "sets.svg", "--runs", "7"]) == 0
     text = Path("sets.svg").read_text()
     assert [words for words in seen if words not in text] == []
+
+
+def test_what_is_undefined_has_no_bound(decay: str, capsys: Said) -> None:
+    assert main(["reach", decay, "--of", "log(x - 0.5)", "--spans", "4"]) == 0
+    said = capsys.readouterr().out
+    assert "no bound" in said.splitlines()[-3]
+    assert "note: log(x - 0.5) has no bound from time 0.5 on" in said
+
+
+def test_a_notebook_shows_table_and_picture(decay: str) -> None:
+    shown = vn.reach(vn.load(decay), of="x", spans=2)._repr_html_()
+    assert "<table>" in shown
+    assert "<svg" in shown
 
 
 def test_trajectories_that_leave_are_told(tmp_path: Path, capsys: Said) -> None:
@@ -114,7 +130,7 @@ def test_a_limit_is_an_exit_code(decay: str, capsys: Said) -> None:
         (["--steps", "3"], "decay is a flow, in continuous time, for which there is no --steps"),
         (["--time", "0"], "--time has to be a number above 0"),
         (["--time", "inf"], "--time has to be a number above 0"),
-        (["--spans", "0"], "--spans has to be at least 1"),
+        (["--spans", "0"], "--spans has to be from 1 to 10,000"),
         (["--engine", "paths"], "no engine 'paths' bounds a flow; there are auto, flowpipe, abstraction"),
         (["--of", "wind"], "wind"),
         (["--plot", "sets.doc"], "sets.doc"),

@@ -121,7 +121,9 @@ def _polygons(sets: ReachableSets) -> Sequence[ReachedStep]:
 
 def _are_variables(sets: ReachableSets) -> bool:
     """Whether two different variables of a flow were asked for."""
-    return len(set(sets.expressions)) == 2 and set(sets.expressions) <= set(sets.task.flow.vars)
+    return len(sets.expressions) == len(set(sets.expressions)) == 2 and set(sets.expressions) <= set(
+        sets.task.flow.vars
+    )
 
 
 def _phase(sets: ReachableSets, timed: TimedReach, pipe: Flowpipe, runs: int) -> Figure:

@@ -245,7 +245,7 @@ def test_sets_travel_with_their_flowpipe() -> None:
         ({"steps": 3}, "there is no steps; say how far with time"),
         ({"time": 0}, "time has to be a number above 0"),
         ({"time": inf}, "time has to be a number above 0"),
-        ({"spans": 0}, "spans has to be at least 1"),
+        ({"spans": 0}, "spans has to be from 1 to 10,000, not 0"),
         ({"engine": "falsify"}, "no engine 'falsify' bounds a flow; there are auto, flowpipe, abstraction"),
         ({"of": "z"}, "'z'"),
         ({"device": "tpu"}, "device"),

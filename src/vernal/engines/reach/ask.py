@@ -11,7 +11,7 @@ import numpy as np
 
 from vernal.engines.check import refuse_device, refuse_open
 from vernal.engines.placing import device_for
-from vernal.engines.reach.flows import PARTS, SPANS, FlowAsked, followed_flow
+from vernal.engines.reach.flows import MAX_SPANS, PARTS, SPANS, FlowAsked, followed_flow
 from vernal.engines.reach.sets import ReachableSets
 from vernal.engines.reach.walk import ReachWalk, following
 from vernal.errors import InputError, Stopped
@@ -98,8 +98,8 @@ class ReachAsked:
         longest = self.time if self.time is not None else last_time(task.properties.values()) or 1
         if not 0 < longest < float("inf"):
             raise InputError(f"{prefix}time has to be a number above 0, not {longest}")
-        if self.spans is not None and self.spans < 1:
-            raise InputError(f"{prefix}spans has to be at least 1, not {self.spans}")
+        if self.spans is not None and not 1 <= self.spans <= MAX_SPANS:
+            raise InputError(f"{prefix}spans has to be from 1 to {MAX_SPANS:,}, not {self.spans:,}")
         horizon = float_above(Fraction(longest))
         return FlowAsked(horizon, self.engine or "auto", self.spans or SPANS, self.sets or PARTS)
 

@@ -35,7 +35,7 @@ from vernal.run.threads import one_blas_thread
 from vernal.simulate.flows import simulate_flow
 from vernal.simulate.starts import NoInitialState
 
-SPANS = 20  # of time, where nobody says how many
+SPANS, MAX_SPANS = 20, 10_000  # of time, where nobody says how many, and at most
 PARTS = 64  # of the initial set
 ENGINES = ("auto", "flowpipe", "abstraction")
 SHARE = 0.5  # of the time, for the first of two engines

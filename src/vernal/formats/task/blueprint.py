@@ -71,7 +71,7 @@ AUTOMATON = "flows are checked and followed from their task file, a TOML file wi
 OTHERS = {
     ".xml": f"a hybrid automaton is no task: `vernal convert` and vn.read_automaton read it; {AUTOMATON}",
     ".cfg": f"the configuration of SpaceEx that `vernal convert` writes is for SpaceEx; {AUTOMATON}",
-    ".json": "a task is a TOML file, or a JANI model; evidence is for `vernal replay`, an automaton for `vernal convert`",
+    ".json": "a task is a TOML file, or a JANI model; `vernal replay` reads evidence, `vernal convert` automata",
 }  # what is said of files that are no task files, by the ends of their names
 
 
