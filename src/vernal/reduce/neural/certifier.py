@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vernal.errors import InputError
+from vernal.errors import BeyondFloats
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.numbers.rounding import Array, Floats, Mask
 from vernal.model import build
@@ -91,7 +91,7 @@ class Certification:
         self.lower, self.upper = difference.region(lower, upper)
         self.network = NetworkRows(difference.weights, difference.biases, np.maximum(abs(lower), abs(upper)))
         if not np.isfinite(self.network.reach).all():
-            raise InputError("the weights of the network are too large to compute with")
+            raise BeyondFloats("the weights of the network are too large to compute with")
         self.samples = WorstPoints(difference, self.lower, self.upper)
         self.error = np.zeros(self.size)  # the largest bound of a row that is done
         self.boxes = grid(self.lower, self.upper, self.size)
@@ -155,7 +155,7 @@ class Certification:
         narrow: Mask = np.any((upper - lower <= NARROWEST * region) & (region > 0), axis=1) | ~np.any(region > 0)
         for box, column in np.argwhere(narrow[:, None] & rows & np.isinf(bounds))[:1]:
             name = self.difference.flow.state[column % self.size].name
-            raise InputError(self.difference.no_bound(name, lower[box]))
+            raise BeyondFloats(self.difference.no_bound(name, lower[box]))
         return (bounds <= self._scale()) | narrow[:, None]
 
     def _note(self, bounds: Floats, done: Mask) -> None:

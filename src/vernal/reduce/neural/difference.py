@@ -8,7 +8,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from vernal.errors import InputError
+from vernal.errors import BeyondFloats, InputError
 from vernal.interpret import concrete, exact, interval
 from vernal.interpret.abstract import Range, as_range
 from vernal.interpret.demand import Given
@@ -105,7 +105,7 @@ class ErrorField:
         found = self.enclosed(point[None])
         for variable, low, high in zip(self.flow.state, found.lower[0], found.upper[0], strict=True):
             if not np.isfinite([low, high]).all():
-                raise InputError(self.no_bound(variable.name, point))
+                raise BeyondFloats(self.no_bound(variable.name, point))
 
     def no_bound(self, name: str, point: Floats) -> str:
         """What to say where a rate has no finite bound around a point."""

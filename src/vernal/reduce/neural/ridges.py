@@ -81,15 +81,18 @@ class Minimax:
         ratios = ridges.errors(self.samples) / self.scale
         return float(ratios.max() + OTHERS * ratios.sum())
 
-    def output_layer(self, normals: Floats, offsets: Floats) -> Ridges | None:
-        """The best ridges with these hyperplanes, for each output by itself; None where the solver does not say."""
+    def output_layer(self, normals: Floats, offsets: Floats) -> Ridges:
+        """The best ridges with these hyperplanes, for each output by itself; by least squares if the solver fails."""
         h, r = normals.shape
         features = self._features(normals, offsets)
         rows = [self._program([q], np.zeros((self.size, 0)), features, 0.0) for q in range(self.outputs)]
-        outer = np.array([row for row in rows if row is not None])
-        if len(outer) < self.outputs:
-            return None
+        outer = np.array([self._squares(q, features) if row is None else row for q, row in enumerate(rows)])
         return Ridges(normals, offsets, outer[:, :h], outer[:, h : h + r], outer[:, -1])
+
+    def _squares(self, q: int, features: Floats) -> Floats:
+        """The parameters of an output with the least sum of squares."""
+        middle = 0.5 * self.samples.lower[:, q] + 0.5 * self.samples.upper[:, q]
+        return np.asarray(np.linalg.lstsq(features, middle)[0])
 
     def descend(self, ridges: Ridges, rounds: int, enough: float = 0.0) -> Ridges:
         """Move the hyperplanes while the error falls, until it is at most `enough` times the scale."""
@@ -167,7 +170,10 @@ class Minimax:
 
 
 class _Program:
-    """A linear program: columns are moves of hyperplanes, the rest of each output, each output's error, the largest."""
+    """A linear program: columns are moves of hyperplanes, the rest of each output, each output's error, the largest.
+
+    All but the moves count in units of the outputs' scales: rates of a millionth or a million are the same program.
+    """
 
     def __init__(self, fit: Minimax, outputs: list[int], moving: Floats, features: Floats, at: Ridges | None) -> None:
         self.fit, self.outputs, self.features = fit, outputs, features
@@ -191,17 +197,21 @@ class _Program:
             chosen, samples = active[q], self.fit.samples
             block = self._block(k, chosen)
             over, under = block.copy(), -block
-            over[:, -len(self.outputs) - 1 + k] = under[:, -len(self.outputs) - 1 + k] = -self.fit.scale[q]
+            over[:, -len(self.outputs) - 1 + k] = under[:, -len(self.outputs) - 1 + k] = -1.0
             largest = np.zeros((1, self.columns))
             largest[0, -len(self.outputs) - 1 + k], largest[0, -1] = 1.0, -1.0
             rows += [over, under, largest]
-            before = self.values[chosen, q]
-            ends += [samples.lower[chosen, q] - before, before - samples.upper[chosen, q], np.zeros(1)]
+            before, scale = self.values[chosen, q], self.fit.scale[q]
+            ends += [
+                (samples.lower[chosen, q] - before) / scale,
+                (before - samples.upper[chosen, q]) / scale,
+                np.zeros(1),
+            ]
         return np.vstack(rows), np.concatenate(ends)
 
     def _block(self, k: int, chosen: SampleIndices) -> Floats:
         block = np.zeros((len(chosen), self.columns))
-        block[:, : self.inner] = self.moving[k][chosen]
+        block[:, : self.inner] = self.moving[k][chosen] / self.fit.scale[self.outputs[k]]
         start = self.inner + k * self.width
         block[:, start : start + self.width] = self.features[chosen]
         return block
@@ -211,11 +221,14 @@ class _Program:
         values = self.values.copy()
         for k, q in enumerate(self.outputs):
             start = self.inner + k * self.width
-            values[:, q] += self.moving[k] @ point[: self.inner] + self.features @ point[start : start + self.width]
+            rest = self.fit.scale[q] * point[start : start + self.width]
+            values[:, q] += self.moving[k] @ point[: self.inner] + self.features @ rest
         return values
 
     def levels(self, point: Floats) -> Floats:
         return point[-len(self.outputs) - 1 : -1]
 
     def parameters(self, point: Floats) -> Floats:
-        return point[: -len(self.outputs) - 1]
+        """Moves of hyperplanes, then the rest of each output."""
+        scales = np.repeat(self.fit.scale[self.outputs], self.width)
+        return np.concatenate([point[: self.inner], scales * point[self.inner : -len(self.outputs) - 1]])

@@ -105,8 +105,8 @@ class Propagation:
     def __init__(self, automaton: HybridAutomaton, directions: Floats, h: float, steps: int, tick: Tick) -> None:
         self.automaton, self.directions, self.tick = automaton, directions, tick
         self.h, self.steps = h, steps
-        self.graph = ModeGraph(automaton)
-        self.stepper = HybridSteps(self.graph, h)
+        self.graph = ModeGraph(automaton, tick)
+        self.stepper = HybridSteps(self.graph, h, tick)
         self.jumps = Jumps(self.graph, self.stepper)
         self.region = Corners(automaton.lower, automaton.upper)
         self.ancestry = Ancestry()
@@ -202,6 +202,7 @@ class Propagation:
             self.ancestry.record(root, step, segments)
 
     def _segments(self, tube: FlowTube, mode: int) -> list[Segment]:
+        self.tick()
         found = greatest(self.goals, tube, self.graph.invariant(mode))
         if found is None:
             return []
