@@ -36,7 +36,7 @@ class AbstractionSettings(Portable):
 
 
 UNSAID = AbstractionSettings()
-MAX_ABSTRACTED = 6  # variables of a flow that is abstracted: regions and their facets grow fast with them
+MAX_ABSTRACTED = 8  # variables of a flow that is abstracted: regions and their facets grow fast with them
 
 
 @dataclass(frozen=True)
