@@ -49,7 +49,7 @@ def test_disturbances_count_at_their_worst() -> None:
     assert not sides(started(region, region, lambda x, y: [between(0, 1), between(Fraction(-1, 8), 1)]))["y below"]
 
 
-@pytest.mark.parametrize("engine", ["abstraction"])
+@pytest.mark.parametrize("engine", ["abstraction", "flowpipe"])
 def test_the_scope_of_a_model_that_starts_at_a_side(engine: str) -> None:
     """x' = y, y' = sqrt(x) from a corner of the region, where nothing moves: no trajectory leaves through x = 0."""
     model = vn.Flow(

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from vernal.engines.flow.judge import PipeJudge
+from vernal.engines.flow.monotone import kept_sides
 from vernal.engines.flow.starts import StartBoxes, cut, start_boxes
 from vernal.engines.flow.template import directions_of, octagon
 from vernal.engines.knowledge import Known, Open, Proof
@@ -69,6 +70,7 @@ class DirectSearch:
         self.directions = directions_of(question, octagon(n) if n <= OCTAGON_DIMENSIONS else None)
         self.stepper = TaylorStepper(self.flow, self.directions, DEGREE, PARTS)
         self.judge = PipeJudge(question, budget.check)
+        self.kept = kept_sides(self.flow)
         self.rounds = self.followed = self.stale = 0
         self.reached = 0.0  # until when the last round followed the boxes that it left open
         self.proven: float | None = None  # of a claim about all times, until when it is true
@@ -106,7 +108,7 @@ class DirectSearch:
 
     def _round(self, boxes: StartBoxes) -> tuple[StartBoxes, Floats, bool]:
         """Follow boxes: those that stay open, what influences them, and whether the formula is false of some."""
-        follower = Follower(self.stepper, self.horizon, self._pace(), self.budget.check)
+        follower = Follower(self.stepper, self.horizon, self._pace(), self.budget.check, self.kept)
         self.rounds += 1
         self.followed += len(boxes)
         left: list[Segments] = []

@@ -49,8 +49,8 @@ def pipe(
 
     The initial states are a box (its two corners) or a polyhedron, of which the box around it is taken; `parts` of it,
     of about the same size, are followed one by one. The axes are put before the directions where they are not the
-    first. `step` is rounded down to a power of two. `kept` sides of the region (the upper ones of all variables, then the
-    lower ones) are known never to be left by those trajectories that count.
+    first. `step` is rounded down to a power of two. `kept` sides of the region (the upper ones of all variables, then
+    the lower ones) are known never to be left by those trajectories that count.
     """
     n = len(automaton.lower)
     axes = np.eye(n)
