@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from vernal.engines.flow.monotone import kept_sides
 from vernal.engines.flow.starts import StartBoxes
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret.flow.follow import Follower, Pace, Segments
@@ -28,6 +29,7 @@ class BoxRounds:
         self.flow, self.horizon, self.directions, self.tick = flow, horizon, directions, tick
         self.stepper = TaylorStepper(flow, directions, DEGREE, parts, tick)
         self.at_once = max(1, min(AT_ONCE, BATCH_MEMORY // self.stepper.memory))
+        self.kept = kept_sides(flow)
         self.number = self.boxes = 0  # rounds and boxes so far
 
     @property
@@ -37,7 +39,7 @@ class BoxRounds:
 
     def follow(self, boxes: StartBoxes) -> Iterator[Segments]:
         """One round: the segments of the boxes, in order, batch by batch."""
-        follower = Follower(self.stepper, self.horizon, self._pace(), self.tick)
+        follower = Follower(self.stepper, self.horizon, self._pace(), self.tick, self.kept)
         self.number += 1
         self.boxes += len(boxes)
         for first in range(0, len(boxes), self.at_once):
