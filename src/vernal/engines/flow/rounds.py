@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from vernal.engines.flow.monotone import kept_sides
 from vernal.engines.flow.starts import StartBoxes
-from vernal.errors import Stopped
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret.flow.follow import Follower, Pace, Segments
 from vernal.interpret.flow.steps import TaylorStepper
@@ -28,14 +28,18 @@ class BoxRounds:
     def __init__(self, flow: Flow, horizon: float, directions: Floats, tick: Tick, parts: int = PARTS) -> None:
         self.flow, self.horizon, self.directions, self.tick = flow, horizon, directions, tick
         self.stepper = TaylorStepper(flow, directions, DEGREE, parts, tick)
-        if self.stepper.memory > MAX_MEMORY:
-            raise Stopped(f"not supported by this engine: {len(flow.state)} variables, with rates of this size")
         self.at_once = max(1, min(AT_ONCE, BATCH_MEMORY // self.stepper.memory))
+        self.kept = kept_sides(flow)
         self.number = self.boxes = 0  # rounds and boxes so far
+
+    @property
+    def is_too_large(self) -> bool:
+        """Whether a single box would take too much memory."""
+        return self.stepper.memory > MAX_MEMORY
 
     def follow(self, boxes: StartBoxes) -> Iterator[Segments]:
         """One round: the segments of the boxes, in order, batch by batch."""
-        follower = Follower(self.stepper, self.horizon, self._pace(), self.tick)
+        follower = Follower(self.stepper, self.horizon, self._pace(), self.tick, self.kept)
         self.number += 1
         self.boxes += len(boxes)
         for first in range(0, len(boxes), self.at_once):

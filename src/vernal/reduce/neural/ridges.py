@@ -14,10 +14,10 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.interpret.geometry.float_program import minimise
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.tick import Tick, idle
 from vernal.reduce.neural.part_samples import PartSamples
+from vernal.solvers.growing import GrowingProgram
 
 ROUNDS_OF_ROWS = 12  # of one linear program
 MORE_ROWS = 24  # samples added in a round
@@ -139,27 +139,32 @@ class Minimax:
         A hyperplane's move has the effect `moving` times its weight in the output; `features` are the rest.
         """
         program = _Program(self, outputs, moving, features, at)
+        growing, more = program.without_samples(trust), [self._active[q] for q in outputs]
         point: Floats | None = None
         for _ in range(ROUNDS_OF_ROWS):
             self.tick()
-            found = minimise(program.cost, *program.rows(self._active), program.limits(trust))
+            rows, ends = program.rows(more)
+            growing.add(rows, ends)
+            found = growing.minimise() if np.isfinite(rows).all() and np.isfinite(ends).all() else None
             if found is None:
                 return None
-            point = found.point
-            if not self._extend(outputs, program.predicted(point), program.levels(point)):
+            point = found
+            more = self._violated(outputs, program.predicted(point), program.levels(point))
+            if not any(len(chosen) for chosen in more):
                 break
+            for q, chosen in zip(outputs, more, strict=True):
+                self._active[q] = np.union1d(self._active[q], chosen)
         return None if point is None else program.parameters(point)
 
-    def _extend(self, outputs: list[int], predicted: Floats, levels: Floats) -> bool:
-        """Add samples of outputs that are worse than the program thinks; whether there were any."""
-        extended = False
+    def _violated(self, outputs: list[int], predicted: Floats, levels: Floats) -> list[SampleIndices]:
+        """For each output samples that are worse than the program thinks."""
+        found = []
         errors = self.samples.errors(predicted) / self.scale
         for q, level in zip(outputs, levels * (1 + SLACK) + TINY, strict=True):
             worst = np.argsort(-errors[:, q])[: 8 * MORE_ROWS]
             worst = worst[errors[worst, q] > level]
-            self._active[q] = np.union1d(self._active[q], worst[:: max(1, len(worst) // MORE_ROWS)])
-            extended |= len(worst) > 0
-        return extended
+            found.append(worst[:: max(1, len(worst) // MORE_ROWS)])
+        return found
 
     def _forget(self, ridges: Ridges) -> None:
         """Leave out the samples that are far from being worst."""
@@ -186,27 +191,29 @@ class _Program:
         self.cost = np.zeros(self.columns)
         self.cost[-count - 1 :] = [*[OTHERS] * count, 1.0]
 
-    def limits(self, trust: float) -> list[tuple[float | None, float | None]]:
-        free = self.width * len(self.outputs)
-        return [*[(-trust, trust)] * self.inner, *[(None, None)] * free, *[(0.0, None)] * (len(self.outputs) + 1)]
+    def without_samples(self, trust: float) -> GrowingProgram:
+        """The program before samples are asked for: no error is above the largest."""
+        count = len(self.outputs)
+        free = self.width * count
+        lower = np.repeat([-trust, -np.inf, 0.0], [self.inner, free, count + 1])
+        upper = np.repeat([trust, np.inf], [self.inner, free + count + 1])
+        made = GrowingProgram(self.cost, lower, upper)
+        largest = np.zeros((count, self.columns))
+        largest[:, -count - 1 : -1], largest[:, -1] = np.eye(count), -1.0
+        made.add(largest, np.zeros(count))
+        return made
 
-    def rows(self, active: list[SampleIndices]) -> tuple[Floats, Floats]:
-        """Every output is within its error of both ends of its active samples, and no error is above the largest."""
+    def rows(self, samples: list[SampleIndices]) -> tuple[Floats, Floats]:
+        """Every output is within its error of both ends of its samples."""
         rows, ends = [], []
         for k, q in enumerate(self.outputs):
-            chosen, samples = active[q], self.fit.samples
+            chosen, known = samples[k], self.fit.samples
             block = self._block(k, chosen)
             over, under = block.copy(), -block
             over[:, -len(self.outputs) - 1 + k] = under[:, -len(self.outputs) - 1 + k] = -1.0
-            largest = np.zeros((1, self.columns))
-            largest[0, -len(self.outputs) - 1 + k], largest[0, -1] = 1.0, -1.0
-            rows += [over, under, largest]
+            rows += [over, under]
             before, scale = self.values[chosen, q], self.fit.scale[q]
-            ends += [
-                (samples.lower[chosen, q] - before) / scale,
-                (before - samples.upper[chosen, q]) / scale,
-                np.zeros(1),
-            ]
+            ends += [(known.lower[chosen, q] - before) / scale, (before - known.upper[chosen, q]) / scale]
         return np.vstack(rows), np.concatenate(ends)
 
     def _block(self, k: int, chosen: SampleIndices) -> Floats:
