@@ -14,7 +14,7 @@ from vernal.errors import InputError
 from vernal.formats.networks import read_network
 from vernal.formats.task.blueprint import load
 from vernal.interpret.concrete import evaluate
-from vernal.logic.task import AbstractionSettings, Transitions
+from vernal.logic.task import MAX_ABSTRACTED, AbstractionSettings, Transitions
 from vernal.model import build
 from vernal.model.flow import Flow
 from vernal.model.initial import OneOf, Span
@@ -304,11 +304,11 @@ def test_agents_have_no_place_in_a_flow(tmp_path: Path) -> None:
 
 
 def test_more_variables_than_an_abstraction_takes(tmp_path: Path) -> None:
-    names = [f"v{n}" for n in range(7)]
+    names = [f"v{n}" for n in range(MAX_ABSTRACTED + 1)]
     parts = ["vernal = 1", "[state]", *(f'{n} = "real [0, 1]"' for n in names), "[init]", *(f"{n} = 0" for n in names)]
     text = "\n".join([*parts, "[flow]", *(f'{n} = "1 - {n}"' for n in names)])
-    assert len(load(written(tmp_path, text)).flow.state) == 7
-    with pytest.raises(InputError, match="6 are the most"):
+    assert len(load(written(tmp_path, text)).flow.state) == len(names)
+    with pytest.raises(InputError, match=f"{MAX_ABSTRACTED} are the most"):
         load(written(tmp_path, f"{text}\n[abstraction]\nseed = 0\n"))
 
 
