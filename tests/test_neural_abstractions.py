@@ -132,7 +132,8 @@ def test_an_unsafe_variant_that_is_called_safe_is_found() -> None:
 @pytest.mark.parametrize("model", SIX, ids=lambda model: model.name)
 def test_task_files_ask_for_an_error_no_larger_than_the_published_one(model: Model) -> None:
     error = load(model.file).settings.error
-    assert error is not None and model.published is not None
+    assert error is not None
+    assert model.published is not None
     assert all(our <= their for our, their in zip(map(float, error), model.published.error, strict=True))
 
 
