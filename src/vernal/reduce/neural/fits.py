@@ -23,7 +23,8 @@ ROUNDS = 15  # of moving hyperplanes
 CHECKED = 20_000  # points at which a fit is compared with the part, to find more samples
 WORST = 60  # of these, added to the samples
 HOPELESS = 1.4  # times what is good enough: a fit this far from it is not worth more work
-COARSE = 0.95  # what finer candidates for knots may make of their error
+REFINEMENTS = 2  # of knots, by candidates around those found before
+COARSE = 0.9  # what finer candidates for knots may make of their error
 IMPROVEMENT = 0.6  # what moving the hyperplanes makes of the first error, by experience
 
 
@@ -148,8 +149,10 @@ class ScaledFit:
         if size == 0 or dimension == 0:
             yield np.zeros((0, dimension)), np.zeros(0)
         elif dimension == 1:
-            first = self._knots.best(size)
-            for knots in (first, Knots(self.part.samples, self.scale, near=first).best(size)):
+            knots = self._knots.best(size)
+            for _ in range(REFINEMENTS):
                 yield np.ones((len(knots), 1)), -knots
+                knots = Knots(self.part.samples, self.scale, near=knots).best(size)
+            yield np.ones((len(knots), 1)), -knots
         else:
             yield from (greedy.best(size) for greedy in self._greedy)
