@@ -64,7 +64,7 @@ def with_palette(encoded: str) -> str:
     """An image with as many colours as a palette has."""
     written = io.BytesIO()
     with Image.open(io.BytesIO(base64.b64decode(encoded))) as image:
-        image.quantize(256).save(written, "png", optimize=True)
+        image.convert("RGB").quantize(256, Image.Quantize.MEDIANCUT).save(written, "png", optimize=True)
     return base64.b64encode(written.getvalue()).decode()
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from statistics import mean
 
-from benchmarks.measure import table
+from benchmarks.measure import MARKS, table
 from benchmarks.neural_abstractions.models import Model, SizeRow
 from benchmarks.neural_abstractions.outcome import STAGES, Outcome
 
@@ -16,8 +16,8 @@ T holds, F violated, ? unknown, with seconds of wall-clock time. Certified error
 published one that is sound (steam's is not: 7 % of its region is in no mode, and f is missed by up to 1.2; with
 exponential's the published automaton reaches the bad set before T = 1). The stages are CPU seconds, of the last
 network learn and certify. paper s: on the authors' machine, SpaceEx included; tool s: the authors' tool measured on a
-machine like ours, without flowpipes; Flow*: published / measured; direct: our engine `flowpipe`, which needs no
-abstraction."""
+machine like ours, without flowpipes; Flow*: published / measured; direct: CPU seconds of our engine `flowpipe`,
+which needs no abstraction."""
 
 
 def numbers(values: Sequence[float] | None, form: str = ".3g") -> str:
@@ -59,7 +59,7 @@ def _row(model: Model, ours: Outcome, direct: Outcome | None) -> list[str]:
         f"{known.seconds:g}",
         optional(known.measured),
         flowstar,
-        NONE if direct is None else str(direct),
+        NONE if direct is None else f"{MARKS[direct.verdict]} {direct.processor:.2f}",
     ]
 
 
