@@ -10,11 +10,13 @@ never refuted.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from vernal.engines.flow.affine.pipe import pipe
+from vernal.engines.flow.followed import FollowedFlow, FoundPipe
 from vernal.engines.flow.judge import PipeJudge
 from vernal.engines.flow.starts import StartBoxes, halved, start_boxes
 from vernal.engines.flow.template import chosen
@@ -24,8 +26,11 @@ from vernal.errors import Stopped
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.neural import NeuralAbstraction
 from vernal.evidence.result import Assurance
+from vernal.logic.task import AbstractionSettings, Transitions
 from vernal.logic.timed import FlowQuestion
+from vernal.model.flow import Flow
 from vernal.model.hybrid import HybridAutomaton
+from vernal.model.tick import Tick
 from vernal.reduce.base import Direction
 from vernal.reduce.neural.abstraction import abstractions
 from vernal.reduce.neural.partition import automaton_of
@@ -54,6 +59,31 @@ class NeuralEngine:
             return search.open(stop.reason)
         return search.open(search.reason) if found is None else found
 
+    def flowpipes(self, asked: FollowedFlow, budget: Budget) -> Iterator[FoundPipe]:
+        """Flowpipes from all initial states, through ever tighter networks"""
+        flow, tick = asked.flow, budget.check
+        boxes = start_boxes(flow)
+        for abstraction in abstractions(flow, asked.settings, tick):
+            automaton = abstract_automaton(flow, abstraction, _transitions(self.options, asked.settings), tick)
+            corners = zip(boxes.lower, boxes.upper, strict=True)
+            found = joined([pipe(automaton, ends, asked.horizon, asked.directions, tick) for ends in corners])
+            if found is None:
+                return
+            yield FoundPipe(found, replace(abstraction, automaton=automaton, flow=flow))
+
+
+def _transitions(options: AbstractionOptions, settings: AbstractionSettings) -> Transitions:
+    """Those that are asked for, or those of the task."""
+    return options.transitions or settings.transitions or Transitions.FACET
+
+
+def abstract_automaton(
+    flow: Flow, abstraction: NeuralAbstraction, transitions: Transitions, tick: Tick
+) -> HybridAutomaton:
+    """The automaton of an abstraction, with the names of the flow."""
+    names = tuple(variable.name for variable in flow.state)
+    return automaton_of(abstraction, name=flow.name, variables=names, transitions=transitions, tick=tick)
+
 
 @dataclass(frozen=True, slots=True)
 class PipeEffort:
@@ -69,6 +99,7 @@ class AbstractionSearch:
     def __init__(self, question: FlowQuestion, options: AbstractionOptions, budget: Budget) -> None:
         self.question, self.options, self.budget = question, options, budget
         self.judge = PipeJudge(question, budget.check)
+        self.directions = {careful: chosen(question, options.directions, careful=careful) for careful in (False, True)}
         self.abstraction: NeuralAbstraction | None = None
         self.seconds = {"partition": 0.0, "flowpipe": 0.0}
         self.counts = {"networks": 0, "flowpipes": 0, "segments": 0}
@@ -92,17 +123,10 @@ class AbstractionSearch:
     def _automaton(self, abstraction: NeuralAbstraction) -> HybridAutomaton:
         self.budget.progress(f"a network with an error of {_shown(abstraction)}", None)
         started = time.process_time()
-        flow = self.question.flow
-        names = tuple(variable.name for variable in flow.state)
-        automaton = automaton_of(
-            abstraction,
-            name=flow.name,
-            variables=names,
-            transitions=self.options.transitions,
-            tick=self.budget.check,
-        )
+        transitions = _transitions(self.options, self.question.settings)
+        automaton = abstract_automaton(self.question.flow, abstraction, transitions, self.budget.check)
         self.seconds["partition"] += time.process_time() - started
-        self.abstraction = replace(abstraction, automaton=automaton, flow=flow)
+        self.abstraction = replace(abstraction, automaton=automaton, flow=self.question.flow)
         return automaton
 
     def _followed(self, automaton: HybridAutomaton, first: int, last: int) -> list[Flowpipe] | None:
@@ -135,7 +159,7 @@ class AbstractionSearch:
         self.counts["flowpipes"] += 1
         self.budget.progress(f"flowpipe {self.counts['flowpipes']}", None)
         started = time.process_time()
-        directions = chosen(self.question, self.options.directions, careful=effort.careful)
+        directions = self.directions[effort.careful]
         step = None if not effort.halvings else self.step * 0.5**effort.halvings
         corners = parts.lower[index], parts.upper[index]
         found = pipe(automaton, corners, self.question.horizon, directions, self.budget.check, step=step)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from vernal.errors import NameUnknown, ParseError, TypeClash, nearest
+from vernal.errors import InputError, NameUnknown, ParseError, TypeClash, nearest
 from vernal.formats.task.arrays import spoken_of, values_of
 from vernal.formats.task.expressions import Reader
 from vernal.formats.task.names import FIXED, Owner, Use
@@ -17,7 +17,7 @@ from vernal.formats.task.schema import AbstractionTable, TaskTable
 from vernal.interpret.domains import first_gap
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
-from vernal.logic.task import MAX_ABSTRACTED, UNSAID, AbstractionSettings
+from vernal.logic.task import MAX_ABSTRACTED, UNSAID, AbstractionSettings, Transitions
 from vernal.model.checks import check_rate
 from vernal.model.expr import Expr, Var
 from vernal.model.flow import constraint_problem, rate_problem, region_problem
@@ -151,8 +151,18 @@ def read_settings(reader: Reader, table: AbstractionTable | None, names: Sequenc
     error: tuple[Fraction, ...] | None = None
     with reader.collect(("abstraction", "error")):
         error = _errors(reader, table.error, names)
+    transitions: Transitions | None = None
+    with reader.collect(("abstraction", "transitions")):
+        transitions = _transitions(table.transitions)
     widths = None if table.widths is None else tuple(table.widths)
-    return AbstractionSettings(widths, error, table.samples, table.rounds, table.seed)
+    return AbstractionSettings(widths, error, table.samples, table.rounds, table.seed, transitions)
+
+
+def _transitions(word: str | None) -> Transitions | None:
+    words = [str(one) for one in Transitions]
+    if word is not None and word not in words:
+        raise InputError(f"there are no transitions {word!r}{nearest(word, words)}")
+    return None if word is None else Transitions(word)
 
 
 def _check_counts(reader: Reader, table: AbstractionTable) -> None:
