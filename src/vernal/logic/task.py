@@ -45,7 +45,9 @@ class AbstractionSettings(Portable):
 
 
 UNSAID = AbstractionSettings()
-MAX_ABSTRACTED = 6  # variables of a flow that is abstracted: regions and their facets grow fast with them
+MAX_SAMPLES = 100_000  # of each part of a flow: programs over more of them take gigabytes
+MAX_WIDTH, MAX_LAYERS = 10_000, 32  # of a network that stands for a flow
+MAX_ABSTRACTED = 8  # variables of a flow that is abstracted: regions and their facets grow fast with them
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ MAX_BOXES = 4096  # that may be open at once
 LONGEST_TIME = 2.0**20  # beyond it times are not exact
 OCTAGON_DIMENSIONS = 4  # up to which all sums and differences are recorded
 UNSUPPORTED, ABSTRACTION = "not supported by this engine", "try --engine abstraction"
+TOO_LARGE = f"{UNSUPPORTED}: {{}} variables, with rates of this size, are too many; {ABSTRACTION}"
 
 
 class DirectFlowpipe:
@@ -55,6 +56,8 @@ class DirectFlowpipe:
         few = len(question.flow.state) <= OCTAGON_DIMENSIONS
         directions = chosen(question, self.options.directions, careful=few)
         rounds = BoxRounds(question.flow, horizon_on_grid(horizon), directions, budget.check)
+        if rounds.is_too_large:
+            return Open(engine=self.name, reason=TOO_LARGE.format(len(question.flow.state)))
         return DirectSearch(question, rounds, budget).run()
 
     def flowpipes(self, asked: FollowedFlow, budget: Budget) -> Iterator[FoundPipe]:
@@ -63,6 +66,8 @@ class DirectFlowpipe:
         if problem is not None:
             raise Stopped(problem)
         rounds = BoxRounds(flow, horizon_on_grid(asked.horizon), asked.directions, budget.check, FINE_PARTS)
+        if rounds.is_too_large:
+            raise Stopped(TOO_LARGE.format(len(flow.state)))
         boxes = start_boxes(flow)
         while rounds.number < MAX_ROUNDS:
             found = list(rounds.follow(boxes))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from vernal.engines.flow.monotone import kept_sides
 from vernal.engines.flow.starts import StartBoxes
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret.flow.follow import Follower, Pace, Segments
@@ -18,6 +19,7 @@ DEGREE = 8  # of Taylor polynomials
 PARTS = 4  # of a step, for which bounds are recorded
 STEPS, SHORTEST = 400, 2.0**-18  # of the first round: how many, and how much of the horizon the shortest is
 AT_ONCE = 512  # boxes followed in one batch
+BATCH_MEMORY, MAX_MEMORY = 2**28, 2**30  # bytes of a batch of several boxes, and of a single one
 
 
 class BoxRounds:
@@ -25,16 +27,23 @@ class BoxRounds:
 
     def __init__(self, flow: Flow, horizon: float, directions: Floats, tick: Tick, parts: int = PARTS) -> None:
         self.flow, self.horizon, self.directions, self.tick = flow, horizon, directions, tick
-        self.stepper = TaylorStepper(flow, directions, DEGREE, parts)
+        self.stepper = TaylorStepper(flow, directions, DEGREE, parts, tick)
+        self.at_once = max(1, min(AT_ONCE, BATCH_MEMORY // self.stepper.memory))
+        self.kept = kept_sides(flow)
         self.number = self.boxes = 0  # rounds and boxes so far
+
+    @property
+    def is_too_large(self) -> bool:
+        """Whether a single box would take too much memory."""
+        return self.stepper.memory > MAX_MEMORY
 
     def follow(self, boxes: StartBoxes) -> Iterator[Segments]:
         """One round: the segments of the boxes, in order, batch by batch."""
-        follower = Follower(self.stepper, self.horizon, self._pace(), self.tick)
+        follower = Follower(self.stepper, self.horizon, self._pace(), self.tick, self.kept)
         self.number += 1
         self.boxes += len(boxes)
-        for first in range(0, len(boxes), AT_ONCE):
-            part = boxes[np.arange(first, min(first + AT_ONCE, len(boxes)))]
+        for first in range(0, len(boxes), self.at_once):
+            part = boxes[np.arange(first, min(first + self.at_once, len(boxes)))]
             yield follower.follow(part.lower, part.upper)
 
     def _pace(self) -> Pace:
