@@ -52,7 +52,7 @@ docs: $(DOCS)  ## build the site, in site/ (open site/index.html)
 docs-test: $(DEV)  ## run the documentation: every example in it is executed
 	$(BIN)/python -m pytest -q -rs tests/test_docs.py tests/test_site.py $(ARGS)
 
-gallery: $(DEV)  ## draw the pictures of docs/gallery.md again, and run the notebooks again
+gallery: $(DEV)  ## draw the pictures of docs/gallery.md and docs/nonlinear-dynamics.md again, and run the notebooks again
 	$(BIN)/python scripts/gallery.py
 	$(BIN)/python scripts/notebooks.py
 

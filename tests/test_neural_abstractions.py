@@ -13,7 +13,7 @@ import pytest
 from benchmarks.neural_abstractions import __main__ as command
 from benchmarks.neural_abstractions import tables
 from benchmarks.neural_abstractions.models import CHAIN, SIX, Model, SizeRow, chosen, size_rows
-from benchmarks.neural_abstractions.outcome import Outcome, outcome_of
+from benchmarks.neural_abstractions.outcome import Outcome, ask, outcome_of
 from tests.flow_judge import FlowJudge
 from tests.report import flow_samples as samples
 from tests.wild_flows import FlowCase
@@ -74,7 +74,7 @@ def test_table_one_has_ours_beside_the_papers() -> None:
     header, row = cells(tables.table_one([JET], {"jet": OURS}, {"jet": Outcome("unknown", 0.5, 0.5)}))
     found = dict(zip(header, row, strict=True))
     assert row[:8] == ["jet", "12", "10, 16", "0.03, 0.012", "0.039, 0.015", "21", "8", "holds"]
-    stages = {"learn": "1.00", "certify": "0.05", "flowpipe": "0.75", "total": "2.50", "direct": "? 0.50"}
+    stages = {"learn": "1.00", "certify": "0.05", "CPU s": "2.40", "wall s": "2.50", "direct": "? 0.50"}
     assert {name: found[name] for name in stages} == stages
     assert (found["paper s"], found["tool s"], found["Flow* s"]) == ("215", "260", "safe, 1.3 / 1.7")
 
@@ -87,9 +87,9 @@ def test_an_error_larger_than_a_sound_published_one_is_marked() -> None:
 
 
 def test_what_is_not_known_is_a_dash() -> None:
-    row = cells(tables.table_one([TANK], {"watertank": Outcome("unknown", 60.0, 60.0)}, {}))[1]
-    assert row == ["watertank", "-", "12", "-", "0.097", "-", "6", "unknown", *"----", "60.00", "49", "64", *row[15:]]
-    assert row[15:] == ["not supported", "-"]
+    row = cells(tables.table_one([TANK], {"watertank": Outcome("unknown", 60.0, 59.0)}, {}))[1]
+    assert row == ["watertank", "-", "12", "-", "0.097", "-", "6", "unknown", *"----", "59.00", "60.00", *row[14:]]
+    assert row[14:] == ["49", "64", "not supported", "-"]
 
 
 def test_seeds_are_summed_up() -> None:
@@ -127,6 +127,20 @@ def test_an_unsafe_variant_that_is_called_safe_is_found() -> None:
     wrong = {"jet": right, "nl1": {**right, "flowpipe": OURS}}
     assert tables.mistakes(wrong) == ["WRONG: flowpipe says that the unsafe variant of nl1 holds"]
     assert cells(tables.unsafe_table(wrong))[2] == ["nl1", "F 2.50", "T 2.50"]
+
+
+@pytest.mark.parametrize("model", SIX, ids=lambda model: model.name)
+def test_task_files_ask_for_an_error_no_larger_than_the_published_one(model: Model) -> None:
+    error = load(model.file).settings.error
+    assert error is not None
+    assert model.published is not None
+    assert all(our <= their for our, their in zip(map(float, error), model.published.error, strict=True))
+
+
+def test_the_tank_is_asked_with_the_error_of_its_file_and_with_widths() -> None:
+    given = ask(TANK.file, "abstraction", 30, seed=3)
+    assert (given.verdict, given.error is not None and given.error[0] <= 0.097) == ("holds", True)
+    assert ask(TANK.file, "abstraction", 30, widths=(7,), seed=3).widths == (7,)
 
 
 def test_an_outcome_is_read_from_a_result() -> None:

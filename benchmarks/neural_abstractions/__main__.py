@@ -19,7 +19,6 @@ from benchmarks.measure import setting
 from benchmarks.neural_abstractions import tables
 from benchmarks.neural_abstractions.models import CHAIN, NAMES, Model, SizeRow, chosen, size_rows
 from benchmarks.neural_abstractions.outcome import Outcome, ask
-from vernal.logic.task import AbstractionSettings
 
 ABSTRACTION, DIRECT, AUTO = "abstraction", "flowpipe", "auto"
 FACTS = Path("neural_abstractions") / "benchmarks.yaml"
@@ -57,23 +56,14 @@ def each(models: Sequence[Model], engine: str, cap: float) -> dict[str, Outcome]
 
 def over_seeds(models: Sequence[Model], seeds: int, cap: float) -> dict[str, list[Outcome]]:
     """All models by the abstraction, with several seeds."""
-    return {
-        model.name: [
-            ask(model.file, ABSTRACTION, cap, settings=AbstractionSettings(seed=seed), seed=seed)
-            for seed in range(seeds)
-        ]
-        for model in models
-    }
+    return {model.name: [ask(model.file, ABSTRACTION, cap, seed=seed) for seed in range(seeds)] for model in models}
 
 
 def over_sizes(rows: Sequence[SizeRow], models: Sequence[Model], cap: float) -> list[list[Outcome]]:
     """The sizes of networks that were published, each with some seeds."""
     files = {model.name: model.file for model in models}
     return [
-        [
-            ask(files[row.model], ABSTRACTION, cap, settings=AbstractionSettings(row.widths, seed=seed), seed=seed)
-            for seed in range(SIZE_SEEDS)
-        ]
+        [ask(files[row.model], ABSTRACTION, cap, widths=row.widths, seed=seed) for seed in range(SIZE_SEEDS)]
         for row in rows
     ]
 

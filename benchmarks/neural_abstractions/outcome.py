@@ -52,16 +52,21 @@ def ask(
     cap: float,
     *,
     parameters: Mapping[str, float] | None = None,
-    settings: AbstractionSettings | None = None,
-    seed: int = 0,
+    widths: tuple[int, ...] | None = None,
+    seed: int | None = None,
 ) -> Outcome:
-    """The only property of a task file, by one engine; reading the file is not counted."""
+    """The only property of a task file, by one engine; reading the file is not counted.
+
+    Networks have the error that the file asks for, unless widths are given.
+    """
     task = vn.load(file, **(parameters or {}))
     (name,) = task.properties
-    if settings is not None:
-        task = replace(task, settings=settings)
+    if widths is not None:
+        task = replace(task, settings=AbstractionSettings(widths))
+    if seed is not None:
+        task = replace(task, settings=replace(task.settings, seed=seed))
     began, worked = time.monotonic(), time.process_time()
-    (result,) = vn.check(task, property=name, engine=engine, timeout=cap, seed=seed).values()
+    (result,) = vn.check(task, property=name, engine=engine, timeout=cap, seed=seed or 0).values()
     return outcome_of(result, time.monotonic() - began, time.process_time() - worked)
 
 

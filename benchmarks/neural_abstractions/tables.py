@@ -6,17 +6,18 @@ import math
 from collections.abc import Mapping, Sequence
 from statistics import mean
 
-from benchmarks.measure import table
+from benchmarks.measure import MARKS, table
 from benchmarks.neural_abstractions.models import Model, SizeRow
 from benchmarks.neural_abstractions.outcome import STAGES, Outcome
 
 NONE = "-"
 LEGEND = """\
-T holds, F violated, ? unknown; seconds are wall-clock time. Certified errors are per variable; ! is larger than a
+T holds, F violated, ? unknown, with seconds of wall-clock time. Certified errors are per variable; ! is larger than a
 published one that is sound (steam's is not: 7 % of its region is in no mode, and f is missed by up to 1.2; with
-exponential's the published automaton reaches the bad set before T = 1). paper s: on the authors' machine, SpaceEx
-included; tool s: the authors' tool measured on a machine like ours, without flowpipes; Flow*: published / measured;
-direct: our engine `flowpipe`, which needs no abstraction."""
+exponential's the published automaton reaches the bad set before T = 1). The stages are CPU seconds, of the last
+network learn and certify. paper s: on the authors' machine, SpaceEx included; tool s: the authors' tool measured on a
+machine like ours, without flowpipes; Flow*: published / measured; direct: CPU seconds of our engine `flowpipe`,
+which needs no abstraction."""
 
 
 def numbers(values: Sequence[float] | None, form: str = ".3g") -> str:
@@ -33,7 +34,7 @@ def optional(value: float | None, form: str = ".0f") -> str:
 
 def table_one(models: Sequence[Model], ours: Mapping[str, Outcome], direct: Mapping[str, Outcome]) -> str:
     """Every model: our abstraction beside the published one, and who else answers."""
-    header = ("model", "widths", "paper", "error", "paper", "regions", "paper", "verdict", *STAGES, "total")
+    header = ("model", "widths", "paper", "error", "paper", "regions", "paper", "verdict", *STAGES, "CPU s", "wall s")
     peers = ("paper s", "tool s", "Flow* s", "direct")
     return table((*header, *peers), [_row(model, ours[model.name], direct.get(model.name)) for model in models])
 
@@ -53,11 +54,12 @@ def _row(model: Model, ours: Outcome, direct: Outcome | None) -> list[str]:
         str(known.modes),
         ours.verdict,
         *(optional(ours.stages.get(stage), ".2f") for stage in STAGES),
+        f"{ours.processor:.2f}",
         f"{ours.seconds:.2f}",
         f"{known.seconds:g}",
         optional(known.measured),
         flowstar,
-        NONE if direct is None else str(direct),
+        NONE if direct is None else f"{MARKS[direct.verdict]} {direct.processor:.2f}",
     ]
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from vernal.engines.flow.falsify import GENERATIONS, FalsifyFlow
+from vernal.engines.flow.falsify import GENERATIONS, FalsifyFlow, apart
 from vernal.engines.knowledge import Counterexample, Open
 from vernal.errors import Stopped
 from vernal.evidence.trace import Enclosure, TraceValue
@@ -21,6 +21,7 @@ from vernal.model.flow import Flow
 from vernal.model.initial import Init, Span
 from vernal.model.system import Variable
 from vernal.run.budget import Budget
+from vernal.simulate.runs import Plan
 
 X, Y = build.var("x"), build.var("y")
 D = build.between(build.const(-1), build.const(1), "d")
@@ -194,3 +195,10 @@ def test_random_fields_agree_with_their_enclosures() -> None:
             refuted += 1
             assert sum(lowest(value) for value in known.trace.steps[-1].state.values()) > limit
     assert refuted
+
+
+def test_trajectories_that_are_enclosed_begin_far_apart() -> None:
+    plan = Plan({X: np.array([0.0, 0.1, 0.2, 1.0, 0.5]), Y: np.array([0.0, 0.0, 0.0, 10.0, 0.0])}, {})
+    assert list(apart(plan, np.array([1, 0, 2, 4, 3]), 3)) == [1, 3, 4]
+    assert list(apart(plan, np.array([2]), 3)) == [2]
+    assert list(apart(plan, np.array([], dtype=np.intp), 3)) == []

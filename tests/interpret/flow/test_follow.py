@@ -171,6 +171,20 @@ def test_random_fields(seed: int, disturbed: bool) -> None:
     assert_contained(flow, found, starts, 1.0, seed, each=40)
 
 
+def test_a_disturbance_of_one_rate_alone_leaves_steps_smooth() -> None:
+    x, y = state("x", "y")
+    wind = build.between(Fraction(-1, 20), Fraction(1, 20))
+    rates = {x: -y - Fraction(3, 2) * x**2 - Fraction(1, 2) * x**3 - Fraction(1, 10) + wind, y: 3 * x - y}
+    flow = flow_of(rates, [("0.45", "0.5"), ("-0.6", "-0.55")], [(-1, 1), (-1, 1)])
+    starts = parts(flow, 1)
+    found = followed(flow, starts, 1.5)
+    assert np.isinf(found.rough).all()
+    assert found.inside.min() >= 1.5
+    assert_contained(flow, found, starts, 1.5, 0, each=200)
+    last = found.times[:, 1].argmax()
+    assert (found.upper[last] - found.lower[last])[0] < 0.25
+
+
 # Where it is not smooth -----------------------------------------------------------------------------------------------
 
 

@@ -7,9 +7,11 @@ from that state under those disturbances, which are enclosed rigorously.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vernal.engines.falsify.lift import first_values
 from vernal.engines.falsify.search import Population, children, first_plan, freedom
@@ -105,9 +107,9 @@ class FlowHunt:
         return self.confirm(plan, margins), margins
 
     def confirm(self, plan: Plan, margins: Floats) -> Trace | None:
-        """Enclose the best few trajectories that seem to fail, or are at the margin, where exact numbers may tell."""
+        """Enclose a few trajectories that seem to fail, or are at the margin, where exact numbers may tell."""
         close = np.flatnonzero(margins <= TOLERANCE)
-        for row in close[np.argsort(margins[close], kind="stable")][:TRIES]:
+        for row in apart(plan, close[np.argsort(margins[close], kind="stable")], TRIES):
             for short in (True, False):  # rounded to a few digits first, for people to read
                 found = self.enclose(plan.rows(np.array([row])), short) if self.enclosed < MAX_ENCLOSED else None
                 if found is not None:
@@ -130,6 +132,20 @@ class FlowHunt:
         """What the search did."""
         made: dict[str, int | float] = {"trajectories": self.simulated, "enclosed": self.enclosed}
         return {**made, "best_margin": self.best} if np.isfinite(self.best) else made
+
+
+def apart(plan: Plan, rows: NDArray[np.intp], count: int) -> Iterator[int]:
+    """Some of these rows: the first, then those that begin farthest from the ones before.
+
+    Where the best cannot be enclosed, as on its way through a singularity, its neighbours mostly cannot either.
+    """
+    starts = np.stack([array[rows] for array in plan.first.values()], 1)
+    scaled = starts / np.maximum(np.ptp(starts, axis=0), TOLERANCE) if len(rows) else starts
+    distance = np.full(len(rows), np.inf)
+    for _ in range(min(count, len(rows))):
+        chosen = int(distance.argmax())
+        yield int(rows[chosen])
+        distance = np.minimum(distance, np.linalg.norm(scaled - scaled[chosen], axis=1))
 
 
 # Floats as exact values -----------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ class FlowPortfolio:
         proofs = [FlowTurn(DirectFlowpipe(), 4 * BRIEF), *abstraction]
         if question.settings != UNSAID:
             proofs.reverse()
-        return [FlowTurn(FalsifyFlow(0), BRIEF), *proofs, FlowTurn(FalsifyFlow(), 4 * BRIEF)]
+        return [FlowTurn(FalsifyFlow(0), 4 * BRIEF), *proofs, FlowTurn(FalsifyFlow(), 4 * BRIEF)]
 
 
 class FlowRounds:

@@ -222,7 +222,8 @@ def _grown(growth: Floats, source: Floats, h: Floats) -> Floats:
     system = np.eye(n) - step[..., None] * growth
     singular = ~np.isfinite(system).all((1, 2)) | ~(np.abs(np.linalg.det(np.nan_to_num(system))) > 1e-6)
     system[singular] = np.eye(n)
-    guess: Floats = np.asarray(np.linalg.solve(system, (step * source)[..., None])[..., 0] * SAFETY + TINY)
+    widened = source * SAFETY + (SAFETY - 1) * source.max(1, keepdims=True) + TINY  # where nothing is disturbed, too
+    guess: Floats = np.asarray(np.linalg.solve(system, (step * widened)[..., None])[..., 0])
     once = (step * (source + weighted(growth, guess))) * SLACK + TINY
     bound = np.where(((once <= guess) & np.isfinite(once)).all(1, keepdims=True), guess, np.nan)
     return _iterated(growth, source, step, bound, decay * step)
