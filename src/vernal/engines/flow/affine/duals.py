@@ -36,16 +36,23 @@ class FramedSet(SupportedSet, Protocol):
 
 
 def greatest(goals: Floats, shape: FramedSet, facets: Facets) -> Floats | None:
-    """Upper bounds of the goals (k, n) over the points of the shape within facets; None where there are none."""
+    """Upper bounds of the goals (k, n) over the points of the shape within facets; None where there are none.
+
+    A bound that has overflowed is infinite: what is not a number is never taken for a proof.
+    """
     normals, offsets = facets.normals, facets.offsets
     if len(offsets) == 0:
-        return shape.support(goals)
+        return _known(shape.support(goals))
     if bool(np.any(shape.support(-normals) < -offsets)):  # some row fails everywhere
         return None
-    active = shape.support(normals) > offsets
+    active = ~(shape.support(normals) <= offsets)
     if not active.any():
-        return shape.support(goals)
+        return _known(shape.support(goals))
     return _bounds(goals, shape, normals[active], offsets[active])
+
+
+def _known(bounds: Floats) -> Floats:
+    return np.where(np.isnan(bounds), np.inf, bounds)
 
 
 def _bounds(goals: Floats, shape: FramedSet, normals: Floats, offsets: Floats) -> Floats:
@@ -55,7 +62,7 @@ def _bounds(goals: Floats, shape: FramedSet, normals: Floats, offsets: Floats) -
     lost = (np.abs(goals)[:, None] + multipliers @ np.abs(normals)) @ shape.size * gamma(r + 4)
     value = shape.support(left.reshape(k * c, -1)).reshape(k, c) + multipliers @ offsets
     value += lost + (multipliers @ np.abs(offsets) + np.abs(value)) * gamma(r + 4)
-    return np.asarray(np.nanmin(value, axis=1))
+    return np.asarray(_known(value).min(axis=1))
 
 
 def _candidates(goals: Floats, normals: Floats) -> Floats:
