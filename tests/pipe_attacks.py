@@ -27,11 +27,10 @@ from vernal.evidence.neural import NeuralAbstraction
 from vernal.evidence.trajectory import Trajectory, trajectory
 from vernal.evidence.walk import NotAPath
 from vernal.interpret import concrete
-from vernal.interpret.demand import Given
 from vernal.interpret.flow.follow import Follower, Pace, horizon_on_grid
 from vernal.interpret.flow.steps import Stepper
 from vernal.interpret.numbers.rounding import Floats, float_above, float_below
-from vernal.model.expr import Expr
+from vernal.model.expr import Between, Expr
 from vernal.model.flow import Flow
 from vernal.model.tick import Tick
 from vernal.reduce.neural.abstraction import network_of
@@ -201,67 +200,48 @@ def on_enclosures(seed: int, tick: Tick) -> bool:
     start = np.array([[float(value) for value in first.values()]])
     given = [_constants(flow, start, rng) for _ in times[1:]]
     try:
-        made = trajectory(flow, first, times, given, tick=tick)
+        made = trajectory(flow, first, times, [{**values} for values in given], tick=tick)
     except NotAPath:
         return False
-    _against_enclosure(made, flow, start, times, given)
+    _against_enclosure(made, flow, start, given)
     return made.until > 0
 
 
-def _constants(flow: Flow, start: Floats, rng: np.random.Generator) -> dict[Expr, Given]:
+def _constants(flow: Flow, start: Floats, rng: np.random.Generator) -> dict[Between, Fraction]:
     """Values well between the ends that disturbances have in a state."""
-    found: dict[Expr, Given] = {}
+    inputs: dict[Expr, Floats] = {var: start[:, i] for i, var in enumerate(flow.vars)}
+    found = {}
     for node in flow.disturbances:
-        low, high = (Fraction(float(end)) for end in _ends(flow, node, start))
+        low, high = (Fraction(float(end[0])) for end in concrete.evaluate(list(node.args), inputs))
         found[node] = low + (high - low) * int(rng.integers(1, 4)) / 4
     return found
 
 
-def _ends(flow: Flow, node: Expr, states: Floats) -> list[Floats]:
-    inputs: dict[Expr, Floats] = {var: states[:, i] for i, var in enumerate(flow.vars)}
-    return [np.broadcast_to(value, len(states))[0] for value in concrete.evaluate(list(node.args), inputs)]
-
-
-def _against_enclosure(
-    made: Trajectory, flow: Flow, start: Floats, times: list[Fraction], given: list[dict[Expr, Given]]
-) -> None:
+def _against_enclosure(made: Trajectory, flow: Flow, start: Floats, given: list[dict[Between, Fraction]]) -> None:
     lower, upper = _region(flow)
-    size, x = np.maximum(np.abs(lower), np.abs(upper)), start
-    for begin, end, values in zip(times, times[1:], given, strict=False):
-        if end > made.until:
-            break
+    size, here = np.maximum(np.abs(lower), np.abs(upper)), start
+    for (begin, end), values in zip(pairwise(made.times), given, strict=True):
         rates = _driven(flow, values)
-        runs = checked_runs(rates, x, np.zeros((SAMPLES, 1, 0)), float(end - begin), lower, upper)
+        runs = checked_runs(rates, here, np.zeros((SAMPLES, 1, 0)), float(end - begin), lower, upper)
+        if end > made.until or runs.doubt[0, -1] > TOLERANCE / 100:  # the next leg would begin elsewhere
+            break
         for k in range(1, SAMPLES + 1):
             now = begin + (end - begin) * k / SAMPLES
-            mid, rad = np.array(
-                [(float(x.mid()), float(x.rad())) for x in made.states(now, now) if isinstance(x, arb)]
-            ).T
-            apart = np.abs(runs.states[0, k] - mid) - rad - runs.doubt[0, k]
+            balls = [x for x in made.states(now, now) if isinstance(x, arb)]
+            mid, rad = np.array([(float(x.mid()), float(x.rad())) for x in balls]).T
+            apart = np.abs(runs.states[0, k] - mid) - rad
             if (apart > TOLERANCE * size).any():
                 raise Contradicted(f"a trajectory is {apart.max():.2g} outside its enclosure at time {float(now):g}")
             if now <= made.inside_until and runs.outside[0, k]:
                 raise Contradicted(f"a trajectory leaves the region before {float(made.inside_until):g}")
-        x = runs.states[:, -1]
+        here = runs.states[:, -1]
 
 
-def _driven(flow: Flow, values: Mapping[Expr, Given]) -> Rates:
+def _driven(flow: Flow, values: Mapping[Between, Fraction]) -> Rates:
     """The rates under disturbances of given values."""
-    rates = Integrator(flow, 1.0, 1).rates
-
-    def driven(states: Floats, _: Floats) -> Floats:
-        places = []
-        for node in flow.disturbances:
-            low, high = _ends(flow, node, states)
-            places.append(0.5 if high == low else (_float(values[node]) - low) / (high - low))
-        return rates(states, np.array([places]).reshape(1, -1))
-
-    return driven
-
-
-def _float(value: Given) -> float:
-    assert isinstance(value, Fraction)
-    return float(value)
+    floats = {node: float(value) for node, value in values.items()}
+    rates = Integrator(flow, 1.0, 1).driven
+    return lambda states, _: rates(states, floats)
 
 
 ATTACKS: Mapping[str, Callable[[int, Tick], bool]] = {
