@@ -27,6 +27,7 @@ from vernal.evidence.neural import NeuralAbstraction
 from vernal.evidence.trajectory import Trajectory, trajectory
 from vernal.evidence.walk import NotAPath
 from vernal.interpret import concrete
+from vernal.interpret.demand import Given
 from vernal.interpret.flow.follow import Follower, Pace, horizon_on_grid
 from vernal.interpret.flow.steps import Stepper
 from vernal.interpret.numbers.rounding import Floats, float_above, float_below
@@ -200,24 +201,24 @@ def on_enclosures(seed: int, tick: Tick) -> bool:
     start = np.array([[float(value) for value in first.values()]])
     given = [_constants(flow, start, rng) for _ in times[1:]]
     try:
-        made = trajectory(flow, first, times, [{**values} for values in given], tick=tick)
+        made = trajectory(flow, first, times, given, tick=tick)
     except NotAPath:
         return False
     _against_enclosure(made, flow, start, given)
     return made.until > 0
 
 
-def _constants(flow: Flow, start: Floats, rng: np.random.Generator) -> dict[Between, Fraction]:
+def _constants(flow: Flow, start: Floats, rng: np.random.Generator) -> dict[Expr, Given]:
     """Values well between the ends that disturbances have in a state."""
     inputs: dict[Expr, Floats] = {var: start[:, i] for i, var in enumerate(flow.vars)}
-    found = {}
+    found: dict[Expr, Given] = {}
     for node in flow.disturbances:
         low, high = (Fraction(float(end[0])) for end in concrete.evaluate(list(node.args), inputs))
         found[node] = low + (high - low) * int(rng.integers(1, 4)) / 4
     return found
 
 
-def _against_enclosure(made: Trajectory, flow: Flow, start: Floats, given: list[dict[Between, Fraction]]) -> None:
+def _against_enclosure(made: Trajectory, flow: Flow, start: Floats, given: list[dict[Expr, Given]]) -> None:
     lower, upper = _region(flow)
     size, here = np.maximum(np.abs(lower), np.abs(upper)), start
     for (begin, end), values in zip(pairwise(made.times), given, strict=True):
@@ -237,9 +238,9 @@ def _against_enclosure(made: Trajectory, flow: Flow, start: Floats, given: list[
         here = runs.states[:, -1]
 
 
-def _driven(flow: Flow, values: Mapping[Between, Fraction]) -> Rates:
+def _driven(flow: Flow, values: Mapping[Expr, Given]) -> Rates:
     """The rates under disturbances of given values."""
-    floats = {node: float(value) for node, value in values.items()}
+    floats = {k: float(v) for k, v in values.items() if isinstance(k, Between) and isinstance(v, Fraction)}
     rates = Integrator(flow, 1.0, 1).driven
     return lambda states, _: rates(states, floats)
 

@@ -281,6 +281,14 @@ def test_no_initial_state_is_vacuous(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "no initial state" in result.notes[0]
 
 
+def test_a_disturbance_is_no_part_of_the_state() -> None:
+    lets = {"d": lambda s: vn.between(-1, 1)}
+    flow = vn.Flow(state={"x": vn.real(-2, 2)}, init={"x": 0}, lets=lets, rates=lambda s: {"x": s.d})
+    for text in ("G[0,1] d <= 0.5", "F[0,1] x + d >= 1"):
+        with pytest.raises(InputError, match="'d' is a disturbance"):
+            check(flow, text)
+
+
 # Sweeps ---------------------------------------------------------------------------------------------------------------
 
 

@@ -30,7 +30,8 @@ from vernal.model.flow import Flow
 from vernal.model.graph import substitute
 
 ITERATES = 4  # of the bound on what disturbances can do
-SAFETY = 1.001  # by which its first guess is widened
+SAFETY = 1.001  # by which its first guess is widened,
+LITTLE = 2.0**-900  # and at least: where nothing disturbs a variable, what rounding may add to 0 is less
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -214,7 +215,7 @@ def _grown(growth: Floats, source: Floats, h: Floats) -> Floats:
     system = np.eye(n) - step[..., None] * growth
     singular = ~np.isfinite(system).all((1, 2)) | ~(np.abs(np.linalg.det(np.nan_to_num(system))) > 1e-6)
     system[singular] = np.eye(n)
-    guess: Floats = np.asarray(np.linalg.solve(system, (step * source)[..., None])[..., 0] * SAFETY + TINY)
+    guess: Floats = np.asarray(np.linalg.solve(system, (step * source)[..., None])[..., 0] * SAFETY + LITTLE)
     once = (step * (source + weighted(growth, guess))) * SLACK + TINY
     bound = np.where(((once <= guess) & np.isfinite(once)).all(1, keepdims=True), guess, np.nan)
     return _iterated(growth, source, step, bound, decay * step)
