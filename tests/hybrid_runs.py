@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from vernal.engines.flow.template import octagon
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.model.hybrid import HybridAutomaton
 
@@ -68,3 +69,20 @@ def outside(pipe: Flowpipe, states: Vector, alive: NDArray[np.bool_], dt: float,
         fits = (values[:, None] <= pipe.upper[now] + tolerance) & (values[:, None] >= pipe.lower[now] - tolerance)
         count += int((~fits.all(axis=2).any(axis=1)).sum())
     return count
+
+
+def template(n: int) -> Vector:
+    return np.concatenate([np.eye(n), octagon(n)])
+
+
+def at(found: Flowpipe, time: float) -> tuple[Vector, Vector]:
+    """The bounds around all segments of a time."""
+    now = (found.times[:, 0] <= time) & (time <= found.times[:, 1])
+    return found.lower[now].min(axis=0), found.upper[now].max(axis=0)
+
+
+def gap(found: Flowpipe, lower: Vector, upper: Vector) -> float:
+    """The least over all segments of the largest distance to a box in a direction: above 0, it is not met."""
+    least = np.minimum(found.directions * lower, found.directions * upper).sum(axis=1)
+    most = np.maximum(found.directions * lower, found.directions * upper).sum(axis=1)
+    return float(np.maximum(least - found.upper, found.lower - most).max(axis=1).min())

@@ -19,6 +19,14 @@ def box_facets(lower: Vector, upper: Vector) -> Facets:
     return Facets(np.concatenate([eye, -eye]), np.concatenate([upper, -lower]))
 
 
+def alone(matrix: list[list[float]], drift: list[float], radius: list[float], side: float = 10.0) -> HybridAutomaton:
+    """One location, everywhere in a cube."""
+    n = len(drift)
+    low, high = np.full(n, -side), np.full(n, side)
+    location = Location("only", box_facets(low, high), np.array(matrix), np.array(drift))
+    return HybridAutomaton("alone", tuple("xyzuvw"[:n]), low, high, np.array(radius), (location,), ())
+
+
 def slab_automaton(
     lower: Sequence[float],
     upper: Sequence[float],

@@ -15,10 +15,10 @@ from vernal.evidence.result import Result
 from vernal.logic.task import AbstractionSettings
 
 STAGES = {  # how a stage is headed, and what the statistics call it
-    "learn": "seconds learning",
-    "certify": "seconds certifying",
-    "regions": "seconds partition",
-    "flowpipe": "seconds flowpipe",
+    "learn": "seconds of learning",
+    "certify": "seconds of certifying",
+    "regions": "seconds of partition",
+    "flowpipe": "seconds of flowpipe",
 }
 
 
@@ -74,7 +74,9 @@ def outcome_of(result: Result, seconds: float, processor: float) -> Outcome:
         seconds,
         processor,
         {stage: float(result.statistics[key]) for stage, key in STAGES.items() if key in result.statistics},
-        *(_count(result, key) for key in ("regions", "rounds", "counterexamples")),
+        _count(result, "regions"),
+        _count(result, "rounds"),
+        _count(result, "counterexamples"),
         None if network is None else tuple(len(bias) for bias in network.biases[:-1]),
         None if network is None else tuple(map(float, network.error)),
         result.reason,

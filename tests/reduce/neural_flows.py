@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 from vernal.model import build
@@ -15,7 +16,7 @@ x, y, z = (build.var(name) for name in "xyz")
 HALF = Fraction(1, 2)
 
 
-def flow(region: dict[str, tuple[Fraction | int, Fraction | int]], **rates: Expr) -> Flow:
+def flow(region: Mapping[str, tuple[Fraction | int, Fraction | int]], **rates: Expr) -> Flow:
     """A flow that may start anywhere in its region."""
     ends = {name: (Fraction(low), Fraction(high)) for name, (low, high) in region.items()}
     state = tuple(Variable(name, REAL, low, high) for name, (low, high) in ends.items())

@@ -22,7 +22,7 @@ from vernal.model.expr import Expr
 from vernal.model.flow import Flow
 from vernal.model.hybrid import HybridAutomaton
 
-Corners = list[tuple[float, float]]
+PolygonCorners = list[tuple[float, float]]
 LAYERS = 9  # of every variable that is not drawn, on which a set is looked for
 MAX_LAYERS = 1000  # in all; beyond, that many states at random
 ZOOM = 40  # cells across in which a set is looked for, before cells are put around it
@@ -58,16 +58,16 @@ def region_of(flow: Flow) -> tuple[Floats, Floats]:
 # Polygons -------------------------------------------------------------------------------------------------------------
 
 
-def cut_box(lower: Floats, upper: Floats, normals: Floats, offsets: Floats) -> Corners:
+def cut_box(lower: Floats, upper: Floats, normals: Floats, offsets: Floats) -> PolygonCorners:
     """The corners, in order, of the part of a rectangle with normals x <= offsets; none where it is empty."""
     (left, bottom), (right, top) = lower.tolist(), upper.tolist()
-    corners: Corners = [(left, bottom), (right, bottom), (right, top), (left, top)]
+    corners: PolygonCorners = [(left, bottom), (right, bottom), (right, top), (left, top)]
     for (a, b), c in zip(normals.tolist(), offsets.tolist(), strict=True):
         corners = clipped(corners, a, b, c) if corners else []
     return corners
 
 
-def region_polygons(automaton: HybridAutomaton) -> list[Corners]:
+def region_polygons(automaton: HybridAutomaton) -> list[PolygonCorners]:
     """The regions of an automaton of two variables."""
     facets = [location.invariant for location in automaton.locations]
     return [cut_box(automaton.lower, automaton.upper, one.normals, one.offsets) for one in facets]
@@ -85,7 +85,7 @@ def _span(low: float, high: float, slopes: Floats, offsets: Floats) -> tuple[flo
     return max([low, *below]), min([high, *above])
 
 
-def segment_polygons(pipe: Flowpipe, plane: PhasePlane) -> list[Corners]:
+def segment_polygons(pipe: Flowpipe, plane: PhasePlane) -> list[PolygonCorners]:
     """The shadow of every segment on a plane, or a polygon around it: sides over other variables say nothing here."""
     elsewhere = np.delete(pipe.directions, plane.places, axis=1)
     own = np.flatnonzero(~elsewhere.any(axis=1))

@@ -29,6 +29,9 @@ class StandIn:
     knows: Knows = staticmethod(lambda question: Open(engine="stand-in", reason="nobody said anything"))
     asked: ClassVar[list[FlowQuestion]] = []
 
+    def __init__(self, options: object = None) -> None:
+        """It takes the options of the engine in whose place it is."""
+
     def attempt(self, question: FlowQuestion, budget: Budget) -> Known:
         StandIn.asked.append(question)
         return StandIn.knows(question)

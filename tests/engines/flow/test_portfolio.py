@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import vernal as vn
 
 
-def decay(**changes: object) -> vn.Flow:
-    given: dict[str, object] = {
+def decay(**changes: Any) -> vn.Flow:
+    given: dict[str, Any] = {
         "state": {"x": vn.real(-2, 2)},
         "init": {"x": vn.interval(0.5, 1)},
         "rates": lambda s: {"x": -s.x},
     }
-    return vn.Flow("decay", **(given | changes))  # type: ignore[arg-type]
+    return vn.Flow("decay", **(given | changes))
 
 
 def test_what_holds_and_what_does_not() -> None:

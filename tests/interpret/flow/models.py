@@ -78,3 +78,10 @@ def van_der_pol() -> Flow:
     """The oscillator."""
     x, y = state("x", "y")
     return flow_of({x: 1 * y, y: (1 - x**2) * y - x}, [(1.25, 1.35), (2.25, 2.35)], [(-4, 4), (-4, 4)], "van der Pol")
+
+
+def cube_root() -> Flow:
+    """A field whose slope is unbounded where x is 0."""
+    x, y = state("x", "y")
+    rates = {x: x**2 + y, y: build.power(x**2, Fraction(1, 3)) - x}
+    return flow_of(rates, [("-0.025", "0.025"), ("-0.9", "-0.85")], [(-1, 1), (-1, 1)], "cube root")

@@ -10,6 +10,7 @@ from scipy.linalg import expm
 
 from tests.interpret.flow.models import (
     cos,
+    cube_root,
     exp,
     exponential,
     flow_of,
@@ -23,7 +24,7 @@ from tests.interpret.flow.models import (
 from tests.interpret.flow.simulation import Simulation, escapes
 from vernal.interpret.flow.doubletons import boxes
 from vernal.interpret.flow.follow import Follower, Pace, Segments, horizon_on_grid
-from vernal.interpret.flow.steps import Stepper
+from vernal.interpret.flow.steps import TaylorStepper
 from vernal.interpret.numbers.rounding import Array, Floats, float_above, float_below
 from vernal.model import build
 from vernal.model.expr import Expr
@@ -50,7 +51,7 @@ def directions(n: int) -> Floats:
 
 
 def followed(flow: Flow, starts: Cut, horizon: float = HORIZON, degree: int = 8) -> Segments:
-    stepper = Stepper(flow, directions(len(flow.state)), degree, 3)
+    stepper = TaylorStepper(flow, directions(len(flow.state)), degree, 3)
     pace = Pace(horizon / 4, horizon / 128, 1e-8)
     return Follower(stepper, horizon_on_grid(horizon), pace).follow(*starts)
 
@@ -88,7 +89,7 @@ def test_linear_systems_are_as_tight_as_their_exponential(seed: int) -> None:
     for row, var in zip(matrix, variables, strict=True):
         rates[var] = build.add(*(Fraction(float(a)) * other for a, other in zip(row, variables, strict=True)))
     flow = flow_of(rates, [("0.5", "0.625")] * n, [(-1000, 1000)] * n)  # type: ignore[arg-type]
-    sets, stepper = boxes(*parts(flow, 1)), Stepper(flow, np.eye(n), 10, 2)
+    sets, stepper = boxes(*parts(flow, 1)), TaylorStepper(flow, np.eye(n), 10, 2)
     time = 0.0
     while time < 2:
         moves = stepper.step(sets, np.array([min(0.125, 2 - time)]), 1e-12)
@@ -135,8 +136,8 @@ def test_segments_cover_all_of_the_time_without_a_gap() -> None:
 
 @pytest.mark.parametrize(
     ("flow", "horizon", "count"),
-    [(jet(), 1.5, 3), (steam(), 2.0, 2), (exponential(), 1.0, 6), (van_der_pol(), 3.0, 5)],
-    ids=["jet", "steam", "exponential", "van der Pol"],
+    [(jet(), 1.5, 3), (steam(), 2.0, 2), (exponential(), 1.0, 6), (van_der_pol(), 3.0, 5), (cube_root(), 1.5, 2)],
+    ids=["jet", "steam", "exponential", "van der Pol", "cube root"],
 )
 def test_known_models(flow: Flow, horizon: float, count: int) -> None:
     starts = parts(flow, count)

@@ -159,6 +159,7 @@ def test_random_fields_with_disturbances_agree_with_numerical_solutions(seed: in
     state = np.array([float(x) for x in first])
     for start, end in ((0.0, 1 / 3), (1 / 3, 1.0)):
         solved = solve_ivp(field, (start, end), state, rtol=1e-12, atol=1e-13, method="DOP853", dense_output=True)
+        assert solved.sol is not None
         for piece in pieces:
             if start - 1e-9 <= float(piece.start) and float(piece.end) <= end + 1e-9:
                 time = piece.start + piece.length * Fraction(int(rng.integers(1, 9)), 8)

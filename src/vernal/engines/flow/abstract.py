@@ -102,7 +102,7 @@ class AbstractionSearch:
             tick=self.budget.check,
         )
         self.seconds["partition"] += time.process_time() - started
-        self.abstraction = replace(abstraction, automaton=automaton)
+        self.abstraction = replace(abstraction, automaton=automaton, flow=flow)
         return automaton
 
     def _followed(self, automaton: HybridAutomaton, first: int, last: int) -> list[Flowpipe] | None:

@@ -18,7 +18,7 @@ from vernal.errors import Stopped
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.result import Assurance
 from vernal.interpret.flow.follow import Follower, Pace, Segments, horizon_on_grid
-from vernal.interpret.flow.steps import Stepper
+from vernal.interpret.flow.steps import TaylorStepper
 from vernal.interpret.flow.taylor import unknown_operators
 from vernal.interpret.numbers.rounding import Floats, float_above
 from vernal.logic.formula import Always
@@ -67,10 +67,11 @@ class DirectSearch:
         self.flow = question.flow
         n = len(self.flow.state)
         self.directions = directions_of(question, octagon(n) if n <= OCTAGON_DIMENSIONS else None)
-        self.stepper = Stepper(self.flow, self.directions, DEGREE, PARTS)
+        self.stepper = TaylorStepper(self.flow, self.directions, DEGREE, PARTS)
         self.judge = PipeJudge(question, budget.check)
         self.rounds = self.followed = self.stale = 0
         self.reached = 0.0  # until when the last round followed the boxes that it left open
+        self.proven: float | None = None  # of a claim about all times, until when it is true
         self.closed: list[Segments] = []  # of boxes whose trajectories all keep the formula
         self.open: list[Segments] = []  # of those that are left, in the last round
 
@@ -110,10 +111,12 @@ class DirectSearch:
         self.followed += len(boxes)
         left: list[Segments] = []
         influence, still, fails = [], [], False
+        proven: list[float | None] = []
         for first in range(0, len(boxes), AT_ONCE):
             part = boxes[np.arange(first, min(first + AT_ONCE, len(boxes)))]
             found = follower.follow(part.lower, part.upper)
-            truths = self._truths(found)
+            truths, until = self._truths(found)
+            proven.append(until)
             fails = fails or False in truths
             undecided = np.flatnonzero([truth is not True for truth in truths])
             self.closed.append(found.of(np.flatnonzero([truth is True for truth in truths])))
@@ -121,8 +124,15 @@ class DirectSearch:
             influence.append(found.influence[undecided])
             still.append(first + undecided)
         self.open = left
+        self._note_proven(proven)
         self.stale = self.stale + 1 if self._stagnates(len(boxes)) else 0
         return boxes[np.concatenate(still)], np.concatenate(influence), fails
+
+    def _note_proven(self, times: Sequence[float | None]) -> None:
+        """All boxes of a round keep the formula until then; those of earlier rounds keep it for all times."""
+        known = [time for time in times if time is not None]
+        if known:
+            self.proven = max(self.proven or 0.0, min(known))
 
     def _stagnates(self, count: int) -> bool:
         """Whether a round closed no box and came no further in time."""
@@ -136,10 +146,16 @@ class DirectSearch:
         time = self.horizon * finer
         return Pace(time / 4, time / 64, 1e-7 * finer, time * SHORTEST, int(STEPS / finer))
 
-    def _truths(self, segments: Segments) -> list[bool | None]:
-        """What the formula is of all trajectories from each box; asked of halves of the batch until it is decided."""
-        truths: list[bool | None] = [None] * len(segments.until)
-        stack = [np.arange(len(truths))]
+    def _truths(self, segments: Segments) -> tuple[list[bool | None], float | None]:
+        """What the formula is of all trajectories from each box, and until when it is proven of all of them.
+
+        It is asked of the whole batch, and then of halves until it is decided.
+        """
+        whole = self._pipe([segments])
+        truth = self.judge.of(self.question.normal, whole)
+        until = self.judge.proven_until(whole)
+        truths: list[bool | None] = [truth] * len(segments.until)
+        stack = [np.arange(len(truths))] if truth is None and len(truths) > 1 else []
         while stack:
             group = stack.pop()
             if isinstance(self.question.normal, Always) and not (segments.until[group] >= self.horizon).any():
@@ -150,7 +166,7 @@ class DirectSearch:
                     truths[index] = truth
             elif len(group):
                 stack += np.array_split(group, 2)
-        return truths
+        return truths, until
 
     # What is known ----------------------------------------------------------------------------------------------------
 
@@ -181,23 +197,18 @@ class DirectSearch:
             statistics=self._statistics(pipe),
         )
 
-    def _proven_until(self, pipe: Flowpipe) -> float | None:
-        """Until when the formula is proven, if it is a claim about all times and there is time to find out."""
-        try:
-            return self.judge.proven_until(pipe) if self.open else None
-        except Stopped:
-            return None
-
     def _left_open(self, reason: str) -> Open:
         """Why nothing is decided, where steps were no smooth ones, and until when the formula is proven."""
         pipe = self._pipe(self.open)
         told = [reason, *_roughness(self.flow, self.open)]
         if self.reached < self.horizon:
             told.append(f"sets of states were followed up to time {self.reached:.4g}")
-        until = self._proven_until(pipe)
-        if until is not None:
-            told.append(f"proven up to time {until:.4g}")
-        return Open(engine=DirectFlowpipe.name, reason="; ".join(told), statistics=self._statistics(pipe))
+        return Open(
+            engine=DirectFlowpipe.name,
+            reason="; ".join(told),
+            proven_time=self.proven or None,
+            statistics=self._statistics(pipe),
+        )
 
 
 def _roughness(flow: Flow, parts: Sequence[Segments]) -> list[str]:

@@ -34,8 +34,9 @@ ROWS = 600  # trajectories of a batch
 RECORDED = 16  # times, about, in a trace; decimals where the horizon is one
 GENERATIONS = 12
 PATIENCE = 4  # generations without progress
+PROGRESS = 0.01  # of the margin, at least
 TRIES = 3  # trajectories of a batch that are enclosed
-MAX_ENCLOSED = 24  # of all batches
+MAX_ENCLOSED = 16  # of all batches
 TOLERANCE = 1e-9  # a margin this close to zero is decided by enclosures
 SECONDS = 10.0  # for enclosing one
 READABLE_DIGITS = 3  # of the width of an interval
@@ -91,7 +92,7 @@ class FlowHunt:
             plan = children(self.system, population.plan, self.rows, self.stretches - 1, self.rng)
             found, margins = self.batch(plan)
             population = population.merge(plan, margins)
-            waited = 0 if self.best < before else waited + 1
+            waited = 0 if self.best < before - PROGRESS * abs(before) else waited + 1
         return found
 
     def batch(self, plan: Plan) -> tuple[Trace | None, Floats]:

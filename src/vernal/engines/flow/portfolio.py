@@ -22,8 +22,7 @@ from vernal.logic.timed import FlowQuestion
 from vernal.run.budget import Budget
 
 SHARE = 0.6  # of the time that is left, for the first proof that is tried
-BRIEF, LONGER = 2.0, 4.0  # seconds of a first turn, and how many times longer the next is
-TURNS = 3
+BRIEF, LONGER = 1.0, 4.0  # seconds of a first turn, and how many times longer the next is
 
 
 class FlowTurn(NamedTuple):
@@ -40,42 +39,58 @@ class FlowPortfolio:
 
     def attempt(self, question: FlowQuestion, budget: Budget) -> Known:
         """The first answer; else what stays open, and what each engine says of it."""
-        waiting, opened, seconds = self._turns(question), dict[str, Open](), dict[str, float]()
-        longer = 1.0
-        for number in range(TURNS):
-            last = number == TURNS - 1
-            cut = []
-            for turn in waiting:
-                part = (budget if last and turn is waiting[-1] else budget.part(SHARE, longer * turn.most)).apart()
-                started = time.monotonic()
-                known = within(turn.engine, question, part)
-                name = turn.engine.name
-                seconds[name] = seconds.get(name, 0.0) + time.monotonic() - started
-                if not isinstance(known, Open):
-                    return _with(known, seconds)
-                opened[name] = known
-                if part.is_cut_short:
-                    cut.append(turn)
-                try:
-                    budget.check()
-                except Stopped as stop:
-                    return _with(_joined(opened, stop.reason), seconds)
-            waiting, longer = cut, longer * LONGER if number + 2 < TURNS else inf
-            if not waiting:
-                break
-        return _with(_joined(opened), seconds)
+        return FlowRounds(question, budget).run(self._turns(question))
 
     def _turns(self, question: FlowQuestion) -> list[FlowTurn]:
-        abstraction = [FlowTurn(NeuralEngine(), 5 * BRIEF)] if len(question.flow.state) <= MAX_ABSTRACTED else []
-        proofs = [FlowTurn(DirectFlowpipe(), 2 * BRIEF), *abstraction]
+        abstraction = [FlowTurn(NeuralEngine(), 10 * BRIEF)] if len(question.flow.state) <= MAX_ABSTRACTED else []
+        proofs = [FlowTurn(DirectFlowpipe(), 4 * BRIEF), *abstraction]
         if question.settings != UNSAID:
             proofs.reverse()
-        return [FlowTurn(FalsifyFlow(0), BRIEF), *proofs, FlowTurn(FalsifyFlow(), 2 * BRIEF)]
+        return [FlowTurn(FalsifyFlow(0), BRIEF), *proofs, FlowTurn(FalsifyFlow(), 4 * BRIEF)]
 
 
-def _with(known: Known, seconds: dict[str, float]) -> Known:
-    spent = {f"seconds of {name}": round(value, 3) for name, value in seconds.items()}
-    return replace(known, statistics={**known.statistics, **spent})
+class FlowRounds:
+    """Turns of engines, longer from round to round, and what they said so far."""
+
+    def __init__(self, question: FlowQuestion, budget: Budget) -> None:
+        self.question, self.budget = question, budget
+        self.opened: dict[str, Open] = {}
+        self.seconds: dict[str, float] = {}
+
+    def run(self, waiting: list[FlowTurn]) -> Known:
+        """Ask until there is an answer, nobody was cut short, or the time is up."""
+        try:
+            for longer in (1.0, LONGER, inf):
+                cut = []
+                for turn in waiting:
+                    whole = longer == inf and turn is waiting[-1]
+                    part = (self.budget if whole else self.budget.part(SHARE, longer * turn.most)).apart()
+                    known = self._asked(turn, part)
+                    if not isinstance(known, Open):
+                        return self._with_seconds(known)
+                    cut += [turn] * part.is_cut_short
+                    self.budget.check()
+                waiting = cut
+        except Stopped as stop:
+            return self._with_seconds(_joined(self.opened, stop.reason))
+        return self._with_seconds(_joined(self.opened))
+
+    def _asked(self, turn: FlowTurn, part: Budget) -> Known:
+        started, name = time.monotonic(), turn.engine.name
+        known = within(turn.engine, self.question, part)
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - started
+        if isinstance(known, Open):
+            self.opened[name] = _further(self.opened.get(name), known)
+        return known
+
+    def _with_seconds(self, known: Known) -> Known:
+        spent = {f"seconds of {name}": round(value, 3) for name, value in self.seconds.items()}
+        return replace(known, statistics={**known.statistics, **spent})
+
+
+def _further(before: Open | None, now: Open) -> Open:
+    """Of two turns of an engine, the one that proved more; of equals, the later."""
+    return now if before is None or (now.proven_time or 0.0) >= (before.proven_time or 0.0) else before
 
 
 def _joined(opened: dict[str, Open], *why: str) -> Open:

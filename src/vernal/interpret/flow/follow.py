@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from vernal.interpret.flow.doubletons import Doubletons, boxes, joined
-from vernal.interpret.flow.picard import GRID, Bounds, enclose, on_grid, region_of
-from vernal.interpret.flow.steps import Moves, Stepper
+from vernal.interpret.flow.picard import GRID, BoxEnds, enclose, on_grid, region_of
+from vernal.interpret.flow.steps import SetMoves, TaylorStepper
 from vernal.interpret.numbers.rounding import Array, Floats, Mask, all_along, any_along, float_above, float_below
 from vernal.model.flow import Flow
 from vernal.model.tick import Tick, idle
 
-Indices = Array
+BoxNumbers = Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Pace:
 class Segments:
     """Bounds along directions during spans of time, of the sets that started from each box."""
 
-    origins: Indices  # (segments,)
+    origins: BoxNumbers  # (segments,)
     times: Floats  # (segments, 2)
     lower: Floats  # (segments, d)
     upper: Floats
@@ -44,7 +44,7 @@ class Segments:
     influence: Floats  # (boxes, n): how much each component of the start moves the last set
     rough: Floats  # (boxes,): when the first step of first order was needed; infinite where none was
 
-    def of(self, boxes: Indices) -> Segments:
+    def of(self, boxes: BoxNumbers) -> Segments:
         """What is known of some boxes, numbered anew."""
         number = np.full(len(self.until), -1)
         number[boxes] = np.arange(len(boxes))
@@ -57,7 +57,7 @@ class Segments:
 class Follower:
     """Follows the sets that start in boxes until a horizon, or until they are outside the region, or get stuck."""
 
-    def __init__(self, stepper: Stepper, horizon: float, pace: Pace, tick: Tick = idle) -> None:
+    def __init__(self, stepper: TaylorStepper, horizon: float, pace: Pace, tick: Tick = idle) -> None:
         self.stepper, self.horizon, self.pace, self.tick = stepper, horizon, pace, tick
         self.region = region_of(stepper.flow)
         self.inner = _inner_region(stepper.flow)
@@ -81,7 +81,7 @@ class _Run:
         self.until = np.full(count, follower.horizon)
         self.influence = self.sets.spread.copy()
         self.rough = np.full(count, np.inf)
-        self.records: list[tuple[Indices, Floats, Floats, Floats]] = []
+        self.records: list[tuple[BoxNumbers, Floats, Floats, Floats]] = []
         self._record(self.active, np.zeros((count, 2)), *self._along(lower, upper))
 
     def finish(self) -> Segments:
@@ -113,7 +113,7 @@ class _Run:
             order.append(kept)
         self._keep(np.concatenate(order), joined(after))
 
-    def _keep(self, order: Indices, sets: Doubletons) -> None:
+    def _keep(self, order: BoxNumbers, sets: Doubletons) -> None:
         """Go on with these, less those that are at the horizon or outside the region, too large or too slow."""
         self.active, self.clock, self.wanted = self.active[order], self.clock[order], self.wanted[order]
         gone = ~_meets(sets.lower, sets.upper, self.follower.region) | (self.clock >= self.follower.horizon)
@@ -125,7 +125,7 @@ class _Run:
         on = ~(gone | lost)
         self.active, self.clock, self.wanted, self.sets = self.active[on], self.clock[on], self.wanted[on], sets[on]
 
-    def _smoothly(self, moves: Moves, which: Indices) -> Doubletons:
+    def _smoothly(self, moves: SetMoves, which: BoxNumbers) -> Doubletons:
         """Record the steps that were found."""
         parts = len(moves.lower)
         start = self.clock[which]
@@ -136,7 +136,7 @@ class _Run:
         self.wanted[which] = np.minimum(2 * moves.steps[which], self.pace.longest)
         return moves.sets[which]
 
-    def _first_order(self, which: Indices) -> tuple[Indices, Doubletons]:
+    def _first_order(self, which: BoxNumbers) -> tuple[BoxNumbers, Doubletons]:
         """First-order steps inside the region; those that found one, and their boxes."""
         region, clock = self.follower.region, self.clock[which]
         self.rough[self.active[which]] = np.minimum(self.rough[self.active[which]], clock)
@@ -154,13 +154,13 @@ class _Run:
         still = _meets(low, high, region)
         return which[still], boxes(*_clipped(low[still], high[still], region))
 
-    def _along(self, lower: Floats, upper: Floats) -> Bounds:
+    def _along(self, lower: Floats, upper: Floats) -> BoxEnds:
         """What the directions are over boxes; along the axes as they are, so that no rounding takes them outside."""
         below, above = boxes(lower, upper).support(self.stepper.directions).ends
         n = lower.shape[1]
         return np.concatenate([lower, below[:, n:]], 1), np.concatenate([upper, above[:, n:]], 1)
 
-    def _record(self, origins: Indices, times: Floats, lower: Floats, upper: Floats) -> None:
+    def _record(self, origins: BoxNumbers, times: Floats, lower: Floats, upper: Floats) -> None:
         """Segments, cut by the region; those outside it are none."""
         n = len(self.stepper.flow.state)
         low, high = lower[:, :n], upper[:, :n]
@@ -173,17 +173,17 @@ class _Run:
         self.records.append((origins[meets], times[meets], bounds[0][meets], bounds[1][meets]))
 
 
-def _inner_region(flow: Flow) -> Bounds:
+def _inner_region(flow: Flow) -> BoxEnds:
     """The region rounded inward."""
     lower = [float_above(low) for low, _ in flow.region]
     return np.array([lower]), np.array([[float_below(high) for _, high in flow.region]])
 
 
-def _meets(lower: Floats, upper: Floats, region: Bounds) -> Mask:
+def _meets(lower: Floats, upper: Floats, region: BoxEnds) -> Mask:
     return all_along((lower <= region[1]) & (upper >= region[0]))
 
 
-def _clipped(lower: Floats, upper: Floats, region: Bounds) -> Bounds:
+def _clipped(lower: Floats, upper: Floats, region: BoxEnds) -> BoxEnds:
     """What of boxes that meet the region is inside it."""
     return np.clip(lower, *region), np.clip(upper, *region)
 

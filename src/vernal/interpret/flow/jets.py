@@ -23,7 +23,7 @@ from vernal.interpret.numbers.rounding import TINY, UNIT, Backend, Floats, float
 from vernal.model.expr import Function
 
 NATIVE = Backend()
-Curve = Callable[[Range], tuple[Range, Range]]  # a function's values and slopes over intervals
+SlopedCurve = Callable[[Range], tuple[Range, Range]]  # a function's values and slopes over intervals
 
 
 class Jets:
@@ -121,7 +121,7 @@ class Scaled:
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class JetProduct:
     """x * y"""
 
     target: int
@@ -154,7 +154,7 @@ class Composed:
     target: int
     arg: int
     slope: int
-    curve: Curve
+    curve: SlopedCurve
 
     def advance(self, k: int, jets: list[Jets]) -> None:
         if k == 0:
@@ -164,7 +164,7 @@ class Composed:
         jets[self.target][k] = over(paired(rising, jets[self.slope].reversed(k - 1, 0)), float(k))
 
 
-def _at_start(curve: Curve, x: BallArrays) -> BallArrays:
+def _at_start(curve: SlopedCurve, x: BallArrays) -> BallArrays:
     value, slope = curve(Range(*x[0].ends))
     values, slopes = around(value.lower, value.upper), around(slope.lower, slope.upper)
     rows = x[1:] * slopes
@@ -225,7 +225,7 @@ class Picked:
             jets[self.target].rad[k, :, :, place] = jets[arg].rad[k, :, :, component]
 
 
-Operator = Sum | Opposite | Scaled | Product | Ratio | Composed | Rectified | Weighted | Picked
+JetOperator = Sum | Opposite | Scaled | JetProduct | Ratio | Composed | Rectified | Weighted | Picked
 
 # Values and slopes over intervals -------------------------------------------------------------------------------------
 
@@ -233,7 +233,7 @@ BELL = (1.1283791670955123, 1.1283791670955128)  # floats below and above 2 / sq
 ONE = Range(np.ones((1, 1)), np.ones((1, 1)))
 
 
-def _with(function: Function, slope: Callable[[Range, Range], Range]) -> Curve:
+def _with(function: Function, slope: Callable[[Range, Range], Range]) -> SlopedCurve:
     """The function, and its slope as a function of argument and value."""
 
     def curve(x: Range) -> tuple[Range, Range]:
@@ -265,7 +265,7 @@ def _bell(x: Range) -> Range:
     return interval.multiply(NATIVE, found, Range(np.array([[BELL[0]]]), np.array([[BELL[1]]])))
 
 
-CURVES: dict[Function, Curve] = {
+CURVES: dict[Function, SlopedCurve] = {
     Function.EXP: _with(Function.EXP, lambda x, value: value),
     Function.SIN: _with(Function.SIN, lambda x, value: interval.elementary(NATIVE, x, Function.COS)),
     Function.COS: _with(Function.COS, lambda x, value: interval.negate(interval.elementary(NATIVE, x, Function.SIN))),
@@ -279,7 +279,7 @@ CURVES: dict[Function, Curve] = {
 }
 
 
-def power_curve(exponent: Fraction) -> Curve:
+def power_curve(exponent: Fraction) -> SlopedCurve:
     """x ^ exponent for a fractional exponent."""
     factor = Range(np.array([[float_below(exponent)]]), np.array([[float_above(exponent)]]))
 

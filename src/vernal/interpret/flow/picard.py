@@ -23,7 +23,7 @@ from vernal.model.expr import Between, Const, Expr, Pi, Var
 from vernal.model.flow import Flow
 from vernal.model.graph import order
 
-Bounds = tuple[Floats, Floats]  # lower and upper ends of boxes, (batch, n) each
+BoxEnds = tuple[Floats, Floats]  # lower and upper ends of boxes, (batch, n) each
 GRID = 2.0**-32  # time steps are multiples of it, so that sums of them are floats (below 2^20 units of time)
 INFLATIONS = (*[0.1] * 6, 0.2, 0.4, 0.8, 1.6, 1.6)  # how much wider than its image a box is tried, before halving
 RELATIVE, LEAST = 2.0**-44, 2.0**-60  # by which an enclosure is widened where it has no width
@@ -44,7 +44,7 @@ class VectorField:
     def dimension(self) -> int:
         return len(self.vars)
 
-    def bounds(self, lower: Floats, upper: Floats) -> Bounds:
+    def bounds(self, lower: Floats, upper: Floats) -> BoxEnds:
         """Of the rates over boxes (batch, n)."""
         inputs: dict[Expr, Value] = {v: Range(lower[:, i], upper[:, i]) for i, v in enumerate(self.vars)}
         inputs |= self.known
@@ -73,19 +73,19 @@ class SolutionBoxes:
         return self.steps > 0
 
 
-def region_of(flow: Flow) -> Bounds:
+def region_of(flow: Flow) -> BoxEnds:
     """The region of a flow as one box (1, n), rounded outward."""
     lower = [float_below(low) for low, _ in flow.region]
     return np.array([lower]), np.array([[float_above(high) for _, high in flow.region]])
 
 
-def everywhere(dimension: int) -> Bounds:
+def everywhere(dimension: int) -> BoxEnds:
     """The region without ends."""
     return np.full((1, dimension), -np.inf), np.full((1, dimension), np.inf)
 
 
 def enclose(
-    field: VectorField, lower: Floats, upper: Floats, steps: Array, region: Bounds, least: float = GRID
+    field: VectorField, lower: Floats, upper: Floats, steps: Array, region: BoxEnds, least: float = GRID
 ) -> SolutionBoxes:
     """All solutions from boxes (batch, n) during time steps (batch,), which are halved where no enclosure is found.
 
@@ -101,7 +101,7 @@ def on_grid(steps: Floats) -> Floats:
 
 
 def _enclose(
-    field: VectorField, lower: Floats, upper: Floats, steps: Floats, region: Bounds, least: float
+    field: VectorField, lower: Floats, upper: Floats, steps: Floats, region: BoxEnds, least: float
 ) -> SolutionBoxes:
     made = SolutionBoxes(np.zeros_like(steps), lower.copy(), upper.copy(), lower.copy(), upper.copy())
     low, high = field.bounds(*_meet(lower, upper, region))
@@ -117,8 +117,8 @@ def _enclose(
 
 
 def _attempt(
-    field: VectorField, lower: Floats, upper: Floats, h: Floats, region: Bounds
-) -> tuple[Mask, Floats, Floats, Bounds]:
+    field: VectorField, lower: Floats, upper: Floats, h: Floats, region: BoxEnds
+) -> tuple[Mask, Floats, Floats, BoxEnds]:
     """Boxes to try, widened a few times: which of them are enclosures, their images (X + [0, h] f), and rates."""
     low, high = _span(lower, upper, field.bounds(*_meet(lower, upper, region)), h)
     for growth in INFLATIONS:
@@ -132,19 +132,19 @@ def _attempt(
     return good, low, high, rates
 
 
-def _enter(made: SolutionBoxes, where: Array, h: Floats, low: Floats, high: Floats, rates: Bounds) -> None:
+def _enter(made: SolutionBoxes, where: Array, h: Floats, low: Floats, high: Floats, rates: BoxEnds) -> None:
     made.steps[where] = h[where]
     made.lower[where], made.upper[where] = low, high
     ends = _moved(made.end_lower[where], made.end_upper[where], rates, h[where])
     made.end_lower[where], made.end_upper[where] = ends
 
 
-def _inflated(low: Floats, high: Floats, growth: float) -> Bounds:
+def _inflated(low: Floats, high: Floats, growth: float) -> BoxEnds:
     margin = growth * (high - low) + RELATIVE * np.maximum(np.abs(low), np.abs(high)) + LEAST
     return low - margin, high + margin
 
 
-def _meet(lower: Floats, upper: Floats, region: Bounds) -> Bounds:
+def _meet(lower: Floats, upper: Floats, region: BoxEnds) -> BoxEnds:
     """What of a box is in the region; a box outside it keeps the nearest point of the region's boundary.
 
     That is no loss: rates there are those of no solution in the region, and any bound of nothing is sound.
@@ -152,13 +152,13 @@ def _meet(lower: Floats, upper: Floats, region: Bounds) -> Bounds:
     return np.clip(lower, *region), np.clip(upper, *region)
 
 
-def _span(lower: Floats, upper: Floats, rates: Bounds, h: Floats) -> Bounds:
+def _span(lower: Floats, upper: Floats, rates: BoxEnds, h: Floats) -> BoxEnds:
     """X + [0, h] rates"""
     low, high = _moved(lower, upper, rates, h)
     return np.fmin(low, lower), np.fmax(high, upper)
 
 
-def _moved(lower: Floats, upper: Floats, rates: Bounds, h: Floats) -> Bounds:
+def _moved(lower: Floats, upper: Floats, rates: BoxEnds, h: Floats) -> BoxEnds:
     """X + h rates, rounded outward but where a rate is 0; infinite where a rate is."""
     step = h[:, None]
     low = np.nextafter(lower + np.nextafter(step * rates[0], -np.inf), -np.inf)

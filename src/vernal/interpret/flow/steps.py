@@ -35,7 +35,7 @@ LITTLE = 2.0**-900  # and at least: where nothing disturbs a variable, what roun
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Moves:
+class SetMoves:
     """What steps found: the sets after them and bounds along directions during their parts; a step of 0 is none."""
 
     steps: Floats  # (batch,)
@@ -50,7 +50,7 @@ class Moves:
         return self.steps > 0
 
 
-class Stepper:
+class TaylorStepper:
     """Carries sets along a flow."""
 
     def __init__(self, flow: Flow, directions: Floats, degree: int, parts: int) -> None:
@@ -60,7 +60,7 @@ class Stepper:
         self.nominal = Taylor(middle_field(flow), flow.vars)
         self.disturbed = Taylor(flow.vector_field, [*flow.vars, *flow.disturbances]) if flow.disturbances else None
 
-    def step(self, sets: Doubletons, steps: Floats, tolerance: float, least: float = GRID) -> Moves:
+    def step(self, sets: Doubletons, steps: Floats, tolerance: float, least: float = GRID) -> SetMoves:
         """One step of each set, not longer than given, and so short that what is truncated is within a tolerance.
 
         Where no solutions are enclosed a shorter one is tried, down to the least.
@@ -119,7 +119,7 @@ class Stepper:
         during: BallArrays,
         marks: Floats,
         doubt: Floats,
-    ) -> Moves:
+    ) -> SetMoves:
         degree = self.degree
         remainder = _remainder(during[degree + 1, 0], marks[1:], degree + 1)
         middle = _polynomial(centre[: degree + 1, 0], marks[1:]) + remainder
@@ -129,7 +129,7 @@ class Stepper:
         lower, upper = self._between(sets, middle, slopes, during[2, 0], marks, doubt)
         known = after.finite & np.isfinite(lower).all((0, 2)) & np.isfinite(upper).all((0, 2))
         smooth: Mask = np.asarray(whole.finite.all((0, 1, 3)))
-        return Moves(np.where(known & smooth, marks[-1], 0.0), after, marks, lower, upper, smooth)
+        return SetMoves(np.where(known & smooth, marks[-1], 0.0), after, marks, lower, upper, smooth)
 
     def _between(
         self, sets: Doubletons, middle: BallArrays, slopes: BallArrays, bend: BallArrays, marks: Floats, doubt: Floats
@@ -151,7 +151,7 @@ class Stepper:
         return np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
 
 
-def _cut(moves: Moves, apriori: SolutionBoxes) -> Moves:
+def _cut(moves: SetMoves, apriori: SolutionBoxes) -> SetMoves:
     """Bounds along the axes, which the a-priori boxes cut: with no rounding where a solution does not move."""
     n = apriori.lower.shape[1]
     lower, upper = moves.lower.copy(), moves.upper.copy()

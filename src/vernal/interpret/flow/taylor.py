@@ -14,15 +14,15 @@ from vernal.interpret.flow.jets import (
     BELL,
     CURVES,
     Composed,
-    Curve,
+    JetOperator,
+    JetProduct,
     Jets,
-    Operator,
     Opposite,
     Picked,
-    Product,
     Ratio,
     Rectified,
     Scaled,
+    SlopedCurve,
     Sum,
     Weighted,
     power_curve,
@@ -44,7 +44,7 @@ class Taylor:
         self.size = len(rates)
         self.inputs = len(inputs)
         self.sizes: list[int] = [1] * len(inputs)
-        self.operators: list[Operator] = []
+        self.operators: list[JetOperator] = []
         self.constants: dict[int, BallArrays] = {}
         self.slots: dict[Expr, int] = {node: slot for slot, node in enumerate(inputs)}
         for node in order(rates, leaves=set(inputs)):
@@ -98,7 +98,7 @@ class Taylor:
         self.sizes.append(size)
         return len(self.sizes) - 1
 
-    def _enter(self, kind: type[Operator], size: int, *details: object) -> int:
+    def _enter(self, kind: type[JetOperator], size: int, *details: object) -> int:
         """An operator with a target of its own, which is returned."""
         target = self._slot(size)
         self.operators.append(kind(target, *details))  # type: ignore[arg-type]
@@ -170,7 +170,7 @@ class Taylor:
             return self._enter(Scaled, size, self.constants[left], right)
         if right in self.constants:
             return self._enter(Scaled, size, self.constants[right], left)
-        return self._enter(Product, size, left, right)
+        return self._enter(JetProduct, size, left, right)
 
     def _power(self, size: int, base: int, exponent: Fraction) -> int:
         if exponent.denominator == 1:
@@ -179,7 +179,7 @@ class Taylor:
         slope_of = lambda value: self._product(size, number, self._enter(Ratio, size, value, base))  # noqa: E731
         return self._composed(size, base, power_curve(exponent), slope_of)
 
-    def _composed(self, size: int, arg: int, curve: Curve, slope_of: Callable[[int], int]) -> int:
+    def _composed(self, size: int, arg: int, curve: SlopedCurve, slope_of: Callable[[int], int]) -> int:
         """phi(a) and, after it, the node of its slope, which is made from phi(a)."""
         target, place = self._slot(size), len(self.operators)
         self.operators.insert(place, Composed(target, arg, slope_of(target), curve))
@@ -214,7 +214,7 @@ class Taylor:
         raise TypeClash(f"Taylor coefficients of {function.value} are not known")
 
     def _square(self, size: int, arg: int) -> int:
-        return self._enter(Product, size, arg, arg)
+        return self._enter(JetProduct, size, arg, arg)
 
     def _wave(self, size: int, arg: int, function: Function) -> int:
         """Sine and cosine, each the slope of the other."""
@@ -234,12 +234,12 @@ class Taylor:
         made, square = None, base
         while True:
             if exponent & 1:
-                made = square if made is None else self._enter(Product, size, made, square)
+                made = square if made is None else self._enter(JetProduct, size, made, square)
             exponent >>= 1
             if not exponent:
                 assert made is not None
                 return made
-            square = self._enter(Product, size, square, square)
+            square = self._enter(JetProduct, size, square, square)
 
 
 KNOWN = (e.Var, e.Between, e.Const, e.Pi, e.Add, e.Neg, e.Mul, e.Div, e.Pow, e.Nonlinear, e.Relu, e.Affine, e.Gather)

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from vernal.interpret.numbers.rounding import Floats
 from vernal.reduce.neural.dyadic import balanced, power_of_two, rounded
 from vernal.reduce.neural.part_samples import PartField
-from vernal.reduce.neural.parts import Parts
+from vernal.reduce.neural.parts import FieldParts
 from vernal.reduce.neural.ridges import Ridges
 
 
-class Skip:
+class SkipNeurons:
     """Neurons x / unit + shift that are active on the whole region and so hand the variables on."""
 
     def __init__(self, lower: Floats, upper: Floats, variables: NDArray[np.intp]) -> None:
@@ -33,7 +33,11 @@ class Skip:
 
 
 def assembled(
-    parts: Parts, found: Sequence[Ridges], fields: Sequence[PartField], skip: Skip, widths: Sequence[int] | None
+    parts: FieldParts,
+    found: Sequence[Ridges],
+    fields: Sequence[PartField],
+    skip: SkipNeurons,
+    widths: Sequence[int] | None,
 ) -> tuple[list[Floats], list[Floats]]:
     """Weights and biases of all layers: hyperplanes and handed-on variables first, then the outputs again and again."""
     linear, constant = parts.linear.copy(), parts.constant.copy()
@@ -76,7 +80,7 @@ def _padded(weights: list[Floats], biases: list[Floats], width: int) -> tuple[li
 
 
 def _handed_on(
-    weights: list[Floats], biases: list[Floats], width: int, skip: Skip
+    weights: list[Floats], biases: list[Floats], width: int, skip: SkipNeurons
 ) -> tuple[list[Floats], list[Floats]]:
     """One more hidden layer, whose neurons are the outputs, raised so far that they are always active."""
     size = np.maximum(np.abs(skip.lower), np.abs(skip.upper))

@@ -22,9 +22,9 @@ from vernal.model.flow import Flow
 from vernal.model.tick import Tick, idle
 from vernal.reduce.neural import choices
 from vernal.reduce.neural.cuts import cut, grid
-from vernal.reduce.neural.difference import Difference
+from vernal.reduce.neural.difference import ErrorField
 from vernal.reduce.neural.relaxed import ErrorRows, LinearParts, NetworkRows, ReluLines, relu_lines, taken
-from vernal.reduce.neural.samples import Samples
+from vernal.reduce.neural.samples import WorstPoints
 
 NEXT_TO = 1e-7  # of the largest rate: how close errors that are asked for may be to those that were found
 NOTHING = 1e-30  # an error so small needs no better bound
@@ -69,7 +69,7 @@ def certify(
     Raises `InputError` where f is undefined in the region.
     """
     started = time.perf_counter()
-    search = Certification(Difference(flow, weights, biases), lower, upper, tightness, slack, enough)
+    search = Certification(ErrorField(flow, weights, biases), lower, upper, tightness, slack, enough)
     search.run(tick)
     return search.certificate(time.perf_counter() - started)
 
@@ -79,7 +79,7 @@ class Certification:
 
     def __init__(
         self,
-        difference: Difference,
+        difference: ErrorField,
         lower: Floats,
         upper: Floats,
         tightness: float,
@@ -92,7 +92,7 @@ class Certification:
         self.network = NetworkRows(difference.weights, difference.biases, np.maximum(abs(lower), abs(upper)))
         if not np.isfinite(self.network.reach).all():
             raise InputError("the weights of the network are too large to compute with")
-        self.samples = Samples(difference, self.lower, self.upper)
+        self.samples = WorstPoints(difference, self.lower, self.upper)
         self.error = np.zeros(self.size)  # the largest bound of a row that is done
         self.boxes = grid(self.lower, self.upper, self.size)
         self.rows: Mask = np.ones((len(self.boxes[0]), 2 * self.size), bool)  # not done: f - N, then N - f

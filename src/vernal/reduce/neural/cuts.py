@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vernal.interpret.numbers.rounding import TINY, Array, Floats, Mask
-from vernal.reduce.neural.samples import Samples
+from vernal.reduce.neural.samples import WorstPoints
 
 FIRST_BOXES = 512  # at most, and for each coordinate ...
 FIRST_PARTS = 64
@@ -26,7 +26,7 @@ def grid(lower: Floats, upper: Floats, size: int) -> tuple[Floats, Floats]:
 
 
 def cut(
-    samples: Samples, lower: Floats, upper: Floats, rows: Mask, bounds: Floats
+    samples: WorstPoints, lower: Floats, upper: Floats, rows: Mask, bounds: Floats
 ) -> tuple[tuple[Floats, Floats], Array]:
     """Boxes in parts, and from which box each part is; `bounds` are relative to what is wanted."""
     parents = np.arange(len(lower))
@@ -61,7 +61,7 @@ def _cut_all(boxes: tuple[Floats, Floats], axes: Array, parts: int) -> tuple[tup
     return (first.reshape(-1, size), last.reshape(-1, size)), np.tile(every, parts)
 
 
-def _bends(samples: Samples, lower: Floats, upper: Floats, output: Array) -> Floats:
+def _bends(samples: WorstPoints, lower: Floats, upper: Floats, output: Array) -> Floats:
     """How far f_i - N_i is from linear along each coordinate, for one output of each box: (boxes, coordinates).
 
     Along the middle from end to end, and how the difference along a coordinate changes from the middle to a corner.

@@ -24,7 +24,7 @@ MAX_CORNERS = 6  # disturbances of which all combinations of ends are tried
 BLOCK = 1 << 14  # points that are evaluated together
 
 
-class Difference:
+class ErrorField:
     """f - N over coordinates: the state variables, and where each disturbance is between its ends, from 0 to 1."""
 
     def __init__(self, flow: Flow, weights: Sequence[Floats], biases: Sequence[Floats]) -> None:
@@ -118,7 +118,7 @@ class Difference:
 
 def errors_at(flow: Flow, weights: Sequence[Floats], biases: Sequence[Floats], points: Floats) -> Floats:
     """|f - N| at states (points, variables) in floating point, the largest over the ends of the disturbances."""
-    difference = Difference(flow, weights, biases)
+    difference = ErrorField(flow, weights, biases)
     found = np.zeros((len(points), difference.size))
     for corner in _corners(len(difference.positions)):
         places = np.broadcast_to(corner, (len(points), len(corner)))

@@ -19,10 +19,19 @@ from vernal.model import build
 from vernal.model.expr import Expr, Function, Nonlinear
 from vernal.model.flow import Flow
 from vernal.model.graph import order
-from vernal.reduce.neural.difference import Difference
+from vernal.reduce.neural.difference import ErrorField
 
-TERMS = {
-    **{function: f"({function.value} {{}})" for function in Function},
+OWN = (
+    Function.SIN,
+    Function.COS,
+    Function.TAN,
+    Function.ATAN,
+    Function.TANH,
+    Function.EXP,
+    Function.LOG,
+    Function.SQRT,
+)
+TERMS = {function: f"({function.value} {{}})" for function in OWN} | {
     Function.SIGMOID: "(/ 1.0 (+ 1.0 (exp (- {}))))",
 }
 
@@ -31,7 +40,7 @@ def dreal_query(
     flow: Flow, weights: Sequence[Floats], biases: Sequence[Floats], lower: Floats, upper: Floats, error: Floats
 ) -> str:
     """A script that is unsatisfiable where |f_i - N_i| <= error_i everywhere in the region."""
-    difference = Difference(flow, weights, biases)
+    difference = ErrorField(flow, weights, biases)
     ends = zip(difference.coordinates, *(end.tolist() for end in difference.region(lower, upper)), strict=True)
     script = Script({var: [PartialSpan(Fraction(low), Fraction(high))] for var, low, high in ends})
     for var in difference.coordinates:
@@ -53,7 +62,7 @@ def _declared(line: str) -> str:
     return line.replace("(declare-const ", "(declare-fun ", 1).replace(" Real)", " () Real)", 1)
 
 
-def _sides(difference: Difference, i: int) -> tuple[Expr, Expr]:
+def _sides(difference: ErrorField, i: int) -> tuple[Expr, Expr]:
     value = build.sub(difference.rates[i], build.component(difference.network, i))
     return value, build.neg(value)
 
@@ -61,7 +70,7 @@ def _sides(difference: Difference, i: int) -> tuple[Expr, Expr]:
 def _term(script: Script, root: Expr) -> str:
     """The term of a scalar; elementary functions, which scripts have no terms for, are dReal's."""
     for node in order([root]):
-        if isinstance(node, Nonlinear) and node not in script.values:
+        if isinstance(node, Nonlinear) and node.function in TERMS and node not in script.values:
             (arg,) = script.need(node.args[0])
             script.values[node] = (script.define(TERMS[node.function].format(arg)),)
     return script.need(root)[0]

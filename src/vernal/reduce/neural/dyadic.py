@@ -69,4 +69,4 @@ def _integral(values: Floats) -> bool:
 
 
 def _on_grid(values: Floats, bits: int) -> Floats:
-    return np.round(np.ldexp(values, bits)) * 2.0**-bits
+    return np.asarray(np.round(values * 2.0**bits) * 2.0**-bits, dtype=np.float64)

@@ -12,17 +12,19 @@ from vernal.model.expr import Expr
 from vernal.model.tick import Tick
 from vernal.reduce.neural.hyperplanes import GreedyPlanes
 from vernal.reduce.neural.knots import Knots
-from vernal.reduce.neural.ridges import Minimax, Ridges, vertices
 from vernal.reduce.neural.part_samples import PartField, PartSamples, line_samples, spread_samples
+from vernal.reduce.neural.ridges import Minimax, Ridges, vertices
 
 MAX_KNOTS = 100  # of a part with one coordinate
-MAX_HYPERPLANES = 20  # of a part with several
+MAX_HYPERPLANES = 12  # of a part with several
 STARTS = 6  # random first choices of hyperplanes
 DESCENTS = 2  # of them, the best, are improved
 ROUNDS = 15  # of moving hyperplanes
 CHECKED = 20_000  # points at which a fit is compared with the part, to find more samples
 WORST = 60  # of these, added to the samples
 HOPELESS = 1.4  # times what is good enough: a fit this far from it is not worth more work
+REFINEMENTS = 2  # of knots, by candidates around those found before
+COARSE = 0.9  # what finer candidates for knots may make of their error
 IMPROVEMENT = 0.6  # what moving the hyperplanes makes of the first error, by experience
 
 
@@ -71,12 +73,18 @@ class ScaledFit:
         randoms = [np.random.default_rng([part.seed, start]) for start in range(STARTS)]
         return [GreedyPlanes(part.samples, self.scale, random, part.tick) for random in randoms]
 
+    @cached_property
+    def least(self) -> Floats:
+        """The error of each output that disturbances leave to any network."""
+        samples = self.part.samples
+        return np.asarray((samples.upper - samples.lower).max(axis=0) / 2)
+
     def estimate(self, size: int) -> Floats:
         """About the error of each output with so many hyperplanes, found quickly."""
         if size in self._known:
             return self.errors(size)
         if self.field.dimension == 1:
-            return self._knots.ratio(size) * self.scale
+            return self._knots.ratio(size) * COARSE * self.scale
         return self._starts(size)[0].errors(self.part.samples) * (IMPROVEMENT if size else 1.0)
 
     def errors(self, size: int) -> Floats:
@@ -142,6 +150,9 @@ class ScaledFit:
             yield np.zeros((0, dimension)), np.zeros(0)
         elif dimension == 1:
             knots = self._knots.best(size)
+            for _ in range(REFINEMENTS):
+                yield np.ones((len(knots), 1)), -knots
+                knots = Knots(self.part.samples, self.scale, near=knots).best(size)
             yield np.ones((len(knots), 1)), -knots
         else:
             yield from (greedy.best(size) for greedy in self._greedy)

@@ -14,13 +14,15 @@ from vernal.interpret.numbers.rounding import Floats
 from vernal.reduce.neural.part_samples import PartSamples
 
 CANDIDATES = 160
+AROUND = 10  # samples on each side of a place
 
 
 class Knots:
     """The best breaks of samples on a line, for any number of them."""
 
-    def __init__(self, samples: PartSamples, scale: Floats) -> None:
-        chosen = _candidates(samples)
+    def __init__(self, samples: PartSamples, scale: Floats, near: Floats | None = None) -> None:
+        """With `near` only every other candidate, but all samples around these places."""
+        chosen = _candidates(samples, CANDIDATES) if near is None else _around(samples, near)
         self.places = samples.points[chosen, 0]
         lower, upper = samples.lower[chosen] / scale, samples.upper[chosen] / scale
         self.costs = np.max([_costs(self.places, lower[:, q], upper[:, q]) for q in range(len(scale))], axis=0)
@@ -49,11 +51,17 @@ class Knots:
             self._levels.append(np.min(through, axis=0))
 
 
-def _candidates(samples: PartSamples) -> NDArray[np.intp]:
+def _around(samples: PartSamples, near: Floats) -> NDArray[np.intp]:
+    at = np.searchsorted(samples.points[:, 0], near)
+    around = (at[:, None] + np.arange(-AROUND, AROUND + 1)).ravel().clip(0, len(samples.points) - 1)
+    return np.union1d(_candidates(samples, CANDIDATES // 2), around)
+
+
+def _candidates(samples: PartSamples, count: int) -> NDArray[np.intp]:
     """Indices of samples, ends included: half of them evenly placed, half as dense as the samples themselves."""
     places, last = samples.points[:, 0], len(samples.points) - 1
-    even = np.searchsorted(places, np.linspace(places[0], places[-1], CANDIDATES // 2)).clip(0, last)
-    dense = np.linspace(0, last, CANDIDATES // 2).astype(int)
+    even = np.searchsorted(places, np.linspace(places[0], places[-1], count // 2)).clip(0, last)
+    dense = np.linspace(0, last, count // 2).astype(int)
     return np.unique(np.concatenate([even, dense, [0, last]]))
 
 

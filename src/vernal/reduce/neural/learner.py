@@ -18,12 +18,13 @@ from vernal.errors import InputError
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.flow import Flow
 from vernal.model.tick import Tick, idle
-from vernal.reduce.neural.assemble import Skip, assembled
+from vernal.reduce.neural.assemble import SkipNeurons, assembled
 from vernal.reduce.neural.fits import PartFit, ScaledFit
 from vernal.reduce.neural.part_samples import PartField, random_shares
 from vernal.reduce.neural.parts import parts
 from vernal.reduce.neural.ridges import Ridges
 
+NEAR_LEAST = 0.1  # of the target: an error so little above what disturbances leave is good enough
 SAMPLES = 1500  # of each part
 PATTERNS = 50_000  # points at which activation patterns are counted
 
@@ -52,7 +53,7 @@ class Learner:
         used = (self.parts.linear != 0).any(axis=0)
         for part in self.parts.nonlinear:
             used |= (part.directions != 0).any(axis=0)
-        self.skip = Skip(lower, upper, np.flatnonzero(used))
+        self.skip = SkipNeurons(lower, upper, np.flatnonzero(used))
 
     def add(self, states: Floats) -> None:
         """Take states as further samples of every part."""
@@ -89,13 +90,14 @@ class Learner:
 
     def _sizes(self, fits: Sequence[ScaledFit], target: Floats, enough: float, room: int | None) -> list[int]:
         """Hyperplanes for each part: more where the error is largest, first by estimates and then by fits."""
-        sizes = [0 for _ in fits]
+        sizes, least = [0 for _ in fits], self._total([fit.least for fit in fits])
         for measure in (ScaledFit.estimate, ScaledFit.errors):
             while room is None or sum(sizes) < room:
                 self.tick()
                 errors = [measure(fit, size) for fit, size in zip(fits, sizes, strict=True)]
-                ratios = self._total(errors) / target
-                worst = _worst_part(fits, errors, sizes, np.where(ratios <= enough, 0.0, ratios))
+                total = self._total(errors)
+                good = total <= np.maximum(enough * target, least + NEAR_LEAST * target * (least > 0))
+                worst = _worst_part(fits, errors, sizes, np.where(good, 0.0, total / target))
                 if worst is None:
                     break
                 sizes[worst] += 1

@@ -39,7 +39,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Parts:
+class FieldParts:
     """x' = linear @ x + constant + the sum of the parts; the numbers are rounded to floats."""
 
     linear: Floats
@@ -60,7 +60,7 @@ class _Term:
 ZERO = build.const(0)
 
 
-def parts(flow: Flow, tick: Tick = idle) -> Parts:
+def parts(flow: Flow, tick: Tick = idle) -> FieldParts:
     """The field of a flow, taken apart."""
     forms = Forms({var: [ends] for var, ends in zip(flow.vars, flow.region, strict=True)}, tick=tick)
     linear = np.zeros((len(flow.vars), len(flow.vars)))
@@ -77,7 +77,7 @@ def parts(flow: Flow, tick: Tick = idle) -> Parts:
                 total += form.scale(rational(factor))
         linear[i] = [float(fraction(a)) for a in _row(total, flow.vars)]
         constant[i] = float(fraction(total.constant))
-    return Parts(linear, constant, tuple(_part(group, len(flow.vars)) for group in _groups(found, tick)))
+    return FieldParts(linear, constant, tuple(_part(group, len(flow.vars)) for group in _groups(found, tick)))
 
 
 def _affine(forms: Forms, node: Expr) -> AffineForm | None:

@@ -60,10 +60,10 @@ class ErrorRows:
         return ErrorRows(taken(self.parts, index), tuple(taken(lines, index) for lines in self.layers))
 
 
-Arrays = TypeVar("Arrays", ReluLines, LinearParts)
+RowArrays = TypeVar("RowArrays", ReluLines, LinearParts)
 
 
-def taken(arrays: Arrays, index: Array) -> Arrays:
+def taken(arrays: RowArrays, index: Array) -> RowArrays:
     """The same arrays for some rows."""
     return type(arrays)(*(getattr(arrays, entry.name)[index] for entry in fields(arrays)))
 

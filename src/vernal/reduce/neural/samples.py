@@ -6,7 +6,7 @@ import numpy as np
 
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.tick import Tick
-from vernal.reduce.neural.difference import Difference
+from vernal.reduce.neural.difference import ErrorField
 
 POINTS = 2000  # that are sampled first
 FEW = 16
@@ -14,10 +14,10 @@ STARTS, NEIGHBOURS, STEPS = 4, 12, 14  # of the local search: best points of eac
 SHRINK = 0.6  # of the distance of neighbours, from round to round
 
 
-class Samples:
+class WorstPoints:
     """For each variable the point with the largest error so far."""
 
-    def __init__(self, difference: Difference, lower: Floats, upper: Floats) -> None:
+    def __init__(self, difference: ErrorField, lower: Floats, upper: Floats) -> None:
         self.difference, self.lower, self.upper = difference, lower, upper
         self.worst = np.zeros(difference.size)
         self.points = np.repeat(0.5 * lower[None] + 0.5 * upper[None], difference.size, axis=0)

@@ -12,11 +12,12 @@ from typing import Protocol
 
 import numpy as np
 
-from vernal.interpret.numbers.rounding import Floats, gamma
+from vernal.interpret.numbers.rounding import Floats, Mask, gamma
 from vernal.model.hybrid import Facets
 
 LEAST_PIVOT = 1e-9
-MOST_PAIRS = 4096  # of rows and columns, for all goals
+MOST_SINGLES = 1024  # rows and columns, for all goals
+MOST_PAIRS = 4096  # pairs of rows and of columns, for all goals
 
 
 class SupportedSet(Protocol):
@@ -56,32 +57,43 @@ def _known(bounds: Floats) -> Floats:
 
 
 def _bounds(goals: Floats, shape: FramedSet, normals: Floats, offsets: Floats) -> Floats:
-    multipliers = _candidates(goals @ shape.frame, normals @ shape.frame)  # (k, c, r)
-    k, c, r = multipliers.shape
-    left = goals[:, None] - multipliers @ normals
-    lost = (np.abs(goals)[:, None] + multipliers @ np.abs(normals)) @ shape.size * gamma(r + 4)
-    value = shape.support(left.reshape(k * c, -1)).reshape(k, c) + multipliers @ offsets
+    candidates = _candidates(goals @ shape.frame, normals @ shape.frame)  # (k, c, r)
+    useful: Mask = np.asarray((candidates >= 0.0).all(axis=2) & (candidates > 0.0).any(axis=2))
+    useful[:, 0] = True
+    which = np.nonzero(useful)[0]
+    multipliers, asked, r = candidates[useful], goals[which], len(offsets)
+    left = asked - multipliers @ normals
+    lost = (np.abs(asked) + multipliers @ np.abs(normals)) @ shape.size * gamma(r + 4)
+    value = shape.support(left) + multipliers @ offsets
     value += lost + (multipliers @ np.abs(offsets) + np.abs(value)) * gamma(r + 4)
-    return np.asarray(_known(value).min(axis=1))
+    found = np.full(len(goals), np.inf)
+    np.fmin.at(found, which, value)
+    return found
 
 
 def _candidates(goals: Floats, normals: Floats) -> Floats:
-    """Multipliers (k, c, r): none, one row at a time and, where these are not too many, two rows at a time."""
+    """Multipliers (k, c, r): none, one row at a time and, where these are not too many, two rows at a time.
+
+    Only those that are not negative are of use.
+    """
     k, (r, n) = len(goals), normals.shape
     found = [np.zeros((k, 1, r)), _singles(goals, normals)]
     if r > 1 and n > 1 and k * comb(r, 2) * comb(n, 2) <= MOST_PAIRS:
         found.append(_pairs(goals, normals))
-    return np.asarray(np.maximum(np.concatenate(found, axis=1), 0.0))
+    return np.concatenate(found, axis=1)
 
 
 def _singles(goals: Floats, normals: Floats) -> Floats:
-    """Multipliers of one row that cancel a goal in one column."""
+    """Multipliers of one row that cancel a goal in one column; of many, only for columns in which the row is large."""
     k, (r, n) = len(goals), normals.shape
-    large = np.abs(normals) > LEAST_PIVOT * np.abs(normals).max()
-    chosen = np.zeros((k, r, n, r))
-    quotients = np.where(large, goals[:, None] / np.where(large, normals, 1.0), 0.0)
+    count = min(n, max(1, MOST_SINGLES // (k * r)))
+    columns = np.argsort(-np.abs(normals), axis=1, kind="stable")[:, :count]  # (r, count)
+    pivots = np.take_along_axis(normals, columns, axis=1)
+    large = np.abs(pivots) > LEAST_PIVOT * np.abs(normals).max()
+    chosen = np.zeros((k, r, count, r))
+    quotients = np.where(large, goals[:, columns] / np.where(large, pivots, 1.0), 0.0)  # (k, r, count)
     chosen[:, np.arange(r), :, np.arange(r)] = quotients.transpose(1, 0, 2)
-    return chosen.reshape(k, r * n, r)
+    return chosen.reshape(k, r * count, r)
 
 
 def _pairs(goals: Floats, normals: Floats) -> Floats:

@@ -1,0 +1,107 @@
+"""Ball arithmetic against rationals: no rounding is lost, whatever the sizes of the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from vernal.interpret.flow.balls import BallArrays, around, inverse, over, times
+from vernal.interpret.flow.doubletons import boxes, moved
+from vernal.interpret.flow.jets import paired
+from vernal.interpret.numbers.rounding import Floats
+
+RNG = np.random.default_rng(11)
+
+
+def wild(shape: tuple[int, ...]) -> BallArrays:
+    """Numbers of very different sizes, some of them exact, some far wider than their middle."""
+    mid = RNG.normal(size=shape) * 10.0 ** RNG.integers(-12, 12, shape)
+    return BallArrays(mid, np.abs(mid) * RNG.choice([0.0, 1e-16, 1e-9, 0.5, 3.0], shape))
+
+
+def chosen(x: BallArrays) -> list[Fraction]:
+    """A number of each ball, exactly: an end or one inside."""
+    shares = RNG.choice([-1.0, -0.5, 0.0, 1.0], x.mid.shape)
+    return [
+        Fraction(float(m)) + Fraction(float(s)) * Fraction(float(r))
+        for m, r, s in zip(x.mid.ravel(), x.rad.ravel(), shares.ravel(), strict=True)
+    ]
+
+
+def has(x: BallArrays, values: list[Fraction]) -> bool:
+    pairs = zip(x.mid.ravel(), x.rad.ravel(), values, strict=True)
+    return all(abs(Fraction(float(m)) - value) <= Fraction(float(r)) for m, r, value in pairs)
+
+
+@pytest.mark.parametrize(
+    ("operation", "exact"),
+    [
+        (lambda a, b: a + b, lambda a, b: a + b),
+        (lambda a, b: a - b, lambda a, b: a - b),
+        (lambda a, b: a * b, lambda a, b: a * b),
+        (lambda a, b: times(a, 3.7), lambda a, b: a * Fraction(3.7)),
+        (lambda a, b: over(a, 7.0), lambda a, b: a / 7),
+    ],
+    ids=["sum", "difference", "product", "multiple", "part"],
+)
+def test_operations(
+    operation: Callable[[BallArrays, BallArrays], BallArrays], exact: Callable[[Fraction, Fraction], Fraction]
+) -> None:
+    for _ in range(50):
+        a, b = wild((40,)), wild((40,))
+        values = [exact(x, y) for x, y in zip(chosen(a), chosen(b), strict=True)]
+        assert has(operation(a, b), values)
+
+
+def test_reciprocals_and_the_balls_around_intervals() -> None:
+    for _ in range(50):
+        x = wild((40,))
+        found = inverse(x)
+        for m, r, value in zip(found.mid, found.rad, chosen(x), strict=True):
+            assert np.isnan(m) or abs(Fraction(float(m)) - 1 / value) <= Fraction(float(r))
+        low, high = x.ends
+        assert has(around(low, high), [Fraction(float(end)) for end in low])
+        assert has(around(low, high), [Fraction(float(end)) for end in high])
+
+
+def test_sums_of_products_keep_the_product_rule() -> None:
+    terms, rows = 7, 3
+    for _ in range(20):
+        a, b = wild((terms, rows, 1, 1)), wild((terms, rows, 1, 1))
+        x, y = (np.array(chosen(ball), dtype=object).reshape(terms, rows) for ball in (a, b))
+        value = sum(x[j, 0] * y[j, 0] for j in range(terms))
+        slopes = [sum(x[j, 0] * y[j, i] + x[j, i] * y[j, 0] for j in range(terms)) for i in range(1, rows)]
+        assert has(paired(a, b), [value, *slopes])
+
+
+def test_products_of_matrices() -> None:
+    for _ in range(20):
+        a, b = wild((3, 4)), wild((4, 2))
+        x = np.array(chosen(a), dtype=object).reshape(3, 4)
+        y = np.array(chosen(b), dtype=object).reshape(4, 2)
+        assert has(a @ b, list((x @ y).ravel()))
+
+
+def test_moved_sets_contain_what_moves() -> None:
+    """Points of a set under matrices of the slopes, with what is added, are in the set after it, many times over."""
+    n = 3
+    sets = boxes(np.full((1, n), -0.5), np.full((1, n), 0.25))
+    points: Floats = RNG.uniform(-0.5, 0.25, (400, n))
+    for _ in range(25):
+        matrix = np.eye(n) + 0.3 * RNG.normal(size=(n, n))
+        slopes = BallArrays(matrix[None], np.full((1, n, n), 1e-3))
+        centre = BallArrays(sets.centre @ matrix.T + 0.1, np.full((1, n), 1e-4))
+        doubt = np.full((1, n), 1e-3)
+        own = matrix + RNG.choice([-1e-3, 1e-3], (len(points), n, n))
+        shift = RNG.choice([-1.0, 1.0], (len(points), n)) * (1e-3 + 1e-4)
+        points = centre.mid + np.einsum("pij,pj->pi", own, points - sets.centre) + shift
+        sets = moved(sets, centre, slopes, doubt)
+        assert (sets.lower - 1e-12 <= points).all()
+        assert (points <= sets.upper + 1e-12).all()
+        along = RNG.normal(size=(8, n))
+        low, high = sets.support(along).ends
+        assert (low - 1e-9 <= points @ along.T).all()
+        assert (points @ along.T <= high + 1e-9).all()
