@@ -29,14 +29,14 @@ from vernal.evidence.walk import NotAPath
 from vernal.interpret import concrete
 from vernal.interpret.demand import Given
 from vernal.interpret.flow.follow import Follower, Pace, horizon_on_grid
-from vernal.interpret.flow.steps import Stepper
+from vernal.interpret.flow.steps import TaylorStepper
 from vernal.interpret.numbers.rounding import Floats, float_above, float_below
 from vernal.model.expr import Between, Expr
 from vernal.model.flow import Flow
 from vernal.model.tick import Tick
 from vernal.reduce.neural.abstraction import network_of
 from vernal.reduce.neural.certifier import certify
-from vernal.reduce.neural.difference import Difference
+from vernal.reduce.neural.difference import ErrorField
 from vernal.reduce.neural.partition import automaton_of
 
 SAMPLES, RUNS = 48, 120
@@ -67,7 +67,7 @@ def on_taylor_pipes(seed: int, tick: Tick) -> bool:
     flow, rng = hostile_flow(seed), np.random.default_rng(seed)
     until = float(rng.choice([0.05, 0.3, 1.0])) / min(10.0, max(0.1, _speed(flow)))
     n, fine = len(flow.state), float(rng.choice([1, 1, 4]))
-    stepper = Stepper(flow, directions(n, rng), int(rng.choice([2, 4, 8])), int(rng.choice([1, 2, 4])))
+    stepper = TaylorStepper(flow, directions(n, rng), int(rng.choice([2, 4, 8])), int(rng.choice([1, 2, 4])))
     pace = Pace(until / 4 / fine, until / 64 / fine, float(rng.choice([1e-3, 1e-7])), until / fine * 2.0**-18, 400)
     boxes = start_boxes(flow)
     boxes = cut(flow, boxes, np.ones(boxes.lower.shape)) if rng.random() < 0.5 else boxes
@@ -169,7 +169,7 @@ def on_certified_errors(seed: int, tick: Tick) -> bool:
     lower, upper = _region(flow)
     net = random_network(rng, lower, upper, _speed(flow))
     found = certify(flow, net.weights, net.biases, lower, upper, tick, tightness=float(rng.choice([1.01, 1.1, 1.5])))
-    difference = Difference(flow, net.weights, net.biases)
+    difference = ErrorField(flow, net.weights, net.biases)
     low, high = difference.region(lower, upper)
     points = rng.uniform(low, high, size=(POINTS, len(low)))
     points = np.where(rng.random(points.shape) < 0.2, np.where(rng.random(points.shape) < 0.5, low, high), points)
