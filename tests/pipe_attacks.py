@@ -169,7 +169,7 @@ def on_certified_errors(seed: int, tick: Tick) -> bool:
     lower, upper = _region(flow)
     net = random_network(rng, lower, upper, _speed(flow))
     found = certify(flow, net.weights, net.biases, lower, upper, tick, tightness=float(rng.choice([1.01, 1.1, 1.5])))
-    difference = ErrorField(flow, net.weights, net.biases)
+    difference = ErrorField.of(flow, net.weights, net.biases)
     low, high = difference.region(lower, upper)
     points = rng.uniform(low, high, size=(POINTS, len(low)))
     points = np.where(rng.random(points.shape) < 0.2, np.where(rng.random(points.shape) < 0.5, low, high), points)

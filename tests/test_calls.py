@@ -154,6 +154,10 @@ def test_tables_are_data_frames(pandas: None) -> None:
     sets = vn.reach(drift(), steps=2).to_dataframe()
     assert list(sets) == ["step", "x lower", "x upper", "on"]
     assert sets["on"][0] == ("true",)
+    flow = vn.Flow("decay", state={"x": vn.real(0, 3)}, init={"x": vn.interval(1, 2)}, rates=lambda s: {"x": -s.x})
+    spans = vn.reach(flow, time=1, spans=4).to_dataframe()
+    assert list(spans) == ["from", "to", "x lower", "x upper"]
+    assert spans["to"] == [0.25, 0.5, 0.75, 1.0]
 
 
 def test_without_pandas_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

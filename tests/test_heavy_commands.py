@@ -1,4 +1,4 @@
-"""The heavy commands of benchmarks/limits: there are thirty, two of them end in time, and what is late is told."""
+"""The heavy commands of benchmarks/limits: there are sixty, three of them end in time, and what is late is told."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 
 from benchmarks.hostile import attempt
 from benchmarks.limits import __main__ as limits
-from benchmarks.limits.heavy import Heavy, heavy
+from benchmarks.limits.entry import Heavy
+from benchmarks.limits.heavy import heavy
 from benchmarks.limits.watch import Watched, watch
 
 BUSY = 20.0  # seconds after the limit: a busy machine is no failure here
@@ -20,13 +21,13 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Heavy]:
     return {entry.name: entry for entry in heavy(tmp_path_factory.mktemp("heavy"))}
 
 
-def test_there_are_thirty_and_their_files(commands: dict[str, Heavy]) -> None:
-    assert len(commands) == 30
+def test_there_are_sixty_and_their_files(commands: dict[str, Heavy]) -> None:
+    assert len(commands) == 60
     for entry in commands.values():
         assert Path(entry.arguments[1]).exists(), entry.name
 
 
-@pytest.mark.parametrize("name", ["100,000 symbols", "ten blocks predicates"])
+@pytest.mark.parametrize("name", ["100,000 symbols", "ten blocks predicates", "flow, 50 variables flowpipe"])
 def test_a_heavy_command_is_unknown_soon_after_its_limit(name: str, commands: dict[str, Heavy]) -> None:
     ended = watch([*commands[name].arguments, "--timeout", "0.2"], 0.2)
     assert (ended.code, ended.verdict) == (5, "unknown"), ended.said

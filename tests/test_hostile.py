@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks.hostile import attempt
-from benchmarks.hostile.attacks import FAMILIES, Siege
+from benchmarks.hostile.attacks import FAMILIES
 from benchmarks.hostile.attempt import Ended, run
 from benchmarks.hostile.mutate import mutated
 from benchmarks.hostile.seeds import plant
+from benchmarks.hostile.siege import Siege
 from vernal.cli import exits
 
 SLACK = 20.0  # a busy machine is no failure here

@@ -16,8 +16,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from benchmarks.hostile.attacks import FAMILIES, Siege
+from benchmarks.hostile.attacks import FAMILIES
 from benchmarks.hostile.seeds import plant
+from benchmarks.hostile.siege import Siege
+from benchmarks.limits.watch import load_everything
 
 SHOWN = 20  # faults that are printed
 
@@ -25,6 +27,7 @@ SHOWN = 20  # faults that are printed
 def main() -> int:
     """Attack until the time is up, then print tried and failed."""
     options = _arguments()
+    load_everything()
     names = [name for name in options.only or FAMILIES for _ in range(FAMILIES[name][1])]
     tried, failed, faults = Counter[str](), Counter[str](), list[str]()
     with tempfile.TemporaryDirectory() as temporary:
@@ -53,11 +56,11 @@ def _siege(folder: Path, slack: float) -> Siege:
 
 
 def _table(tried: Counter[str], failed: Counter[str], seed: int) -> None:
-    print(f"seed {seed}\n{'attack':<12} {'tried':>8} {'failed':>8}")
+    print(f"seed {seed}\n{'attack':<14} {'tried':>8} {'failed':>8}")
     for name in FAMILIES:
         if tried[name]:
-            print(f"{name:<12} {tried[name]:>8,} {failed[name]:>8,}")
-    print(f"{'all':<12} {tried.total():>8,} {failed.total():>8,}")
+            print(f"{name:<14} {tried[name]:>8,} {failed[name]:>8,}")
+    print(f"{'all':<14} {tried.total():>8,} {failed.total():>8,}")
 
 
 def _arguments() -> argparse.Namespace:

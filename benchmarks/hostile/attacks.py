@@ -6,32 +6,13 @@ import json
 import random
 import shutil
 import signal
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 
-from benchmarks.hostile.attempt import Ended, run, write
+from benchmarks.hostile.attempt import NOT_BEGUN, run, write
+from benchmarks.hostile.flow_attacks import FLOW_FAMILIES
 from benchmarks.hostile.mutate import EXTREMES, mutated
-from benchmarks.hostile.seeds import FORMULAS, Seeds
+from benchmarks.hostile.seeds import FORMULAS
+from benchmarks.hostile.siege import LIMIT, Family, Fault, Siege
 from vernal.cli import exits
-
-Fault = str | None
-Family = Callable[["Siege", random.Random], Fault]
-LIMIT = 2.0  # seconds of an ordinary attack
-
-
-@dataclass(frozen=True)
-class Siege:
-    """What attacks start from, where they write, and how slow the machine may be."""
-
-    seeds: Seeds
-    folder: Path
-    slack: float
-
-    def ask(self, command: Sequence[str], limit: float = LIMIT) -> tuple[Ended, Fault]:
-        """A command under a limit, and what is wrong with its end."""
-        ended = run([*command, "--timeout", str(limit)], limit, self.slack)
-        return ended, ended.fault(limit, self.slack)
 
 
 def tasks(siege: Siege, chance: random.Random) -> Fault:
@@ -101,12 +82,12 @@ def kills(siege: Siege, chance: random.Random) -> Fault:
 def interrupts(siege: Siege, chance: random.Random) -> Fault:
     """Ctrl-C or SIGTERM at any time: the exit code says so, without a traceback."""
     number = chance.choice((signal.SIGINT, signal.SIGTERM))
-    heavy = chance.choice(siege.seeds.heavy)
+    heavy = chance.choice([*siege.seeds.heavy, *siege.seeds.flows.heavy])
     ended = run(["check", str(heavy)], LIMIT, siege.slack, kill=(chance.uniform(0.05, 1), number))
     expected = {exits.INTERRUPTED if number == signal.SIGINT else exits.TERMINATED, exits.OK, exits.REFUTED}
     if "Traceback" in ended.said or "internal error" in ended.said:
         return ended.said[-300:]
-    started = ended.code == -number  # before our handlers are there
+    started = ended.code in (-number, NOT_BEGUN)  # before our handlers are there
     return None if ended.code in expected or started else f"ended with {ended.code}: {ended.said[-200:]}"
 
 
@@ -129,4 +110,5 @@ FAMILIES: dict[str, tuple[Family, int]] = {  # with the share of each
     "kills": (kills, 1),
     "interrupts": (interrupts, 1),
     "limits": (limits, 2),
+    **FLOW_FAMILIES,
 }

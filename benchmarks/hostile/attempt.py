@@ -17,6 +17,7 @@ from vernal.cli.main import main
 
 LATE = 2.0  # seconds after its limit until a run has to end
 MEMORY = 1.5  # GiB
+NOT_BEGUN, LOST = 98, 99  # how a process ends that is interrupted before the command begins, or whose command raises
 PROPER = {exits.OK, exits.REJECTED, exits.BAD_INPUT, exits.UNDECIDED, exits.REFUTED}
 
 
@@ -58,7 +59,7 @@ def run(command: Sequence[str], limit: float, slack: float, kill: tuple[float, i
 
 def become(command: Sequence[str], output: int) -> None:
     """In the child: run the command and leave; never returns."""
-    code = 99
+    code = NOT_BEGUN
     try:
         os.setsid()
         os.dup2(output, 1)
@@ -66,6 +67,7 @@ def become(command: Sequence[str], output: int) -> None:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - until the process ends
         sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+        code = LOST
         code = main(list(command))
         sys.stdout.flush()
     finally:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.hostile.flow_seeds import FlowSeeds, plant_flows
 from tests.cli.samples import ROOM
 from vernal.cli.main import main
 from vernal.engines.check import engines
@@ -81,6 +82,7 @@ class Seeds:
     journal: Path
     heavy: Sequence[Path]
     engines: Sequence[str]
+    flows: FlowSeeds
 
 
 def plant(folder: Path) -> Seeds:
@@ -101,6 +103,7 @@ def plant(folder: Path) -> Seeds:
         journal,
         [_heavy(folder, name) for name in HEAVY],
         [entry.name for entry in engines()],
+        plant_flows(folder),
     )
 
 

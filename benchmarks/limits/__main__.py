@@ -1,6 +1,6 @@
 """How late do heavy commands end? `python -m benchmarks.limits [--limit S ...] [--memory GiB] [--only TEXT ...]`.
 
-Thirty commands, each in a process of its own under `--timeout` 0.2, 1 and 5 s. The process is forked where everything
+Sixty commands, each in a process of its own under `--timeout` 0.2, 1 and 5 s. The process is forked where everything
 is loaded, and the time counts from there: what `--timeout` counts besides, loading the interpreter and libraries, would
 use up small limits before any work begins. For each: seconds after the limit by the clock on the wall, seconds of the
 processor after the limit, the most memory, and the verdict. A command is late if both are more than two seconds (on a
@@ -15,7 +15,8 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.limits.heavy import Heavy, heavy
+from benchmarks.limits.entry import Heavy
+from benchmarks.limits.heavy import heavy
 from benchmarks.limits.watch import Watched, load_everything, watch
 from benchmarks.measure import setting, table
 

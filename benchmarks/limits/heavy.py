@@ -1,21 +1,16 @@
-"""Thirty commands that would take minutes and gigabytes without limits."""
+"""Sixty commands that would take minutes and gigabytes without limits."""
 
 from __future__ import annotations
 
 import random
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
-from vernal.formats.layers import dense
+from benchmarks.limits.entry import Heavy, random_network, written
+from benchmarks.limits.flows import heavy_flows
 from vernal.formats.onnx.writer import write_onnx
-from vernal.model import build
-from vernal.model.expr import Expr
-from vernal.model.network import Network, network_input
 
 ROOT = Path(__file__).parent.parent.parent
 VCAS = ROOT / "examples/vcas/vcas.toml"
@@ -26,18 +21,9 @@ SWING = ROOT / "benchmarks/pendulum_rnn/swing.toml"
 LARGER = ROOT / "benchmarks/larger"
 
 
-@dataclass(frozen=True)
-class Heavy:
-    """A command by name, without its limits; `questions` is how many limits of time it has, one after the other."""
-
-    name: str
-    arguments: Sequence[str]
-    questions: int = 1
-
-
 def heavy(folder: Path) -> list[Heavy]:
     """The commands; files that they need are written into the folder."""
-    return [*_published(), *_written(folder), *_planning(folder), *_queries(folder)]
+    return [*_published(), *_written(folder), *_planning(folder), *_queries(folder), *heavy_flows(folder)]
 
 
 # Examples and benchmarks ----------------------------------------------------------------------------------------------
@@ -79,7 +65,7 @@ def _check(name: str, file: Path, *rest: str, unroll: str | None = None, **setti
 
 
 def _written(folder: Path) -> list[Heavy]:
-    files = {name: _file(folder / f"{name}.toml", text()) for name, text in TEXTS.items()}
+    files = {name: written(folder / f"{name}.toml", text()) for name, text in TEXTS.items()}
     return [
         _check("forty squarings in lets", files["squarings"], "G[0,4] (x >= 0)"),
         _check("integers that square", files["integers"], "X[20000] (n != m)"),
@@ -150,11 +136,6 @@ TEXTS: dict[str, Callable[[], str]] = {
 }
 
 
-def _file(file: Path, text: str) -> Path:
-    file.write_text(text, encoding="utf-8")
-    return file
-
-
 # Planning models ------------------------------------------------------------------------------------------------------
 
 
@@ -177,24 +158,15 @@ def _planning(folder: Path) -> list[Heavy]:
 def _queries(folder: Path) -> list[Heavy]:
     network, query = folder / "large.onnx", folder / "large.vnnlib"
     inputs = 20
-    write_onnx(_random_network(inputs, 256, 6), network)
+    write_onnx(random_network(inputs, 256, 6), network)
     lines = [f"(declare-const X_{i} Real)" for i in range(inputs)] + ["(declare-const Y_0 Real)"]
     lines += [f"(assert (>= X_{i} -1.0))\n(assert (<= X_{i} 1.0))" for i in range(inputs)]
-    _file(query, "\n".join([*lines, "(assert (>= Y_0 1000.0))\n"]))
+    written(query, "\n".join([*lines, "(assert (>= Y_0 1000.0))\n"]))
     many = folder / "many.vnnlib"
     chance = random.Random(0)
     cases = " ".join(f"(and (>= X_0 {chance.uniform(-1, 1):.6f}) (>= Y_0 {1000 + i}.0))" for i in range(20_000))
-    _file(many, "\n".join([*lines, f"(assert (or {cases}))\n"]))
+    written(many, "\n".join([*lines, f"(assert (or {cases}))\n"]))
     return [
         Heavy("verify, 6 x 256", ["verify", str(query), str(network)]),
         Heavy("verify, 20,000 alternatives", ["verify", str(many), str(network)]),
     ]
-
-
-def _random_network(inputs: int, width: int, depth: int) -> Network:
-    chance = np.random.default_rng(0)
-    given = network_input(inputs)
-    node: Expr = given
-    for before in [inputs, *[width] * (depth - 1)]:
-        node = build.relu(dense(node, chance.normal(size=(width, before)) * (2 / before) ** 0.5))
-    return Network("large", given, dense(node, chance.normal(size=(1, width)) / width**0.5))

@@ -9,6 +9,7 @@
     │   ├── FormatError                    a model file that is broken, too large or not what it claims to be
     │   │   └── UnsupportedOperator        a well-formed file that uses something Vernal does not read
     │   ├── UnsupportedFormula             a property outside the language or outside an engine
+    │   ├── BeyondFloats (OverflowError)   numbers too large to compute with; of an engine's work, a reason for unknown
     │   ├── DataUnset                      a `data:` reference without a data folder
     │   ├── Problems                       several of the above, from one file
     │   └── FileMissing (FileNotFoundError)
@@ -103,6 +104,10 @@ class FormatError(InputError):
 
 class UnsupportedOperator(FormatError):
     """A well-formed model file that uses an operator Vernal does not read."""
+
+
+class BeyondFloats(InputError, OverflowError):
+    """Numbers that are too large, or too close to each other, to compute with in floating point."""
 
 
 class UnsupportedFormula(InputError):

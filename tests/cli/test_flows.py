@@ -214,7 +214,7 @@ def test_what_a_flow_says_in_words(jet: Path, vernal: Command) -> None:
         (("check", "--set", "T=0"), "horizon is zero"),
         (("check", "--set", "shift=5"), "outside its range"),
         (("sweep", "--over", "T=1,2", "--journal", "j"), "keeps no journal"),
-        (("reach",), "jet is a flow"),
+        (("reach", "--steps", "3"), "jet is a flow"),
         (("explain", "--tree", "t.svg"), "jet is a flow"),
     ],
 )

@@ -172,6 +172,23 @@ RelaxationName = Annotated[
         help="Of --test relaxed...: bounds (our own), or a solver of ReLU networks (marabou).",
     ),
 ]
+TransitionsName = Annotated[
+    str | None,
+    typer.Option(
+        "--transitions",
+        metavar="NAME",
+        help="Of the engine abstraction: trajectories change between regions with a common facet (default) or vertex.",
+    ),
+]
+DirectionsText = Annotated[
+    str | None,
+    typer.Option(
+        "--directions",
+        metavar="TEXT",
+        help="Of the engines flowpipe and abstraction: where sets are bounded besides the comparisons of the formula, "
+        'box, octagon, or linear expressions such as "x + y; x - 2*y".',
+    ),
+]
 Timeout = Annotated[
     float | None,
     typer.Option(
@@ -228,6 +245,8 @@ class Limits:
     no_follow: NoFollow = False
     test: TestName = None
     relaxation: RelaxationName = None
+    transitions: TransitionsName = None
+    directions: DirectionsText = None
     timeout: Timeout = None
     memory: MemoryLimit = None
     workers: Workers = 1
@@ -253,6 +272,8 @@ class Limits:
             "follow": False if self.no_follow else None,
             "test": self.test,
             "relaxation": self.relaxation,
+            "transitions": self.transitions,
+            "directions": self.directions,
         }
         return {name: value for name, value in named.items() if value is not None}
 

@@ -37,11 +37,16 @@ Examples:
   vernal reach thermostat.toml                              every state variable
   vernal reach pendulum.toml --of theta --of omega --plot plane.svg
   vernal reach vcas.toml --of "abs(h)" --of advisor --steps 10 --plot tube.pdf --json sets.json
+  vernal reach jet.toml --time 3 --plot phase.svg           a flow, in continuous time: its phase portrait
+  vernal reach jet.toml --of "x - y" --spans 10 --plot band.svg
 
 \b
 Every path from every initial state is inside the bounds at every step; that every value inside is taken is not said.
 Of two numbers there are polygons in their plane, otherwise bounds, or the labels that are possible. Simulated runs
 are drawn over them. The ends shown are rounded outward; --json has all of their digits.
+Bounds of a flow hold at all times of a span, of trajectories while they are in the region; a note says until when all
+of them are. They are those of a flowpipe: --engine flowpipe follows the flow itself, --engine abstraction a network in
+its place, and auto asks the second one where the first gets stuck or is loose.
 Exit code: 0 when every step is bounded as asked, 5 when a limit was reached before, 2 on bad input.
 """
 
@@ -61,9 +66,31 @@ def reach(
             "--steps", metavar="N", help="How many steps; without it, as far as the task's properties look, or 20."
         ),
     ] = None,
+    time: Annotated[
+        float | None,
+        typer.Option(
+            "--time", metavar="T", help="Of a flow, up to which time; without it, as far as properties look, or 1."
+        ),
+    ] = None,
+    spans: Annotated[
+        int | None,
+        typer.Option("--spans", metavar="N", help="Of a flow, in how many spans of time.", show_default="20"),
+    ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            "--engine", metavar="NAME", help="Of a flow, who follows it: flowpipe, abstraction or auto (default)."
+        ),
+    ] = None,
     sets: Annotated[
-        int, typer.Option("--sets", metavar="N", help="Sets of states kept apart at a step: more are tighter, slower.")
-    ] = 1000,
+        int | None,
+        typer.Option(
+            "--sets",
+            metavar="N",
+            help="Sets of states kept apart at a step (1000), or parts of the initial set of a flow (64): more are "
+            "tighter, slower.",
+        ),
+    ] = None,
     set: Settings = None,
     property: ShownProperties = None,
     *,
@@ -82,8 +109,11 @@ def reach(
     allow_outside: AllowOutside = False,
     quiet: Quiet = False,
 ) -> None:
-    """Bound expressions at every step, over all paths: intervals, polygons of two numbers, and possible labels."""
-    from vernal.engines.reach.ask import followed, named, reach_of
+    """Bound expressions at every step, over all paths: intervals, polygons of two numbers, and possible labels.
+
+    Of a flow, in continuous time, over spans of time and over all trajectories in its region.
+    """
+    from vernal.engines.reach.ask import ReachAsked, named
     from vernal.run.budget import refuse_limits
 
     refuse_limits({"sets": sets}, workers=1, seed=0, prefix="--")
@@ -102,8 +132,8 @@ def reach(
     refuse_overwriting(inputs_of(opened), (json, plot))
     asked = named(opened, of or None)
     with Live("reach", quiet=quiet) as live:
-        last = reach_of(opened) if steps is None else steps
-        found = followed(opened, asked, last, limits.budget(started(), live), sets)
+        how = ReachAsked(steps, time, spans, engine, sets)
+        found = how.answered(opened, asked, limits.budget(started(), live), "--")
     _tell(found, json, plot, runs)
     raise typer.Exit(exits.OK if found.is_complete else exits.UNDECIDED)
 

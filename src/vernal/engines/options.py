@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 
 from vernal.errors import InputError, nearest
-from vernal.reduce.neural.crossings import Transitions
+from vernal.logic.task import Transitions
 from vernal.solvers import registry
 from vernal.solvers.base import MilpSolver, ReluSolver, SmtSolver
 
@@ -141,16 +141,31 @@ class PredicateOptions(EngineOptions):
 
 
 @dataclass(frozen=True)
-class AbstractionOptions(EngineOptions):
-    """Of neural abstractions. `transitions`: locations between which a trajectory may change share a facet, or a point.
+class FlowpipeOptions(EngineOptions):
+    """Of flowpipes. `directions`: in which directions sets are bounded, besides those of the formula.
 
-    `directions`: in which directions sets are bounded, besides those of the formula: `box` (the variables), `octagon`
-    (also sums and differences of every two), linear expressions with semicolons between them, or `auto`, which begins
-    with the box.
+    `box` (the variables), `octagon` (also sums and differences of every two), linear expressions with semicolons
+    between them, or `auto`, which chooses.
     """
 
-    transitions: Transitions = Transitions.FACET
     directions: str = "auto"
+
+
+@dataclass(frozen=True)
+class AbstractionOptions(EngineOptions):
+    """Of neural abstractions. `transitions`: locations between which a trajectory may change share a facet, or a point;
+    without it, as the task says, or a facet.
+
+    `directions`: as of flowpipes; `auto` begins with the box.
+    """
+
+    transitions: Transitions | None = None
+    directions: str = "auto"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.transitions is not None:
+            object.__setattr__(self, "transitions", _checked("transitions", Transitions.FACET, self.transitions))
 
 
 def _checked(name: str, default: object, value: object) -> object:

@@ -13,6 +13,7 @@ from vernal.engines.options import (
     BoundsOptions,
     DepthOptions,
     EngineOptions,
+    FlowpipeOptions,
     InductionOptions,
     MilpOptions,
     PredicateOptions,
@@ -55,7 +56,7 @@ class EngineEntry(Generic[E]):
         self.options(**options)
 
     def _stray(self, name: str, value: object) -> InputError:
-        siblings: Iterable[EngineEntry[Any]] = FLOW_ENGINES if self in FLOW_ENGINES else ENGINES
+        siblings: Iterable[EngineEntry[Any]] = FLOW_ENGINES if self in FLOW_ENGINES else (*ENGINES, *FLOW_ENGINES)
         owners = [entry.name for entry in siblings if name in entry.option_names]
         if not owners:
             kind, known = " of flows" if self in FLOW_ENGINES else "", nearest(name, self.option_names)
@@ -164,6 +165,7 @@ FLOW_ENGINES: tuple[EngineEntry[FlowEngine], ...] = (
         "flowpipe",
         "vernal.engines.flow.direct:DirectFlowpipe",
         "sets that contain all trajectories, by enclosures of the solutions of a smooth flow",
+        FlowpipeOptions,
     ),
     EngineEntry(
         "abstraction",

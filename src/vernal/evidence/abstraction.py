@@ -7,12 +7,12 @@ may have none of the system. So an unsafe state of it that is reachable proves n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from vernal.evidence.trace import Trace
-from vernal.model.portable import Portable
+from vernal.model.portable import ArrayData
 
 if TYPE_CHECKING:
     from vernal.interpret.numbers.rounding import Floats, Mask
@@ -37,7 +37,7 @@ class LabelledTransition:
 
 
 @dataclass(frozen=True, eq=False)
-class FiniteAbstraction(Portable):
+class FiniteAbstraction(ArrayData):
     """Abstract states 0, 1, ...: those that hold initial states come first, and those that may be unsafe are together.
 
     Every label with which there is a transition is listed once for its source and target.
@@ -55,14 +55,6 @@ class FiniteAbstraction(Portable):
 
     def __len__(self) -> int:
         return len(self.values)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, FiniteAbstraction):
-            return NotImplemented
-        import numpy as np  # loaded by whoever made it
-
-        pairs = [(getattr(self, entry.name), getattr(other, entry.name)) for entry in fields(self)]
-        return all(np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b for a, b in pairs)
 
     def __hash__(self) -> int:
         return hash((self.predicates, self.starts, self.unsafe, self.transitions, self.variables))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from vernal.evidence.trace import Trace
 from vernal.model.hooks import hook
-from vernal.model.portable import STAYS, Portable
+from vernal.model.portable import STAYS, ArrayData
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Flowpipe(Portable):
+class Flowpipe(ArrayData):
     """Segments: at every time t of times[k] that a trajectory reaches inside the region, it is in the union of those
     segments whose span contains t, where segment k is {x : lower[k] <= directions x <= upper[k]}.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vernal.model.hooks import hook
-from vernal.model.portable import Portable
+from vernal.model.portable import ArrayData
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class NeuralAbstraction(Portable):
+class NeuralAbstraction(ArrayData):
     """x' = N(x) + d with |d_i| <= error_i has every trajectory of the flow inside the region lower <= x <= upper.
 
     `error` is certified: at every point of the region, and for every disturbance of the flow, |f_i - N_i| is at most

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 DIGITS = 6
@@ -44,10 +44,18 @@ class UntilTime:
 
 
 def rounded_down(value: Fraction | float) -> str:
-    """A time of six digits, none of which claims too much."""
-    exact = Fraction(value)
-    decimal = Context(prec=DIGITS, rounding=ROUND_FLOOR).divide(Decimal(exact.numerator), Decimal(exact.denominator))
-    return f"{float(decimal):g}"
+    """A time of six digits, none of which claims too much where something holds until then."""
+    return _digits(Fraction(value), ROUND_FLOOR)
+
+
+def rounded_up(value: Fraction | float) -> str:
+    """A time of six digits, none of which claims too much where something holds from then on."""
+    return _digits(Fraction(value), ROUND_CEILING)
+
+
+def _digits(value: Fraction, rounding: str) -> str:
+    context = Context(prec=DIGITS, rounding=rounding)
+    return f"{float(context.divide(Decimal(value.numerator), Decimal(value.denominator))):g}"
 
 
 Reach = UpToStep | ForAllTime | UntilTime

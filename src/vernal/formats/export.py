@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from vernal.errors import FormatError, InputError, NameUnknown, nearest
 from vernal.formats.automata import SUFFIXES, automaton_json, read_automaton, write_automaton
 from vernal.formats.loading import load
-from vernal.logic.task import Task
+from vernal.logic.task import Task, Transitions
 from vernal.logic.timed import FlowQuestion
 from vernal.model.flow import Flow
 from vernal.model.hybrid import HybridAutomaton
@@ -72,7 +72,8 @@ def export_task(
     flow = task.flow
     abstraction = abstract(flow, task.settings, tick)
     variables = [variable.name for variable in flow.state]
-    automaton = automaton_of(abstraction, name=flow.name, variables=variables, tick=tick)
+    transitions = task.settings.transitions or Transitions.FACET
+    automaton = automaton_of(abstraction, name=flow.name, variables=variables, transitions=transitions, tick=tick)
     return _written(source or flow.name, automaton, Path(target), question)
 
 

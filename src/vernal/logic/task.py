@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from fractions import Fraction
 
 from vernal.errors import InputError
@@ -24,6 +25,13 @@ class InputFile:
     sha256: str
 
 
+class Transitions(StrEnum):
+    """Between which regions of an abstraction there are crossings: those that share a facet, or any point."""
+
+    FACET = "facet"
+    VERTEX = "vertex"
+
+
 @dataclass(frozen=True, slots=True)
 class AbstractionSettings(Portable):
     """`[abstraction]`: how a network that stands for a flow is learned; what is None is chosen for the flow."""
@@ -33,10 +41,13 @@ class AbstractionSettings(Portable):
     samples: int | None = None
     rounds: int | None = None  # of learning and certifying, at most
     seed: int | None = None
+    transitions: Transitions | None = None  # between its regions
 
 
 UNSAID = AbstractionSettings()
-MAX_ABSTRACTED = 6  # variables of a flow that is abstracted: regions and their facets grow fast with them
+MAX_SAMPLES = 100_000  # of each part of a flow: programs over more of them take gigabytes
+MAX_WIDTH, MAX_LAYERS = 10_000, 32  # of a network that stands for a flow
+MAX_ABSTRACTED = 8  # variables of a flow that is abstracted: regions and their facets grow fast with them
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ time of [a, b] that it reaches, and F[a,b] p if it reaches a time of [a, b] at w
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -37,12 +38,17 @@ class FlowQuestion(Portable):
     @cached_property
     def horizon(self) -> Fraction:
         """The last time that the formula speaks of."""
-        bounds = [node.bound for node in order(self.formula) if isinstance(node, Always | Eventually)]
-        return max((bound.upper for bound in bounds if bound.upper is not None), default=Fraction(0))
+        return last_time([self.formula])
 
     def starting(self, init: Init) -> FlowQuestion:
         """The same question about trajectories from elsewhere."""
         return replace(self, flow=self.flow.starting(init))
+
+
+def last_time(formulas: Iterable[Formula]) -> Fraction:
+    """The last time that some formulas speak of; 0 where they speak of none."""
+    bounds = [node.bound for formula in formulas for node in order(formula) if isinstance(node, Always | Eventually)]
+    return max((bound.upper for bound in bounds if bound.upper is not None), default=Fraction(0))
 
 
 # What is asked in continuous time -------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from vernal.model.portable import Portable
+from vernal.model.portable import ArrayData
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Facets(Portable):
+class Facets(ArrayData):
     """The points x with normals x <= offsets: normals (m, n), offsets (m,)."""
 
     normals: Vector
@@ -28,7 +28,7 @@ class Facets(Portable):
 
 
 @dataclass(frozen=True, eq=False)
-class Location(Portable):
+class Location(ArrayData):
     """A mode of an automaton: where it is, and how the state moves there."""
 
     name: str
@@ -38,7 +38,7 @@ class Location(Portable):
 
 
 @dataclass(frozen=True, eq=False)
-class Crossing(Portable):
+class Crossing(ArrayData):
     """A change from one location to another, by their indices, in the part of a hyperplane that they share."""
 
     source: int
@@ -47,7 +47,7 @@ class Crossing(Portable):
 
 
 @dataclass(frozen=True, eq=False)
-class HybridAutomaton(Portable):
+class HybridAutomaton(ArrayData):
     """Locations that cover the region lower <= x <= upper, and the crossings between them."""
 
     name: str

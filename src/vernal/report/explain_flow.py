@@ -49,6 +49,7 @@ def _settings(task: Task) -> str:
         "samples": settings.samples,
         "rounds": settings.rounds,
         "seed": settings.seed,
+        "transitions": settings.transitions,
     }
     return "abstraction: " + "; ".join(f"{name} {value}" for name, value in said.items() if value is not None)
 

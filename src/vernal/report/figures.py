@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 INK = "#1f4e79"
 SOFT = "#5b6770"
 LIMIT = "#b3372f"
+TUBE = "#cfe0ee"  # of certified bounds
 RUN = "#d1701b"  # of simulated runs: a warm line on a cold tube
 # Soft tones that differ in lightness too, so that they survive a grey print.
 TONES = ("#cfe0ee", "#f6d7b0", "#cfe5c5", "#efc9c9", "#ddd2ea", "#f3ecb5", "#c8e4e2", "#e6d3c3", "#d9d9d9")

@@ -54,10 +54,12 @@ def portrait_of(task: Task, result: Result, formula: Formula) -> Portrait:
     )
 
 
-def simulated_trajectories(flow: Flow, until: float) -> list[DrawnTrajectory]:
+def simulated_trajectories(flow: Flow, until: float, runs: int = RUNS) -> list[DrawnTrajectory]:
     """Some trajectories of a flow, the corners of its initial set among them; none where it has no initial state."""
+    if not runs:
+        return []
     try:
-        made = simulate_flow(flow, RUNS, until, np.random.default_rng(0), corners=True)
+        made = simulate_flow(flow, runs, until, np.random.default_rng(0), corners=True)
     except NoInitialState:
         return []
     assert made.times is not None

@@ -9,7 +9,7 @@ import numpy as np
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
-from vernal.report.figures import INK, LIMIT, RUN, WIDTH, tone_of
+from vernal.report.figures import INK, LIMIT, RUN, TUBE, WIDTH, tone_of
 from vernal.report.phase_parts import (
     EDGE,
     GOAL,
@@ -22,7 +22,6 @@ from vernal.report.phase_parts import (
     legend,
 )
 from vernal.report.phase_sets import region_of, region_spans, stretches, values_at
-from vernal.report.tubes import TUBE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,10 +9,11 @@ from math import ceil, floor
 from pathlib import Path
 from typing import Any
 
-from vernal.engines.reach.sets import LabelSet, NumberBounds, ReachableSets, ReachedValue
+from vernal.engines.reach.sets import LabelSet, NumberBounds, ReachableSets, ReachedValue, TimedReach
+from vernal.evidence.reach import rounded_down, rounded_up
 from vernal.report.document import dump, head
 from vernal.report.frames import data_frame, html_lines, html_table
-from vernal.report.runs import shown_steps
+from vernal.report.runs import decimals, shown_steps
 from vernal.report.tables import WIDTH, Column, aligned
 from vernal.run.output import write_text
 
@@ -29,13 +30,19 @@ def reach_table(sets: ReachableSets, *, width: int = WIDTH) -> str:
 
 
 def reach_columns(sets: ReachableSets) -> list[Column]:
-    """The steps that are shown, and a column for each expression."""
-    chosen = shown_steps(len(sets.steps) - 1)
-    columns = [Column("step", [str(t) for t in chosen])]
+    """The steps that are shown, all spans of time, and a column for each expression."""
+    chosen = shown_steps(len(sets.steps) - 1) if sets.timed is None else range(len(sets.steps))
+    columns = [Column("step", [str(t) for t in chosen]) if sets.timed is None else Column("time", _times(sets))]
     for name in sets.of:
         values = sets.bounds(name)
         columns.append(Column(name, cells([values[t] for t in chosen]), left=True))
     return columns
+
+
+def _times(sets: ReachableSets) -> list[str]:
+    """Spans of time, ends rounded to the digits that tell them apart."""
+    ends = iter(decimals([end for span in sets.spans for end in span]))
+    return [f"[{start}, {end}]" for start, end in zip(ends, ends, strict=True)]
 
 
 def cells(values: list[ReachedValue]) -> list[str]:
@@ -77,6 +84,8 @@ def _decimal(end: float, places: int, way: Callable[[Fraction], int], hair: floa
 
 def reach_notes(sets: ReachableSets) -> list[str]:
     """What is to be said besides: where paths end, where a limit was reached, what has no bound."""
+    if sets.timed is not None:
+        return _timed_notes(sets, sets.timed)
     notes = []
     if sets.ended == 0:
         notes.append("there is no initial state")
@@ -90,6 +99,29 @@ def reach_notes(sets: ReachableSets) -> list[str]:
         )
     for name, t in sets.unbounded.items():
         notes.append(f"{name} has no bound from step {t} on: it may be undefined there, or as large as anything")
+    return notes
+
+
+def _timed_notes(sets: ReachableSets, timed: TimedReach) -> list[str]:
+    """The same of a flow: until when it was followed, and until when all trajectories are inside the region."""
+    if sets.ended == 0:
+        return ["there is no initial state"]
+    notes = []
+    if sets.reason is not None:
+        done = f"bounded up to time {rounded_down(timed.until)} of {timed.horizon:g}"
+        notes.append(f"stopped: {sets.reason}; {done if sets.steps else 'nothing is bounded'}")
+    if not sets.steps:
+        return notes
+    if timed.left is not None:
+        notes.append(f"no trajectory is inside the region after time {rounded_up(timed.left)}")
+    if timed.inside_until >= timed.until:
+        notes.append("all trajectories are inside the region" + ("" if sets.reason is None else " until then"))
+    else:
+        until = rounded_down(timed.inside_until)
+        notes.append(f"all trajectories are inside the region until time {until}; one that leaves it is not followed")
+    for name, t in sets.unbounded.items():
+        since = sets.spans[t][0]
+        notes.append(f"{name} has no bound from time {since:g} on: it may be undefined there, or as large as anything")
     return notes
 
 
@@ -109,6 +141,7 @@ def reach_document(sets: ReachableSets) -> dict[str, Any]:
             "step": t,
             "values": {name: _value(value) for name, value in zip(sets.of, step.values, strict=True)},
             "polygon": None if step.polygon is None else [list(vertex) for vertex in step.polygon],
+            **({} if step.span is None else {"from": step.span[0], "to": step.span[1]}),
         }
         for t, step in enumerate(sets.steps)
     ]
@@ -121,7 +154,19 @@ def reach_document(sets: ReachableSets) -> dict[str, Any]:
         "ended": sets.ended,
         "notes": reach_notes(sets),
         "seconds": round(sets.seconds, 6),
+        **({} if sets.timed is None else _timed_object(sets.timed)),
         "steps": steps,
+    }
+
+
+def _timed_object(timed: TimedReach) -> dict[str, Any]:
+    """What only documents of flows have."""
+    return {
+        "engine": timed.engine,
+        "time": timed.horizon,
+        "until": timed.until,
+        "inside_until": timed.inside_until,
+        "left": timed.left,
     }
 
 
@@ -145,8 +190,10 @@ def show_sets(sets: ReachableSets) -> str:
 
 
 def frame_sets(sets: ReachableSets) -> Any:
-    """One row for every step: the two ends of every number, the labels of the others."""
+    """One row for every step: the two ends of every number, the labels of the others; of a flow, of every span."""
     columns: dict[str, list[Any]] = {"step": list(range(len(sets.steps)))}
+    if sets.timed is not None:
+        columns = {"from": [start for start, _ in sets.spans], "to": [end for _, end in sets.spans]}
     for name, sort in zip(sets.of, sets.sorts, strict=True):
         values = sets.bounds(name)
         if sort.is_number:

@@ -1,47 +1,39 @@
-"""Pictures of reachable sets: bounds over the steps or polygons in a plane, with simulated runs over them."""
+"""Pictures of reachable sets: bounds over the steps or polygons in a plane, with simulated runs over them.
+
+Of a flow, bounds are over time, and two of its variables are a phase portrait with the flowpipe.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vernal.engines.reach.sets import LabelSet, NumberBounds, ReachableSets, ReachedValue
+from vernal.engines.reach.segments import SegmentValues
+from vernal.engines.reach.sets import NumberBounds, ReachableSets, ReachedStep, ReachedValue, TimedReach
 from vernal.errors import InputError
+from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret.numbers.rounding import Floats
-from vernal.model.sorts import Kind, Sort
-from vernal.report.figures import (
-    CURVE,
-    INK,
-    LABEL_ROW,
-    MAX_PANELS,
-    RUN,
-    SOFT,
-    AxisLimits,
-    draw_limits,
-    name_panel,
-    near_limits,
-    note_left_out,
-    panels_below,
-    plane_axes,
-    plot_style,
-    save_figure,
-    svg_text,
-)
-from vernal.simulate.runs import simulate
+from vernal.model.expr import Var
+from vernal.model.flow import Flow
+from vernal.report.figures import AxisLimits, near_limits, plot_style, save_figure, svg_text
+from vernal.report.flow_pictures import simulated_trajectories
+from vernal.report.phase import phase_figure
+from vernal.report.phase_parts import Portrait
+from vernal.report.phase_sets import AskedSets, asked_sets_of
+from vernal.report.tube_panels import SetPicture, plane_figure, tube_figure
+from vernal.simulate.flows import simulate_flow
+from vernal.simulate.runs import Runs, simulate
 from vernal.simulate.starts import NoInitialState
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 RUNS = 30
-SHADE, FEW_POLYGONS = 0.25, 6  # how much of a polygon's colour fills it, as long as there are few
-TUBE = "#cfe0ee"
+BANDS, POLYGONS = 200, 80  # spans of time in a picture of a flow, over time and in a plane
+ROOM = 0.25  # of the extent of a flowpipe, around it
 
 
 def plot_sets(
@@ -81,159 +73,79 @@ def _near(values: Sequence[ReachedValue], limits: Sequence[float]) -> list[float
 def _draw(sets: ReachableSets, runs: int, limits: AxisLimits, plane: bool) -> Figure:
     if not sets.steps:
         raise InputError("there is nothing to draw: no step is bounded")
-    simulated = _simulated(sets, runs)
+    if plane and not limits and sets.timed is not None and sets.timed.pipe is not None and _are_variables(sets):
+        return _phase(sets, sets.timed, sets.timed.pipe, runs)
+    values, times = _simulated(sets, runs)
     if plane and any(polygon is not None for polygon in sets.polygons):
-        return _plane(sets, simulated, limits)
-    return _tube(sets, simulated, limits)
+        return plane_figure(SetPicture(sets.of, sets.sorts, _polygons(sets), values, times), limits)
+    return tube_figure(SetPicture(sets.of, sets.sorts, _bands(sets), values, times), limits)
 
 
-def _simulated(sets: ReachableSets, runs: int) -> list[Floats]:
-    """The expressions on some runs; none where there is nobody to run."""
-    if sets.system is None or runs < 1:
-        return []
+def _simulated(sets: ReachableSets, runs: int) -> tuple[list[Floats], Floats | None]:
+    """The expressions on some runs, and the times of their positions; none where there is nobody to run."""
     try:
         with np.errstate(all="ignore"):
-            made = simulate(sets.system, runs, len(sets.steps) - 1, np.random.default_rng(0), corners=True)
-            return made.values(sets.expressions)
+            made = _runs(sets, runs) if runs > 0 else None
+            return ([], None) if made is None else (made.values(sets.expressions), made.times)
     except NoInitialState:
-        return []
+        return [], None
 
 
-# Over the steps -------------------------------------------------------------------------------------------------------
+def _runs(sets: ReachableSets, runs: int) -> Runs | None:
+    rng = np.random.default_rng(0)
+    if sets.timed is not None:
+        return simulate_flow(sets.task.flow, runs, sets.timed.until, rng, corners=True)
+    return None if sets.system is None else simulate(sets.system, runs, len(sets.steps) - 1, rng, corners=True)
 
 
-@dataclass(frozen=True, slots=True)
-class TubePanel:
-    """One expression over the steps: its sets, and its values on runs."""
-
-    title: str
-    sort: Sort
-    values: Sequence[ReachedValue]
-    runs: Floats | None
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return ("false", "true") if self.sort.kind is Kind.BOOL else self.sort.labels
-
-    @property
-    def shown(self) -> list[str]:
-        """The labels that are possible at some step."""
-        possible = {name for one in self.values if isinstance(one, LabelSet) for name in one.labels}
-        return [name for name in self.labels if name in possible]
-
-    @property
-    def height(self) -> float:
-        return CURVE * 1.2 if self.sort.is_number else max(2, len(self.shown)) * LABEL_ROW
+# Flows ----------------------------------------------------------------------------------------------------------------
 
 
-def _tube(sets: ReachableSets, simulated: Sequence[Floats], limits: AxisLimits) -> Figure:
-    runs: Sequence[Floats | None] = simulated or [None] * len(sets.of)
-    parts = [
-        TubePanel(name, sort, sets.bounds(name), made)
-        for name, sort, made in zip(sets.of, sets.sorts, runs, strict=True)
-    ][:MAX_PANELS]
-    figure, panels = panels_below([part.height for part in parts])
-    for axes, part in zip(panels, parts, strict=True):
-        (_band if part.sort.is_number else _rows)(axes, part)
-        draw_limits(axes.axhline, limits.get(part.title, ()))
-        name_panel(axes, part.title)
-    last = max(1, len(sets.steps) - 1)
-    panels[-1].set_xlim(-0.02 * last, 1.02 * last)
-    _key(panels[0], simulated, {"linewidth": 1})
-    figure.align_ylabels(panels)
-    note_left_out(figure, len(sets.of) - len(parts))
+def _bands(sets: ReachableSets) -> Sequence[ReachedStep]:
+    """The steps; of a flow more and shorter spans of time than a table has."""
+    if sets.timed is None or sets.timed.pipe is None:
+        return sets.steps
+    with np.errstate(all="ignore"):
+        known = SegmentValues(sets.task.flow, sets.timed.pipe)
+        return known.bounds(sets.expressions, np.linspace(0.0, sets.spans[-1][1], BANDS + 1))
+
+
+def _polygons(sets: ReachableSets) -> Sequence[ReachedStep]:
+    """The same with polygons."""
+    if sets.timed is None or sets.timed.pipe is None:
+        return sets.steps
+    with np.errstate(all="ignore"):
+        known = SegmentValues(sets.task.flow, sets.timed.pipe)
+        return known.steps(sets.expressions, np.linspace(0.0, sets.spans[-1][1], POLYGONS + 1))
+
+
+def _are_variables(sets: ReachableSets) -> bool:
+    """Whether two different variables of a flow were asked for."""
+    return len(sets.expressions) == len(set(sets.expressions)) == 2 and set(sets.expressions) <= set(
+        sets.task.flow.vars
+    )
+
+
+def _phase(sets: ReachableSets, timed: TimedReach, pipe: Flowpipe, runs: int) -> Figure:
+    """The phase portrait of a flow with its flowpipe, and what its properties ask of it."""
+    flow, network = sets.task.flow, timed.abstraction
+    asked = [asked_sets_of(flow, formula) for formula in sets.task.properties.values()]
+    portrait = Portrait(
+        flow,
+        None if network is None else network.automaton,
+        pipe,
+        simulated_trajectories(flow, timed.until, runs),
+        AskedSets(tuple(bad for one in asked for bad in one.bad), tuple(goal for one in asked for goal in one.goal)),
+    )
+    figure = phase_figure(portrait, [var.name for var in sets.expressions if isinstance(var, Var)])
+    places = [flow.vars.index(var) for var in sets.expressions if isinstance(var, Var)]
+    (left, right), (bottom, top) = (_window(pipe, flow, place) for place in places)
+    figure.axes[0].set(xlim=(left, right), ylim=(bottom, top))
     return figure
 
 
-def _band(axes: Axes, part: TubePanel) -> None:
-    """The bounds as a band with a bar at every step; where there is no bound, nothing is drawn."""
-    ends = [(one.lower, one.upper) if isinstance(one, NumberBounds) else (math.nan, math.nan) for one in part.values]
-    low, high = np.array([end if all(map(math.isfinite, end)) else (math.nan, math.nan) for end in ends]).T
-    steps = np.arange(len(ends))
-    held: Any = {"step": "mid"} if part.sort.is_discrete else {}
-    line: Any = {"drawstyle": "steps-mid"} if part.sort.is_discrete else {}
-    axes.fill_between(steps, low, high, color=TUBE, linewidth=0, zorder=1, **held)
-    axes.vlines(steps, low, high, color=INK, linewidth=0.9 if len(ends) <= 60 else 0.3, alpha=0.45, zorder=2)
-    for side in (low, high):
-        axes.plot(steps, side, color=INK, linewidth=1.1, zorder=4, **line)
-    if part.runs is not None:
-        axes.plot(steps, part.runs.T, color=RUN, linewidth=0.45, alpha=0.6, zorder=3, **line)
-    axes.margins(y=0.1)
-    axes.locator_params(axis="y", nbins=5)
-    axes.ticklabel_format(axis="y", useOffset=False)
-    axes.grid(axis="y", linewidth=0.4, color="#e3e7ea")
-    axes.set_axisbelow(True)
-
-
-def _rows(axes: Axes, part: TubePanel) -> None:
-    """A row for each label: a block where it is possible, a dot where a run has it."""
-    names = part.shown
-    for row, name in enumerate(names):
-        for t, one in enumerate(part.values):
-            if isinstance(one, LabelSet) and name in one.labels:
-                axes.broken_barh([(t - 0.5, 1.0)], (row - 0.4, 0.8), facecolor=TUBE, edgecolor="white", linewidth=0.8)
-        if part.runs is not None:
-            met = (part.runs == part.labels.index(name)).any(axis=0)
-            axes.plot(np.flatnonzero(met), [row] * int(met.sum()), "o", color=RUN, markersize=2)
-    axes.set_yticks(range(len(names)), names, fontsize=7)
-    axes.set_ylim(-0.6, max(1, len(names)) - 0.4)
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
-
-
-def _key(axes: Axes, simulated: Sequence[Floats], look_of_runs: Mapping[str, Any]) -> None:
-    """What is certified, and what is only simulated."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
-    handles: list[Any] = [Patch(facecolor=TUBE, edgecolor=INK, linewidth=0.8, label="certified bounds of all paths")]
-    if simulated:
-        handles.append(Line2D([], [], color=RUN, label=f"{len(simulated[0])} simulated runs", **look_of_runs))
-    look: Any = {"frameon": False, "fontsize": 7, "ncols": 2, "borderaxespad": 0.2, "handlelength": 1.4}
-    axes.legend(handles=handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), **look)
-
-
-# In a plane -----------------------------------------------------------------------------------------------------------
-
-
-def _plane(sets: ReachableSets, simulated: Sequence[Floats], limits: AxisLimits) -> Figure:
-    """A polygon for every step, from light to dark, and where runs are."""
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.colors import LinearSegmentedColormap, Normalize
-    from matplotlib.ticker import MaxNLocator
-
-    figure, axes = plane_axes(*sets.of)
-    tones = LinearSegmentedColormap.from_list("steps", ["#9ec5e6", INK])
-    scale = ScalarMappable(Normalize(0, max(1, len(sets.steps) - 1)), tones)
-    _polygons(axes, sets, scale)
-    if simulated:
-        xs, ys = (column.ravel() for column in simulated)
-        look: Any = {"color": RUN, "markersize": 1.6, "alpha": 0.7, "rasterized": True, "zorder": 3, "linewidth": 0}
-        axes.plot(xs, ys, ".", **look)
-    for draw, name in zip((axes.axvline, axes.axhline), sets.of, strict=True):
-        draw_limits(draw, limits.get(name, ()))
-    axes.autoscale_view()
-    bar = figure.colorbar(scale, ax=axes, pad=0.02, aspect=40, ticks=MaxNLocator(integer=True))
-    bar.set_label("step", size=8)
-    bar.outline.set_visible(False)
-    _key(axes, simulated, {"linewidth": 0, "marker": ".", "markersize": 4})
-    return figure
-
-
-def _polygons(axes: Axes, sets: ReachableSets, scale: Any) -> None:
-    from matplotlib.patches import Polygon
-    from matplotlib.patheffects import withStroke
-
-    shade = min(SHADE, FEW_POLYGONS * SHADE / len(sets.steps))  # where many overlap, what is below has to be seen
-    for t, corners in enumerate(sets.polygons):
-        if corners is None:
-            continue
-        tone = scale.to_rgba(t)
-        axes.add_patch(Polygon(corners, closed=True, facecolor=tone, alpha=shade, linewidth=0, zorder=1))
-        axes.add_patch(Polygon(corners, closed=True, fill=False, edgecolor=tone, linewidth=0.9, zorder=2))
-    first = sets.polygons[0]
-    if first is not None:
-        x, y = max(first, key=lambda corner: corner[1])
-        look: Any = {"size": 7, "color": SOFT, "ha": "center", "va": "bottom", "zorder": 6}
-        look["path_effects"] = [withStroke(linewidth=2, foreground="white")]
-        axes.annotate("step 0", (x, y), textcoords="offset points", xytext=(0, 2), **look)
+def _window(pipe: Flowpipe, flow: Flow, place: int) -> tuple[float, float]:
+    """The values of a variable that are seen: those of the flowpipe with some room, inside the region."""
+    low, high = float(pipe.lower[:, place].min()), float(pipe.upper[:, place].max())
+    room, (first, last) = ROOM * (high - low), map(float, flow.region[place])
+    return max(first, low - room), min(last, high + room)

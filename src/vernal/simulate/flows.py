@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from vernal.errors import BeyondFloats
 from vernal.interpret import concrete
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.expr import Decision, Expr
@@ -71,6 +72,8 @@ class FlowSimulator:
         self.flow, self.time = flow, Fraction(time)
         self.changes = [self.time * k / stretches for k in range(stretches)]  # when disturbances may change
         self.times = positions(time, stretches, more)
+        if not np.isfinite(self.times).all():
+            raise BeyondFloats("the time is beyond all floats; try other units")
         middles = (self.times[1:] + self.times[:-1]) / 2
         self.stretch = np.minimum(np.floor(middles / max(self.times[-1], 1e-300) * stretches), stretches - 1).astype(
             int

@@ -105,10 +105,10 @@ def test_what_flows_have_not_is_refused(
 
 
 def test_more_variables_than_practical(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [f"v{n}" for n in range(7)]
+    names = [f"v{n}" for n in range(9)]
     flow = vn.Flow(state=dict.fromkeys(names, vn.real(0, 1)), init=dict.fromkeys(names, 0), rates=lambda s: {})
     with standing_in(monkeypatch):
-        with pytest.raises(InputError, match=r"at most 6 variables.*has 7"):
+        with pytest.raises(InputError, match=r"at most 8 variables.*has 9"):
             check(flow, "G[0,1] (v0 < 1)", engine="abstraction")
         assert check(flow, "G[0,1] (v0 < 1)", engine="flowpipe").verdict is vn.UNKNOWN
 

@@ -14,7 +14,7 @@ from vernal.errors import InputError
 from vernal.formats.networks import read_network
 from vernal.formats.task.blueprint import load
 from vernal.interpret.concrete import evaluate
-from vernal.logic.task import AbstractionSettings
+from vernal.logic.task import AbstractionSettings, Transitions
 from vernal.model import build
 from vernal.model.flow import Flow
 from vernal.model.initial import OneOf, Span
@@ -173,9 +173,13 @@ def test_a_network_is_a_function(tmp_path: Path) -> None:
     ],
 )
 def test_settings(tmp_path: Path, error: str, expected: tuple[str, str]) -> None:
-    text = JET.replace("widths = [10, 16]", f"error = {error}\nsamples = 1000\nrounds = 3\nseed = 7")
+    text = JET.replace(
+        "widths = [10, 16]", f"error = {error}\nsamples = 1000\nrounds = 3\nseed = 7\ntransitions = 'vertex'"
+    )
     settings = load(written(tmp_path, text)).settings
-    assert settings == AbstractionSettings(None, (Fraction(expected[0]), Fraction(expected[1])), 1000, 3, 7)
+    assert settings == AbstractionSettings(
+        None, (Fraction(expected[0]), Fraction(expected[1])), 1000, 3, 7, Transitions.VERTEX
+    )
 
 
 # What is wrong --------------------------------------------------------------------------------------------------------
@@ -250,10 +254,14 @@ WRONG = [
     Wrong("widths", "[10, 16]", "[10, 0]", "27:15", ("at least 1 neuron",)),
     Wrong("no widths", "[10, 16]", "[]", "27:10", ("names no layer",)),
     Wrong("words as widths", "[10, 16]", '[10, "a"]', "27:15", ("expected a whole number",)),
+    Wrong("too wide", "[10, 16]", "[10, 1000000]", "27:15", ("at most 10000 neurons",)),
+    Wrong("too deep", "[10, 16]", f"{[9] * 40}", "27:10", ("40 layers; 32 are the most",)),
+    Wrong("samples", "widths = [10, 16]", "samples = 10000000", "27:11", ("samples is at most 100000",)),
     Wrong("rounds", "widths = [10, 16]", "rounds = 0", "27:10", ("rounds is at least 1",)),
     Wrong("negative error", "widths = [10, 16]", "error = -0.1", "27:9", ("positive",)),
     Wrong("errors", "widths = [10, 16]", "error = [0.1]", "27:9", ("1 entries", "2 variables")),
     Wrong("error of what", "widths = [10, 16]", "error = { x = 0.1, z = 0.2 }", "27:20", ("'z'",)),
+    Wrong("transitions", "widths = [10, 16]", 'transitions = "edge"', "27:15", ("no transitions 'edge'", "facet")),
     Wrong("no error", "widths = [10, 16]", "error = { x = 0.1 }", "27:9", ("nothing of y",)),
 ]
 

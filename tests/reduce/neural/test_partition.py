@@ -106,7 +106,7 @@ def test_equal_flows_stay_apart_where_the_union_is_not_convex() -> None:
     assert covers(made)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("widths", "n"), SHAPES)
 def test_every_point_is_in_a_location_that_moves_it_as_the_network_does(widths: list[int], n: int, seed: int) -> None:
     given = drawn(widths, n, seed)
@@ -130,7 +130,8 @@ def test_the_region_is_covered_and_not_without_any_of_the_locations(widths: list
 
 @pytest.mark.parametrize(("widths", "n"), SHAPES)
 def test_no_row_of_an_invariant_is_redundant(widths: list[int], n: int) -> None:
-    for location in automaton(drawn(widths, n, 3)).locations:
+    locations = automaton(drawn(widths, n, 3)).locations
+    for location in locations[:: max(1, len(locations) // 16)]:
         normals, offsets = location.invariant.normals, location.invariant.offsets
         for i in range(len(offsets)):
             others = np.arange(len(offsets)) != i
@@ -151,7 +152,7 @@ def test_trajectories_change_location_along_crossings(widths: list[int], n: int,
     ends = np.concatenate([location.invariant.offsets for location in made.locations])
     starts = np.cumsum([0, *(len(location.invariant.offsets) for location in made.locations)])[:-1]
     changes = 0
-    for _ in range(30):
+    for _ in range(15):
         x, home = random.uniform(given.lower, given.upper), None
         push = random.choice([-0.27, 0.27], n)
         for step in range(600):

@@ -16,7 +16,7 @@ from vernal.engines.flow.shares import flow_share
 from vernal.errors import InputError
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.task import Task
-from vernal.logic.timed import FlowQuestion
+from vernal.logic.timed import FlowQuestion, last_time
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
 from vernal.model.hooks import hook
@@ -127,7 +127,7 @@ def _simulated_system(task: Task, runs: int, steps: int, seed: int) -> Simulatio
 def _simulated_flow(task: Task, runs: int, time: float | Fraction | None, seed: int) -> Simulation:
     flow = task.flow
     asked = {name: FlowQuestion(flow, formula, name) for name, formula in task.properties.items()}
-    longest = max((question.horizon for question in asked.values()), default=Fraction(0)) or Fraction(1)
+    longest = last_time(task.properties.values()) or Fraction(1)
     if time is not None and not 0 < time < float("inf"):
         raise InputError(f"time has to be a number above 0, not {time}")
     instants = [instant for question in asked.values() for instant in FlowTarget(question).instants]

@@ -1,21 +1,24 @@
 """The engine of neural abstractions: a network in the place of the flow, its automaton, and flowpipes through that.
 
 Ever tighter networks are learned and certified; each becomes an affine hybrid automaton, through which flowpipes are
-followed from parts of the initial set. A part whose flowpipe leaves the claim open is halved and followed again, in
-shorter steps; what stays open after some rounds waits for a tighter network. Everything is OVER: an automaton has at
-least the trajectories of the flow, and a flowpipe contains all of these. So a claim of all trajectories is proven, and
-never refuted.
+followed from parts of the initial set. Where the flowpipe of a part leaves the claim open, that of its centre says why:
+if the centre is proven, the part is too large, and is halved; if not, it waits for a tighter network. What is proven
+stays so. Everything is OVER: an automaton has at least the trajectories of the flow, and a flowpipe contains all of
+these. So a claim of all trajectories is proven, and never refuted.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from vernal.engines.flow.affine.pipe import pipe
+from vernal.engines.flow.followed import FollowedFlow, FoundPipe
 from vernal.engines.flow.judge import PipeJudge
+from vernal.engines.flow.monotone import kept_sides
 from vernal.engines.flow.starts import StartBoxes, halved, start_boxes
 from vernal.engines.flow.template import chosen
 from vernal.engines.knowledge import Known, Open, Proof
@@ -24,16 +27,20 @@ from vernal.errors import Stopped
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.neural import NeuralAbstraction
 from vernal.evidence.result import Assurance
+from vernal.logic.task import AbstractionSettings, Transitions
 from vernal.logic.timed import FlowQuestion
+from vernal.model.flow import Flow
 from vernal.model.hybrid import HybridAutomaton
+from vernal.model.tick import Tick
 from vernal.reduce.base import Direction
 from vernal.reduce.neural.abstraction import abstractions
 from vernal.reduce.neural.partition import automaton_of
 from vernal.run.budget import Budget
 
-ROUNDS = 3  # of halving what is open, before a tighter network
-LAST_ROUNDS = 8  # with the tightest
+ROUNDS = 2  # of halving what is open, before a tighter network
+LAST_ROUNDS = 8  # with the tightest, in ever shorter steps
 MOST_PARTS = 256  # of the initial set that are open at one time
+FEW_VARIABLES = 3  # of which an octagon costs hardly more than a box
 TOO_LOOSE = "its flowpipes leave the claim open; the tightest network has an error of {}"
 
 
@@ -54,6 +61,31 @@ class NeuralEngine:
             return search.open(stop.reason)
         return search.open(search.reason) if found is None else found
 
+    def flowpipes(self, asked: FollowedFlow, budget: Budget) -> Iterator[FoundPipe]:
+        """Flowpipes from all initial states, through ever tighter networks"""
+        flow, tick = asked.flow, budget.check
+        boxes = start_boxes(flow)
+        for abstraction in abstractions(flow, asked.settings, tick):
+            automaton = abstract_automaton(flow, abstraction, _transitions(self.options, asked.settings), tick)
+            corners = zip(boxes.lower, boxes.upper, strict=True)
+            found = joined([pipe(automaton, ends, asked.horizon, asked.directions, tick) for ends in corners])
+            if found is None:
+                return
+            yield FoundPipe(found, replace(abstraction, automaton=automaton, flow=flow))
+
+
+def _transitions(options: AbstractionOptions, settings: AbstractionSettings) -> Transitions:
+    """Those that are asked for, or those of the task."""
+    return options.transitions or settings.transitions or Transitions.FACET
+
+
+def abstract_automaton(
+    flow: Flow, abstraction: NeuralAbstraction, transitions: Transitions, tick: Tick
+) -> HybridAutomaton:
+    """The automaton of an abstraction, with the names of the flow."""
+    names = tuple(variable.name for variable in flow.state)
+    return automaton_of(abstraction, name=flow.name, variables=names, transitions=transitions, tick=tick)
+
 
 @dataclass(frozen=True, slots=True)
 class PipeEffort:
@@ -69,76 +101,94 @@ class AbstractionSearch:
     def __init__(self, question: FlowQuestion, options: AbstractionOptions, budget: Budget) -> None:
         self.question, self.options, self.budget = question, options, budget
         self.judge = PipeJudge(question, budget.check)
+        self.directions = {careful: chosen(question, options.directions, careful=careful) for careful in (False, True)}
+        self.kept = kept_sides(question.flow)
         self.abstraction: NeuralAbstraction | None = None
         self.seconds = {"partition": 0.0, "flowpipe": 0.0}
         self.counts = {"networks": 0, "flowpipes": 0, "segments": 0}
         self.proven: float | None = None
+        self.pipes: list[tuple[HybridAutomaton, Flowpipe]] = []  # by which parts are proven
         self.step = 2.0**-10  # of the flowpipes, before it is halved; the first of them chooses it
 
     def run(self) -> Proof | None:
-        """A proof by the first network that is tight enough."""
+        """A proof by the first network that is tight enough for what the ones before left open."""
         latest: HybridAutomaton | None = None
+        boxes = start_boxes(self.question.flow)
         for abstraction in abstractions(self.question.flow, self.question.settings, self.budget.check):
             self.counts["networks"] += 1
             latest = self._automaton(abstraction)
-            found = self._followed(latest, 0, ROUNDS)
-            if found is not None:
-                return self._proof(found)
-        if latest is None:
-            return None
-        found = self._followed(latest, ROUNDS, LAST_ROUNDS)
-        return None if found is None else self._proof(found)
+            boxes = self._left(latest, boxes)
+            if not len(boxes):
+                return self._proof()
+        return self._proof() if latest is not None and self._is_proven(latest, boxes) else None
 
     def _automaton(self, abstraction: NeuralAbstraction) -> HybridAutomaton:
         self.budget.progress(f"a network with an error of {_shown(abstraction)}", None)
         started = time.process_time()
-        flow = self.question.flow
-        names = tuple(variable.name for variable in flow.state)
-        automaton = automaton_of(
-            abstraction,
-            name=flow.name,
-            variables=names,
-            transitions=self.options.transitions,
-            tick=self.budget.check,
-        )
+        transitions = _transitions(self.options, self.question.settings)
+        automaton = abstract_automaton(self.question.flow, abstraction, transitions, self.budget.check)
         self.seconds["partition"] += time.process_time() - started
-        self.abstraction = replace(abstraction, automaton=automaton, flow=flow)
+        self.abstraction = replace(abstraction, automaton=automaton, flow=self.question.flow)
         return automaton
 
-    def _followed(self, automaton: HybridAutomaton, first: int, last: int) -> list[Flowpipe] | None:
-        """Flowpipes by which all parts of the initial set keep the claim; None if some part stays open."""
-        flow, proven = self.question.flow, list[Flowpipe]()
-        parts = start_boxes(flow)
-        for number in range(last):
-            effort = PipeEffort(max(0, number - 1), number > 0)
-            if number < first:  # was tried before
-                parts = halved(flow, parts)
-                continue
-            left, times = np.zeros(len(parts), dtype=bool), list[float | None]()
-            for index in range(len(parts)):
-                found = self._pipe(automaton, parts, index, effort)
-                if self.judge.of(self.question.normal, found) is True:
-                    proven.append(found)
-                else:
-                    left[index] = True
-                    times.append(self.judge.proven_until(found))
-            self._note(times)
-            parts = halved(flow, parts[left]) if left.any() else parts[left]
-            if not len(parts):
-                return proven
-            if len(parts) > MOST_PARTS:
-                return None
-        return None
+    def _left(self, automaton: HybridAutomaton, boxes: StartBoxes) -> StartBoxes:
+        """What stays open of some parts, after those that are only too large were halved some times."""
+        effort = PipeEffort(0, len(automaton.variables) <= FEW_VARIABLES)
+        waiting, since = boxes[:0], list[float | None]()  # for a tighter network, and until when they are proven
+        for _ in range(ROUNDS):
+            left, times = self._open(automaton, boxes, effort)
+            self._note([*since, *times])
+            large = np.array([self._is_large(automaton, left[i : i + 1], effort) for i in range(len(left))], dtype=bool)
+            waiting = waiting.joined(left[~large])
+            since += [time for time, halve in zip(times, large, strict=True) if not halve]
+            boxes = halved(self.question.flow, left[large])
+            if not len(boxes) or len(boxes) + len(waiting) > MOST_PARTS:
+                break
+        return waiting.joined(boxes)
 
-    def _pipe(self, automaton: HybridAutomaton, parts: StartBoxes, index: int, effort: PipeEffort) -> Flowpipe:
+    def _is_proven(self, automaton: HybridAutomaton, boxes: StartBoxes) -> bool:
+        """Whether all parts keep the claim, with the tightest network and in ever shorter steps."""
+        for number in range(1, LAST_ROUNDS):
+            boxes = halved(self.question.flow, boxes)
+            if len(boxes) > MOST_PARTS:
+                return False
+            boxes, times = self._open(automaton, boxes, PipeEffort(number, careful=True))
+            self._note(times)
+            if not len(boxes):
+                return True
+        return False
+
+    def _open(
+        self, automaton: HybridAutomaton, boxes: StartBoxes, effort: PipeEffort
+    ) -> tuple[StartBoxes, list[float | None]]:
+        """The parts that flowpipes leave open, and until when each is proven; the pipes of the others are kept."""
+        left, times = np.zeros(len(boxes), dtype=bool), list[float | None]()
+        for index in range(len(boxes)):
+            found = self._pipe(automaton, boxes[index : index + 1], effort)
+            if self.judge.of(self.question.normal, found) is True:
+                self.pipes.append((automaton, found))
+            else:
+                left[index] = True
+                times.append(self.judge.proven_until(found))
+        return boxes[left], times
+
+    def _is_large(self, automaton: HybridAutomaton, box: StartBoxes, effort: PipeEffort) -> bool:
+        """Whether a part that is open has a centre that is not."""
+        centre = 0.5 * box.lower + 0.5 * box.upper
+        found = self._pipe(automaton, StartBoxes(centre, centre), effort)
+        return self.judge.of(self.question.normal, found) is True
+
+    def _pipe(self, automaton: HybridAutomaton, box: StartBoxes, effort: PipeEffort) -> Flowpipe:
         self.budget.check()
         self.counts["flowpipes"] += 1
         self.budget.progress(f"flowpipe {self.counts['flowpipes']}", None)
         started = time.process_time()
-        directions = chosen(self.question, self.options.directions, careful=effort.careful)
+        directions = self.directions[effort.careful]
         step = None if not effort.halvings else self.step * 0.5**effort.halvings
-        corners = parts.lower[index], parts.upper[index]
-        found = pipe(automaton, corners, self.question.horizon, directions, self.budget.check, step=step)
+        corners = box.lower[0], box.upper[0]
+        found = pipe(
+            automaton, corners, self.question.horizon, directions, self.budget.check, step=step, kept=self.kept
+        )
         if step is None:
             self.step = float(found.times[0, 1] - found.times[0, 0]) if len(found.times) else self.step
         self.seconds["flowpipe"] += time.process_time() - started
@@ -150,12 +200,12 @@ class AbstractionSearch:
         if times and all(until is not None for until in times):
             self.proven = max(self.proven or 0.0, min(until for until in times if until is not None))
 
-    def _proof(self, pipes: list[Flowpipe]) -> Proof:
+    def _proof(self) -> Proof:
         return Proof(
             engine=NeuralEngine.name,
             direction=Direction.OVER,
             assurance=Assurance.RIGOROUS,
-            evidence=joined(pipes),
+            evidence=joined([_located(*each, self.pipes[-1][0]) for each in self.pipes]),
             abstraction=self.abstraction,
             statistics=self.statistics,
         )
@@ -184,6 +234,11 @@ class AbstractionSearch:
         if automaton is not None:
             own |= {"regions": len(automaton.locations), "transitions": len(automaton.crossings)}
         return {**self.abstraction.statistics, "error": _shown(self.abstraction), **own}
+
+
+def _located(automaton: HybridAutomaton, found: Flowpipe, latest: HybridAutomaton) -> Flowpipe:
+    """A flowpipe whose locations are those of the latest automaton, or none."""
+    return found if automaton is latest else replace(found, locations=np.full_like(found.locations, -1))
 
 
 def joined(pipes: list[Flowpipe]) -> Flowpipe | None:

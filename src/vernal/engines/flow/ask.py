@@ -24,6 +24,14 @@ def flow_question(task: Task, formula: Formula, name: str | None = None) -> Flow
     """The question, if flow and formula make sense: whoever wrote them, a file or Python."""
     flow = task.flow
     refuse_untimed(formula)
+    refuse_flow(flow)
+    refuse_disturbed(flow, formula)
+    refuse_undefined(flow, [*flow.vector_field, *map(flow.resolve, atoms(formula))])
+    return FlowQuestion(flow, formula, name, task.settings)
+
+
+def refuse_flow(flow: Flow) -> None:
+    """An error for a flow of which nothing can be asked."""
     problems = [
         *map(region_problem, flow.state),
         *map(rate_problem, flow.vector_field),
@@ -32,9 +40,6 @@ def flow_question(task: Task, formula: Formula, name: str | None = None) -> Flow
     for problem in problems:
         if problem is not None:
             raise TypeClash(problem)
-    refuse_disturbed(flow, formula)
-    refuse_undefined(flow, [*flow.vector_field, *map(flow.resolve, atoms(formula))])
-    return FlowQuestion(flow, formula, name, task.settings)
 
 
 def refuse_disturbed(flow: Flow, formula: Formula) -> None:

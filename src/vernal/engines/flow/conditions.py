@@ -75,12 +75,17 @@ class StateConditions:
         found = [self._normal(form) for form in map(self.form, atoms(formula)) if form is not None]
         return np.array(found).reshape(-1, len(self.flow.state))
 
+    def linear(self, expression: Expr) -> AffineForm | None:
+        """A number as a linear form over the variables, where it is one and no constant."""
+        (value,) = self._forms.values(self.flow.resolve(expression))
+        return value if isinstance(value, AffineForm) and value.coefficients else None
+
     def direction(self, expression: Expr) -> Floats:
         """The direction along which a linear expression grows."""
-        (value,) = self._forms.values(self.flow.resolve(expression))
-        if not isinstance(value, AffineForm) or not value.coefficients:
+        form = self.linear(expression)
+        if form is None:
             raise InputError("a direction is a linear expression over the variables, such as x + 2*y")
-        return np.array(self._normal(value))
+        return np.array(self._normal(form))
 
     def _normal(self, form: AffineForm) -> list[float]:
         largest = max(abs(a) for a in form.coefficients.values())

@@ -6,19 +6,21 @@ steps are all there is, and they give wide pipes. Every box that the pipe leaves
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from vernal.engines.flow.followed import FollowedFlow, FoundPipe
 from vernal.engines.flow.judge import PipeJudge
+from vernal.engines.flow.rounds import BoxRounds
 from vernal.engines.flow.starts import StartBoxes, cut, start_boxes
-from vernal.engines.flow.template import directions_of, octagon
+from vernal.engines.flow.template import chosen
 from vernal.engines.knowledge import Known, Open, Proof
+from vernal.engines.options import FlowpipeOptions
 from vernal.errors import Stopped
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.result import Assurance
-from vernal.interpret.flow.follow import Follower, Pace, Segments, horizon_on_grid
-from vernal.interpret.flow.steps import TaylorStepper
+from vernal.interpret.flow.follow import Segments, horizon_on_grid
 from vernal.interpret.flow.taylor import unknown_operators
 from vernal.interpret.numbers.rounding import Floats, float_above
 from vernal.logic.formula import Always
@@ -27,16 +29,14 @@ from vernal.model.flow import Flow
 from vernal.reduce.base import Direction
 from vernal.run.budget import Budget
 
-DEGREE = 8  # of Taylor polynomials
-PARTS = 4  # of a step, for which bounds are recorded
+FINE_PARTS = 16  # of a step, for which bounds are recorded where bounds are what is asked for
 MAX_ROUNDS = 10
 PATIENCE, PROGRESS = 4, 0.02  # rounds that close no box and come no further, by this share of the horizon
-STEPS, SHORTEST = 400, 2.0**-18  # of the first round: how many, and how much of the horizon the shortest is
 MAX_BOXES = 4096  # that may be open at once
-AT_ONCE = 512  # boxes followed in one batch
 LONGEST_TIME = 2.0**20  # beyond it times are not exact
 OCTAGON_DIMENSIONS = 4  # up to which all sums and differences are recorded
-ABSTRACTION = "try --engine abstraction"
+UNSUPPORTED, ABSTRACTION = "not supported by this engine", "try --engine abstraction"
+TOO_LARGE = f"{UNSUPPORTED}: {{}} variables, with rates of this size, are too many; {ABSTRACTION}"
 
 
 class DirectFlowpipe:
@@ -44,32 +44,58 @@ class DirectFlowpipe:
 
     name = "flowpipe"
 
+    def __init__(self, options: FlowpipeOptions | None = None) -> None:
+        self.options = options or FlowpipeOptions()
+
     def attempt(self, question: FlowQuestion, budget: Budget) -> Known:
         """A proof by a flowpipe, or how far one reaches."""
         horizon = float_above(question.horizon)
-        strange = unknown_operators(question.flow.vector_field)
-        if strange:
-            return _unsupported(f"the slopes of {', '.join(strange)} are not known; {ABSTRACTION}")
-        if horizon >= LONGEST_TIME:
-            return _unsupported(f"a horizon of {horizon:g} units of time is too long; try other units")
-        return DirectSearch(question, horizon_on_grid(horizon), budget).run()
+        problem = _problem(question.flow, horizon)
+        if problem is not None:
+            return Open(engine=self.name, reason=problem)
+        few = len(question.flow.state) <= OCTAGON_DIMENSIONS
+        directions = chosen(question, self.options.directions, careful=few)
+        rounds = BoxRounds(question.flow, horizon_on_grid(horizon), directions, budget.check)
+        if rounds.is_too_large:
+            return Open(engine=self.name, reason=TOO_LARGE.format(len(question.flow.state)))
+        return DirectSearch(question, rounds, budget).run()
+
+    def flowpipes(self, asked: FollowedFlow, budget: Budget) -> Iterator[FoundPipe]:
+        """Flowpipes from all initial states; from one to the next their parts are cut, and steps are shorter."""
+        flow, problem = asked.flow, _problem(asked.flow, asked.horizon)
+        if problem is not None:
+            raise Stopped(problem)
+        rounds = BoxRounds(flow, horizon_on_grid(asked.horizon), asked.directions, budget.check, FINE_PARTS)
+        if rounds.is_too_large:
+            raise Stopped(TOO_LARGE.format(len(flow.state)))
+        boxes = start_boxes(flow)
+        while rounds.number < MAX_ROUNDS:
+            found = list(rounds.follow(boxes))
+            yield FoundPipe(rounds.pipe(found))
+            before = len(boxes)
+            boxes = cut(flow, boxes, np.concatenate([part.influence for part in found])) if found else boxes
+            if not before < len(boxes) <= asked.parts:
+                return
 
 
-def _unsupported(reason: str) -> Open:
-    return Open(engine=DirectFlowpipe.name, reason=f"not supported by this engine: {reason}")
+def _problem(flow: Flow, horizon: float) -> str | None:
+    """Why this engine does not take a flow, if it does not."""
+    strange = unknown_operators(flow.vector_field)
+    if strange:
+        return f"{UNSUPPORTED}: the slopes of {', '.join(strange)} are not known; {ABSTRACTION}"
+    if horizon >= LONGEST_TIME:
+        return f"{UNSUPPORTED}: a horizon of {horizon:g} units of time is too long; try other units"
+    return None
 
 
 class DirectSearch:
     """Rounds in which boxes are followed and those that stay open are cut, each round with shorter steps."""
 
-    def __init__(self, question: FlowQuestion, horizon: float, budget: Budget) -> None:
-        self.question, self.horizon, self.budget = question, horizon, budget
-        self.flow = question.flow
-        n = len(self.flow.state)
-        self.directions = directions_of(question, octagon(n) if n <= OCTAGON_DIMENSIONS else None)
-        self.stepper = TaylorStepper(self.flow, self.directions, DEGREE, PARTS)
+    def __init__(self, question: FlowQuestion, rounds: BoxRounds, budget: Budget) -> None:
+        self.question, self.rounds, self.budget = question, rounds, budget
+        self.flow, self.horizon = question.flow, rounds.horizon
         self.judge = PipeJudge(question, budget.check)
-        self.rounds = self.followed = self.stale = 0
+        self.stale = 0  # rounds without progress
         self.reached = 0.0  # until when the last round followed the boxes that it left open
         self.proven: float | None = None  # of a claim about all times, until when it is true
         self.closed: list[Segments] = []  # of boxes whose trajectories all keep the formula
@@ -96,7 +122,7 @@ class DirectSearch:
             return "all trajectories from a part of the initial set make the formula false; try --engine falsify"
         if self.stale >= PATIENCE:
             return f"cutting {count} parts of the initial set once more does not help"
-        if self.rounds >= MAX_ROUNDS:
+        if self.rounds.number >= MAX_ROUNDS:
             return f"{count} parts of the initial set stay open after {MAX_ROUNDS} rounds of cutting them"
         if 2 * count > MAX_BOXES:
             return f"more than {MAX_BOXES // 2} parts of the initial set stay open"
@@ -106,15 +132,11 @@ class DirectSearch:
 
     def _round(self, boxes: StartBoxes) -> tuple[StartBoxes, Floats, bool]:
         """Follow boxes: those that stay open, what influences them, and whether the formula is false of some."""
-        follower = Follower(self.stepper, self.horizon, self._pace(), self.budget.check)
-        self.rounds += 1
-        self.followed += len(boxes)
         left: list[Segments] = []
         influence, still, fails = [], [], False
         proven: list[float | None] = []
-        for first in range(0, len(boxes), AT_ONCE):
-            part = boxes[np.arange(first, min(first + AT_ONCE, len(boxes)))]
-            found = follower.follow(part.lower, part.upper)
+        first = 0
+        for found in self.rounds.follow(boxes):
             truths, until = self._truths(found)
             proven.append(until)
             fails = fails or False in truths
@@ -123,6 +145,7 @@ class DirectSearch:
             left.append(found.of(undecided))
             influence.append(found.influence[undecided])
             still.append(first + undecided)
+            first += len(found.until)
         self.open = left
         self._note_proven(proven)
         self.stale = self.stale + 1 if self._stagnates(len(boxes)) else 0
@@ -136,22 +159,16 @@ class DirectSearch:
 
     def _stagnates(self, count: int) -> bool:
         """Whether a round closed no box and came no further in time."""
-        before, self.reached = self.reached, self._pipe(self.open).until
+        before, self.reached = self.reached, self.rounds.pipe(self.open).until
         stuck = before == self.horizon or self.reached < before + PROGRESS * self.horizon
         return stuck and sum(len(part.until) for part in self.open) == count
-
-    def _pace(self) -> Pace:
-        """Shorter steps in every round."""
-        finer = 2.0**-self.rounds
-        time = self.horizon * finer
-        return Pace(time / 4, time / 64, 1e-7 * finer, time * SHORTEST, int(STEPS / finer))
 
     def _truths(self, segments: Segments) -> tuple[list[bool | None], float | None]:
         """What the formula is of all trajectories from each box, and until when it is proven of all of them.
 
         It is asked of the whole batch, and then of halves until it is decided.
         """
-        whole = self._pipe([segments])
+        whole = self.rounds.pipe([segments])
         truth = self.judge.of(self.question.normal, whole)
         until = self.judge.proven_until(whole)
         truths: list[bool | None] = [truth] * len(segments.until)
@@ -160,7 +177,7 @@ class DirectSearch:
             group = stack.pop()
             if isinstance(self.question.normal, Always) and not (segments.until[group] >= self.horizon).any():
                 continue  # none of them was followed to the end
-            truth = self.judge.of(self.question.normal, self._pipe([segments.of(group)]))
+            truth = self.judge.of(self.question.normal, self.rounds.pipe([segments.of(group)]))
             if truth is not None or len(group) == 1:
                 for index in group:
                     truths[index] = truth
@@ -170,24 +187,11 @@ class DirectSearch:
 
     # What is known ----------------------------------------------------------------------------------------------------
 
-    def _pipe(self, parts: Sequence[Segments]) -> Flowpipe:
-        """Segments as one pipe."""
-        times = np.concatenate([np.empty((0, 2)), *(part.times for part in parts)])
-        lower, upper = (
-            np.concatenate([np.empty((0, len(self.directions))), *(getattr(part, end) for part in parts)])
-            for end in ("lower", "upper")
-        )
-        until = min([self.horizon, *(float(time) for part in parts for time in part.until)])
-        inside = min([until, *(float(time) for part in parts for time in part.inside)])
-        names = tuple(variable.name for variable in self.flow.state)
-        locations = np.full(len(times), -1, dtype=np.int64)
-        return Flowpipe(names, self.directions, times, lower, upper, locations, inside, until)
-
     def _statistics(self, pipe: Flowpipe) -> dict[str, int | float | str]:
-        return {"boxes": self.followed, "rounds": self.rounds, "segments": len(pipe.times)}
+        return {"boxes": self.rounds.boxes, "rounds": self.rounds.number, "segments": len(pipe.times)}
 
     def _proof(self, empty: bool) -> Proof:
-        pipe = self._pipe(self.closed)
+        pipe = self.rounds.pipe(self.closed)
         return Proof(
             engine=DirectFlowpipe.name,
             direction=Direction.OVER,
@@ -199,7 +203,7 @@ class DirectSearch:
 
     def _left_open(self, reason: str) -> Open:
         """Why nothing is decided, where steps were no smooth ones, and until when the formula is proven."""
-        pipe = self._pipe(self.open)
+        pipe = self.rounds.pipe(self.open)
         told = [reason, *_roughness(self.flow, self.open)]
         if self.reached < self.horizon:
             told.append(f"sets of states were followed up to time {self.reached:.4g}")

@@ -25,11 +25,15 @@ class StartBoxes:
     lower: Floats
     upper: Floats
 
-    def __getitem__(self, index: Array) -> StartBoxes:
+    def __getitem__(self, index: Array | slice) -> StartBoxes:
         return StartBoxes(self.lower[index], self.upper[index])
 
     def __len__(self) -> int:
         return len(self.lower)
+
+    def joined(self, other: StartBoxes) -> StartBoxes:
+        """These and others."""
+        return StartBoxes(np.concatenate([self.lower, other.lower]), np.concatenate([self.upper, other.upper]))
 
 
 def start_boxes(flow: Flow) -> StartBoxes:

@@ -19,8 +19,13 @@ AUTO, BOX, OCTAGON = "auto", "box", "octagon"
 def directions_of(question: FlowQuestion, more: Floats | None = None) -> Floats:
     """Directions for this question: the axes, then those of its linear comparisons, then more; each once."""
     asked = StateConditions(question.flow).normals(question.formula)
-    found: list[Floats] = list(np.eye(len(question.flow.state)))
-    for row in [*asked, *([] if more is None else more)]:
+    return with_axes(len(question.flow.state), [*asked, *([] if more is None else more)])
+
+
+def with_axes(dimension: int, rows: Iterable[Floats]) -> Floats:
+    """The axes, then rows that are parallel to none before."""
+    found: list[Floats] = list(np.eye(dimension))
+    for row in rows:
         if not any(_is_parallel(row, other) for other in found):
             found.append(row)
     return np.array(found)

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
-from vernal.engines.check import refuse_open
+from vernal.engines.check import refuse_device, refuse_open
 from vernal.engines.placing import device_for
+from vernal.engines.reach.flows import MAX_SPANS, PARTS, SPANS, FlowAsked, followed_flow
 from vernal.engines.reach.sets import ReachableSets
 from vernal.engines.reach.walk import ReachWalk, following
 from vernal.errors import InputError, Stopped
 from vernal.interpret.numbers.device import find_device, using
+from vernal.interpret.numbers.rounding import float_above
 from vernal.logic.elaborate import expression, system_scope
 from vernal.logic.normal import horizon
 from vernal.logic.printing import text, written_name
 from vernal.logic.syntax import Source
 from vernal.logic.task import Task
+from vernal.logic.timed import last_time
 from vernal.model import build
 from vernal.model.expr import Expr
+from vernal.model.flow import Flow
 from vernal.model.system import System
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget, Progress, refuse_limits, silent
@@ -32,11 +38,14 @@ Named = tuple[str, Expr]
 
 
 def reach(
-    subject: Task | System,
+    subject: Task | System | Flow,
     of: str | Expr | Sequence[str | Expr] | None = None,
     steps: int | None = None,
     *,
-    sets: int = SETS,
+    time: float | Fraction | None = None,
+    spans: int | None = None,
+    engine: str | None = None,
+    sets: int | None = None,
     timeout: float | None = None,
     memory: float | None = None,
     device: str = "cpu",
@@ -44,20 +53,62 @@ def reach(
 ) -> ReachableSets:
     """What expressions can be at every step, over all paths: certified bounds, or sets of labels.
 
+    Of a flow: over each of some spans of time, over all trajectories.
+
     `of`: one expression or several over the task's names, every state variable if none is named; of two numbers there
     are polygons, too. `steps`: how far; without it as far as the task's bounded properties look, else 20. `sets`: so
-    many sets of states are kept apart at a step; more are tighter, and slower. `timeout` is in seconds, `memory` in
-    GiB: beyond either, the result has the steps that were done. `device` as for `vn.check`.
+    many sets of states are kept apart at a step (1,000); more are tighter, and slower. `timeout` is in seconds,
+    `memory` in GiB: beyond either, the result has the steps that were done. `device` as for `vn.check`.
+
+    Of a flow `time` says how far instead, `spans` in how many spans of time it is told (20), and `engine` who follows
+    it: `flowpipe`, `abstraction` or `auto`; `sets` are parts of the initial set (64, at most).
     """
     task = subject if isinstance(subject, Task) else Task(subject)
-    refuse_open(task.system)
     refuse_limits({"timeout": timeout, "memory": memory, "sets": sets}, workers=1, seed=0)
     find_device(device)
-    asked = named(task, of)
-    last = reach_of(task) if steps is None else steps
-    if last < 0:
-        raise InputError(f"steps has to be 0 or more, not {last}")
-    return followed(task, asked, last, Budget(timeout, memory, progress=progress or silent, device=device), sets)
+    chosen = ReachAsked(steps, time, spans, engine, sets)
+    budget = Budget(timeout, memory, progress=progress or silent, device=device)
+    return chosen.answered(task, named(task, of), budget)
+
+
+@dataclass(frozen=True, slots=True)
+class ReachAsked:
+    """How far and how expressions are to be bounded; what is None has a default, and some are for one kind of time."""
+
+    steps: int | None = None
+    time: float | Fraction | None = None
+    spans: int | None = None
+    engine: str | None = None
+    sets: int | None = None
+
+    def answered(self, task: Task, asked: Sequence[Named], budget: Budget, prefix: str = "") -> ReachableSets:
+        """The reachable sets of expressions that are named, of a system or of a flow."""
+        if isinstance(task.model, Flow):
+            return followed_flow(task, asked, self._of_flow(task, budget.device, prefix), budget)
+        self._refuse(task, ("time", "spans", "engine"), f"say how far with {prefix}steps", prefix)
+        refuse_open(task.system)
+        last = reach_of(task) if self.steps is None else self.steps
+        if last < 0:
+            raise InputError(f"{prefix}steps has to be 0 or more, not {last}")
+        return followed(task, asked, last, budget, self.sets or SETS)
+
+    def _of_flow(self, task: Task, device: str, prefix: str) -> FlowAsked:
+        self._refuse(task, ("steps",), f"say how far with {prefix}time", prefix)
+        refuse_device(device)
+        longest = self.time if self.time is not None else last_time(task.properties.values()) or 1
+        if not 0 < longest < float("inf"):
+            raise InputError(f"{prefix}time has to be a number above 0, not {longest}")
+        if self.spans is not None and not 1 <= self.spans <= MAX_SPANS:
+            raise InputError(f"{prefix}spans has to be from 1 to {MAX_SPANS:,}, not {self.spans:,}")
+        horizon = float_above(Fraction(longest))
+        return FlowAsked(horizon, self.engine or "auto", self.spans or SPANS, self.sets or PARTS)
+
+    def _refuse(self, task: Task, names: Sequence[str], instead: str, prefix: str) -> None:
+        """An error for what belongs to the other kind of time."""
+        for name in names:
+            if getattr(self, name) is not None:
+                kind = "a flow, in continuous time" if isinstance(task.model, Flow) else "a system that moves in steps"
+                raise InputError(f"{task.name} is {kind}, for which there is no {prefix}{name}; {instead}")
 
 
 def followed(task: Task, asked: Sequence[Named], last: int, budget: Budget, sets: int = SETS) -> ReachableSets:
@@ -87,8 +138,7 @@ def followed(task: Task, asked: Sequence[Named], last: int, budget: Budget, sets
 
 
 def reach_of(task: Task) -> int:
-    """As far as the task's bounded properties look; a flow has no steps."""
-    task.system  # noqa: B018 - refuses a flow
+    """As far as the task's bounded properties look."""
     known = [steps for steps in map(horizon, task.properties.values()) if steps is not None]
     return max(known, default=STEPS) or STEPS
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from vernal.engines.reach.polygon import directions, polygon
+from vernal.engines.reach.polygon import Slope, Slopes, directions, polygon
 from vernal.engines.reach.sets import LabelSet, NumberBounds, ReachedStep, ReachedValue
 from vernal.interpret.abstract import Finite, Range, Truth, Value
+from vernal.interpret.numbers.rounding import Mask
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.sorts import INT, Kind, Sort
@@ -16,12 +17,15 @@ from vernal.model.sorts import INT, Kind, Sort
 BatchValues = Callable[[Expr], Iterable[Value]]  # what an expression can be on each of the batches of a step
 
 
-def measured(expressions: Sequence[Expr], ask: BatchValues) -> ReachedStep:
-    """What each expression can be on all batches together; of two numbers, the polygon around both."""
+def measured(expressions: Sequence[Expr], ask: BatchValues, slopes: Slopes = ()) -> ReachedStep:
+    """What each expression can be on all batches together; of two numbers, the polygon around both.
+
+    `slopes` are the sums of two numbers that are asked for; without them, they are chosen by the extents of the two.
+    """
     values = tuple(hull(node.sort, ask(node)) for node in expressions)
     match values:
         case (NumberBounds() as x, NumberBounds() as y) if x.is_finite and y.is_finite:
-            return ReachedStep(values, _polygon(expressions, x, y, ask))
+            return ReachedStep(values, _polygon(expressions, x, y, ask, slopes or directions(x, y)))
     return ReachedStep(values)
 
 
@@ -56,13 +60,27 @@ def _possible(value: Value) -> np.ndarray:
     return np.asarray(value.mask)
 
 
+def chosen_rows(value: Value, chosen: Mask) -> Value:
+    """What is known on some of the sets of a batch."""
+    match value:
+        case Range(lower, upper):
+            return Range(np.asarray(lower)[chosen], np.asarray(upper)[chosen])
+        case Truth(must, may):
+            return Truth(np.asarray(must)[chosen], np.asarray(may)[chosen])
+    return Finite(np.asarray(value.mask)[chosen], value.values)
+
+
 def _polygon(
-    expressions: Sequence[Expr], x: NumberBounds, y: NumberBounds, ask: BatchValues
+    expressions: Sequence[Expr], x: NumberBounds, y: NumberBounds, ask: BatchValues, slopes: Slopes
 ) -> tuple[tuple[float, float], ...]:
     """The polygon between the bounds of several sums of the two numbers."""
     sides = []
-    for a, b in directions(x, y):
-        total = build.add(build.mul(a, expressions[0]), build.mul(b, expressions[1]))
-        bounds = _bounds(total.sort, ask(total))
-        sides.append((a, b, bounds))
+    for slope in slopes:
+        total = weighted(expressions, slope)
+        sides.append((*slope, _bounds(total.sort, ask(total))))
     return tuple(polygon(x, y, sides))
+
+
+def weighted(expressions: Sequence[Expr], slope: Slope) -> Expr:
+    """A sum of two numbers."""
+    return build.add(build.mul(slope[0], expressions[0]), build.mul(slope[1], expressions[1]))

@@ -20,6 +20,8 @@ OUTWARD = Fraction(1, 1 << 40)  # of the largest coordinate; rounding moves a ve
 SMALLEST = Fraction(1, 1 << 1000)  # coordinates below count as this large: there rounding is no longer relative
 
 ExactVertex = tuple[Fraction, Fraction]
+Slope = tuple[Fraction, Fraction]  # how often each of two numbers is in a sum
+Slopes = Sequence[Slope]
 
 
 def directions(x: NumberBounds, y: NumberBounds) -> list[tuple[Fraction, Fraction]]:

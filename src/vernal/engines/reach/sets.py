@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from vernal.evidence.flowpipe import Flowpipe
+from vernal.evidence.neural import NeuralAbstraction
 from vernal.model.expr import Expr
 from vernal.model.hooks import hook
 from vernal.model.portable import Portable
@@ -44,21 +46,40 @@ ReachedValue = NumberBounds | LabelSet
 
 @dataclass(frozen=True, slots=True)
 class ReachedStep:
-    """One position of all paths: what each expression can be.
+    """One position of all paths, or one span of time of all trajectories: what each expression can be.
 
     Of two numbers `polygon` has the vertices of a convex set that contains all pairs of their values; it is None for
-    any other expressions, and where one of the two has no bound.
+    any other expressions, and where one of the two has no bound. `span` is from when to when, in continuous time.
     """
 
     values: tuple[ReachedValue, ...]
     polygon: tuple[Vertex, ...] | None = None
+    span: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class TimedReach(Portable):
+    """What reachable sets of a flow have besides: bounds hold at all times up to `until`; `horizon` was asked for.
+
+    Trajectories are followed while they are in the region, and all of them are up to `inside_until`. From `left` on
+    none is, if it is not None.
+    """
+
+    horizon: float
+    until: float
+    inside_until: float
+    left: float | None = None
+    engine: str | None = None  # whose flowpipe it is; None where none was found
+    pipe: Flowpipe | None = field(default=None, repr=False)
+    abstraction: NeuralAbstraction | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
 class ReachableSets(Portable):
     """What expressions can be at every step; `steps[t]` is position t, as far as it was computed.
 
-    `last` is the step that was asked for. `reason` says why there are fewer, where a limit was reached. `ended`: no
+    Of a flow the steps are spans of time, and `timed` has what is to be said of times. `last` is the step that was
+    asked for. `reason` says why there are fewer, where a limit was reached. `ended`: no
     path gets as far as this position. `coarse`: from this position on bounds come from the initial set alone, without
     following decisions, and `coarse_reason` says why.
     """
@@ -75,8 +96,12 @@ class ReachableSets(Portable):
     system: System | None = field(default=None, repr=False, compare=False)
     expressions: tuple[Expr, ...] = field(default=(), repr=False, compare=False)
     task: Any = field(default=None, repr=False, compare=False)
+    timed: TimedReach | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
+        if self.timed is not None:
+            cut_short = "" if self.is_complete else f" of {self.timed.horizon:g}"
+            return f"<ReachableSets of {', '.join(self.of)}: until time {self.timed.until:g}{cut_short}>"
         return f"<ReachableSets of {', '.join(self.of)}: steps 0 to {len(self.steps) - 1}{self._cut_short}>"
 
     @property
@@ -92,6 +117,11 @@ class ReachableSets(Portable):
         """What one of the expressions can be, step by step."""
         at = self.of.index(expression)
         return [step.values[at] for step in self.steps]
+
+    @property
+    def spans(self) -> list[tuple[float, float]]:
+        """From when to when each step is, in continuous time."""
+        return [step.span for step in self.steps if step.span is not None]
 
     @property
     def polygons(self) -> list[tuple[Vertex, ...] | None]:

@@ -20,12 +20,12 @@ from vernal.engines.halving import Halving
 from vernal.engines.paths.affine import AffineSpace, Cutting
 from vernal.engines.paths.batches import Pieces
 from vernal.engines.paths.positions import NotExplorable, Position, StepGraph
-from vernal.engines.reach.measure import measured
+from vernal.engines.reach.measure import chosen_rows, measured
 from vernal.engines.reach.sets import ReachedStep
 from vernal.engines.reach.space import BoundedSpace
 from vernal.engines.search import Search, Stage
 from vernal.errors import Stopped
-from vernal.interpret.abstract import Finite, Range, Truth, Value
+from vernal.interpret.abstract import Value
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.numbers.rounding import Mask
 from vernal.logic.formula import Atom, Next
@@ -122,17 +122,7 @@ class ReachWalk:
 
 
 def _over(levels: Levels, t: int, alive: Mask, expression: Expr) -> Iterator[Value]:
-    yield _rows(levels.value(expression, t), alive)
-
-
-def _rows(value: Value, chosen: Mask) -> Value:
-    """What is known for some of the boxes."""
-    match value:
-        case Range(lower, upper):
-            return Range(np.asarray(lower)[chosen], np.asarray(upper)[chosen])
-        case Truth(must, may):
-            return Truth(np.asarray(must)[chosen], np.asarray(may)[chosen])
-    return Finite(np.asarray(value.mask)[chosen], value.values)
+    yield chosen_rows(levels.value(expression, t), alive)
 
 
 class Measuring:

@@ -62,8 +62,23 @@ def open_task(path: str | Path, tick: Tick = idle, *, allow_outside: bool = Fals
     """A file to make tasks from, one for each choice of parameters; `tick` is called while it is read."""
     file = Path(path)
     content = read_bytes(file, "task")
+    _refuse_other(file)
     source = InputFile(str(path), hashlib.sha256(content).hexdigest())
     return Blueprint(decode(content, str(path)), source, file.parent, tick=tick, allow_outside=allow_outside)
+
+
+AUTOMATON = "flows are checked and followed from their task file, a TOML file with [flow]"
+OTHERS = {
+    ".xml": f"a hybrid automaton is no task: `vernal convert` and vn.read_automaton read it; {AUTOMATON}",
+    ".cfg": f"the configuration of SpaceEx that `vernal convert` writes is for SpaceEx; {AUTOMATON}",
+    ".json": "a task is a TOML file, or a JANI model; `vernal replay` reads evidence, `vernal convert` automata",
+}  # what is said of files that are no task files, by the ends of their names
+
+
+def _refuse_other(file: Path) -> None:
+    said = OTHERS.get(file.suffix.lower())
+    if said is not None:
+        raise FormatError(f"{file}: {said}")
 
 
 def read_task(

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from math import inf
 
-from vernal.errors import NameUnknown, ParseError, TypeClash, nearest
+from vernal.errors import InputError, NameUnknown, ParseError, TypeClash, nearest
 from vernal.formats.task.arrays import spoken_of, values_of
 from vernal.formats.task.expressions import Reader
 from vernal.formats.task.names import FIXED, Owner, Use
@@ -17,7 +18,15 @@ from vernal.formats.task.schema import AbstractionTable, TaskTable
 from vernal.interpret.domains import first_gap
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
-from vernal.logic.task import MAX_ABSTRACTED, UNSAID, AbstractionSettings
+from vernal.logic.task import (
+    MAX_ABSTRACTED,
+    MAX_LAYERS,
+    MAX_SAMPLES,
+    MAX_WIDTH,
+    UNSAID,
+    AbstractionSettings,
+    Transitions,
+)
 from vernal.model.checks import check_rate
 from vernal.model.expr import Expr, Var
 from vernal.model.flow import constraint_problem, rate_problem, region_problem
@@ -151,24 +160,39 @@ def read_settings(reader: Reader, table: AbstractionTable | None, names: Sequenc
     error: tuple[Fraction, ...] | None = None
     with reader.collect(("abstraction", "error")):
         error = _errors(reader, table.error, names)
+    transitions: Transitions | None = None
+    with reader.collect(("abstraction", "transitions")):
+        transitions = _transitions(table.transitions)
     widths = None if table.widths is None else tuple(table.widths)
-    return AbstractionSettings(widths, error, table.samples, table.rounds, table.seed)
+    return AbstractionSettings(widths, error, table.samples, table.rounds, table.seed, transitions)
+
+
+def _transitions(word: str | None) -> Transitions | None:
+    words = [str(one) for one in Transitions]
+    if word is not None and word not in words:
+        raise InputError(f"there are no transitions {word!r}{nearest(word, words)}")
+    return None if word is None else Transitions(word)
 
 
 def _check_counts(reader: Reader, table: AbstractionTable) -> None:
-    least = {"samples": 1, "rounds": 1, "seed": 0}
-    for key, smallest in least.items():
+    ends = {"samples": (1, MAX_SAMPLES), "rounds": (1, inf), "seed": (0, inf)}
+    for key, (least, most) in ends.items():
         value = getattr(table, key)
-        if value is not None and value < smallest:
+        if value is not None and not least <= value <= most:
+            what = f"at least {least}" if value < least else f"at most {most}"
             place = reader.places.value_place(("abstraction", key))
-            reader.problems.append(ParseError(f"{key} is at least {smallest}, not {value}", place=place))
-    for index, width in enumerate(table.widths or ()):
-        if width < 1:
+            reader.problems.append(ParseError(f"{key} is {what}, not {value}", place=place))
+    for index, width in enumerate((table.widths or ())[: MAX_LAYERS + 1]):
+        if not 1 <= width <= MAX_WIDTH:
+            neurons = "at least 1 neuron" if width < 1 else f"at most {MAX_WIDTH} neurons"
             place = reader.places.value_place(("abstraction", "widths", index))
-            reader.problems.append(ParseError(f"a layer has at least 1 neuron, not {width}", place=place))
-    if table.widths is not None and not table.widths:
+            reader.problems.append(ParseError(f"a layer has {neurons}, not {width}", place=place))
+    if table.widths is not None and not 1 <= len(table.widths) <= MAX_LAYERS:
+        told = (
+            f"{len(table.widths)} layers; {MAX_LAYERS} are the most" if table.widths else "no layer; give at least one"
+        )
         place = reader.places.value_place(("abstraction", "widths"))
-        reader.problems.append(ParseError("widths names no layer; give at least one", place=place))
+        reader.problems.append(ParseError(f"widths names {told}", place=place))
 
 
 def _errors(reader: Reader, error: object, names: Sequence[str]) -> tuple[Fraction, ...] | None:

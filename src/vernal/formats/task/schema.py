@@ -86,6 +86,9 @@ class AbstractionTable(Struct, forbid_unknown_fields=True):
     samples: Annotated[int | None, Meta(description="a whole number")] = None
     rounds: Annotated[int | None, Meta(description="a whole number")] = None
     seed: Annotated[int | None, Meta(description="a whole number")] = None
+    transitions: Annotated[
+        str | None, Meta(description='"facet" or "vertex": what regions share between which trajectories change')
+    ] = None
 
 
 class TaskTable(Struct, forbid_unknown_fields=True, kw_only=True):

@@ -57,10 +57,16 @@ class Segments:
 class Follower:
     """Follows the sets that start in boxes until a horizon, or until they are outside the region, or get stuck."""
 
-    def __init__(self, stepper: TaylorStepper, horizon: float, pace: Pace, tick: Tick = idle) -> None:
+    def __init__(
+        self, stepper: TaylorStepper, horizon: float, pace: Pace, tick: Tick = idle, kept: Mask | None = None
+    ) -> None:
+        """`kept` sides of the region (the upper ones of all variables, then the lower ones) are never left."""
         self.stepper, self.horizon, self.pace, self.tick = stepper, horizon, pace, tick
         self.region = region_of(stepper.flow)
-        self.inner = _inner_region(stepper.flow)
+        self.inner = _inner_region(stepper.flow)  # less sides that are never left
+        if kept is not None:
+            above, below = kept.reshape(2, -1)
+            self.inner = np.where(below, -np.inf, self.inner[0]), np.where(above, np.inf, self.inner[1])
 
     def follow(self, lower: Floats, upper: Floats) -> Segments:
         """From boxes (batch, n)."""

@@ -22,6 +22,7 @@ from vernal.interpret.numbers.rounding import Array, Floats, Mask, all_along, fl
 from vernal.model.expr import Between, Const, Expr, Pi, Var
 from vernal.model.flow import Flow
 from vernal.model.graph import order
+from vernal.model.tick import Tick, idle
 
 BoxEnds = tuple[Floats, Floats]  # lower and upper ends of boxes, (batch, n) each
 GRID = 2.0**-32  # time steps are multiples of it, so that sums of them are floats (below 2^20 units of time)
@@ -32,7 +33,10 @@ RELATIVE, LEAST = 2.0**-44, 2.0**-60  # by which an enclosure is widened where i
 class VectorField:
     """The rates of change of a flow, bounded over batches of boxes and over all its disturbances or given ones."""
 
-    def __init__(self, flow: Flow, disturbances: Mapping[Between, tuple[float, float]] | None = None) -> None:
+    def __init__(
+        self, flow: Flow, disturbances: Mapping[Between, tuple[float, float]] | None = None, tick: Tick = idle
+    ) -> None:
+        self.tick = tick
         self.vars: Sequence[Var] = flow.vars
         self.rates: Sequence[Expr] = flow.vector_field
         constants = [node for node in order(self.rates) if isinstance(node, Const | Pi)]
@@ -46,6 +50,7 @@ class VectorField:
 
     def bounds(self, lower: Floats, upper: Floats) -> BoxEnds:
         """Of the rates over boxes (batch, n)."""
+        self.tick()
         inputs: dict[Expr, Value] = {v: Range(lower[:, i], upper[:, i]) for i, v in enumerate(self.vars)}
         inputs |= self.known
         found = [value for value in evaluate(self.rates, inputs) if isinstance(value, Range)]

@@ -28,6 +28,7 @@ from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
 from vernal.model.graph import substitute
+from vernal.model.tick import Tick, idle
 
 ITERATES = 4  # of the bound on what disturbances can do
 SAFETY = 1.001  # by which its first guess is widened,
@@ -53,12 +54,19 @@ class SetMoves:
 class TaylorStepper:
     """Carries sets along a flow."""
 
-    def __init__(self, flow: Flow, directions: Floats, degree: int, parts: int) -> None:
+    def __init__(self, flow: Flow, directions: Floats, degree: int, parts: int, tick: Tick = idle) -> None:
         self.flow, self.directions, self.degree, self.parts = flow, directions, degree, parts
-        self.field = VectorField(flow)
+        self.field = VectorField(flow, tick=tick)
         self.disturbances = flow.disturbances
-        self.nominal = Taylor(middle_field(flow), flow.vars)
-        self.disturbed = Taylor(flow.vector_field, [*flow.vars, *flow.disturbances]) if flow.disturbances else None
+        self.nominal = Taylor(middle_field(flow), flow.vars, tick)
+        inputs = [*flow.vars, *flow.disturbances]
+        self.disturbed = Taylor(flow.vector_field, inputs, tick) if flow.disturbances else None
+
+    @property
+    def memory(self) -> int:
+        """Bytes that a step takes for each set, about: centre, set and what is passed are stepped together."""
+        disturbed = 0 if self.disturbed is None else self.disturbed.memory(1)
+        return 3 * self.nominal.memory(self.degree + 2) + disturbed
 
     def step(self, sets: Doubletons, steps: Floats, tolerance: float, least: float = GRID) -> SetMoves:
         """One step of each set, not longer than given, and so short that what is truncated is within a tolerance.

@@ -31,6 +31,7 @@ from vernal.interpret.numbers.rounding import PI, Floats, float_above, float_bel
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function
 from vernal.model.graph import order
+from vernal.model.tick import Tick, idle
 
 
 class Taylor:
@@ -40,7 +41,8 @@ class Taylor:
     rates, then others (disturbances), which only `values` takes.
     """
 
-    def __init__(self, rates: Sequence[Expr], inputs: Sequence[Expr]) -> None:
+    def __init__(self, rates: Sequence[Expr], inputs: Sequence[Expr], tick: Tick = idle) -> None:
+        self.tick = tick
         self.size = len(rates)
         self.inputs = len(inputs)
         self.sizes: list[int] = [1] * len(inputs)
@@ -77,8 +79,13 @@ class Taylor:
         found = [jets[root][0] for root in self.roots]
         return BallArrays(np.concatenate([f.mid for f in found], 2), np.concatenate([f.rad for f in found], 2))
 
+    def memory(self, coefficients: int) -> int:
+        """Bytes that so many coefficients with gradients take for each box."""
+        return 16 * coefficients * (1 + self.inputs) * sum(self.sizes)
+
     def _advance(self, k: int, jets: list[Jets]) -> None:
         for operator in self.operators:
+            self.tick()
             operator.advance(k, jets)
 
     def _jets(self, x: BallArrays, coefficients: int, gradients: bool) -> list[Jets]:

@@ -136,14 +136,21 @@ class Polytope:
         return Polytope((*self.rows, row), tuple(points), tuple(tight))
 
     def _crossed(self, signs: Sequence[int]) -> Iterable[tuple[int, int]]:
-        """The edges with one end strictly inside and the other strictly outside."""
-        least = self.dimension_of_space - 1  # an edge lies on that many rows at least
+        """The edges with one end strictly inside and the other strictly outside.
+
+        A vertex on no more rows than there are dimensions has an edge along all but any one of these; elsewhere it is
+        to be seen that no third vertex lies between two.
+        """
+        n = self.dimension_of_space
         inside = [i for i, sign in enumerate(signs) if sign < 0]
-        outside = [i for i, sign in enumerate(signs) if sign > 0]
-        for i, j in product(inside, outside):
-            common = self.tight[i] & self.tight[j]
-            if common.bit_count() >= least and sum(on & common == common for on in self.tight) == 2:
-                yield i, j
+        outside = [(j, self.tight[j]) for j, sign in enumerate(signs) if sign > 0]
+        for i in inside:
+            own = self.tight[i]
+            simple = own.bit_count() == n
+            for j, other in outside:
+                common = own & other
+                if common.bit_count() >= n - 1 and (simple or sum(on & common == common for on in self.tight) == 2):
+                    yield i, j
 
     def reduced(self) -> Polytope:
         """The same points without redundant rows: one for each facet, and opposites where there is no interior.

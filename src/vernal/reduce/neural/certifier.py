@@ -11,12 +11,14 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from math import isfinite
 
 import numpy as np
 
-from vernal.errors import InputError
+from vernal.errors import BeyondFloats
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.numbers.rounding import Array, Floats, Mask
+from vernal.interpret.numbers.rounding import Array, Floats, Mask, float_above
 from vernal.model import build
 from vernal.model.flow import Flow
 from vernal.model.tick import Tick, idle
@@ -24,13 +26,16 @@ from vernal.reduce.neural import choices
 from vernal.reduce.neural.cuts import cut, grid
 from vernal.reduce.neural.difference import ErrorField
 from vernal.reduce.neural.relaxed import ErrorRows, LinearParts, NetworkRows, ReluLines, relu_lines, taken
-from vernal.reduce.neural.samples import WorstPoints
+from vernal.reduce.neural.samples import WorstPoints, certain_errors
+from vernal.reduce.neural.separation import SeparatedError, separated, undivided
+from vernal.reduce.neural.wanted import WantedBounds, wanted_of_parts
 
-NEXT_TO = 1e-7  # of the largest rate: how close errors that are asked for may be to those that were found
 NOTHING = 1e-30  # an error so small needs no better bound
 BATCH = 2048  # boxes that are bounded together
 PATIENCE = 3  # rounds before rounding is suspected to keep bounds from their goals
 MAX_DEPTH = 8  # ReLUs that are fixed in a phase: none in the first rounds, where cutting boxes does more
+BEYOND = Fraction(2) ** 2000  # more than any float: a bound that is infinite
+TOO_LARGE = "the weights of the network are too large to compute with"
 NARROWEST = 2.0**-40  # of the region, along one coordinate: boxes that are not cut any further
 
 
@@ -69,9 +74,15 @@ def certify(
     Raises `InputError` where f is undefined in the region.
     """
     started = time.perf_counter()
-    search = Certification(ErrorField(flow, weights, biases), lower, upper, tightness, slack, enough)
-    search.run(tick)
-    return search.certificate(time.perf_counter() - started)
+    whole = ErrorField.of(flow, weights, biases)
+    ends = whole.region(lower, upper)
+    found = separated(whole, *ends) if enough is None else undivided(whole)
+    searches = []
+    for part, wanted in zip(found.parts, wanted_of_parts(whole, found, *ends, tightness, slack, enough), strict=True):
+        at = list(part.coordinates)
+        searches.append(Certification(part.difference, ends[0][at], ends[1][at], wanted))
+        searches[-1].run(tick)
+    return joined(whole, found, searches, ends, time.perf_counter() - started)
 
 
 class Certification:
@@ -82,22 +93,22 @@ class Certification:
         difference: ErrorField,
         lower: Floats,
         upper: Floats,
-        tightness: float,
-        slack: float,
-        enough: Floats | None,
+        wanted: WantedBounds,
     ) -> None:
-        self.difference, self.tightness, self.slack, self.enough = difference, tightness, slack, enough
-        self.size = difference.size
-        self.lower, self.upper = difference.region(lower, upper)
-        self.network = NetworkRows(difference.weights, difference.biases, np.maximum(abs(lower), abs(upper)))
+        """The box is one of all coordinates."""
+        self.difference, self.wanted = difference, wanted
+        self.lower, self.upper = lower, upper
+        self.outputs = difference.outputs
+        states = np.maximum(abs(lower), abs(upper))[: difference.size]
+        self.network = NetworkRows(difference.weights, difference.biases, states)
         if not np.isfinite(self.network.reach).all():
-            raise InputError("the weights of the network are too large to compute with")
+            raise BeyondFloats(TOO_LARGE)
         self.samples = WorstPoints(difference, self.lower, self.upper)
-        self.error = np.zeros(self.size)  # the largest bound of a row that is done
-        self.boxes = grid(self.lower, self.upper, self.size)
-        self.rows: Mask = np.ones((len(self.boxes[0]), 2 * self.size), bool)  # not done: f - N, then N - f
+        self.error = np.full(2 * self.outputs, -np.inf)  # the largest bounds of rows that are done
+        self.boxes = grid(self.lower, self.upper, difference.size)
+        self.rows: Mask = np.ones((len(self.boxes[0]), 2 * self.outputs), bool)  # not done: f - N, then N - f
         self.bounds: Floats = np.full(self.rows.shape, np.inf)
-        self.noise = np.zeros(self.size)  # what rounding alone keeps bounds apart, once that was measured
+        self.noise = np.zeros(self.outputs)  # what rounding alone keeps bounds apart, once that was measured
         self.count = self.rounds = 0
 
     def run(self, tick: Tick) -> None:
@@ -111,16 +122,21 @@ class Certification:
 
     def refuted(self) -> bool:
         """Whether an error is certainly larger than enough."""
-        return self.enough is not None and bool((self.samples.certain(self.enough) > self.enough).any())
+        enough = self.wanted.enough
+        return enough is not None and bool((self.samples.certain(enough) > enough).any())
+
+    def allowance(self) -> Floats:
+        """How far bounds of rows may be above the largest values that were found; more than rounding costs anyway."""
+        least = 8.0 * self.network.rounding() + 4.0 * self.noise + NOTHING
+        return np.maximum(self.wanted.allowance(self.samples), np.tile(least, 2))
 
     def goal(self) -> Floats:
-        """What the bounds of each variable have to come down to."""
-        worst, rates = self.samples.worst, self.samples.rates
-        if self.enough is not None:
-            wanted = np.maximum(self.enough, worst + NEXT_TO * rates)
-        else:
-            wanted = np.maximum(self.tightness * worst, worst + self.slack * rates)
-        return np.maximum(wanted, worst + 8.0 * self.network.rounding() + 4.0 * self.noise + NOTHING)
+        """What the bounds of rows have to come down to."""
+        return self.samples.sides + self.allowance()
+
+    def excess(self, bounds: Floats) -> Floats:
+        """How far bounds are from their goals, relative to what is allowed."""
+        return (bounds - self.goal()) / self.allowance()
 
     def round(self, tick: Tick) -> None:
         """Bound a batch of boxes, those with the largest bounds, and cut the ones that are not done."""
@@ -136,31 +152,27 @@ class Certification:
         self._note(bounds, rows & done)
         rows = rows & ~done
         left = np.flatnonzero(rows.any(1))
-        children, parents = cut(self.samples, lower[left], upper[left], rows[left], bounds[left] / self._scale())
+        children, parents = cut(self.samples, lower[left], upper[left], rows[left], self.excess(bounds[left]))
         parents = left[parents]
         self._replace(batch, children, rows[parents], bounds[parents])
 
     def _batch(self) -> Array:
         if len(self.rows) <= BATCH:
             return np.arange(len(self.rows))
-        excess = np.where(self.rows, self.bounds / self._scale(), 0.0).max(1)
+        excess = np.where(self.rows, self.excess(self.bounds), -np.inf).max(1)
         return np.argpartition(-excess, BATCH)[:BATCH]
-
-    def _scale(self) -> Floats:
-        return np.tile(self.goal(), 2)
 
     def _is_done(self, bounds: Floats, rows: Mask, lower: Floats, upper: Floats) -> Mask:
         """Rows whose bounds are good enough, or that no cut would make better."""
         region = self.upper - self.lower
         narrow: Mask = np.any((upper - lower <= NARROWEST * region) & (region > 0), axis=1) | ~np.any(region > 0)
         for box, column in np.argwhere(narrow[:, None] & rows & np.isinf(bounds))[:1]:
-            name = self.difference.flow.state[column % self.size].name
-            raise InputError(self.difference.no_bound(name, lower[box]))
-        return (bounds <= self._scale()) | narrow[:, None]
+            name = self.difference.names[column % self.outputs]
+            raise BeyondFloats(self.difference.no_bound(name, lower[box]))
+        return (bounds <= self.goal()) | narrow[:, None]
 
     def _note(self, bounds: Floats, done: Mask) -> None:
-        most = np.where(done, bounds, 0.0).max(0, initial=0.0)
-        self.error = np.maximum(self.error, np.maximum(most[: self.size], most[self.size :]))
+        self.error = np.maximum(self.error, np.where(done, bounds, -np.inf).max(0, initial=-np.inf))
 
     def _replace(self, batch: Array, children: tuple[Floats, Floats], rows: Mask, bounds: Floats) -> None:
         rest = np.ones(len(self.rows), bool)
@@ -177,7 +189,7 @@ class Certification:
         linear = Linear(dict(self.difference.inputs(lower, upper)), tick=tick)
         layers = self._lines(linear)
         box, column = np.nonzero(wanted)
-        output, down = column % self.size, column >= self.size
+        output, down = column % self.outputs, column >= self.outputs
         coefficients, constants = self._forms(linear, wanted)
         centre = 0.5 * lower + 0.5 * upper
         radius = np.maximum(upper - centre, centre - lower)
@@ -189,7 +201,7 @@ class Certification:
             centre[box],
             radius[box],
         )
-        goal = self.goal()[output]
+        goal = self.goal()[column]
         rows = ErrorRows(parts, tuple(taken(x, box) for x in layers))
         found, corner = choices.bound(self.network, rows, goal, min(self.rounds // 2, MAX_DEPTH))
         bounds = np.full(wanted.shape, np.inf)
@@ -199,8 +211,8 @@ class Certification:
     def _noise(self, tick: Tick) -> Floats:
         """How far the bounds of both sides are apart at points, where nothing but rounding keeps them apart."""
         points = self.samples.some()
-        bounds, _ = self._bound(points, points, np.ones((len(points), 2 * self.size), bool), tick)
-        apart = bounds[:, : self.size] + bounds[:, self.size :]
+        bounds, _ = self._bound(points, points, np.ones((len(points), 2 * self.outputs), bool), tick)
+        apart = bounds[:, : self.outputs] + bounds[:, self.outputs :]
         return np.asarray(np.where(np.isfinite(apart), apart, 0.0).max(0))
 
     def _lines(self, linear: Linear) -> list[ReluLines]:
@@ -212,7 +224,7 @@ class Certification:
 
     def _forms(self, linear: Linear, wanted: Mask) -> tuple[Floats, Floats]:
         """Linear functions above f and above -f: (boxes, 2 variables[, coordinates]); of what is not wanted zeros."""
-        n, shape = self.size, (*wanted.shape, len(self.difference.coordinates))
+        n, shape = self.outputs, (*wanted.shape, len(self.difference.coordinates))
         coefficients, constants = np.zeros(shape), np.zeros(wanted.shape)
         some = [i for i in range(n) if wanted[:, [i, i + n]].any()]
         form = linear.form(build.concat(*(self.difference.rates[i] for i in some)))
@@ -226,18 +238,44 @@ class Certification:
             constants[:, at] = constant
         return coefficients, constants
 
-    # What is known ----------------------------------------------------------------------------------------------------
+    @property
+    def sides(self) -> Floats:
+        """Upper bounds of f - N, then of N - f; those of rows that are not done count as well."""
+        left = np.where(self.rows, self.bounds, -np.inf).max(0, initial=-np.inf)
+        return np.asarray(np.maximum(self.error, left))
 
-    def certificate(self, seconds: float) -> Certificate:
-        """What holds of the error: bounds of rows that are not done count as well."""
-        open_rows = np.where(self.rows, self.bounds, 0.0).max(0, initial=0.0)
-        n, points = self.size, self.samples.points
-        return Certificate(
-            np.maximum(self.error, np.maximum(open_rows[:n], open_rows[n:])),
-            self.samples.certain(),
-            points[:, :n].copy(),
-            points[:, n:].copy(),
-            self.count,
-            self.rounds,
-            seconds,
-        )
+
+# What is known of the whole -------------------------------------------------------------------------------------------
+
+
+def joined(
+    whole: ErrorField,
+    found: SeparatedError,
+    searches: Sequence[Certification],
+    region: tuple[Floats, Floats],
+    seconds: float,
+) -> Certificate:
+    """The sums of what is known of the parts, and of the affine rest."""
+    affine = found.affine_ends(*region)
+    points, sums, count = affine.points, affine.values, whole.outputs
+    for part, search in zip(found.parts, searches, strict=True):
+        for k, i in enumerate(part.outputs):
+            for side, row in ((0, k), (1, k + search.outputs)):
+                points[side, i, list(part.coordinates)] = search.samples.places[row]
+                bound = float(search.sides[row])
+                sums[side * count + i] += Fraction(bound) if isfinite(bound) else BEYOND
+    error = np.array([float_above(max(pair)) for pair in zip(sums[:count], sums[count:], strict=True)])
+    if not np.isfinite(error).all() and all(search.wanted.enough is None for search in searches):
+        raise BeyondFloats(TOO_LARGE)
+    sides = np.stack([certain_errors(whole, points[side]) for side in (0, 1)])
+    at = points[sides.argmax(0), np.arange(whole.outputs)]
+    counts = [search.count for search in searches], [search.rounds for search in searches]
+    return Certificate(
+        error,
+        sides.max(0),
+        at[:, : whole.size],
+        at[:, whole.size :],
+        sum(counts[0]),
+        max(counts[1], default=0),
+        seconds,
+    )

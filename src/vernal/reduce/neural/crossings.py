@@ -40,25 +40,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from enum import Enum
 from fractions import Fraction
 
 import numpy as np
 
 from vernal.interpret.geometry.polytopes import IntegerRow, Polytope, integer_row, opposite
+from vernal.logic.task import Transitions
 from vernal.model.hybrid import Crossing
 from vernal.model.tick import Tick, idle
 from vernal.reduce.neural.outward import facets_of
 
 ExactFlow = Sequence[Sequence[Fraction]]  # coefficients and constant of each component
 Contact = tuple[int, int, Polytope]  # two regions, and what they have in common
-
-
-class Transitions(Enum):
-    """Between which regions there are crossings: those that share a facet, or any point."""
-
-    FACET = "facet"
-    VERTEX = "vertex"
 
 
 def crossings_of(

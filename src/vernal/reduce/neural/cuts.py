@@ -32,7 +32,7 @@ def cut(
     parents = np.arange(len(lower))
     if not len(lower):
         return (lower, upper), parents
-    worst = np.where(rows, bounds, -np.inf).argmax(1) % len(samples.worst)
+    worst = np.where(rows, bounds, -np.inf).argmax(1) % samples.difference.outputs
     bends = _bends(samples, lower, upper, worst)
     boxes, order = (lower, upper), np.argsort(-bends, axis=1)
     top = np.take_along_axis(bends, order, axis=1)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise, product
 
 import numpy as np
 
-from vernal.errors import InputError
+from vernal.errors import BeyondFloats, InputError
 from vernal.interpret import concrete, exact, interval
 from vernal.interpret.abstract import Range, as_range
 from vernal.interpret.demand import Given
@@ -25,23 +25,40 @@ BLOCK = 1 << 14  # points that are evaluated together
 
 
 class ErrorField:
-    """f - N over coordinates: the state variables, and where each disturbance is between its ends, from 0 to 1."""
+    """f - N over coordinates: the state variables, and where each disturbance is between its ends, from 0 to 1.
 
-    def __init__(self, flow: Flow, weights: Sequence[Floats], biases: Sequence[Floats]) -> None:
-        self.flow, self.weights, self.biases = flow, tuple(weights), tuple(biases)
-        self.size = len(flow.state)
+    f may be a part of a vector field: some of its rates, of some of the variables.
+    """
+
+    def __init__(
+        self,
+        variables: Sequence[Var],
+        rates: Mapping[str, Expr],
+        weights: Sequence[Floats],
+        biases: Sequence[Floats],
+    ) -> None:
+        """Rates by the names of the variables that have them."""
+        self.variables, self.names = tuple(variables), tuple(rates)
+        self.weights, self.biases = tuple(weights), tuple(biases)
+        self.size, self.outputs = len(self.variables), len(self.names)
         self._check()
         self.positions: dict[Between, Var] = {}
-        self.rates = tuple(rewrite(flow.vector_field, self._placed))
-        self.coordinates: tuple[Var, ...] = (*flow.vars, *self.positions.values())
+        self.rates = tuple(rewrite(tuple(rates.values()), self._placed))
+        self.coordinates: tuple[Var, ...] = (*self.variables, *self.positions.values())
         self.hidden: list[Expr] = []  # what each ReLU is applied to, layer by layer
         self.network = self._network()
         self._rates = concrete.compile(self.rates)
 
+    @classmethod
+    def of(cls, flow: Flow, weights: Sequence[Floats], biases: Sequence[Floats]) -> ErrorField:
+        """The whole vector field of a flow and a network that stands in for it."""
+        names = (variable.name for variable in flow.state)
+        return cls(flow.vars, dict(zip(names, flow.vector_field, strict=True)), weights, biases)
+
     def _check(self) -> None:
         widths = [self.size, *(len(bias) for bias in self.biases)]
         expected, shapes = [(m, n) for n, m in pairwise(widths)], [weight.shape for weight in self.weights]
-        if widths[-1] != self.size or shapes != expected:
+        if widths[-1] != self.outputs or shapes != expected:
             raise ValueError(f"a network of shapes {shapes} does not fit a flow of {self.size} variables")
 
     def _placed(self, node: Expr) -> Expr | None:
@@ -54,7 +71,7 @@ class ErrorField:
         return low + place * (high - low)
 
     def _network(self) -> Expr:
-        x = build.concat(*self.flow.vars)
+        x = build.concat(*self.variables)
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             self.hidden.append(build.affine(x, Matrix(weight), Matrix(bias)))
             x = build.relu(self.hidden[-1])
@@ -77,7 +94,7 @@ class ErrorField:
     def at(self, points: Floats) -> Floats:
         """f - N in floating point at points (points, coordinates); nan where f has no value."""
         blocks = [self._at(points[start : start + BLOCK]) for start in range(0, len(points), BLOCK)]
-        return np.concatenate(blocks) if blocks else np.zeros((0, self.size))
+        return np.concatenate(blocks) if blocks else np.zeros((0, self.outputs))
 
     def rates_at(self, points: Floats) -> Floats:
         """f in floating point."""
@@ -99,13 +116,13 @@ class ErrorField:
     def refuse(self, point: Floats) -> None:
         """Raise where a rate has no value at a point, or none that is certainly a float."""
         given: dict[Expr, Given] = {v: Fraction(x) for v, x in zip(self.coordinates, point.tolist(), strict=True)}
-        for variable, value in zip(self.flow.state, exact.evaluate(self.rates, given), strict=True):
+        for name, value in zip(self.names, exact.evaluate(self.rates, given), strict=True):
             if isinstance(value, Undefined):
-                raise InputError(f"the rate of {variable.name!r} is undefined at {self.place(point)}: {value.why}")
+                raise InputError(f"the rate of {name!r} is undefined at {self.place(point)}: {value.why}")
         found = self.enclosed(point[None])
-        for variable, low, high in zip(self.flow.state, found.lower[0], found.upper[0], strict=True):
+        for name, low, high in zip(self.names, found.lower[0], found.upper[0], strict=True):
             if not np.isfinite([low, high]).all():
-                raise InputError(self.no_bound(variable.name, point))
+                raise BeyondFloats(self.no_bound(name, point))
 
     def no_bound(self, name: str, point: Floats) -> str:
         """What to say where a rate has no finite bound around a point."""
@@ -113,13 +130,13 @@ class ErrorField:
 
     def place(self, point: Floats) -> str:
         """A point as text."""
-        return ", ".join(f"{v.name} = {x:.6g}" for v, x in zip(self.flow.state, point.tolist(), strict=False))
+        return ", ".join(f"{v.name} = {x:.6g}" for v, x in zip(self.variables, point.tolist(), strict=False))
 
 
 def errors_at(flow: Flow, weights: Sequence[Floats], biases: Sequence[Floats], points: Floats) -> Floats:
     """|f - N| at states (points, variables) in floating point, the largest over the ends of the disturbances."""
-    difference = ErrorField(flow, weights, biases)
-    found = np.zeros((len(points), difference.size))
+    difference = ErrorField.of(flow, weights, biases)
+    found = np.zeros((len(points), difference.outputs))
     for corner in _corners(len(difference.positions)):
         places = np.broadcast_to(corner, (len(points), len(corner)))
         found = np.maximum(found, abs(difference.at(np.concatenate([points, places], axis=1))))

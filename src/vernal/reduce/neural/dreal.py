@@ -40,7 +40,7 @@ def dreal_query(
     flow: Flow, weights: Sequence[Floats], biases: Sequence[Floats], lower: Floats, upper: Floats, error: Floats
 ) -> str:
     """A script that is unsatisfiable where |f_i - N_i| <= error_i everywhere in the region."""
-    difference = ErrorField(flow, weights, biases)
+    difference = ErrorField.of(flow, weights, biases)
     ends = zip(difference.coordinates, *(end.tolist() for end in difference.region(lower, upper)), strict=True)
     script = Script({var: [PartialSpan(Fraction(low), Fraction(high))] for var, low, high in ends})
     for var in difference.coordinates:

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from vernal.errors import BeyondFloats
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.expr import Expr
 from vernal.model.tick import Tick
@@ -34,6 +35,8 @@ class PartFit:
     def __init__(self, field: PartField, variables: tuple[Expr, ...], samples: int, seed: int, tick: Tick) -> None:
         self.field, self.variables, self.seed, self.tick = field, variables, seed, tick
         self.samples = self._first(samples)
+        if not len(self.samples.points):
+            raise BeyondFloats("rates of change are beyond all floats in most of the region; try other units")
         self.checked = spread_samples(field, variables, CHECKED, seed) if field.dimension > 1 else self.samples
 
     def _first(self, count: int) -> PartSamples:
@@ -119,7 +122,7 @@ class ScaledFit:
             self._sharpen(ridges)
             if self.enough and self._ratio(ridges) > HOPELESS * self.enough:
                 break
-        return self._minimax().output_layer(ridges.normals, ridges.offsets) or ridges
+        return self._minimax().output_layer(ridges.normals, ridges.offsets)
 
     def _sharpen(self, ridges: Ridges) -> None:
         """Take vertices, and the worst points that it is checked at, as samples."""
@@ -140,8 +143,7 @@ class ScaledFit:
         """Hyperplanes to begin with, each with its best output layer; the most promising first."""
         if size not in self._first:
             fit = self._minimax()
-            found = [fit.output_layer(*planes) for planes in self._planes(size)]
-            self._first[size] = sorted((ridges for ridges in found if ridges is not None), key=fit.merit)
+            self._first[size] = sorted((fit.output_layer(*planes) for planes in self._planes(size)), key=fit.merit)
         return self._first[size]
 
     def _planes(self, size: int) -> Iterator[tuple[Floats, Floats]]:

@@ -9,6 +9,7 @@ from vernal.model.tick import Tick
 from vernal.reduce.neural.part_samples import PartSamples
 
 CANDIDATES = 400
+MAX_SAMPLES = 10_000  # at which candidates are compared
 ALONG_AXIS = 0.3  # of the candidates: normal to a coordinate
 LEAST_LENGTH = 1e-6  # of what a candidate adds to the chosen ones, per square root of a sample
 
@@ -17,6 +18,8 @@ class GreedyPlanes:
     """Each next hyperplane is the candidate that, with those before, leaves the least sum of squares."""
 
     def __init__(self, samples: PartSamples, scale: Floats, random: np.random.Generator, tick: Tick) -> None:
+        rows = np.linspace(0, len(samples.points) - 1, min(len(samples.points), MAX_SAMPLES)).astype(np.intp)
+        samples = samples.at(rows)
         points = samples.points
         self.normals, self.offsets = _candidates(points, random)
         self.chosen: list[int] = []

@@ -48,7 +48,7 @@ class Learner:
     ) -> None:
         self.flow, self.lower, self.upper, self.seed, self.tick = flow, lower, upper, seed, tick
         self.parts = parts(flow, tick)
-        fields = [PartField(part, lower, upper, seed) for part in self.parts.nonlinear]
+        fields = [PartField(part, lower, upper, seed, tick) for part in self.parts.nonlinear]
         self.fits = [PartFit(field, flow.vars, samples, seed, tick) for field in fields]
         used = (self.parts.linear != 0).any(axis=0)
         for part in self.parts.nonlinear:

@@ -12,6 +12,7 @@ from vernal.interpret import concrete
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.expr import Between, Expr
 from vernal.model.graph import draws
+from vernal.model.tick import Tick, idle
 from vernal.reduce.neural.parts import Part
 
 MAX_CORNERS = 64  # positions of the disturbances that are tried: all corners, or as many at random
@@ -50,8 +51,8 @@ class PartSamples:
 class PartField:
     """Evaluates a part at points of its own coordinates u, with `directions @ x = middle + radius * u`."""
 
-    def __init__(self, part: Part, lower: Floats, upper: Floats, seed: int) -> None:
-        self.part, self.outputs = part, part.outputs
+    def __init__(self, part: Part, lower: Floats, upper: Floats, seed: int, tick: Tick = idle) -> None:
+        self.part, self.outputs, self.tick = part, part.outputs, tick
         self.lower, self.upper = lower, upper
         rows = part.directions
         self.least = np.where(rows > 0, lower, upper)
@@ -71,17 +72,18 @@ class PartField:
         return np.asarray((states @ self.part.directions.T - self.middle) / self.radius)
 
     def at_states(self, states: Floats, variables: tuple[Expr, ...]) -> PartSamples:
-        """The part at states; points at which it is not a number are left out."""
+        """The part at states; points at which it is not a number, or beyond all floats, are left out."""
         lower = np.full((len(states), len(self.outputs)), np.inf)
         upper = -lower
         for corner in self._corners:
+            self.tick()
             inputs = {variable: states[:, j] for j, variable in enumerate(variables)}
             inputs |= {node: np.full(len(states), place) for node, place in zip(self._draws, corner, strict=True)}
             with np.errstate(all="ignore"):
                 values = [np.broadcast_to(value, len(states)) for value in self._program(inputs, len(states))]
             stacked = np.stack(values, axis=1)
             lower, upper = np.minimum(lower, stacked), np.maximum(upper, stacked)
-        finite = np.isfinite(lower).all(axis=1) & np.isfinite(upper).all(axis=1)
+        finite = np.isfinite(upper - lower).all(axis=1)
         return PartSamples(self.coordinates(states)[finite], lower[finite], upper[finite])
 
     def states(self, points: Floats) -> Floats:

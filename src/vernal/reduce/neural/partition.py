@@ -21,11 +21,12 @@ from vernal.errors import InputError
 from vernal.evidence.neural import NeuralAbstraction
 from vernal.interpret.geometry.polytopes import Polytope, box
 from vernal.interpret.numbers.rounding import float_above
+from vernal.logic.task import Transitions
 from vernal.model.hybrid import HybridAutomaton, Location
 from vernal.model.tick import Tick, idle
 from vernal.reduce.base import Direction
 from vernal.reduce.neural.activation import ActivationRegion, activation_regions, integer_layers
-from vernal.reduce.neural.crossings import Transitions, crossings_of
+from vernal.reduce.neural.crossings import crossings_of
 from vernal.reduce.neural.merging import merged
 from vernal.reduce.neural.outward import exact_flow, facets_of, float_flow, rounding_error
 

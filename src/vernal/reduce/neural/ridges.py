@@ -14,10 +14,10 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.interpret.geometry.float_program import minimise
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.tick import Tick, idle
 from vernal.reduce.neural.part_samples import PartSamples
+from vernal.solvers.growing import GrowingProgram
 
 ROUNDS_OF_ROWS = 12  # of one linear program
 MORE_ROWS = 24  # samples added in a round
@@ -81,15 +81,18 @@ class Minimax:
         ratios = ridges.errors(self.samples) / self.scale
         return float(ratios.max() + OTHERS * ratios.sum())
 
-    def output_layer(self, normals: Floats, offsets: Floats) -> Ridges | None:
-        """The best ridges with these hyperplanes, for each output by itself; None where the solver does not say."""
+    def output_layer(self, normals: Floats, offsets: Floats) -> Ridges:
+        """The best ridges with these hyperplanes, for each output by itself; by least squares if the solver fails."""
         h, r = normals.shape
         features = self._features(normals, offsets)
         rows = [self._program([q], np.zeros((self.size, 0)), features, 0.0) for q in range(self.outputs)]
-        outer = np.array([row for row in rows if row is not None])
-        if len(outer) < self.outputs:
-            return None
+        outer = np.array([self._squares(q, features) if row is None else row for q, row in enumerate(rows)])
         return Ridges(normals, offsets, outer[:, :h], outer[:, h : h + r], outer[:, -1])
+
+    def _squares(self, q: int, features: Floats) -> Floats:
+        """The parameters of an output with the least sum of squares."""
+        middle = 0.5 * self.samples.lower[:, q] + 0.5 * self.samples.upper[:, q]
+        return np.asarray(np.linalg.lstsq(features, middle)[0])
 
     def descend(self, ridges: Ridges, rounds: int, enough: float = 0.0) -> Ridges:
         """Move the hyperplanes while the error falls, until it is at most `enough` times the scale."""
@@ -136,27 +139,32 @@ class Minimax:
         A hyperplane's move has the effect `moving` times its weight in the output; `features` are the rest.
         """
         program = _Program(self, outputs, moving, features, at)
+        growing, more = program.without_samples(trust), [self._active[q] for q in outputs]
         point: Floats | None = None
         for _ in range(ROUNDS_OF_ROWS):
             self.tick()
-            found = minimise(program.cost, *program.rows(self._active), program.limits(trust))
+            rows, ends = program.rows(more)
+            growing.add(rows, ends)
+            found = growing.minimise() if np.isfinite(rows).all() and np.isfinite(ends).all() else None
             if found is None:
                 return None
-            point = found.point
-            if not self._extend(outputs, program.predicted(point), program.levels(point)):
+            point = found
+            more = self._violated(outputs, program.predicted(point), program.levels(point))
+            if not any(len(chosen) for chosen in more):
                 break
+            for q, chosen in zip(outputs, more, strict=True):
+                self._active[q] = np.union1d(self._active[q], chosen)
         return None if point is None else program.parameters(point)
 
-    def _extend(self, outputs: list[int], predicted: Floats, levels: Floats) -> bool:
-        """Add samples of outputs that are worse than the program thinks; whether there were any."""
-        extended = False
+    def _violated(self, outputs: list[int], predicted: Floats, levels: Floats) -> list[SampleIndices]:
+        """For each output samples that are worse than the program thinks."""
+        found = []
         errors = self.samples.errors(predicted) / self.scale
         for q, level in zip(outputs, levels * (1 + SLACK) + TINY, strict=True):
             worst = np.argsort(-errors[:, q])[: 8 * MORE_ROWS]
             worst = worst[errors[worst, q] > level]
-            self._active[q] = np.union1d(self._active[q], worst[:: max(1, len(worst) // MORE_ROWS)])
-            extended |= len(worst) > 0
-        return extended
+            found.append(worst[:: max(1, len(worst) // MORE_ROWS)])
+        return found
 
     def _forget(self, ridges: Ridges) -> None:
         """Leave out the samples that are far from being worst."""
@@ -167,7 +175,10 @@ class Minimax:
 
 
 class _Program:
-    """A linear program: columns are moves of hyperplanes, the rest of each output, each output's error, the largest."""
+    """A linear program: columns are moves of hyperplanes, the rest of each output, each output's error, the largest.
+
+    All but the moves count in units of the outputs' scales: rates of a millionth or a million are the same program.
+    """
 
     def __init__(self, fit: Minimax, outputs: list[int], moving: Floats, features: Floats, at: Ridges | None) -> None:
         self.fit, self.outputs, self.features = fit, outputs, features
@@ -180,28 +191,34 @@ class _Program:
         self.cost = np.zeros(self.columns)
         self.cost[-count - 1 :] = [*[OTHERS] * count, 1.0]
 
-    def limits(self, trust: float) -> list[tuple[float | None, float | None]]:
-        free = self.width * len(self.outputs)
-        return [*[(-trust, trust)] * self.inner, *[(None, None)] * free, *[(0.0, None)] * (len(self.outputs) + 1)]
+    def without_samples(self, trust: float) -> GrowingProgram:
+        """The program before samples are asked for: no error is above the largest."""
+        count = len(self.outputs)
+        free = self.width * count
+        lower = np.repeat([-trust, -np.inf, 0.0], [self.inner, free, count + 1])
+        upper = np.repeat([trust, np.inf], [self.inner, free + count + 1])
+        made = GrowingProgram(self.cost, lower, upper)
+        largest = np.zeros((count, self.columns))
+        largest[:, -count - 1 : -1], largest[:, -1] = np.eye(count), -1.0
+        made.add(largest, np.zeros(count))
+        return made
 
-    def rows(self, active: list[SampleIndices]) -> tuple[Floats, Floats]:
-        """Every output is within its error of both ends of its active samples, and no error is above the largest."""
+    def rows(self, samples: list[SampleIndices]) -> tuple[Floats, Floats]:
+        """Every output is within its error of both ends of its samples."""
         rows, ends = [], []
         for k, q in enumerate(self.outputs):
-            chosen, samples = active[q], self.fit.samples
+            chosen, known = samples[k], self.fit.samples
             block = self._block(k, chosen)
             over, under = block.copy(), -block
-            over[:, -len(self.outputs) - 1 + k] = under[:, -len(self.outputs) - 1 + k] = -self.fit.scale[q]
-            largest = np.zeros((1, self.columns))
-            largest[0, -len(self.outputs) - 1 + k], largest[0, -1] = 1.0, -1.0
-            rows += [over, under, largest]
-            before = self.values[chosen, q]
-            ends += [samples.lower[chosen, q] - before, before - samples.upper[chosen, q], np.zeros(1)]
+            over[:, -len(self.outputs) - 1 + k] = under[:, -len(self.outputs) - 1 + k] = -1.0
+            rows += [over, under]
+            before, scale = self.values[chosen, q], self.fit.scale[q]
+            ends += [(known.lower[chosen, q] - before) / scale, (before - known.upper[chosen, q]) / scale]
         return np.vstack(rows), np.concatenate(ends)
 
     def _block(self, k: int, chosen: SampleIndices) -> Floats:
         block = np.zeros((len(chosen), self.columns))
-        block[:, : self.inner] = self.moving[k][chosen]
+        block[:, : self.inner] = self.moving[k][chosen] / self.fit.scale[self.outputs[k]]
         start = self.inner + k * self.width
         block[:, start : start + self.width] = self.features[chosen]
         return block
@@ -211,11 +228,14 @@ class _Program:
         values = self.values.copy()
         for k, q in enumerate(self.outputs):
             start = self.inner + k * self.width
-            values[:, q] += self.moving[k] @ point[: self.inner] + self.features @ point[start : start + self.width]
+            rest = self.fit.scale[q] * point[start : start + self.width]
+            values[:, q] += self.moving[k] @ point[: self.inner] + self.features @ rest
         return values
 
     def levels(self, point: Floats) -> Floats:
         return point[-len(self.outputs) - 1 : -1]
 
     def parameters(self, point: Floats) -> Floats:
-        return point[: -len(self.outputs) - 1]
+        """Moves of hyperplanes, then the rest of each output."""
+        scales = np.repeat(self.fit.scale[self.outputs], self.width)
+        return np.concatenate([point[: self.inner], scales * point[self.inner : -len(self.outputs) - 1]])

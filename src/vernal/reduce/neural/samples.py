@@ -15,13 +15,13 @@ SHRINK = 0.6  # of the distance of neighbours, from round to round
 
 
 class WorstPoints:
-    """For each variable the point with the largest error so far."""
+    """For each rate, and each side of its error, the point where that is largest so far."""
 
     def __init__(self, difference: ErrorField, lower: Floats, upper: Floats) -> None:
         self.difference, self.lower, self.upper = difference, lower, upper
-        self.worst = np.zeros(difference.size)
-        self.points = np.repeat(0.5 * lower[None] + 0.5 * upper[None], difference.size, axis=0)
-        self.rates = np.zeros(difference.size)  # the largest absolute values of f at points
+        self.sides = np.full(2 * difference.outputs, -np.inf)  # the largest f - N, then N - f
+        self.places = np.repeat(0.5 * lower[None] + 0.5 * upper[None], 2 * difference.outputs, axis=0)
+        self.rates = np.zeros(difference.outputs)  # the largest absolute values of f at points
         self._random = np.random.default_rng(0)
 
     def look(self, points: Floats) -> Floats:
@@ -29,20 +29,33 @@ class WorstPoints:
         found = self.difference.at(points)
         if not len(points):
             return found
-        size = abs(found)
-        wrong = ~np.isfinite(size)
+        both = np.concatenate([found, -found], axis=1)
+        wrong = ~np.isfinite(both)
         if wrong.any():
             self.difference.refuse(points[np.flatnonzero(wrong.any(1))[0]])
-            size = np.where(wrong, 0.0, size)
-        best = size.argmax(0)
-        for i in np.flatnonzero(size.max(0) > self.worst):
-            self.worst[i] = size[best[i], i]
-            self.points[i] = points[best[i]]
+            both = np.where(wrong, -np.inf, both)
+        best = both.argmax(0)
+        for row in np.flatnonzero(both.max(0) > self.sides):
+            self.sides[row] = both[best[row], row]
+            self.places[row] = points[best[row]]
         return found
+
+    @property
+    def worst(self) -> Floats:
+        """The largest error of each rate."""
+        above, below = self.sides.reshape(2, -1)
+        return np.asarray(np.maximum(np.maximum(above, below), 0.0))
+
+    @property
+    def points(self) -> Floats:
+        """Where the largest errors are: a point for each rate."""
+        above, below = self.places.reshape(2, -1, self.places.shape[1])
+        larger = self.sides[: len(above)] >= self.sides[len(above) :]
+        return np.where(larger[:, None], above, below)
 
     def some(self) -> Floats:
         """A few points of the region, the worst so far among them."""
-        return np.concatenate([self.points, self._random.uniform(self.lower, self.upper, (FEW, len(self.lower)))])
+        return np.concatenate([self.places, self._random.uniform(self.lower, self.upper, (FEW, len(self.lower)))])
 
     def search(self, tick: Tick) -> None:
         """Sample, and climb from the best points of each variable and side."""
@@ -78,6 +91,11 @@ class WorstPoints:
         """The largest errors, rounded down by enclosures; with `above`, 0 where they are not above it anyway."""
         if above is not None and not (self.worst > above).any():
             return np.zeros(len(self.worst))
-        found = self.difference.enclosed(self.points)
-        low: Floats = np.diagonal(np.maximum(found.lower, -found.upper))
-        return np.maximum(low, 0.0)
+        return certain_errors(self.difference, self.points)
+
+
+def certain_errors(difference: ErrorField, points: Floats) -> Floats:
+    """The error of each rate at its own point, rounded down by an enclosure."""
+    found = difference.enclosed(points)
+    low: Floats = np.diagonal(np.maximum(found.lower, -found.upper))
+    return np.maximum(low, 0.0)

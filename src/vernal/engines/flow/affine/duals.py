@@ -49,7 +49,8 @@ def greatest(goals: Floats, shape: FramedSet, facets: Facets) -> Floats | None:
     active = ~(shape.support(normals) <= offsets)
     if not active.any():
         return _known(shape.support(goals))
-    return _bounds(goals, shape, normals[active], offsets[active])
+    with np.errstate(over="ignore", invalid="ignore"):  # of multipliers without end
+        return _bounds(goals, shape, normals[active], offsets[active])
 
 
 def _known(bounds: Floats) -> Floats:

@@ -10,6 +10,7 @@ import numpy as np
 from vernal.engines.flow.affine.duals import SupportedSet
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.hybrid import Crossing, Facets, HybridAutomaton
+from vernal.model.tick import Tick, idle
 
 Modes = frozenset[int]  # indices of locations
 
@@ -26,13 +27,14 @@ class ModeGraph:
     invariants overlap, the location is more than a matter of place: states change it by a jump, and begin anew.
     """
 
-    def __init__(self, automaton: HybridAutomaton) -> None:
+    def __init__(self, automaton: HybridAutomaton, tick: Tick = idle) -> None:
         self.automaton = automaton
         self.to_neighbours: dict[int, list[Crossing]] = defaultdict(list)
         self.jumps: dict[int, list[Crossing]] = defaultdict(list)
         self.beside: dict[int, list[int]] = defaultdict(list)
         rows = [_scaled(location.invariant) for location in automaton.locations]
         for crossing in automaton.crossings:
+            tick()
             at_facet = _is_facet(rows[crossing.source], rows[crossing.target], _scaled(crossing.guard))
             table = self.to_neighbours if at_facet else self.jumps
             table[crossing.source].append(crossing)

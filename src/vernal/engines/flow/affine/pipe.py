@@ -23,7 +23,7 @@ from vernal.engines.flow.affine.step import HybridSteps, StepOutcome
 from vernal.engines.flow.affine.tubes import FlowTube
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret.geometry.zonotope import Zonotope
-from vernal.interpret.numbers.rounding import Floats
+from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.model.hybrid import Facets, HybridAutomaton
 from vernal.model.tick import Tick, idle
 
@@ -43,19 +43,21 @@ def pipe(
     *,
     step: float | None = None,
     parts: int = 1,
+    kept: Mask | None = None,
 ) -> Flowpipe:
     """A flowpipe that contains all trajectories from the initial states up to the horizon.
 
     The initial states are a box (its two corners) or a polyhedron, of which the box around it is taken; `parts` of it,
     of about the same size, are followed one by one. The axes are put before the directions where they are not the
-    first. `step` is rounded down to a power of two.
+    first. `step` is rounded down to a power of two. `kept` sides of the region (the upper ones of all variables, then
+    the lower ones) are known never to be left by those trajectories that count.
     """
     n = len(automaton.lower)
     axes = np.eye(n)
     first = directions[:n]
     template = directions if np.array_equal(first, axes) else np.concatenate([axes, directions.reshape(-1, n)])
     h = _power_of_two(step if step is not None else _step(automaton, float(horizon)))
-    search = Propagation(automaton, template, h, max(1, math.ceil(Fraction(horizon) / Fraction(h))), tick)
+    search = Propagation(automaton, template, h, max(1, math.ceil(Fraction(horizon) / Fraction(h))), tick, kept)
     search.run(halves(_box(automaton, initial), parts))
     return search.flowpipe()
 
@@ -102,14 +104,17 @@ def _cut(box: Corners, axis: int) -> tuple[Corners, Corners]:
 class Propagation:
     """Moves all sets from step to step, and keeps their segments."""
 
-    def __init__(self, automaton: HybridAutomaton, directions: Floats, h: float, steps: int, tick: Tick) -> None:
+    def __init__(
+        self, automaton: HybridAutomaton, directions: Floats, h: float, steps: int, tick: Tick, kept: Mask | None = None
+    ) -> None:
         self.automaton, self.directions, self.tick = automaton, directions, tick
         self.h, self.steps = h, steps
-        self.graph = ModeGraph(automaton)
-        self.stepper = HybridSteps(self.graph, h)
+        self.graph = ModeGraph(automaton, tick)
+        self.stepper = HybridSteps(self.graph, h, tick)
         self.jumps = Jumps(self.graph, self.stepper)
         self.region = Corners(automaton.lower, automaton.upper)
         self.ancestry = Ancestry()
+        self.kept = np.zeros(2 * len(automaton.lower), dtype=bool) if kept is None else kept
         self.inside = steps  # steps until a trajectory may leave the region
         self.followed = 0  # sets that were moved by a step
         self.goals = both_ways(directions)
@@ -195,13 +200,14 @@ class Propagation:
 
     def _note(self, roots: frozenset[int], step: int, outcome: StepOutcome) -> None:
         """Keep where states are during a step, and whether they may leave the region."""
-        if self.inside > step and may_leave(self.automaton, outcome.tube, outcome.modes):
+        if self.inside > step and may_leave(self.automaton, outcome.tube, outcome.modes, self.kept):
             self.inside = step
         segments = [segment for mode in sorted(outcome.modes) for segment in self._segments(outcome.tube, mode)]
         for root in roots:
             self.ancestry.record(root, step, segments)
 
     def _segments(self, tube: FlowTube, mode: int) -> list[Segment]:
+        self.tick()
         found = greatest(self.goals, tube, self.graph.invariant(mode))
         if found is None:
             return []

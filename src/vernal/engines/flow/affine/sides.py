@@ -7,16 +7,19 @@ import numpy as np
 from vernal.engines.flow.affine.duals import greatest
 from vernal.engines.flow.affine.modes import Modes
 from vernal.engines.flow.affine.tubes import FlowTube
-from vernal.interpret.numbers.rounding import gamma
+from vernal.interpret.numbers.rounding import Mask, gamma
 from vernal.model.hybrid import Facets, HybridAutomaton, Location
 
 
-def may_leave(automaton: HybridAutomaton, tube: FlowTube, modes: Modes) -> bool:
-    """Whether some state of the tube, in one of the locations, may be about to leave the region."""
+def may_leave(automaton: HybridAutomaton, tube: FlowTube, modes: Modes, kept: Mask) -> bool:
+    """Whether some state of the tube, in one of the locations, may be about to leave the region.
+
+    `kept` sides, the upper ones of all variables and then the lower ones, are known not to be left.
+    """
     n = len(automaton.lower)
     rows = np.concatenate([np.eye(n), -np.eye(n)])
     ends = np.concatenate([automaton.upper, -automaton.lower])
-    touched = np.flatnonzero(~(tube.support(rows) < ends))
+    touched = np.flatnonzero(~(tube.support(rows) < ends) & ~kept)
     locations = [automaton.locations[mode] for mode in modes]
     return any(
         _points_outward(tube, location, rows[side], ends[side], automaton.radius)

@@ -18,6 +18,7 @@ from vernal.engines.flow.affine.modes import ModeGraph, Modes
 from vernal.engines.flow.affine.tubes import FlowTube, advance
 from vernal.interpret.geometry.exponential import MatrixExponential, exponential
 from vernal.interpret.geometry.zonotope import Zonotope
+from vernal.model.tick import Tick, idle
 
 MOST_GUESSES = 60
 FAR = 3.0  # widths of the region
@@ -38,8 +39,8 @@ class StepOutcome:
 class HybridSteps:
     """Steps of one length through one automaton."""
 
-    def __init__(self, graph: ModeGraph, h: float) -> None:
-        self.graph, self.h = graph, h
+    def __init__(self, graph: ModeGraph, h: float, tick: Tick = idle) -> None:
+        self.graph, self.h, self.tick = graph, h, tick
         self.automaton = graph.automaton
         self.powers: dict[int, MatrixExponential] = {}
 
@@ -48,6 +49,7 @@ class HybridSteps:
         modes = travellers.modes
         field = self._field(travellers.states, modes)
         for guess in range(MOST_GUESSES):
+            self.tick()
             tube = self._advance(travellers.states, field, modes)
             found = self.graph.reachable(tube, travellers.modes)
             if not found <= modes:

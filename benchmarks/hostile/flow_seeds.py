@@ -1,0 +1,123 @@
+"""Proper files of continuous time: tasks, a trajectory, automata; and flows that would take minutes."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.limits.flows import flow_task, ring
+from vernal.cli.main import main
+from vernal.engines.registry import flow_engines
+from vernal.formats.export import export
+
+JET = """vernal = 1
+name = "jet"
+[parameters]
+T = 0.75
+[constants]
+drag = 0.1
+[state]
+x = "real [-1, 1]"
+y = "real [-1, 1]"
+[flow]
+x = "-y - 1.5*x^2 - 0.5*x^3 - drag"
+y = "3*x - y + gust / 50"
+[flow.let]
+gust = "between(-1, 1)"
+[init]
+x = "[0.45, 0.5]"
+y = "{-0.6, -0.55}"
+where = ["x + y <= 0"]
+[properties]
+safe = "G[0, T] !(x >= 0.3 & x <= 0.35 & y >= 0.5 & y <= 0.6)"
+up = "F[0, T] (y > 0.9 | x^2 + y^2 < 0.01)"
+[abstraction]
+widths = [10, 16]
+error = { x = 0.3, y = 0.2 }
+samples = 400
+rounds = 2
+seed = 1
+"""
+TANK = """vernal = 1
+[networks]
+valve = "net.onnx"
+[state]
+h = "real [0.1, 4]"
+v = "real [-2, 2]"
+[flow]
+h = "1.5 - sqrt(h) * max(0, valve(h, v)[0]) / 4 + exp(-h)"
+v = "tanh(h - 2) - v / (1 + abs(v))"
+[init]
+h = "[1, 1.125]"
+v = 0
+[properties]
+low = "G[0, 1] (h <= 3.5)"
+"""
+SCALED = """vernal = 1
+[parameters]
+low = -1
+high = 1
+factor = 2
+limit = 3
+T = 1
+width = 10
+[state]
+x = "real [min(-width, width), max(-width, width)]"
+y = "real [-100, 100]"
+[flow]
+x = "factor * y - x"
+y = "cos(x / factor) + between(min(low, high), max(low, high))"
+[init]
+x = "[min(low, high), max(low, high)]"
+y = 0
+[properties]
+kept = "G[0, T] (x <= limit)"
+met = "F[T / 2, T] (x * y <= limit * y)"
+"""
+FLOW_FORMULAS = [
+    "G[0,1] (x <= 0.75)",
+    "F[0.25,0.5] (x + y > 0 | y^2 < 0.01)",
+    "G[0,2] !(x > 0.9 & y > 0.9) & F[0,1] x < 0.5",
+    "G[1,1] (abs(x - y) <= 0.5 -> y < 1)",
+]
+HEAVY_FLOWS = {
+    "ring": lambda: flow_task(ring(6)),
+    "stiff": lambda: flow_task({"x0": "-1e6 * (x0 - sin(x1))", "x1": "x0 + 1e6 * cos(x1 * x0)"}),
+    "root": lambda: flow_task({"x0": "sqrt(abs(x1)) - x0^3", "x1": "-x0 + between(-1, 1) * x1"}, "[-9, 9]"),
+    "fine": lambda: flow_task({"x0": "x1", "x1": "sin(x0 * x1) - x0"}, more="[abstraction]\nerror = 1e-6\n"),
+}
+
+
+@dataclass(frozen=True)
+class FlowSeeds:
+    """Files in a folder of their own."""
+
+    tasks: Sequence[Path]
+    jet: Path
+    scaled: Path
+    trace: Path
+    automata: Sequence[Path]
+    heavy: Sequence[Path]
+    engines: Sequence[str]
+
+
+def plant_flows(folder: Path) -> FlowSeeds:
+    """Write them all; the network that one of them reads is there."""
+    jet, tank = _write(folder / "jet.toml", JET), _write(folder / "tank.toml", TANK)
+    scaled = _write(folder / "scaled_flow.toml", SCALED)
+    trace, model = folder / "jet.trace.json", folder / "jet.xml"
+    with redirect_stdout(io.StringIO()):
+        main(["check", str(jet), "--spec", "G[0, 0.5] (y <= 0)", "--trace", str(trace), "--quiet"])
+    export(jet, model)
+    export(model, folder / "jet.json")
+    heavy = [_write(folder / f"heavy_{name}.toml", text()) for name, text in HEAVY_FLOWS.items()]
+    names = [entry.name for entry in flow_engines()]
+    return FlowSeeds([jet, tank], jet, scaled, trace, [model, folder / "jet.json"], heavy, names)
+
+
+def _write(file: Path, text: str) -> Path:
+    file.write_text(text, encoding="utf-8")
+    return file
