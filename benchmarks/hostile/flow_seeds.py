@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,7 +83,7 @@ FLOW_FORMULAS = [
     "G[0,2] !(x > 0.9 & y > 0.9) & F[0,1] x < 0.5",
     "G[1,1] (abs(x - y) <= 0.5 -> y < 1)",
 ]
-HEAVY_FLOWS = {
+HEAVY_FLOWS: dict[str, Callable[[], str]] = {
     "ring": lambda: flow_task(ring(6)),
     "stiff": lambda: flow_task({"x0": "-1e6 * (x0 - sin(x1))", "x1": "x0 + 1e6 * cos(x1 * x0)"}),
     "root": lambda: flow_task({"x0": "sqrt(abs(x1)) - x0^3", "x1": "-x0 + between(-1, 1) * x1"}, "[-9, 9]"),
