@@ -214,6 +214,7 @@ WRONG = [
     Wrong("unknown function", RATE_Y, '"sinh(x)"', "21:6", ("unknown function 'sinh'",)),
     Wrong("a truth value", RATE_Y, '"x > y"', "21:6", ("expected real",)),
     Wrong("choose", RATE_Y, '"choose(x, y)"', LINE_Y, ("`choose`", "between(lo, hi)")),
+    Wrong("nested", RATE_Y, '"between(0, between(1, 2))"', LINE_Y, ("the ends of a disturbance", "d + between(0, 1)")),
     Wrong("a jump", RATE_Y, '"if(x > 0, 1, -1)"', LINE_Y, ("`if` may jump", "continuous")),
     Wrong("floor", RATE_Y, '"floor(x)"', LINE_Y, ("`floor` may jump",)),
     Wrong("a root", RATE_Y, '"sqrt(x)"', LINE_Y, ("sqrt(x) is undefined", "x is negative", "x = -1")),

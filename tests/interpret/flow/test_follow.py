@@ -66,6 +66,16 @@ def assert_contained(flow: Flow, found: Segments, starts: Cut, horizon: float, s
     assert escapes(found, directions(len(flow.state)), region, times, states, origins) == []
 
 
+def test_a_variable_that_nothing_disturbs_beside_one_that_something_does() -> None:
+    x, y = state("x", "y")
+    for rate in (build.const(0), -y):
+        flow = flow_of({x: build.between(-1, 1, name="d"), y: rate}, [(0, 1), (1, 2)], [(-9, 9), (-9, 9)])
+        starts = parts(flow, 1)
+        found = followed(flow, starts)
+        assert np.isinf(found.rough).all()  # a smooth field needs no step of first order
+        assert_contained(flow, found, starts, HORIZON, seed=0)
+
+
 # Exact solutions ------------------------------------------------------------------------------------------------------
 
 
