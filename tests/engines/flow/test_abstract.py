@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import vernal as vn
+from vernal.engines.flow import abstract
 from vernal.engines.flow.abstract import NeuralEngine
 from vernal.engines.flow.starts import halved, start_boxes
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.neural import NeuralAbstraction
+from vernal.model.hybrid import HybridAutomaton
+from vernal.reduce.neural import partition
 
 DECAY = vn.Flow(
     "decay",
@@ -112,3 +117,16 @@ def test_the_engine_stops_in_time() -> None:
     result = check(TURN, "G[0,1.5] (y >= -0.9)", timeout=0.3)
     assert result.verdict is vn.UNKNOWN
     assert NeuralEngine.name == "abstraction"
+
+
+def test_regions_that_leave_a_gap_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = partition.automaton_of
+
+    def with_a_gap(*given: object, **named: object) -> HybridAutomaton:
+        made = whole(*given, **named)  # type: ignore[arg-type]
+        return replace(made, locations=made.locations[1:], crossings=())
+
+    monkeypatch.setattr(abstract, "automaton_of", with_a_gap)
+    result = check(DECAY, "G[0,1] (x <= 1.001)")
+    assert result.verdict is vn.UNKNOWN
+    assert "do not cover the region" in str(result.reason)

@@ -34,6 +34,7 @@ from vernal.model.hybrid import HybridAutomaton
 from vernal.model.tick import Tick
 from vernal.reduce.base import Direction
 from vernal.reduce.neural.abstraction import abstractions
+from vernal.reduce.neural.coverage import covers
 from vernal.reduce.neural.partition import automaton_of
 from vernal.run.budget import Budget
 
@@ -82,9 +83,12 @@ def _transitions(options: AbstractionOptions, settings: AbstractionSettings) -> 
 def abstract_automaton(
     flow: Flow, abstraction: NeuralAbstraction, transitions: Transitions, tick: Tick
 ) -> HybridAutomaton:
-    """The automaton of an abstraction, with the names of the flow."""
+    """The automaton of an abstraction, with the names of the flow; that it covers the region is checked."""
     names = tuple(variable.name for variable in flow.state)
-    return automaton_of(abstraction, name=flow.name, variables=names, transitions=transitions, tick=tick)
+    made = automaton_of(abstraction, name=flow.name, variables=names, transitions=transitions, tick=tick)
+    if not covers(made, tick):
+        raise Stopped("the regions of the network do not cover the region of interest")
+    return made
 
 
 @dataclass(frozen=True, slots=True)
