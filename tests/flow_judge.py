@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tests.flow_runs import FlowRuns, Integrator, simulated
+from tests.flow_runs import FlowRuns, Integrator, reliable
 from tests.wild_flows import FlowCase
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.result import HOLDS, VIOLATED, Result
@@ -52,7 +52,7 @@ class FlowJudge:
     @cached_property
     def simulated(self) -> FlowRuns:
         """Trajectories under extreme disturbances."""
-        return simulated(self.case.flow, float(self.until), runs=self.runs, steps=self.steps, seed=self.case.seed)
+        return reliable(self.case.flow, float(self.until), runs=self.runs, steps=self.steps, seed=self.case.seed)
 
     @cached_property
     def is_unsafe(self) -> bool:
@@ -150,9 +150,9 @@ def walked(flow: Flow, trace: Trace, until: Fraction) -> tuple[FlowRuns, float]:
     here = np.array([[float(_exact(trace.steps[0].state[one.name])) for one in flow.state]])
     states, stamps, apart = [here], [np.zeros(1)], 0.0
     for k, (begin, end) in enumerate(pairwise(times)):
-        positions = np.full((LEG_STEPS, 1, len(flow.disturbances)), 0.0)
-        positions[:] = [_position(flow, trace, k, place) for place in range(len(flow.disturbances))]
-        leg = Integrator(flow, float(end - begin), LEG_STEPS).run(here, positions)
+        said = trace.steps[k].disturbances
+        values = {node: float(_exact(said[node.occurrence.name])) for node in flow.disturbances}
+        leg = Integrator(flow, float(end - begin), LEG_STEPS).run_under(here, values)
         states.append(leg.states[0, 1:])
         stamps.append(float(begin) + leg.times[1:])
         here = leg.states[:, -1]
@@ -161,14 +161,6 @@ def walked(flow: Flow, trace: Trace, until: Fraction) -> tuple[FlowRuns, float]:
         recorded = [_exact(trace.steps[k + 1].state[one.name]) for one in flow.state]
         apart = max(apart, float(np.abs(here[0] - np.array([float(value) for value in recorded])).max()))
     return FlowRuns(np.concatenate(stamps), np.concatenate(states)[None]), apart
-
-
-def _position(flow: Flow, trace: Trace, k: int, place: int) -> float:
-    """Where in its interval a disturbance is, from 0 to 1."""
-    node = flow.disturbances[place]
-    low, high = (float(value[0]) for value in concrete.evaluate(list(node.args), {}))
-    value = float(_exact(trace.steps[k].disturbances[node.occurrence.name]))
-    return 0.5 if high == low else (value - low) / (high - low)
 
 
 def _exact(value: TraceValue) -> Fraction:

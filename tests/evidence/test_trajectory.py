@@ -131,6 +131,15 @@ def test_evidence_ends_where_it_decides() -> None:
     assert again(trace, GROWTH).trace == trace
 
 
+def test_evidence_shows_that_it_has_left() -> None:
+    """x' = x^2 from 1 leaves [0, 9] before time 1: what it would take to see that is recorded."""
+    flow, claim = flow_of([X * X], [(0, 9)]), eventually(2, 3, X >= 1)
+    made = refuted(path(flow, {"x": 1}, 3, count=6), claim)
+    assert made is not None
+    assert trajectory_truth(made.trace, claim, flow) is False
+    assert again(made.trace, flow).trace == made.trace
+
+
 def test_it_begins_in_an_initial_state() -> None:
     with pytest.raises(NotAPath, match="11 is not an initial value"):
         path(GROWTH, {"x": 11}, 1)

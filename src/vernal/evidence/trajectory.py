@@ -208,9 +208,13 @@ class Trajectory:
 
     @property
     def trace(self) -> Trace:
-        """The states at the recorded times, and the disturbances between them."""
-        steps = [self._step(index, time) for index, time in enumerate(self.times) if time <= self.until]
-        return Trace(tuple(steps), system=self.flow, times=self.times[: len(steps)])
+        """The states at the recorded times, and the disturbances between them.
+
+        A trajectory that ends before the last of them, where it has left the region, is recorded there, too.
+        """
+        known = [time for time in self.times if time <= self.until]
+        times = (*known, self.until) if known[-1] < self.until else tuple(known)
+        return Trace(tuple(self._step(*one) for one in enumerate(times)), system=self.flow, times=times)
 
     def _step(self, index: int, time: Fraction) -> TraceStep:
         state = {var.name: trace_number(x) for var, x in zip(self.first, self.states(time, time), strict=True)}

@@ -166,6 +166,8 @@ def rate_problem(rate: Expr) -> str | None:
     Where it is not, a solution need not exist (x' = if(x > 0, -1, 1) has none from 0 on).
     """
     for node in order([rate]):
+        if isinstance(node, Between) and draws(node.args):
+            return "the ends of a disturbance depend on another one; write it as a sum, such as d + between(0, 1)"
         if isinstance(node, e.Choose):
             return "`choose` takes one of several values at a step, and continuous time has none; use between(lo, hi)"
         if type(node) in JUMPS:

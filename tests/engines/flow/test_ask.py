@@ -17,8 +17,11 @@ from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.trace import Trace
 from vernal.evidence.trajectory import trajectory
 from vernal.formats.task.blueprint import load
+from vernal.logic.formula import Always, Atom, Bound
 from vernal.logic.task import AbstractionSettings, Task
 from vernal.logic.timed import FlowQuestion
+from vernal.model import build
+from vernal.model.expr import Role
 from vernal.model.flow import Flow
 from vernal.queries.over import sweep
 from vernal.reduce.base import Direction
@@ -279,6 +282,16 @@ def test_no_initial_state_is_vacuous(monkeypatch: pytest.MonkeyPatch) -> None:
         result = check(flow, "G[0,1] (x <= 0.1)")
     assert (result.verdict, result.vacuous, asked) == (vn.HOLDS, True, [])
     assert "no initial state" in result.notes[0]
+
+
+def test_a_disturbance_is_no_part_of_the_state() -> None:
+    """Formulas that are read refuse draws; so do those that are built."""
+    lets = {"d": lambda s: vn.between(-1, 1)}
+    flow = vn.Flow(state={"x": vn.real(-2, 2)}, init={"x": 0}, lets=lets, rates=lambda s: {"x": s.d})
+    d, span = build.var("d", role=Role.LET), Bound(Fraction(0), Fraction(1))
+    for condition in (d <= Fraction(1, 2), flow.vars[0] + d <= 1):
+        with pytest.raises(InputError, match="'d' is a disturbance"):
+            vn.check(Task(flow, {"claim": Always(Atom(condition), span)}), property="claim")
 
 
 # Sweeps ---------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from vernal.engines.flow.template import chosen, directions_of, octagon
 from vernal.errors import InputError
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.logic.elaborate import formula
-from vernal.logic.formula import Formula
+from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula
 from vernal.logic.scope import Scope
 from vernal.logic.timed import FlowQuestion
 from vernal.model.flow import Flow
@@ -70,6 +70,16 @@ MOVING = pipe(*[(k / 4, k / 4 + 0.25, [k / 8, -0.125], [k / 8 + 0.1875, 0.125]) 
 )
 def test_boxes_over_time(text: str, expected: bool | None) -> None:
     assert judge(question(text), MOVING) is expected
+
+
+def test_one_condition_may_be_asked_about_several_spans_of_time() -> None:
+    low = Atom(STATE[0].var <= Fraction(1, 2))  # the same object in both parts, as in Python and in `let` properties
+    early, late = Bound(Fraction(0), Fraction(1, 2)), Bound(Fraction(0), Fraction(2))
+    assert judge(FlowQuestion(FLOW, Always(low, early)), MOVING) is True
+    for parts in ((early, late), (late, early)):
+        assert judge(FlowQuestion(FLOW, And(tuple(Always(low, bound) for bound in parts))), MOVING) is False
+    after = Bound(Fraction(3, 2), Fraction(2))
+    assert judge(FlowQuestion(FLOW, And((Always(low, early), Eventually(low, after)))), MOVING) is False
 
 
 def test_outside_the_region_nothing_is_reached() -> None:

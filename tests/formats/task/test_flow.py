@@ -14,7 +14,7 @@ from vernal.errors import InputError
 from vernal.formats.networks import read_network
 from vernal.formats.task.blueprint import load
 from vernal.interpret.concrete import evaluate
-from vernal.logic.task import AbstractionSettings, Transitions
+from vernal.logic.task import MAX_ABSTRACTED, AbstractionSettings, Transitions
 from vernal.model import build
 from vernal.model.flow import Flow
 from vernal.model.initial import OneOf, Span
@@ -214,6 +214,7 @@ WRONG = [
     Wrong("unknown function", RATE_Y, '"sinh(x)"', "21:6", ("unknown function 'sinh'",)),
     Wrong("a truth value", RATE_Y, '"x > y"', "21:6", ("expected real",)),
     Wrong("choose", RATE_Y, '"choose(x, y)"', LINE_Y, ("`choose`", "between(lo, hi)")),
+    Wrong("nested", RATE_Y, '"between(0, between(1, 2))"', LINE_Y, ("the ends of a disturbance", "d + between(0, 1)")),
     Wrong("a jump", RATE_Y, '"if(x > 0, 1, -1)"', LINE_Y, ("`if` may jump", "continuous")),
     Wrong("floor", RATE_Y, '"floor(x)"', LINE_Y, ("`floor` may jump",)),
     Wrong("a root", RATE_Y, '"sqrt(x)"', LINE_Y, ("sqrt(x) is undefined", "x is negative", "x = -1")),
@@ -304,11 +305,11 @@ def test_agents_have_no_place_in_a_flow(tmp_path: Path) -> None:
 
 
 def test_more_variables_than_an_abstraction_takes(tmp_path: Path) -> None:
-    names = [f"v{n}" for n in range(7)]
+    names = [f"v{n}" for n in range(MAX_ABSTRACTED + 1)]
     parts = ["vernal = 1", "[state]", *(f'{n} = "real [0, 1]"' for n in names), "[init]", *(f"{n} = 0" for n in names)]
     text = "\n".join([*parts, "[flow]", *(f'{n} = "1 - {n}"' for n in names)])
-    assert len(load(written(tmp_path, text)).flow.state) == 7
-    with pytest.raises(InputError, match="6 are the most"):
+    assert len(load(written(tmp_path, text)).flow.state) == len(names)
+    with pytest.raises(InputError, match=f"{MAX_ABSTRACTED} are the most"):
         load(written(tmp_path, f"{text}\n[abstraction]\nseed = 0\n"))
 
 

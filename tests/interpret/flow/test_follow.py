@@ -66,6 +66,16 @@ def assert_contained(flow: Flow, found: Segments, starts: Cut, horizon: float, s
     assert escapes(found, directions(len(flow.state)), region, times, states, origins) == []
 
 
+def test_a_variable_that_nothing_disturbs_beside_one_that_something_does() -> None:
+    x, y = state("x", "y")
+    for rate in (build.const(0), -y):
+        flow = flow_of({x: build.between(-1, 1, name="d"), y: rate}, [(0, 1), (1, 2)], [(-9, 9), (-9, 9)])
+        starts = parts(flow, 1)
+        found = followed(flow, starts)
+        assert np.isinf(found.rough).all()  # a smooth field needs no step of first order
+        assert_contained(flow, found, starts, HORIZON, seed=0)
+
+
 # Exact solutions ------------------------------------------------------------------------------------------------------
 
 
@@ -158,7 +168,7 @@ def random_rates(rng: np.random.Generator, n: int, disturbed: bool) -> dict[obje
 
 
 @pytest.mark.parametrize("disturbed", [False, True], ids=["exact", "disturbed"])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_random_fields(seed: int, disturbed: bool) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 4))
@@ -168,7 +178,7 @@ def test_random_fields(seed: int, disturbed: bool) -> None:
     starts = parts(flow, 2)
     found = followed(flow, starts, 1.0)
     assert found.until.min() > 0.05
-    assert_contained(flow, found, starts, 1.0, seed, each=80)
+    assert_contained(flow, found, starts, 1.0, seed, each=40)
 
 
 def test_a_disturbance_of_one_rate_alone_leaves_steps_smooth() -> None:

@@ -15,6 +15,7 @@ from vernal.logic.task import Task
 from vernal.logic.timed import FlowQuestion, refuse_untimed
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow, constraint_problem, rate_problem, region_problem
+from vernal.model.graph import draws
 from vernal.reduce.base import Direction
 from vernal.run.budget import Budget
 
@@ -24,6 +25,7 @@ def flow_question(task: Task, formula: Formula, name: str | None = None) -> Flow
     flow = task.flow
     refuse_untimed(formula)
     refuse_flow(flow)
+    refuse_disturbed(flow, formula)
     refuse_undefined(flow, [*flow.vector_field, *map(flow.resolve, atoms(formula))])
     return FlowQuestion(flow, formula, name, task.settings)
 
@@ -38,6 +40,14 @@ def refuse_flow(flow: Flow) -> None:
     for problem in problems:
         if problem is not None:
             raise TypeClash(problem)
+
+
+def refuse_disturbed(flow: Flow, formula: Formula) -> None:
+    """An error for a property or a constraint that speaks of disturbances, which are no part of a state."""
+    for expression in [*atoms(formula), *flow.init.where]:
+        for node in draws([flow.resolve(expression)]):
+            name = node.occurrence.name
+            raise InputError(f"{name!r} is a disturbance; properties and initial states are about the variables alone")
 
 
 def refuse_undefined(flow: Flow, roots: list[Expr]) -> None:

@@ -34,7 +34,7 @@ class PipeJudge:
     def __init__(self, question: FlowQuestion, tick: Tick = idle) -> None:
         self.question, self.tick = question, tick
         self.conditions = StateConditions(question.flow, tick)
-        self._known: dict[tuple[int, int], tuple[Flowpipe, Mask, SegmentTruth]] = {}  # of the last pipe
+        self._known: dict[tuple[int, int, Bound], tuple[Flowpipe, Mask, SegmentTruth]] = {}  # of the last pipe
 
     def of(self, formula: Formula, pipe: Flowpipe) -> bool | None:
         """A formula in negation normal form."""
@@ -63,7 +63,8 @@ class PipeJudge:
 
     def _over(self, condition: Formula, bound: Bound, pipe: Flowpipe) -> tuple[Mask, SegmentTruth]:
         """The segments that meet the bound, and the condition over all of those."""
-        known = self._known.get((id(pipe), id(condition)))
+        asked = id(pipe), id(condition), bound  # one condition may be asked about several spans of time
+        known = self._known.get(asked)
         if known is not None:
             return known[1:]
         meets = (pipe.times[:, 0] <= _end(bound)) & (pipe.times[:, 1] >= float_below(bound.lower))
@@ -71,7 +72,7 @@ class PipeJudge:
         whole = SegmentTruth(np.zeros(len(meets), dtype=bool), np.zeros(len(meets), dtype=bool))
         whole.true[meets], whole.false[meets] = part.true, part.false
         self._known = {key: entry for key, entry in self._known.items() if entry[0] is pipe}
-        self._known[id(pipe), id(condition)] = pipe, meets, whole
+        self._known[asked] = pipe, meets, whole
         return meets, whole
 
     def proven_until(self, pipe: Flowpipe) -> float | None:

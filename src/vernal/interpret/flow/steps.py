@@ -31,7 +31,8 @@ from vernal.model.graph import substitute
 from vernal.model.tick import Tick, idle
 
 ITERATES = 4  # of the bound on what disturbances can do
-SAFETY = 1.001  # by which its first guess is widened
+SAFETY = 1.001  # by which its first guess is widened,
+LITTLE = 2.0**-900  # and at least: where nothing disturbs a variable, what rounding may add to 0 is less
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -222,8 +223,8 @@ def _grown(growth: Floats, source: Floats, h: Floats) -> Floats:
     system = np.eye(n) - step[..., None] * growth
     singular = ~np.isfinite(system).all((1, 2)) | ~(np.abs(np.linalg.det(np.nan_to_num(system))) > 1e-6)
     system[singular] = np.eye(n)
-    widened = source * SAFETY + (SAFETY - 1) * source.max(1, keepdims=True) + TINY  # where nothing is disturbed, too
-    guess: Floats = np.asarray(np.linalg.solve(system, (step * widened)[..., None])[..., 0])
+    widened = source * SAFETY + (SAFETY - 1) * source.max(1, keepdims=True)  # where nothing is disturbed, too
+    guess: Floats = np.asarray(np.linalg.solve(system, (step * widened)[..., None])[..., 0] + LITTLE)
     once = (step * (source + weighted(growth, guess))) * SLACK + TINY
     bound = np.where(((once <= guess) & np.isfinite(once)).all(1, keepdims=True), guess, np.nan)
     return _iterated(growth, source, step, bound, decay * step)

@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from tests.slabs import box_facets
 from vernal.engines.flow.affine.duals import greatest
+from vernal.engines.flow.affine.modes import touches
+from vernal.engines.flow.affine.pipe import pipe
 from vernal.engines.flow.affine.tubes import FlowTube
 from vernal.interpret.geometry.zonotope import Zonotope
-from vernal.model.hybrid import Facets
+from vernal.model.hybrid import Facets, HybridAutomaton, Location
 
 
 def by_program(goal: np.ndarray, zonotope: Zonotope, facets: Facets) -> float | None:
@@ -59,3 +62,35 @@ def test_rows_that_exclude_everything_are_noticed() -> None:
     zonotope = Zonotope.box(np.zeros(2), np.ones(2))
     assert greatest(np.eye(2), tube(zonotope), Facets(np.array([[1.0, 1.0]]), np.array([-0.5]))) is None
     assert greatest(np.eye(2), tube(zonotope), Facets(np.zeros((0, 2)), np.zeros(0))) is not None
+
+
+class Overflowed:
+    """A set too large for its support to be known."""
+
+    size = np.full(2, np.inf)
+    frame = np.eye(2)
+
+    def support(self, directions: np.ndarray) -> np.ndarray:
+        return np.full(len(directions), np.nan)
+
+
+def test_what_has_overflowed_excludes_nothing() -> None:
+    side = Facets(np.array([[1.0, 0.0]]), np.array([1.0]))
+    for facets in (side, Facets(np.empty((0, 2)), np.empty(0))):
+        with np.errstate(all="ignore"):
+            found = greatest(np.eye(2), Overflowed(), facets)
+        assert found is not None
+        assert (found == np.inf).all()
+        assert touches(Overflowed(), facets)
+
+
+@pytest.mark.parametrize("rate", [300.0, 690.0, 705.0])
+def test_states_beyond_all_bounds_are_not_lost(rate: float) -> None:
+    """A step of one unit of time, in which states grow beyond what can be computed with."""
+    lower, upper = np.full(2, -10.0), np.full(2, 10.0)
+    location = Location("only", box_facets(lower, upper), rate * np.eye(2), np.zeros(2))
+    automaton = HybridAutomaton("fast", ("x", "y"), lower, upper, np.zeros(2), (location,), ())
+    directions = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    found = pipe(automaton, (np.full(2, -1.0), np.full(2, -0.5)), 1.0, directions, step=1.0)
+    assert found.inside_until == 0.0
+    assert found.until == 0.0 or (found.lower[:, 0] <= -10.0).any()

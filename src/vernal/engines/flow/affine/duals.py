@@ -37,16 +37,24 @@ class FramedSet(SupportedSet, Protocol):
 
 
 def greatest(goals: Floats, shape: FramedSet, facets: Facets) -> Floats | None:
-    """Upper bounds of the goals (k, n) over the points of the shape within facets; None where there are none."""
+    """Upper bounds of the goals (k, n) over the points of the shape within facets; None where there are none.
+
+    A bound that has overflowed is infinite: what is not a number is never taken for a proof.
+    """
     normals, offsets = facets.normals, facets.offsets
     if len(offsets) == 0:
-        return shape.support(goals)
+        return _known(shape.support(goals))
     if bool(np.any(shape.support(-normals) < -offsets)):  # some row fails everywhere
         return None
-    active = shape.support(normals) > offsets
+    active = ~(shape.support(normals) <= offsets)
     if not active.any():
-        return shape.support(goals)
-    return _bounds(goals, shape, normals[active], offsets[active])
+        return _known(shape.support(goals))
+    with np.errstate(over="ignore", invalid="ignore"):  # of multipliers without end
+        return _bounds(goals, shape, normals[active], offsets[active])
+
+
+def _known(bounds: Floats) -> Floats:
+    return np.where(np.isnan(bounds), np.inf, bounds)
 
 
 def _bounds(goals: Floats, shape: FramedSet, normals: Floats, offsets: Floats) -> Floats:

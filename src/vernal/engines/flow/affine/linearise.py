@@ -103,4 +103,4 @@ def miss(
         slack = gamma(n + 6) * (sizes + radius) + radius
         upper = np.maximum(upper, found[:n] + shift + slack)
         lower = np.minimum(lower, -found[n:] + shift - slack)
-    return (lower, upper) if bool(np.all(lower <= upper)) else None
+    return None if bool(np.any(lower > upper)) else (lower, upper)

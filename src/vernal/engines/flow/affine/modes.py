@@ -16,8 +16,8 @@ Modes = frozenset[int]  # indices of locations
 
 
 def touches(shape: SupportedSet, facets: Facets) -> bool:
-    """Whether no row of the facets excludes the whole shape."""
-    return len(facets.offsets) == 0 or bool(np.all(shape.support(-facets.normals) >= -facets.offsets))
+    """Whether no row of the facets excludes the whole shape; a row whose support has overflowed excludes nothing."""
+    return len(facets.offsets) == 0 or not bool(np.any(shape.support(-facets.normals) < -facets.offsets))
 
 
 class ModeGraph:

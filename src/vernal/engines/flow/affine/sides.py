@@ -19,7 +19,7 @@ def may_leave(automaton: HybridAutomaton, tube: FlowTube, modes: Modes, kept: Ma
     n = len(automaton.lower)
     rows = np.concatenate([np.eye(n), -np.eye(n)])
     ends = np.concatenate([automaton.upper, -automaton.lower])
-    touched = np.flatnonzero((tube.support(rows) >= ends) & ~kept)
+    touched = np.flatnonzero(~(tube.support(rows) < ends) & ~kept)
     locations = [automaton.locations[mode] for mode in modes]
     return any(
         _points_outward(tube, location, rows[side], ends[side], automaton.radius)
@@ -37,4 +37,4 @@ def _points_outward(tube: FlowTube, location: Location, normal: np.ndarray, end:
         return False
     size = np.abs(normal) @ (np.abs(location.matrix) @ tube.size + np.abs(location.drift) + radius)
     fastest = found[0] + normal @ location.drift + np.abs(normal) @ radius + gamma(len(normal) + 8) * size
-    return bool(fastest >= 0)
+    return not bool(fastest < 0)

@@ -23,6 +23,7 @@ from vernal.model.tick import Tick, idle
 MOST_GUESSES = 60
 FAR = 3.0  # widths of the region
 GROWTH = 1.05  # of a guess that was too small, and more the more guesses failed
+LARGEST = 2.0**400  # of a coordinate: beyond it products overflow, and no step is taken
 
 
 @dataclass(frozen=True)
@@ -88,12 +89,16 @@ class HybridSteps:
         return fit(states, locations, self.automaton.radius)
 
     def _advance(self, states: Zonotope, field: AffineField, modes: Modes) -> FlowTube:
-        if len(modes) > 1:
-            power = exponential(field.matrix, self.h)
-        else:
-            (mode,) = modes
-            power = self.powers.get(mode) or self.powers.setdefault(mode, exponential(field.matrix, self.h))
-        tube = advance(states, field.matrix, field.drift, field.radius, power, self.h)
-        if not bool(np.all(np.isfinite(tube.size))):
-            raise OverflowError("states beyond all floats")
+        with np.errstate(over="ignore", invalid="ignore"):
+            tube = advance(states, field.matrix, field.drift, field.radius, self._power(field, modes), self.h)
+            small = bool(np.all(tube.size < LARGEST))
+        if not small:
+            raise OverflowError("states that are too large to compute with")
         return tube
+
+    def _power(self, field: AffineField, modes: Modes) -> MatrixExponential:
+        """The exponential of the field's matrix; that of a single location is computed once."""
+        if len(modes) > 1:
+            return exponential(field.matrix, self.h)
+        (mode,) = modes
+        return self.powers.get(mode) or self.powers.setdefault(mode, exponential(field.matrix, self.h))
