@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 
@@ -38,8 +39,9 @@ from vernal.reduce.neural.coverage import covers
 from vernal.reduce.neural.partition import automaton_of
 from vernal.run.budget import Budget
 
+MOST_NETWORKS = 6  # each with half the error of the one before
 ROUNDS = 2  # of halving what is open, before a tighter network
-LAST_ROUNDS = 8  # with the tightest, in ever shorter steps
+LAST_ROUNDS = 4  # with the tightest, in ever shorter steps
 MOST_PARTS = 256  # of the initial set that are open at one time
 FEW_VARIABLES = 3  # of which an octagon costs hardly more than a box
 TOO_LOOSE = "its flowpipes leave the claim open; the tightest network has an error of {}"
@@ -118,7 +120,8 @@ class AbstractionSearch:
         """A proof by the first network that is tight enough for what the ones before left open."""
         latest: HybridAutomaton | None = None
         boxes = start_boxes(self.question.flow)
-        for abstraction in abstractions(self.question.flow, self.question.settings, self.budget.check):
+        networks = abstractions(self.question.flow, self.question.settings, self.budget.check)
+        for abstraction in islice(networks, MOST_NETWORKS):
             self.counts["networks"] += 1
             latest = self._automaton(abstraction)
             boxes = self._left(latest, boxes)

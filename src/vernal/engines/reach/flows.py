@@ -26,7 +26,7 @@ from vernal.engines.reach.sets import ReachableSets, ReachedStep, TimedReach
 from vernal.errors import InputError, Stopped
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret.numbers.rounding import Floats
-from vernal.logic.task import MAX_ABSTRACTED, UNSAID, Task
+from vernal.logic.task import MAX_ABSTRACTED, Task
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
 from vernal.run.alarm import in_time
@@ -84,7 +84,7 @@ def followed_flow(task: Task, asked: Sequence[tuple[str, Expr]], how: FlowAsked,
 
 
 def pipe_engines(task: Task, name: str) -> list[PipeEngine]:
-    """The engines that are asked, in order: where the task says how it is abstracted, the abstraction first."""
+    """The engines that are asked, in order: the direct road first, whose flowpipes are tighter where it gets on."""
     if name not in ENGINES:
         raise InputError(f"no engine {name!r} bounds a flow; there are {', '.join(ENGINES)}")
     count = len(task.flow.state)
@@ -96,7 +96,7 @@ def pipe_engines(task: Task, name: str) -> list[PipeEngine]:
     both: list[PipeEngine] = [DirectFlowpipe(), *([NeuralEngine()] if count <= MAX_ABSTRACTED else [])]
     if name != "auto":
         return [engine for engine in both if engine.name == name]
-    return both if task.settings == UNSAID else both[::-1]
+    return both
 
 
 @dataclass(frozen=True, slots=True)
