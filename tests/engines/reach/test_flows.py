@@ -20,7 +20,7 @@ from vernal.engines.reach.sets import LabelSet, NumberBounds, ReachableSets
 from vernal.errors import InputError
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret.numbers.rounding import Floats
-from vernal.logic.task import AbstractionSettings, Task
+from vernal.logic.task import MAX_ABSTRACTED, AbstractionSettings, Task
 from vernal.model import build
 from vernal.model.flow import Flow
 from vernal.model.initial import Init, Span
@@ -262,10 +262,11 @@ def test_systems_have_no_time() -> None:
 
 
 def test_a_flow_of_many_variables_is_followed_itself() -> None:
-    many = state(*(f"x{k}" for k in range(8)))
-    flow = flow_of({var: -var for var in many}, [("0.4", "0.5")] * 8, [(-1, 1)] * 8)
+    count = MAX_ABSTRACTED + 1
+    many = state(*(f"x{k}" for k in range(count)))
+    flow = flow_of({var: -var for var in many}, [("0.4", "0.5")] * count, [(-1, 1)] * count)
     sets = reach(flow, of="x0 + x7", time=1, spans=2)
     assert sets.timed is not None
     assert sets.timed.engine == "flowpipe"
-    with pytest.raises(InputError, match="takes at most 6 variables"):
+    with pytest.raises(InputError, match=f"takes at most {MAX_ABSTRACTED} variables"):
         reach(flow, time=1, engine="abstraction")
