@@ -208,8 +208,12 @@ def test_truth_values_are_sets_of_labels() -> None:
     assert values[-1] == LabelSet(("false", "true"))
 
 
-def test_a_task_that_says_how_it_is_abstracted_has_the_abstraction_first() -> None:
-    sets = reach(Task(decay(), settings=AbstractionSettings(widths=(4,))), time=1)
+def test_the_direct_road_comes_first_and_the_abstraction_where_it_is_asked() -> None:
+    task = Task(decay(), settings=AbstractionSettings(widths=(4,)))
+    first = reach(task, time=1)
+    assert first.timed is not None
+    assert first.timed.engine == "flowpipe"
+    sets = reach(task, time=1, engine="abstraction")
     assert sets.timed is not None
     assert sets.timed.engine == "abstraction"
     assert sets.timed.abstraction is not None
