@@ -201,7 +201,7 @@ def _(scene: Scene) -> None:
         where=lambda s: [s.x * s.x + s.y * s.y <= 1],
         step=lambda s: {"x": s.x + s.y / 8, "y": s.y - s.x / 8},
     )
-    result = vn.check(disc, "G[0,12] (x + y <= 1.62)", timeout=0.5)
+    result = vn.check(disc, "G[0,12] (x + y <= 1.62)", timeout=2.0)
     assert result.verdict is vn.UNKNOWN
     assert any("is proven, x + y <= 1.62 was asked" in note for note in result.notes), result.notes
     assert any("seconds" in name for name in result.statistics), result.statistics
