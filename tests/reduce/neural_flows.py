@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
+from tests.six_models import NAMES, model
 from vernal.model import build
-from vernal.model.expr import Expr, Function
+from vernal.model.expr import Expr
 from vernal.model.flow import Flow
 from vernal.model.initial import Init, Span
 from vernal.model.sorts import REAL
@@ -23,31 +24,10 @@ def flow(region: Mapping[str, tuple[Fraction | int, Fraction | int]], **rates: E
     return Flow("test", state, Init({name: Span(low, high) for name, (low, high) in ends.items()}), rates)
 
 
-def sin(u: Expr) -> Expr:
-    return build.apply(Function.SIN, u)
-
-
-def cos(u: Expr) -> Expr:
-    return build.apply(Function.COS, u)
-
-
-def exp(u: Expr) -> Expr:
-    return build.apply(Function.EXP, u)
-
-
-def sqrt(u: Expr) -> Expr:
-    return build.apply(Function.SQRT, u)
-
-
 UNIT = (-1, 1)
 PLANE = {"x": UNIT, "y": UNIT}
 
-JET = flow(PLANE, x=-y - 3 * HALF * x**2 - HALF * x**3 - Fraction(1, 10), y=3 * x - y)
-STEAM = flow({**PLANE, "z": UNIT}, x=y, y=z**2 * sin(x) * cos(x) - sin(x) - 3 * y, z=1 - cos(x))
-EXPONENTIAL = flow(PLANE, x=-sin(exp(y**3 + 1)) - y**2, y=-x)
-WATER_TANK = flow({"x": (0, 2)}, x=3 * HALF - sqrt(x))
-NON_LIPSCHITZ_1 = flow({"x": (0, 1), "y": UNIT}, x=y, y=sqrt(x))
-NON_LIPSCHITZ_2 = flow(PLANE, x=x**2 + y, y=(x**2) ** Fraction(1, 3) - x)
+JET, STEAM, EXPONENTIAL, WATER_TANK, NON_LIPSCHITZ_1, NON_LIPSCHITZ_2 = map(model, NAMES)
 
 # The errors of Table 1 of "Neural Abstractions" (NeurIPS 2022) and the number of modes they took there.
 PUBLISHED: dict[str, tuple[Flow, tuple[str, ...], int]] = {

@@ -8,13 +8,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tests.reduce.neural_flows import HALF, JET, NON_LIPSCHITZ_2, PLANE, STEAM, UNIT, exp, flow, sin, sqrt, x, y, z
+from tests.reduce.neural_flows import HALF, JET, NON_LIPSCHITZ_2, PLANE, STEAM, UNIT, flow, x, y, z
 from vernal.errors import InputError
 from vernal.interpret import concrete
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
+from vernal.model.functions import exp, sin, sqrt
 from vernal.reduce.neural.learner import LearnedNetwork, Learner
 from vernal.reduce.neural.parts import parts
 

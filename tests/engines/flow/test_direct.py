@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tests.interpret.flow.models import exponential, flow_of, jet, sqrt, state, steam
+from tests.interpret.flow.models import exponential, flow_of, jet, state, steam
 from vernal.engines.flow.direct import DirectFlowpipe
 from vernal.engines.flow.judge import judge
 from vernal.engines.flow.starts import cut, start_boxes
@@ -20,6 +20,7 @@ from vernal.logic.scope import Scope
 from vernal.logic.timed import FlowQuestion
 from vernal.model import build
 from vernal.model.flow import Flow
+from vernal.model.functions import sqrt
 from vernal.reduce.base import Direction
 from vernal.run.budget import Budget
 

@@ -10,7 +10,7 @@ from math import cos, exp, inf, sin
 import numpy as np
 import pytest
 
-from tests.interpret.flow.models import flow_of, jet, sqrt, state, steam
+from tests.interpret.flow.models import flow_of, jet, state, steam
 from tests.systems import wanderer
 from tests.wild_flows import flow_case
 from vernal.engines.check import parse_formula
@@ -23,6 +23,7 @@ from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.task import MAX_ABSTRACTED, AbstractionSettings, Task
 from vernal.model import build
 from vernal.model.flow import Flow
+from vernal.model.functions import sqrt
 from vernal.model.initial import Init, Span
 from vernal.simulate.flows import simulate_flow
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from tests.six_models import model
 from vernal.model import build
-from vernal.model.expr import Expr, Function, Var
+from vernal.model.expr import Expr, Var
 from vernal.model.flow import Flow
 from vernal.model.initial import Init, Span
 from vernal.model.sorts import REAL
@@ -36,42 +37,19 @@ def number(text: str) -> Fraction:
     return Fraction(text)
 
 
-def sin(x: Expr) -> Expr:
-    return build.apply(Function.SIN, x)
-
-
-def cos(x: Expr) -> Expr:
-    return build.apply(Function.COS, x)
-
-
-def exp(x: Expr) -> Expr:
-    return build.apply(Function.EXP, x)
-
-
-def sqrt(x: Expr) -> Expr:
-    return build.apply(Function.SQRT, x)
-
-
 def jet() -> Flow:
     """A jet engine."""
-    x, y = state("x", "y")
-    rates = {x: -y - Fraction(3, 2) * x**2 - Fraction(1, 2) * x**3 - Fraction(1, 10), y: 3 * x - y}
-    return flow_of(rates, [("0.45", "0.5"), ("-0.6", "-0.55")], [(-1, 1), (-1, 1)], "jet")
+    return model("jet")
 
 
 def steam() -> Flow:
     """A steam governor; its trajectories leave the region through z = 1."""
-    x, y, z = state("x", "y", "z")
-    rates = {x: 1 * y, y: z**2 * sin(x) * cos(x) - sin(x) - 3 * y, z: 1 - cos(x)}
-    init: list[Interval] = [("0.7", "0.75"), ("-0.05", "0.05"), ("0.7", "0.75")]
-    return flow_of(rates, init, [(-1, 1)] * 3, "steam")
+    return model("steam")
 
 
 def exponential() -> Flow:
     """A sine whose argument changes quickly."""
-    x, y = state("x", "y")
-    rates = {x: -sin(exp(y**3 + 1)) - y**2, y: -x}
-    return flow_of(rates, [("0.45", "0.5"), ("0.86", "0.91")], [(-1, 1), (-1, 1)], "exponential")
+    return model("exponential")
 
 
 def van_der_pol() -> Flow:
@@ -82,6 +60,4 @@ def van_der_pol() -> Flow:
 
 def cube_root() -> Flow:
     """A field whose slope is unbounded where x is 0."""
-    x, y = state("x", "y")
-    rates = {x: x**2 + y, y: build.power(x**2, Fraction(1, 3)) - x}
-    return flow_of(rates, [("-0.025", "0.025"), ("-0.9", "-0.85")], [(-1, 1), (-1, 1)], "cube root")
+    return model("nl2")

@@ -8,19 +8,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from tests.interpret.flow.models import (
-    cos,
-    cube_root,
-    exp,
-    exponential,
-    flow_of,
-    jet,
-    sin,
-    sqrt,
-    state,
-    steam,
-    van_der_pol,
-)
+from tests.interpret.flow.models import cube_root, exponential, flow_of, jet, state, steam, van_der_pol
 from tests.interpret.flow.simulation import Simulation, escapes
 from vernal.interpret.flow.doubletons import boxes
 from vernal.interpret.flow.follow import Follower, Pace, Segments, horizon_on_grid
@@ -29,6 +17,7 @@ from vernal.interpret.numbers.rounding import Array, Floats, float_above, float_
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
+from vernal.model.functions import cos, exp, sin, sqrt
 from vernal.model.initial import Span
 
 HORIZON = 1.25

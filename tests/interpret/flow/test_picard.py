@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.interpret.flow.models import flow_of, sqrt, state
+from tests.interpret.flow.models import flow_of, state
 from vernal.interpret.flow.picard import GRID, VectorField, enclose, everywhere, region_of
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model import build
 from vernal.model.build import between
 from vernal.model.expr import Between
 from vernal.model.flow import Flow
+from vernal.model.functions import sqrt
 
 
 def boxes(*rows: tuple[tuple[float, float], ...]) -> tuple[Floats, Floats]:

@@ -8,13 +8,14 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tests.interpret.flow.models import cos, exp, exponential, jet, sin, sqrt, state, steam
+from tests.interpret.flow.models import exponential, jet, state, steam
 from vernal.interpret.flow.balls import BallArrays, around, points
 from vernal.interpret.flow.taylor import Taylor
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model import build
 from vernal.model.expr import Expr, Function
 from vernal.model.flow import Flow
+from vernal.model.functions import cos, exp, sin, sqrt
 
 X, Y = state("x", "y")
 

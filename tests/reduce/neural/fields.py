@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from tests.six_models import NAMES, model
 from vernal.interpret import concrete
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
-from vernal.model.functions import cos, exp, sin, sqrt
 from vernal.model.initial import Init
 from vernal.model.sorts import REAL
 from vernal.model.system import Variable
@@ -33,14 +33,7 @@ def region_of(field: Flow) -> tuple[Floats, Floats]:
     return np.array(lower), np.array(upper)
 
 
-SIX = {
-    "jet": flow(SQUARE, lambda x, y: [-y - Fraction(3, 2) * x**2 - x**3 / 2 - Fraction(1, 10), 3 * x - y]),
-    "steam": flow({**SQUARE, "z": (-1, 1)}, lambda x, y, z: [y, z**2 * sin(x) * cos(x) - sin(x) - 3 * y, 1 - cos(x)]),
-    "exponential": flow(SQUARE, lambda x, y: [-sin(exp(y**3 + 1)) - y**2, -x]),
-    "watertank": flow({"x": (0, 2)}, lambda x: [Fraction(3, 2) - sqrt(x)]),
-    "nl1": flow({"x": (0, 1), "y": (-1, 1)}, lambda x, y: [y, sqrt(x)]),
-    "nl2": flow(SQUARE, lambda x, y: [x**2 + y, (x**2) ** Fraction(1, 3) - x]),
-}
+SIX = {name: model(name) for name in NAMES}
 
 
 def fitted(field: Flow, widths: Sequence[int], seed: int = 0) -> Network:
