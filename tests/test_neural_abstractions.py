@@ -146,7 +146,13 @@ def test_the_tank_is_asked_with_the_error_of_its_file_and_with_widths() -> None:
 def test_an_outcome_is_read_from_a_result() -> None:
     jet = samples.jet()
     network = samples.abstraction(jet, 7)
-    counts = {"regions": 21, "rounds": 2, "counterexamples": 5, "seconds of learning": 1.5, "seconds of flowpipe": 0.5}
+    counts = {
+        "regions": 21,
+        "rounds": 2,
+        "counterexamples": 5,
+        "seconds of learning": 1.5,
+        "seconds of propagation": 0.5,
+    }
     result = Result("G[0, 1] x < 1", HOLDS, "abstraction", statistics=counts, abstraction=network)
     found = outcome_of(result, 3.0, 2.0)
     assert (found.verdict, found.seconds, found.regions) == ("holds", 3.0, 21)

@@ -18,7 +18,7 @@ STAGES = {  # how a stage is headed, and what the statistics call it
     "learn": "seconds of learning",
     "certify": "seconds of certifying",
     "regions": "seconds of partition",
-    "flowpipe": "seconds of flowpipe",
+    "flowpipe": "seconds of propagation",
 }
 
 

@@ -10,6 +10,7 @@ import vernal as vn
 from vernal.engines.flow import abstract
 from vernal.engines.flow.abstract import NeuralEngine
 from vernal.engines.flow.starts import halved, start_boxes
+from vernal.engines.registry import flow_engines
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.neural import NeuralAbstraction
 from vernal.model.hybrid import HybridAutomaton
@@ -130,3 +131,10 @@ def test_regions_that_leave_a_gap_prove_nothing(monkeypatch: pytest.MonkeyPatch)
     result = check(DECAY, "G[0,1] (x <= 1.001)")
     assert result.verdict is vn.UNKNOWN
     assert "do not cover the region" in str(result.reason)
+
+
+def test_no_stage_is_called_like_an_engine() -> None:
+    """`auto` tells the seconds of engines beside those of the stages of this one."""
+    result = check(DECAY, "G[0,1] (x <= 1.001)")
+    engines = {f"seconds of {entry.name}" for entry in flow_engines()}
+    assert not engines & result.statistics.keys()

@@ -110,7 +110,7 @@ class AbstractionSearch:
         self.directions = {careful: chosen(question, options.directions, careful=careful) for careful in (False, True)}
         self.kept = kept_sides(question.flow)
         self.abstraction: NeuralAbstraction | None = None
-        self.seconds = {"partition": 0.0, "flowpipe": 0.0}
+        self.seconds = {"partition": 0.0, "propagation": 0.0}
         self.counts = {"networks": 0, "flowpipes": 0, "segments": 0}
         self.proven: float | None = None
         self.pipes: list[tuple[HybridAutomaton, Flowpipe]] = []  # by which parts are proven
@@ -198,7 +198,7 @@ class AbstractionSearch:
         )
         if step is None:
             self.step = float(found.times[0, 1] - found.times[0, 0]) if len(found.times) else self.step
-        self.seconds["flowpipe"] += time.process_time() - started
+        self.seconds["propagation"] += time.process_time() - started
         self.counts["segments"] += len(found.times)
         return found
 
