@@ -13,9 +13,11 @@ from tests.explicit_oracle import FiniteOracle
 from tests.graph_loops import graph_formula, graph_loop
 from tests.hard_loops import any_start, gridded, hard_formula, hard_loop, walk
 from tests.huge_loops import huge_formula, huge_loop
+from tests.jani_starts import drawn
 from tests.network_questions import network_claim, network_system, plain, truth
 from tests.sampling import Oracle
 from tests.wild_loops import close_formula, curved_loop, memory_loop
+from vernal.engines.check import parse_formula
 from vernal.evidence import confirm
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.recheck import Judgement, recheck
@@ -35,16 +37,33 @@ GRAPH_LIMIT = 6_000  # evaluations of brute force that opens a finite system
 STARTS, WALKS, FEW_WALKS = 12, 40, 4  # tried for a question with intervals
 DEEPEST = 6  # steps that brute force looks ahead
 
-Make = tuple[Callable[[random.Random], System], Callable[[random.Random, System], Formula]]
+Make = Callable[[random.Random], tuple[System, Formula]]
+
+
+def _made(loop: Callable[[random.Random], System], claim: Callable[[random.Random, System], Formula]) -> Make:
+    def make(rng: random.Random) -> tuple[System, Formula]:
+        system = loop(rng)
+        return system, claim(rng, system)
+
+    return make
+
+
+def _planning(rng: random.Random) -> tuple[System, Formula]:
+    model = drawn(rng)
+    task = model.task()
+    return task.system, parse_formula(task, model.claim)
+
+
 FAMILIES: dict[str, Make] = {
-    "finite": (lambda rng: hard_loop(rng, intervals=False), hard_formula),
-    "intervals": (lambda rng: hard_loop(rng, intervals=True), hard_formula),
-    "recurrent": (memory_loop, close_formula),
-    "nonlinear": (curved_loop, close_formula),
-    "huge": (huge_loop, huge_formula),
-    "graphs": (graph_loop, graph_formula),
-    "affine": (affine_loop, affine_formula),
-    "networks": (network_system, network_claim),
+    "finite": _made(lambda rng: hard_loop(rng, intervals=False), hard_formula),
+    "intervals": _made(lambda rng: hard_loop(rng, intervals=True), hard_formula),
+    "recurrent": _made(memory_loop, close_formula),
+    "nonlinear": _made(curved_loop, close_formula),
+    "huge": _made(huge_loop, huge_formula),
+    "graphs": _made(graph_loop, graph_formula),
+    "affine": _made(affine_loop, affine_formula),
+    "networks": _made(network_system, network_claim),
+    "starts": _planning,
 }
 
 
@@ -63,10 +82,7 @@ class Instance:
 
 def instance(seed: int, family: str) -> Instance:
     """The same for the same seed."""
-    rng = random.Random(seed)
-    loop, claim = FAMILIES[family]
-    system = loop(rng)
-    return Instance(seed, system, claim(rng, system), family)
+    return Instance(seed, *FAMILIES[family](random.Random(seed)), family)
 
 
 class Judge:
@@ -99,6 +115,8 @@ class Judge:
             return self._affine_problem(result)
         if self.question.family == "networks":
             return self._network_problem(result)
+        if self.question.family == "starts":
+            return self._enumerated_problem(result)
         first = result.trace.steps[0] if result.trace is not None and result.verdict is VIOLATED else None
         key = result.verdict, str(first)
         if key not in self.known:
@@ -113,6 +131,17 @@ class Judge:
         if truth is None:
             return None
         return None if truth is (result.verdict is HOLDS) else f"{result.verdict.value}, but it is {truth}"
+
+    def _enumerated_problem(self, result: Result) -> str | None:
+        """The drawn model, enumerated without Vernal."""
+        if "truth" not in self.known:
+            model = drawn(random.Random(self.question.seed))
+            self.known["truth"] = "holds" if model.holds() else "violated"
+            self.known["starts"] = None if model.starts else "none"
+        empty = any("there is no initial state" in note for note in result.notes)
+        if result.verdict is HOLDS and empty is not (self.known["starts"] == "none"):
+            return f"initial states: {self.known['starts'] or 'some'}, but the notes are {result.notes}"
+        return None if result.verdict.value == self.known["truth"] else f"it {self.known['truth']}"
 
     def _affine_problem(self, result: Result) -> str | None:
         """The analytic answer, where it is clear."""

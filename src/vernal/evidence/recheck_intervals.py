@@ -26,7 +26,6 @@ from vernal.interpret.numbers.rounding import Floats, float_above, float_below
 from vernal.model import build
 from vernal.model.build import TRUE
 from vernal.model.expr import Component, Expr
-from vernal.model.sorts import INT, Kind
 
 MAX_BOXES = 200_000  # of one set
 BLOCK = 4096  # boxes judged at once
@@ -141,7 +140,7 @@ class IntervalCheck:
         if not (np.isfinite(middle) & (low[at, side] < middle) & (middle < high[at, side])).all():
             raise CannotCheck("intervals do not settle some states of the sets, however small the boxes around them")
         left, right = boxes.copy(), boxes.copy()
-        whole = np.array([var.sort == INT for var, _ in self.components])[side]
+        whole = np.array([var.sort.is_discrete for var, _ in self.components])[side]
         left[at, 1, side] = np.where(whole, np.floor(middle), middle)
         right[at, 0, side] = np.where(whole, np.floor(middle) + 1, middle)
         return np.concatenate([left, right])
@@ -168,12 +167,8 @@ class IntervalCheck:
         return made[None]
 
     def _sort_ends(self, var: Expr) -> tuple[float, float]:
-        match var.sort.kind:
-            case Kind.BOOL:
-                return 0.0, 1.0
-            case Kind.ENUM:
-                return 0.0, len(var.sort.labels) - 1.0
-        return -np.inf, np.inf
+        values = var.sort.values
+        return (-np.inf, np.inf) if values is None else (0.0, len(values) - 1.0)
 
     # Coverage ---------------------------------------------------------------------------------------------------------
 

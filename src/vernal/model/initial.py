@@ -13,10 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from vernal.errors import TypeClash
 from vernal.model import numbers
 from vernal.model.expr import Expr
 from vernal.model.portable import Portable
-from vernal.model.sorts import INT, REAL, Sort
+from vernal.model.sorts import REAL, Sort
 
 Ends = tuple[Fraction, Fraction]
 Valuation = Mapping[Expr, tuple[Fraction, ...]]  # a value for each component of each variable
@@ -24,7 +25,7 @@ Valuation = Mapping[Expr, tuple[Fraction, ...]]  # a value for each component of
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """An interval of initial values, both ends included."""
+    """An interval of initial values, both ends included: reals, or the integers in it; never labels or truth values."""
 
     lower: Fraction
     upper: Fraction
@@ -58,11 +59,11 @@ class Span:
 
     def count(self, sort: Sort) -> int:
         """How many alternatives there are; an interval of reals is one."""
-        return max(self.integers.stop - self.integers.start, 0) if sort == INT else 1
+        return max(self.integers.stop - self.integers.start, 0) if sort.is_discrete else 1
 
     def alternatives(self, sort: Sort) -> Iterator[Start]:
         """The integers one by one; reals stay together."""
-        return (OneOf((Fraction(value),)) for value in self.integers) if sort == INT else iter((self,))
+        return (OneOf((Fraction(value),)) for value in self.integers) if sort.is_discrete else iter((self,))
 
     def cut(self, ends: Ends) -> Start | None:
         """The values between these ends; None where there are none."""
@@ -118,6 +119,13 @@ Start = Span | OneOf
 def start_between(lower: Fraction, upper: Fraction) -> Start:
     """An interval, or the one value where its ends are equal."""
     return OneOf((lower,)) if lower == upper else Span(lower, upper)
+
+
+def start_among(values: Sequence[int], sort: Sort) -> Start:
+    """The start with these ascending values of a discrete sort: an interval of integers where there is no gap."""
+    if sort.is_number and len(values) > 1 and len(values) == values[-1] - values[0] + 1:
+        return Span(Fraction(values[0]), Fraction(values[-1]))
+    return OneOf(tuple(map(Fraction, values)))
 
 
 def represented(start: Start, number: float, digits: int | None = None, slack: float = 0.0) -> Fraction:
@@ -185,6 +193,12 @@ class InitialSet(Portable):
 
     starts: Mapping[Expr, Sequence[Start]]
     where: tuple[Expr, ...] = ()
+
+    def __post_init__(self) -> None:
+        """An interval of truth values or labels would hold values that are none: it must not come into being."""
+        for var, _, start in self.components():
+            if isinstance(start, Span) and not var.sort.is_number:
+                raise TypeClash(f"a variable of sort {var.sort} starts in a set of values, not in the interval {start}")
 
     def components(self) -> Iterator[tuple[Expr, int, Start]]:
         """Every degree of freedom: a variable, one of its components, and where that starts."""

@@ -35,12 +35,21 @@ class Sort:
         """Whether a value is one of finitely many or countably many (everything but a real)."""
         return self.kind is not Kind.REAL
 
+    @property
+    def values(self) -> range | None:
+        """The values of a sort that has finitely many: truth values are 0 and 1, labels their indices."""
+        match self.kind:
+            case Kind.BOOL:
+                return range(2)
+            case Kind.ENUM:
+                return range(len(self.labels))
+        return None
+
     def has(self, value: Fraction) -> bool:
         """Whether a number is a value of this sort: the index of a label, 0 or 1 for a truth value."""
         if self.kind is Kind.REAL:
             return True
-        limit = {Kind.BOOL: 2, Kind.ENUM: len(self.labels)}.get(self.kind)
-        return value.denominator == 1 and (limit is None or 0 <= value < limit)
+        return value.denominator == 1 and (self.values is None or int(value) in self.values)
 
 
 REAL = Sort(Kind.REAL)

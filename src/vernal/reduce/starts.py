@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 
 from vernal.model.expr import Expr
 from vernal.model.graph import variables
-from vernal.model.initial import InitialSet, OneOf, Span, Start
+from vernal.model.initial import InitialSet, OneOf, Start, start_among
 from vernal.model.sorts import REAL
 from vernal.model.tick import Tick, idle
 from vernal.reduce.values import MAX_BOXES, TooManyBoxes, ValueBoxes, ValueSearch
@@ -45,15 +44,9 @@ def narrowed(where: Sequence[Expr], starts: Mapping[Expr, Start], tick: Tick = i
     mentioned = tuple(var for var in starts if var in set(variables(where)))
     search = ValueSearch(tuple(where), mentioned, [_domain(starts[var], var) for var in mentioned], tick)
     search.narrow()
-    left = {var: _start(domain) for var, domain in zip(mentioned, search.domains, strict=True) if len(domain)}
+    domains = zip(mentioned, search.domains, strict=True)
+    left = {var: start_among(domain, var.sort) for var, domain in domains if len(domain)}
     return {**starts, **left} if len(left) == len(mentioned) else dict(starts)
-
-
-def _start(domain: Sequence[int]) -> Start:
-    """The values of a domain: a span where there is no gap."""
-    low, high = Fraction(domain[0]), Fraction(domain[-1])
-    whole = len(domain) == high - low + 1 and len(domain) > 1
-    return Span(low, high) if whole else OneOf(tuple(map(Fraction, domain)))
 
 
 def has_start(initial: InitialSet, tick: Tick = idle) -> bool:

@@ -16,7 +16,7 @@ from vernal.interpret.abstract import Finite, Range, Truth, Value, indices
 from vernal.interpret.numbers.rounding import Array, Floats, float_above, float_below
 from vernal.model.expr import Expr
 from vernal.model.initial import InitialSet, OneOf, Start, Valuation
-from vernal.model.sorts import INT, REAL, Kind, Sort
+from vernal.model.sorts import REAL, Kind, Sort
 from vernal.reduce.values import ValueBoxes
 
 LARGEST_INTEGER = 2**53  # beyond it floats skip integers
@@ -126,7 +126,7 @@ class Columns:
     def _starts(self, sort: Sort, start: Start) -> list[int]:
         if isinstance(start, OneOf):
             return [self.code(value, sort) for value in dict.fromkeys(start.values) if sort.has(value)]
-        if sort == INT:
+        if sort.is_discrete:
             if len(start.integers) > LARGEST_INTEGER:
                 raise NotFinite("there are too many initial states")
             return [checked_integer(value) for value in start.integers]

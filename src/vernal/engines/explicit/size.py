@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from vernal.model.expr import Between
-from vernal.model.sorts import REAL, Kind
+from vernal.model.sorts import REAL
 from vernal.model.system import Span, System, Variable
 
 
@@ -33,11 +33,8 @@ def declared_states(system: System) -> float:
 
 
 def _declared_values(variable: Variable) -> float:
-    match variable.sort.kind:
-        case Kind.BOOL:
-            return 2
-        case Kind.ENUM:
-            return len(variable.sort.labels)
+    if variable.sort.values is not None:
+        return len(variable.sort.values)
     if variable.lower is None or variable.upper is None:
         return math.inf
     return float(variable.upper - variable.lower + 1)

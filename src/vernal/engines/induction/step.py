@@ -29,7 +29,7 @@ from vernal.model import build
 from vernal.model.expr import Expr, Var
 from vernal.model.graph import decisions
 from vernal.model.initial import Init, OneOf, Span, Start, start_between
-from vernal.model.sorts import BOOL, INT
+from vernal.model.sorts import INT
 from vernal.model.system import Agent, System
 from vernal.reduce.lasting import lasting_ends
 from vernal.reduce.unroll import Unrolling
@@ -65,8 +65,8 @@ class InductionStep:
         for var, entry in system.initial.starts.items():
             if var not in self.needed:
                 made[var] = tuple(OneOf((start.first,)) for start in entry)
-            elif not var.sort.is_number:
-                made[var] = (OneOf(_all_values(var)),)
+            elif var.sort.values is not None:
+                made[var] = (OneOf(tuple(map(Fraction, var.sort.values))),)
             else:
                 low, high = meet(lasting.get(var, UNKNOWN_ENDS), implied.get(var, UNKNOWN_ENDS))
                 made[var] = (_start(var, low, high),) * len(entry)
@@ -151,10 +151,6 @@ def _unequal(left: Expr, right: Expr) -> list[Expr]:
     if left.shape:
         return [build.compare("!=", left[i], right[i]) for i in range(left.size)]
     return [build.compare("!=", left, right)]
-
-
-def _all_values(var: Expr) -> tuple[Fraction, ...]:
-    return tuple(map(Fraction, range(2 if var.sort == BOOL else len(var.sort.labels))))
 
 
 def _start(var: Expr, low: Fraction | None, high: Fraction | None) -> AnyStart:

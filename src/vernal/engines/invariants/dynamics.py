@@ -102,8 +102,9 @@ class WatchedLoop:
 
     def label_count(self, place: int) -> int:
         """How many values a label can have."""
-        sort = self.labels[place][0].sort
-        return 2 if sort.kind is Kind.BOOL else len(sort.labels)
+        values = self.labels[place][0].sort.values
+        assert values is not None
+        return len(values)
 
     def inputs(self, lower: Floats, upper: Floats, labels: Labels) -> dict[Expr, Value]:
         """Boxes of states as a batch of abstract values."""

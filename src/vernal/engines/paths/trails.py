@@ -17,7 +17,6 @@ from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.question import Question
 from vernal.model.expr import Expr
 from vernal.model.initial import Box
-from vernal.model.sorts import INT
 from vernal.model.tick import Tick, idle
 
 Taken = tuple[tuple[str, int], ...]  # names of choices and ties of a step, and what was taken
@@ -141,7 +140,7 @@ class Trails:
         values = {var: [low for low, _ in entry] for var, entry in self.boxes[index].ends.items()}
         for (var, component), number in zip(components, point, strict=False):
             low, high = self.boxes[index].ends[var][component]
-            exact = Fraction(round(_written(number))) if var.sort == INT else _written(number)
+            exact = Fraction(round(_written(number))) if var.sort.is_discrete else _written(number)
             values[var][component] = min(max(exact, low), high)
         column = len(components)
         decisions: list[dict[str, int | Fraction | Sequence[Fraction]]] = []

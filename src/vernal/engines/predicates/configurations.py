@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
@@ -32,8 +31,7 @@ from vernal.interpret.smt import Script
 from vernal.model import build
 from vernal.model.expr import Expr, Relu
 from vernal.model.graph import order, substitute
-from vernal.model.initial import OneOf, Span, Start
-from vernal.model.sorts import INT
+from vernal.model.initial import Start, start_among
 from vernal.run.budget import Budget
 from vernal.solvers import registry
 from vernal.solvers.base import Satisfiable, SmtSolver
@@ -177,7 +175,7 @@ class ConfiguredTests:
 
     def _starts(self, box: IntegerBoxes) -> Mapping[Expr, list[Start]]:
         ends = zip(self.model.variables, self.model.exact(box.lower[0]), self.model.exact(box.upper[0]), strict=True)
-        return {var: [_start(var, low, high)] for var, low, high in ends}
+        return {var: [start_among(range(int(low), int(high) + 1), var.sort)] for var, low, high in ends}
 
     def _conditions(self, box: IntegerBoxes, question: PointQuestion, fixed: bool) -> list[Expr]:
         """Everything a test asks, as expressions over the state."""
@@ -200,12 +198,6 @@ class ConfiguredTests:
 
 def _solver(options: PredicateOptions) -> SmtSolver:
     return registry.find_smt(options.solver) if isinstance(options.solver, str) else options.solver
-
-
-def _start(var: Expr, low: Fraction, high: Fraction) -> Start:
-    if var.sort == INT:
-        return Span(low, high)
-    return OneOf(tuple(Fraction(value) for value in range(int(low), int(high) + 1)))
 
 
 def _fixed(argument: Expr, known: Range) -> Expr:

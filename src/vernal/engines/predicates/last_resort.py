@@ -27,8 +27,7 @@ from vernal.logic.formula import Atom
 from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model.expr import Expr
-from vernal.model.initial import Init, OneOf, Span, Start
-from vernal.model.sorts import INT
+from vernal.model.initial import Init, start_among
 from vernal.run.budget import Budget
 
 SHARE, SECONDS = 0.05, 10.0  # of the time that is left, and at most, for one test
@@ -69,7 +68,7 @@ class ProgramTests:
     def _question(self, box: IntegerBoxes, question: PointQuestion) -> Question:
         model = self.model
         ends = zip(model.variables, model.exact(box.lower[0]), model.exact(box.upper[0]), strict=True)
-        starts = {var.name: start_between(var, low, high) for var, low, high in ends}
+        starts = {var.name: start_among(range(int(low), int(high) + 1), var.sort) for var, low, high in ends}
         where = tuple(model.table.expression(condition) for condition in question.conditions)
         claim = Atom(build.negate(build.conj(*said_by(model, question))))
         return Question(model.system.starting(Init(starts, where)), claim)
@@ -79,10 +78,3 @@ def said_by(model: OperatorModel, question: PointQuestion) -> list[Expr]:
     """What a test asks of the policy, as expressions over the state."""
     rows = () if question.selection is None else question.selection.rows
     return [build.disj(model.table.expression(row.unless), row.said) for row in rows]
-
-
-def start_between(var: Expr, low: Fraction, high: Fraction) -> Start:
-    """The values of a variable from one to another."""
-    if var.sort == INT:
-        return Span(low, high)
-    return OneOf(tuple(Fraction(value) for value in range(int(low), int(high) + 1)))

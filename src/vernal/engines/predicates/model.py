@@ -18,7 +18,7 @@ from vernal.model import build
 from vernal.model.expr import Choose, Compare, Const, Expr, Var
 from vernal.model.graph import substitute, variables
 from vernal.model.initial import OneOf, Start
-from vernal.model.sorts import BOOL, INT, REAL
+from vernal.model.sorts import INT, REAL
 from vernal.model.system import System, Variable
 from vernal.model.tick import Tick
 from vernal.reduce.operators import StepOperator, operators, ways_to_fail
@@ -158,10 +158,8 @@ class OperatorModel:
 
 
 def _ends(variable: Variable) -> tuple[Fraction, Fraction]:
-    if variable.sort == BOOL:
-        return Fraction(0), Fraction(1)
-    if variable.sort.labels:
-        return Fraction(0), Fraction(len(variable.sort.labels) - 1)
+    if variable.sort.values is not None:
+        return Fraction(0), Fraction(len(variable.sort.values) - 1)
     if variable.sort == REAL:
         raise NotLinear(f"{variable.name!r} is a real variable; this engine is for bounded integers")
     if variable.lower is None or variable.upper is None:

@@ -11,7 +11,7 @@ from vernal.formats.jani.entries import JsonEntry, shown
 from vernal.formats.jani.expressions import Names, read_constant
 from vernal.model import build
 from vernal.model.expr import Const
-from vernal.model.initial import OneOf, Span, Start
+from vernal.model.initial import OneOf, Span, Start, start_among
 from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort, join
 from vernal.model.system import Variable
 
@@ -34,12 +34,11 @@ class DeclaredVariable:
 
 def whole_range(variable: Variable) -> Start:
     """All values of a variable."""
-    if variable.sort == INT:
-        assert variable.lower is not None
-        assert variable.upper is not None
-        return Span(variable.lower, variable.upper)
-    count = 2 if variable.sort == BOOL else len(variable.sort.labels)
-    return OneOf(tuple(Fraction(value) for value in range(count)))
+    if variable.sort.values is not None:
+        return start_among(variable.sort.values, variable.sort)
+    assert variable.lower is not None
+    assert variable.upper is not None
+    return Span(variable.lower, variable.upper)
 
 
 # Constants ------------------------------------------------------------------------------------------------------------
