@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vernal.cli import exits
 from vernal.cli.options import AllowOutside, InPlane, OfExpressions
 from vernal.cli.stream import show
+
+if TYPE_CHECKING:
+    from vernal.logic.task import Task
 
 EXAMPLES = """\b
 Examples:
@@ -21,7 +25,13 @@ Examples:
 \b
 The task and the networks named in the file are looked up beside it, then in the current folder, and have to have
 the hashes recorded there.
-Exit code: 0 accepted, 1 rejected, 5 an invariant that could not be checked, 2 unreadable.
+\b
+Exit code:
+  0  accepted: what the file shows, with the task, forces the verdict
+  1  rejected: it shows something else, or was changed
+  5  could not be checked: it fits, but the verdict rests on more than it shows (other starts, other paths),
+     or the check did not come to an end
+  2  unreadable
 """
 
 
@@ -44,11 +54,12 @@ def replay(
     """Recompute a trace step by step, and check that it shows what it is said to show.
 
     Of an invariant check that initial states are inside, that no step leaves it, and that the claim is true inside.
+    What it was checked against is printed: the task, its parameters and its networks, with their hashes.
     """
     from vernal.cli.stream import refuse_overwriting, refuse_without_plot, writable
     from vernal.evidence import trace_file
     from vernal.evidence.recheck import Judgement
-    from vernal.formats.evidence import check_again, formula_of, read_text, task_of
+    from vernal.formats.evidence import check_again, formula_of, read_text
     from vernal.report.asked import TraceSubject
     from vernal.report.printable import in_one_line
 
@@ -58,12 +69,23 @@ def replay(
     file = trace_file.load(read_text(evidence))
     checked = check_again(file, evidence, allow_outside=allow_outside)
     show(f"{checked.judgement.value}  {in_one_line(file.formula)}\n          {in_one_line(checked.reason)}")
-    if plot is not None and checked.trace is not None:
-        task = task_of(file, evidence, allow_outside)
-        subject = TraceSubject(task, formula_of(file, task))
+    for line in () if checked.task is None else inputs(checked.task):
+        show(f"          {in_one_line(line)}")
+    if plot is not None and checked.trace is not None and checked.task is not None:
+        subject = TraceSubject(checked.task, formula_of(file, checked.task))
         replace(checked.trace, about=subject).plot(plot, of=of, plane=plane)
         show(f"plot written to {plot}")
     elif plot is not None:
         show(f"nothing is drawn to {plot}: no trace was accepted")
     codes = {Judgement.ACCEPTED: exits.OK, Judgement.REJECTED: exits.REJECTED, Judgement.UNDECIDED: exits.UNDECIDED}
     raise typer.Exit(codes[checked.judgement])
+
+
+def inputs(task: Task) -> Iterator[str]:
+    """What evidence was checked against, a line each: the task, what it was told, its networks."""
+    if task.source is not None:
+        yield f"task {task.source.file}, sha256 {task.source.sha256}"
+    told = {**{name: str(value) for name, value in task.parameters.items()}, **task.options}
+    if told:
+        yield f"with {', '.join(f'{name} = {value}' for name, value in told.items())}"
+    yield from (f"network {network.file}, sha256 {network.sha256}" for network in task.networks)

@@ -25,6 +25,7 @@ from vernal.evidence.recheck_parts import CannotCheck, NotInvariant, Watched
 from vernal.evidence.trace import Trace
 from vernal.logic.claim import Claim
 from vernal.logic.safety import safety_claim
+from vernal.logic.task import Task
 from vernal.model.build import TRUE
 from vernal.model.system import System
 from vernal.model.tick import Tick, idle
@@ -48,6 +49,7 @@ class Recheck:
     judgement: Judgement
     reason: str
     trace: Trace | None = field(default=None, repr=False)  # the path that was recomputed
+    task: Task | None = field(default=None, repr=False)  # what it was checked against
 
     def __bool__(self) -> bool:
         raise TypeError("a recheck has no truth value; compare its judgement: vn.replay(file).judgement == 'accepted'")
@@ -105,5 +107,7 @@ def _check(method: CheckingMethod, invariant: Invariant) -> None:
 
 def _said(invariant: Invariant, how: str) -> str:
     count = len(invariant.sets)
+    if not invariant.entry:  # and yet every initial state is in it
+        return f"no states: there is no initial state; checked {how}"
     sets = "one set of states" if count == 1 else f"{count:,} sets of states"
     return f"{sets}: initial states inside, every step inside, the claim true inside; checked {how}"

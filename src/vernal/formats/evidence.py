@@ -7,6 +7,7 @@ step, an invariant is checked by other code than found it, and nothing a file sa
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from vernal.evidence.result import VIOLATED, Assurance, Result
 from vernal.evidence.retrace import retrace
 from vernal.evidence.trace import Trace
 from vernal.evidence.trace_file import TraceFile
+from vernal.evidence.uniqueness import is_only_path, is_only_position
 from vernal.formats.jani.task import open_jani
 from vernal.formats.loading import is_planning_model
 from vernal.formats.task.blueprint import load
@@ -68,10 +70,12 @@ def check_again(
     file: TraceFile, path: Path, subject: Task | System | Flow | None = None, *, allow_outside: bool = False
 ) -> Recheck:
     """What came of checking evidence that was read from a path; `allow_outside` as in `load`."""
+    task: Task | None = None
     try:
-        return _judged(file, task_of(file, path, allow_outside) if subject is None else _task(subject))
+        task = task_of(file, path, allow_outside) if subject is None else _task(subject)
+        return replace(_judged(file, task), task=task)
     except Rejected as why:
-        return Recheck(Judgement.REJECTED, str(why))
+        return Recheck(Judgement.REJECTED, str(why), task=task)
 
 
 def _task(subject: Task | System | Flow) -> Task:
@@ -106,7 +110,7 @@ def _judged(file: TraceFile, task: Task) -> Recheck:
         if file.verdict is not VIOLATED:
             raise Rejected(NOT_EXCLUDED)
         return excludes(task.system, formula, replayed.trace, invariant_of(file.invariant, task.system))
-    return Recheck(Judgement.ACCEPTED, shows(file, formula, replayed.trace), replayed.trace)
+    return shown(file, formula, replayed.trace)
 
 
 def _refutes(file: TraceFile, task: Task) -> Recheck:
@@ -239,22 +243,38 @@ def _recomputed(trace: Trace, formula: Formula) -> str:
     return "recomputed exactly" if assurance(trace, formula) is Assurance.EXACT else "recomputed in enclosures"
 
 
-def shows(file: TraceFile, formula: Formula, trace: Trace) -> str:
-    """Whether the evidence, recomputed, decides the formula as it was said to.
+def shown(file: TraceFile, formula: Formula, trace: Trace) -> Recheck:
+    """Whether the evidence, recomputed, forces the verdict; where it only fits, that it could not be checked.
 
-    A path refutes a claim of all paths and proves a claim of some path. A tree shows the state at which a claim of
-    states fails (`AX p | AX q`, failed `E` claims, alternations); what excludes the paths from there no path can show.
+    A path refutes a claim of all paths, and proves one of some path where there is no other start. A tree shows the
+    state at which a claim of states fails (`AX p | AX q`, failed `E` claims, alternations); what excludes the paths
+    from there no path can show.
     """
     claim, violated = Claim(formula), file.verdict is VIOLATED
     path = f"a path of {len(trace)} positions, {_recomputed(trace, formula)}"
     if file.evidence == "tree":
         if not violated or (claim.linear is not None and not claim.mentions_some):
             raise Rejected("a tree is evidence for the failure of a claim of states only")
-        return f"{path}; the verdict ({file.verdict.value}) also rests on what no trace can show: {file.excluded_by}"
+        rest = f"that the claim fails there is only said ({file.excluded_by}), not shown"
+        return Recheck(Judgement.UNDECIDED, f"{path}; {rest}", trace)
     if truth(trace, claim.path) is not (not violated):
         said = "is violated" if violated else "holds"
         raise Rejected(f"the path is one of the system, but it does not show that the formula {said}")
-    shown = f"{path}; on it the formula is {'violated' if violated else 'true'}"
+    found = f"{path}; on it the formula is {'violated' if violated else 'true'}"
+    missing = _missing(claim, trace, violated)
+    if missing is not None:
+        return Recheck(Judgement.UNDECIDED, f"{found}, but the verdict ({file.verdict.value}) {missing}", trace)
+    return Recheck(Judgement.ACCEPTED, found, trace)
+
+
+def _missing(claim: Claim, trace: Trace, violated: bool) -> str | None:
+    """What a verdict rests on that a path does not show; None where the path forces it."""
+    system = trace.system
+    if not violated and not system.initial.is_point:
+        return "is about every initial state, and the path shows one of them"
     others = Quantifier.SOME if violated else Quantifier.ALL
-    rest = f"; the verdict ({file.verdict.value}) also rests on other paths, which no trace can show"
-    return shown + (rest if others in claim.quantifiers else "")
+    if others in claim.quantifiers and not is_only_path(system, trace):
+        return "is about all paths from its first state, and this is one of several"
+    if not violated and not is_only_position(system, claim.formula, trace):
+        return "is about every action that may be taken first, and the path shows one of them"
+    return None

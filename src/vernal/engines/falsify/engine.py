@@ -16,11 +16,12 @@ import numpy as np
 from vernal.engines import single_path
 from vernal.engines.candidates import witnessed
 from vernal.engines.falsify.lift import violation
-from vernal.engines.falsify.search import Population, Target, children, first_plan, freedom, uncertain
+from vernal.engines.falsify.search import Population, Target, children, first_plan, freedom
 from vernal.engines.knowledge import NO_STATISTICS, Counterexample, Known, Open, Statistics
 from vernal.evidence import confirm
 from vernal.evidence.confirm import close_atom
 from vernal.evidence.trace import Trace
+from vernal.evidence.uniqueness import uncertain
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.formula import Formula, Not, Quantifier
 from vernal.logic.normal import atoms, horizon

@@ -12,6 +12,7 @@ from vernal.engines.knowledge import Candidate
 from vernal.evidence import confirm
 from vernal.evidence.replay import PRECISIONS, NodeDecisions
 from vernal.evidence.trace import Trace
+from vernal.evidence.uniqueness import BEYOND_INTERVALS
 from vernal.interpret import concrete
 from vernal.interpret.program import Program
 from vernal.logic.formula import Formula
@@ -24,7 +25,6 @@ from vernal.simulate.starts import tied_exactly
 
 READABLE_DIGITS = 3  # digits of an interval's width that are kept of a start in a trace for people
 BITS_PER_STEP = 1.2  # that enclosures lose, as far as a long path of a nonlinear loop tells
-BEYOND_INTERVALS = Fraction(10**400)  # beyond every interval: replay moves it to the exact end
 
 
 def violation(

@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vernal.evidence.confirm import close_atom
+from vernal.evidence.uniqueness import uncertain
 from vernal.interpret import concrete
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
 from vernal.logic.semantics import atom_margin, margins
 from vernal.model import build
-from vernal.model.expr import Argmax, Between, Choose, Const, Expr, Role
+from vernal.model.expr import Argmax, Between, Choose, Expr, Role
 from vernal.model.initial import Span
 from vernal.model.sorts import REAL
 from vernal.model.system import System
@@ -70,18 +71,6 @@ def freedom(system: System) -> int:
     """How many coordinates of a plan can really vary at the start and in one step."""
     free = sum(not start.is_point for _, _, start in system.initial.components())
     return free + len(uncertain(system))
-
-
-def uncertain(system: System) -> list[Choose | Between | Argmax]:
-    """The decisions of a step that may go more than one way."""
-    return [n for n in system.step.names if not (isinstance(n, Choose) and len(n.options) == 1) and not _is_fixed(n)]
-
-
-def _is_fixed(node: Choose | Between | Argmax) -> bool:
-    if isinstance(node, Between):
-        low, high = node.args
-        return isinstance(low, Const) and isinstance(high, Const) and low.values == high.values
-    return isinstance(node, Argmax) and node.args[0].size == 1
 
 
 @dataclass

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from vernal.engines.falsify.lift import BEYOND_INTERVALS, decisions_taken
+from vernal.engines.falsify.lift import decisions_taken
 from vernal.engines.lasso.runs import hints, near_misses, positions
 from vernal.evidence.periodic import EnclosedLoop
 from vernal.evidence.replay import NodeDecisions
+from vernal.evidence.uniqueness import BEYOND_INTERVALS
 from vernal.interpret import exact
 from vernal.interpret.exact import Given
 from vernal.interpret.numbers.rounding import Floats
