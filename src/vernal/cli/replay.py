@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,6 +15,7 @@ from vernal.cli.stream import show
 if TYPE_CHECKING:
     from vernal.logic.task import Task
 
+DIGITS = 12  # of a hash that are shown; all of them are compared
 EXAMPLES = """\b
 Examples:
   vernal replay bad.trace.json
@@ -69,8 +69,8 @@ def replay(
     file = trace_file.load(read_text(evidence))
     checked = check_again(file, evidence, allow_outside=allow_outside)
     show(f"{checked.judgement.value}  {in_one_line(file.formula)}\n          {in_one_line(checked.reason)}")
-    for line in () if checked.task is None else inputs(checked.task):
-        show(f"          {in_one_line(line)}")
+    if checked.task is not None and inputs(checked.task):
+        show(f"          {in_one_line(inputs(checked.task))}")
     if plot is not None and checked.trace is not None and checked.task is not None:
         subject = TraceSubject(checked.task, formula_of(file, checked.task))
         replace(checked.trace, about=subject).plot(plot, of=of, plane=plane)
@@ -81,11 +81,10 @@ def replay(
     raise typer.Exit(codes[checked.judgement])
 
 
-def inputs(task: Task) -> Iterator[str]:
-    """What evidence was checked against, a line each: the task, what it was told, its networks."""
-    if task.source is not None:
-        yield f"task {task.source.file}, sha256 {task.source.sha256}"
+def inputs(task: Task) -> str:
+    """What evidence was checked against: the task, what it was told, its networks; hashes as in the file, shortened."""
+    source = () if task.source is None else (f"task {task.source.file} (sha256 {task.source.sha256[:DIGITS]})",)
     told = {**{name: str(value) for name, value in task.parameters.items()}, **task.options}
-    if told:
-        yield f"with {', '.join(f'{name} = {value}' for name, value in told.items())}"
-    yield from (f"network {network.file}, sha256 {network.sha256}" for network in task.networks)
+    said = (f"with {', '.join(f'{name} = {value}' for name, value in told.items())}",) if told else ()
+    networks = (f"network {network.file} (sha256 {network.sha256[:DIGITS]})" for network in task.networks)
+    return "; ".join((*source, *said, *networks))
