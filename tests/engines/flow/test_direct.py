@@ -142,7 +142,7 @@ def test_an_explosion_is_left_open_with_its_time() -> None:
 def test_a_field_without_slopes_says_where() -> None:
     known = attempt(root(), "G[0,2] x <= 0.1", timeout=3)
     assert isinstance(known, Open)
-    assert "no bounded derivative where x in [" in known.reason
+    assert "no smooth step was found where x in [" in known.reason
     assert "--engine abstraction" in known.reason
 
 

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from tests.flow_judge import FlowJudge
 from tests.wild_flows import flow_case
 from vernal.engines.check import check
+from vernal.engines.registry import flow_engines
 from vernal.logic.task import Task
 
-ENGINES = ("falsify",)
+ENGINES = [entry.name for entry in flow_engines()]
 SEEDS = range(100, 106)
+
+
+@cache
+def judge(seed: int) -> FlowJudge:
+    return FlowJudge(flow_case(seed), runs=300, steps=200)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_engine_is_wrong_about_a_flow(seed: int, engine: str) -> None:
-    case = flow_case(seed)
-    (result,) = check(Task(case.flow, {"claim": case.formula}), engine=engine, timeout=5).values()
-    assert FlowJudge(case, runs=300, steps=200).problem(result) is None, case
+    case = judge(seed).case
+    (result,) = check(Task(case.flow, {"claim": case.formula}), engine=engine, timeout=1).values()
+    assert judge(seed).problem(result) is None, case

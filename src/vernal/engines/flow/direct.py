@@ -216,7 +216,7 @@ class DirectSearch:
 
 
 def _roughness(flow: Flow, parts: Sequence[Segments]) -> list[str]:
-    """Where a field had no bounded derivative on a set, if that was so."""
+    """Where no smooth step of a set was found that is long enough, if that was so."""
     for part in parts:
         for box in np.flatnonzero(np.isfinite(part.rough)):
             there = np.flatnonzero((part.origins == box) & (part.times[:, 0] <= part.rough[box]))
@@ -224,5 +224,5 @@ def _roughness(flow: Flow, parts: Sequence[Segments]) -> list[str]:
                 last = there[-1]
                 ends = zip(flow.state, part.lower[last], part.upper[last], strict=False)
                 where = ", ".join(f"{v.name} in [{low:.3g}, {high:.3g}]" for v, low, high in ends)
-                return [f"the vector field has no bounded derivative where {where}; {ABSTRACTION}"]
+                return [f"no smooth step was found where {where}, only short ones of first order; {ABSTRACTION}"]
     return []

@@ -1,0 +1,149 @@
+"""What every verdict has to carry, in continuous time as in steps; what flows do not have yet fails as expected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import vernal as vn
+from tests.cases import read
+from tests.flow_cases import DECAY, FLOW_CLAIMS, OSCILLATOR, FlowClaim
+from vernal.engines.check import ask, check, parse_formula
+from vernal.engines.registry import flow_engines
+from vernal.evidence.reach import UntilTime
+from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result
+from vernal.run.budget import Budget
+
+ENGINES = [entry.name for entry in flow_engines()]
+LONG, SHORT = 60, 0.2  # seconds for an engine that has to decide, and for one that only must not be wrong
+SLACK = 1e-9
+DECIDED = [one for one in FLOW_CLAIMS if one.margin is not None and "flowpipe" in one.decided_by]
+VIOLATIONS = [one for one in FLOW_CLAIMS if one.expected is VIOLATED and "falsify" in one.decided_by]
+STEPS = """
+[state]
+x = "real [-2, 2]"
+[init]
+x = "[0.5, 1]"
+[environment.next]
+x = "0.9*x"
+"""
+
+
+@cache
+def answer(claim: FlowClaim, engine: str, timeout: float) -> Result:
+    return ask(claim.task, parse_formula(claim.task, claim.formula), None, engine, Budget(timeout=timeout))
+
+
+def broken_promises(claim: FlowClaim, result: Result) -> Iterator[str]:
+    """Everything a result does not say, or says wrongly."""
+    if result.verdict not in {claim.expected, UNKNOWN}:
+        yield f"{result.verdict} instead of {claim.expected}"
+    if result.verdict is UNKNOWN:
+        if not result.reason or result.evidence is not None or result.assurance is not None or result.reach is not None:
+            yield "unknown, without a reason, or with what only a verdict has"
+        return
+    if result.reason is not None or result.assurance is not Assurance.RIGOROUS:
+        yield f"reason {result.reason}, assurance {result.assurance}"
+    if result.vacuous != claim.vacuous or claim.vacuous != any(note.startswith("vacuous") for note in result.notes):
+        yield f"vacuous: {result.vacuous}"
+    yield from _of_holds(claim, result) if result.verdict is HOLDS else _of_violated(result)
+
+
+def _of_holds(claim: FlowClaim, result: Result) -> Iterator[str]:
+    if not isinstance(result.reach, UntilTime):
+        yield f"reach {result.reach}"
+    elif claim.inside is not None and (result.reach.inside is None or result.reach.inside > claim.inside):
+        yield f"inside until {result.reach.inside}, but a trajectory has left at {claim.inside}"
+    if result.margin is not None and claim.margin is not None and not 0 <= result.margin <= claim.margin + SLACK:
+        yield f"margin {result.margin}, and it is {claim.margin}"
+
+
+def _of_violated(result: Result) -> Iterator[str]:
+    if result.trace is None or result.trace.times is None or result.time != float(result.trace.times[-1]):
+        yield "no trajectory, or another time"
+    if result.margin is not None and result.margin > 0:
+        yield f"margin {result.margin}"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("claim", FLOW_CLAIMS, ids=str)
+def test_no_engine_is_wrong_about_a_flow(claim: FlowClaim, engine: str) -> None:
+    result = answer(claim, engine, LONG if engine in claim.decided_by else SHORT)
+    assert not list(broken_promises(claim, result)), claim.why
+    if engine in claim.decided_by:
+        assert result.verdict is claim.expected, result.reason
+
+
+def test_at_least_twenty_flows_are_known() -> None:
+    assert len(FLOW_CLAIMS) >= 20
+
+
+def test_a_field_of_polynomials_is_not_said_to_have_no_derivative() -> None:
+    result = check(read(OSCILLATOR), "G[0,300] (x^2 + y^2 <= 1.21)", engine="flowpipe", timeout=3)
+    assert result.reason is not None
+    assert "no bounded derivative" not in result.reason
+
+
+# What flows do not have yet -------------------------------------------------------------------------------------------
+
+
+def not_yet(why: str) -> pytest.MarkDecorator:
+    return pytest.mark.xfail(strict=True, reason=f"not yet: {why}")
+
+
+@not_yet("proofs about flows have no margin")
+@pytest.mark.parametrize("claim", DECIDED, ids=str)
+def test_a_claim_about_a_flow_holds_by_a_margin(claim: FlowClaim) -> None:
+    assert answer(claim, "flowpipe", LONG).margin is not None
+
+
+@not_yet("violations of flows have no margin")
+@pytest.mark.parametrize("claim", VIOLATIONS, ids=str)
+def test_a_claim_about_a_flow_is_violated_by_a_margin(claim: FlowClaim) -> None:
+    assert answer(claim, "falsify", LONG).margin is not None
+
+
+@not_yet("weaker claims are not proven of flows")
+def test_what_is_proven_of_an_open_claim_is_said() -> None:
+    result = check(read(DECAY), "G[0,2] (x <= 1)", engine="flowpipe", timeout=2)
+    assert result.verdict is UNKNOWN
+    assert any("proven" in note for note in result.notes)
+
+
+@not_yet("auto speaks of shares of the time that nobody asked for")
+def test_reasons_speak_of_the_claim_and_not_of_shares() -> None:
+    result = check(read(OSCILLATOR), "G[0,300] (x^2 + y^2 <= 1.21)", timeout=1)
+    assert result.reason is not None
+    assert "its share of" not in result.reason
+
+
+@not_yet("the seconds of an engine have another name where time is continuous")
+def test_statistics_have_the_same_names() -> None:
+    of_flow = check(read(DECAY), "G[0,2] (x <= 1.5)").statistics
+    of_steps = check(read(STEPS), "G (x <= 1.5)").statistics
+    seconds = [{name for name in keys if name.split()[-1] == "seconds"} for keys in (of_flow, of_steps)]
+    assert seconds[0]
+    assert seconds[1]
+
+
+@not_yet("a flowpipe is not written as evidence")
+def test_a_flowpipe_is_written_and_replayed(tmp_path: Path) -> None:
+    flow = read(DECAY)
+    vn.write_evidence(flow, check(flow, "G[0,2] (x <= 1.5)", engine="flowpipe"), tmp_path / "pipe.json")
+    assert vn.replay(tmp_path / "pipe.json", flow).judgement == "accepted"
+
+
+@not_yet("a question about a flow keeps no journal")
+def test_a_flow_keeps_a_journal(tmp_path: Path) -> None:
+    assert check(read(DECAY), "G[0,2] (x <= 1.5)", journal=tmp_path / "journal").verdict is HOLDS
+
+
+@not_yet("the region of a flow cannot be asked about")
+def test_the_region_of_a_flow_is_a_property() -> None:
+    made = check(
+        vn.Task(read(DECAY).flow, {"late": parse_formula(read(DECAY), "G[0,2] (x <= 1.5)")}), property="in_range"
+    )
+    assert made["in_range"].verdict is HOLDS
