@@ -205,7 +205,7 @@ class BallAlgebra:
 def slope(function: Function, x: arb) -> arb:
     """The derivative of an elementary function on a ball."""
     entry = CALCULUS[function]
-    found: arb = entry.slope(x, entry.ball(x), BallAlgebra())
+    found: arb = entry.slope(x, lambda: entry.ball(x), BallAlgebra())
     return found
 
 

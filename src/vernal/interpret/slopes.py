@@ -80,7 +80,10 @@ class IntervalAlgebra:
 def slope(backend: Backend, function: Function, x: Range, value: Range | None = None) -> Range:
     """The derivative over intervals, from the values there where they are known; of what only rises never below 0."""
     algebra, argument = IntervalAlgebra(backend), IntervalNumber(backend, x)
-    known = algebra.apply(function, argument) if value is None else IntervalNumber(backend, value)
+
+    def known() -> IntervalNumber:
+        return algebra.apply(function, argument) if value is None else IntervalNumber(backend, value)
+
     found: Range = CALCULUS[function].slope(argument, known, algebra).range
     if not FUNCTIONS[function].monotone:
         return found

@@ -203,7 +203,7 @@ class Taylor:
     def _slope(self, function: Function, size: int, arg: int, value: int) -> int:
         """The slope of a function, from its argument and value."""
         x, u = JetNode(self, size, arg), JetNode(self, size, value)
-        found: JetNode = CALCULUS[function].slope(x, u, JetAlgebra(self, size))
+        found: JetNode = CALCULUS[function].slope(x, lambda: u, JetAlgebra(self, size))
         return found.slot
 
     def _wave(self, size: int, arg: int, function: Function) -> int:

@@ -309,7 +309,7 @@ def rough_slope(backend: Backend, name: enclose.Elementary, x: Array) -> Array:
     """The derivative in plain floating point."""
     if isinstance(name, Fraction):
         return int(name) * x ** (int(name) - 1)
-    return cast(Array, CALCULUS[name].slope(x, rough(backend, name, x), RoughAlgebra(backend)))
+    return cast(Array, CALCULUS[name].slope(x, lambda: rough(backend, name, x), RoughAlgebra(backend)))
 
 
 # Several inflections --------------------------------------------------------------------------------------------------

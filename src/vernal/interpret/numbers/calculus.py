@@ -3,8 +3,8 @@
 Intervals, linear bounds, Taylor coefficients, power series, exact numbers and derivatives read it; what they need
 besides is a kernel for batches (`kernels`). A function is added here, to `Function`, to its traits, and nowhere else.
 
-A slope is written once, for every kind of number: in terms of the argument x, the value u, and what else an
-interpretation can do with its numbers (`Algebra`). It is written so that x or u occurs once, which keeps sets tight.
+A slope is written once, for every kind of number: in terms of the argument x, the value u(), and what else an
+interpretation can do with its numbers (`Algebra`). It is written so that x or u() occurs once, which keeps sets tight.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ class ElementaryFunction:
 
     ball: Callable[[Any], Any]  # its value on a ball of Arb
     floats: Callable[[Any], Any]  # its value in arrays of floats, without a guarantee
-    slope: Callable[[Number, Number, Algebra], Number]  # from argument and value
+    slope: Callable[
+        [Number, Callable[[], Number], Algebra], Number
+    ]  # from the argument, and the value where it is asked for
     curvature: tuple[int, int] | None  # 1 convex, -1 concave, below and above 0; None: it is a wave
     point: tuple[int, Fraction] | None  # the only rational argument whose value is rational; None: there are many
     series: Callable[[Any], Any] | None = None  # its value on a power series, where `ball` does not take one
@@ -91,7 +93,7 @@ CALCULUS: Mapping[Function, ElementaryFunction] = {
     Function.TAN: ElementaryFunction(
         ball=lambda x: x.tan(),
         floats=np.tan,
-        slope=lambda x, u, of: 1 + u**2,
+        slope=lambda x, u, of: 1 + u() ** 2,
         curvature=None,
         point=(0, ZERO),
         poles=True,
@@ -109,7 +111,7 @@ CALCULUS: Mapping[Function, ElementaryFunction] = {
         ball=lambda x: x.tanh(),
         series=lambda x: 1 - 2 / (1 + (2 * x).exp()),
         floats=np.tanh,
-        slope=lambda x, u, of: 1 - u**2,
+        slope=lambda x, u, of: 1 - u() ** 2,
         curvature=(1, -1),
         point=(0, ZERO),
         ends=(-ONE, ONE),
@@ -125,7 +127,7 @@ CALCULUS: Mapping[Function, ElementaryFunction] = {
     Function.EXP: ElementaryFunction(
         ball=lambda x: x.exp(),
         floats=np.exp,
-        slope=lambda x, u, of: u,
+        slope=lambda x, u, of: u(),
         curvature=(1, 1),
         point=(0, ONE),
         ends=(ZERO, None),
@@ -161,7 +163,7 @@ CALCULUS: Mapping[Function, ElementaryFunction] = {
     Function.SQRT: ElementaryFunction(
         ball=lambda x: x.sqrt(),
         floats=np.sqrt,
-        slope=lambda x, u, of: 1 / (2 * u),
+        slope=lambda x, u, of: 1 / (2 * u()),
         curvature=(-1, -1),
         point=None,
         domain=HalfLine(0, closed=True),
@@ -172,7 +174,7 @@ CALCULUS: Mapping[Function, ElementaryFunction] = {
     Function.SIGMOID: ElementaryFunction(
         ball=lambda x: 1 / (1 + (-x).exp()),
         floats=_sigmoid,
-        slope=lambda x, u, of: (1 - (2 * u - 1) ** 2) / 4,
+        slope=lambda x, u, of: (1 - (2 * u() - 1) ** 2) / 4,
         curvature=(1, -1),
         point=(0, HALF),
         ends=(ZERO, ONE),
