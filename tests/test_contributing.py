@@ -1,4 +1,4 @@
-"""What CONTRIBUTING says a new operator takes is what `atan` and `atan2` took."""
+"""What CONTRIBUTING says a new operator takes is what `log1p` and `atan2` took."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SOURCE = ROOT / "src" / "vernal"
 @pytest.mark.parametrize(
     ("begins", "mentions"),
     [
-        ("These files took `atan`:", r"\batan\b|\bATAN\b"),
+        ("These files took `log1p`:", r"\blog1p\b|\bLOG1P\b"),
         ("These files took `atan2`:", r"\b[Aa]tan2\b|\bangle_planes\b"),
     ],
     ids=["function", "node"],

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     )
     from vernal.model.declare import agent, array, boolean, enum, equals, integer, interval, match, one_of, real
     from vernal.model.flow import Flow
-    from vernal.model.functions import atan, cos, erf, exp, log, sigmoid, sin, sqrt, tan, tanh
+    from vernal.model.functions import atan, cos, erf, exp, expm1, log, log1p, sigmoid, sin, sqrt, tan, tanh
     from vernal.model.network import Network
     from vernal.model.system import System
     from vernal.queries.over import sweep
@@ -113,7 +113,20 @@ _HOMES = {
         "real",
     ],
     "vernal.model.declare_flow": ["Flow"],
-    "vernal.model.functions": ["atan", "cos", "erf", "exp", "log", "sigmoid", "sin", "sqrt", "tan", "tanh"],
+    "vernal.model.functions": [
+        "atan",
+        "cos",
+        "erf",
+        "exp",
+        "expm1",
+        "log",
+        "log1p",
+        "sigmoid",
+        "sin",
+        "sqrt",
+        "tan",
+        "tanh",
+    ],
     "vernal.model.network": ["Network"],
     "vernal.queries.over": ["sweep"],
     "vernal.report.abstraction_file": ["write_abstraction"],
@@ -154,6 +167,7 @@ __all__ = [
     "erf",
     "exp",
     "explain",
+    "expm1",
     "floor",
     "from_sb3",
     "from_torch",
@@ -163,6 +177,7 @@ __all__ = [
     "load",
     "load_jani",
     "log",
+    "log1p",
     "match",
     "maximum",
     "minimum",

@@ -13,6 +13,7 @@ from vernal.logic.elaborate import Scope, expression
 from vernal.model import build
 from vernal.model.expr import Expr, Function
 from vernal.model.initial import Ends
+from vernal.model.traits import FUNCTIONS
 
 X, Y = build.var("x"), build.var("y")
 UNIT: tuple[Ends, Ends] = ((Fraction(-1), Fraction(1)), (Fraction(-1), Fraction(1)))
@@ -26,6 +27,8 @@ DEFINED = [
     "1 / (2 + x*y)",
     "1 / (x*y - x + 2.1)",  # needs boxes to be halved
     "log(x + 1.001)",
+    "log1p(x / 2)",
+    "expm1(x)",
     "tan(1.5*x)",
     "exp(x) / (1 + x^2)",
     "x^(-2 + 2)",
@@ -34,6 +37,8 @@ DEFINED = [
     "1 / exp(x)",
 ]
 UNDEFINED = [  # with a state at which it shows
+    "log1p(x)",
+    "log1p(2*x) - 3",
     "sqrt(x)",
     "sqrt(x - 2)",
     "1 / x",
@@ -120,3 +125,9 @@ def test_ends_that_are_no_floats() -> None:
     gap = first_gap([read("sqrt(x - 1/3)")], (X,), third)
     assert gap is None or not gap.certain
     assert first_gap([read("sqrt(x - 0.333)")], (X,), third) is None
+
+
+@pytest.mark.parametrize("function", list(Function), ids=lambda function: function.value)
+def test_what_the_traits_call_partial_is_undefined_somewhere(function: Function) -> None:
+    gap = first_gap([build.apply(function, X)], [X], [(Fraction(-2), Fraction(2))])
+    assert (gap is None) is FUNCTIONS[function].total

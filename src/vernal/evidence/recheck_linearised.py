@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from flint import arb, ctx
@@ -22,8 +23,9 @@ from vernal.evidence.recheck_exact import ExactCheck
 from vernal.evidence.recheck_parts import CannotCheck, NotInvariant, Watched
 from vernal.interpret import interval
 from vernal.interpret.abstract import Finite, Range, Truth, Value
-from vernal.interpret.derivative import SLOPES
+from vernal.interpret.derivative import slope
 from vernal.interpret.numbers import reals
+from vernal.interpret.numbers.calculus import CALCULUS
 from vernal.interpret.numbers.rounding import PI, float_above, float_below
 from vernal.model import build
 from vernal.model import expr as e
@@ -188,7 +190,9 @@ class Linearised:
     def _function(self, function: Function, x: Expr) -> Expr | None:
         if function is Function.SQRT:
             return self._power(x, Fraction(1, 2))
-        return self._curve(x, reals.FUNCTIONS[function], SLOPES[function], positive=function is Function.LOG)
+        entry = CALCULUS[function]
+        edge = None if entry.domain is None else entry.domain.edge
+        return self._curve(x, entry.ball, partial(slope, function), above=edge)
 
     def _power(self, x: Expr, exponent: Fraction) -> Expr | None:
         if exponent.denominator == 1 and exponent >= 0:
@@ -200,14 +204,14 @@ class Linearised:
         if away:
             n = int(exponent)
             return self._curve(x, lambda t: t**n, lambda t: n * t ** (n - 1), nonzero=True)
-        return self._curve(x, lambda t: t**power, lambda t: power * t**lower, positive=True)
+        return self._curve(x, lambda t: t**power, lambda t: power * t**lower, above=0)
 
     def _curve(
-        self, x: Expr, curve: BallFunction, slope: BallFunction, *, positive: bool = False, nonzero: bool = False
+        self, x: Expr, curve: BallFunction, slope: BallFunction, *, above: int | None = None, nonzero: bool = False
     ) -> Expr | None:
         """m x + r with r between the least and the most of the curve minus the line."""
         ends = self._range(x)
-        if ends is None or (positive and ends[0] <= 0) or (nonzero and ends[0] <= 0 <= ends[1]):
+        if ends is None or (above is not None and ends[0] <= above) or (nonzero and ends[0] <= 0 <= ends[1]):
             return None
         m = _chord(curve, slope, ends)
         rest = None if m is None else _rest(curve, slope, m, ends)

@@ -16,10 +16,11 @@ from typing import TypeVar
 import numpy as np
 
 from vernal.interpret import program
+from vernal.interpret.numbers.calculus import CALCULUS
 from vernal.interpret.numbers.rounding import Array
 from vernal.interpret.program import ArrayMeaning, Program
 from vernal.model import expr as e
-from vernal.model.expr import Expr, Function
+from vernal.model.expr import Expr
 from vernal.model.numbers import nearest
 from vernal.model.sorts import BOOL
 
@@ -115,34 +116,12 @@ def _leaky_relu(node: e.LeakyRelu, x: Array) -> Array:
     return np.where(x >= 0, x, slopes * x)
 
 
-def _sigmoid(x: Array) -> Array:
-    small = np.exp(-np.abs(x))  # never overflows
-    return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
-
-
-def _erf(x: Array) -> Array:
-    from scipy.special import erf  # few systems need it, and it takes long to import
-
-    return np.asarray(erf(x))
-
-
-FUNCTIONS: dict[Function, Callable[[Array], Array]] = {
-    Function.SIN: np.sin,
-    Function.COS: np.cos,
-    Function.TAN: np.tan,
-    Function.ATAN: np.arctan,
-    Function.TANH: np.tanh,
-    Function.ERF: _erf,
-    Function.EXP: np.exp,
-    Function.LOG: lambda x: np.log(np.where(x == 0, np.nan, x)),
-    Function.SQRT: np.sqrt,
-    Function.SIGMOID: _sigmoid,
-}
-
-
 @elementwise(e.Nonlinear)
 def _nonlinear(node: e.Nonlinear, x: Array) -> Array:
-    return FUNCTIONS[node.function](x)
+    entry = CALCULUS[node.function]
+    if entry.domain is not None and not entry.domain.closed:  # not infinite at the edge, but undefined
+        x = np.where(x == entry.domain.edge, np.nan, x)
+    return np.asarray(entry.floats(x))
 
 
 @elementwise(e.Atan2)

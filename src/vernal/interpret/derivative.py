@@ -17,10 +17,12 @@ from vernal.interpret import exact
 from vernal.interpret.demand import Given, Walk, option, taken
 from vernal.interpret.exact import PRECISION, Evaluation
 from vernal.interpret.numbers import reals
+from vernal.interpret.numbers.calculus import CALCULUS
 from vernal.interpret.numbers.reals import ExactNumber
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function
 from vernal.model.tick import Tick, idle
+from vernal.model.traits import traits
 
 Gradient = Sequence[arb]  # of one number, by each of the unknowns
 Gradients = list[Gradient | None]  # of each component; None where there is no bounded derivative
@@ -61,6 +63,14 @@ def differentiate(
         return Derivatives(exact.evaluation(walk, roots), [found.gradients(root) for root in roots])
 
 
+def is_given(node: Expr) -> bool:
+    """Whether a node is constant where it is decided for all points of the inputs: a label, a truth value, what jumps.
+
+    A disturbance that is no unknown is a given number, whatever its ends depend on.
+    """
+    return traits(node).stepwise or isinstance(node, e.Between)
+
+
 class Differentiation:
     """The derivatives of the nodes of a walk, those that depend on an unknown."""
 
@@ -72,7 +82,7 @@ class Differentiation:
         """Add a node whose arguments are known."""
         if node in self.seeds and isinstance(node, e.Var | e.Between):
             self.known[node] = list(self.seeds[node])
-        elif any(arg in self.known for arg in node.args) and type(node) not in CONSTANT:
+        elif any(arg in self.known for arg in node.args) and not is_given(node):
             self.known[node] = RULES[type(node)](node, self)
 
     def gradients(self, node: Expr) -> Gradients:
@@ -180,22 +190,27 @@ def _share(xs: Sequence[ExactNumber], number: int) -> arb:
     return ONE if all(reals.less(other, xs[number]) for other in others) else UNIT
 
 
-SLOPES: dict[Function, Callable[[arb], arb]] = {
-    Function.SIN: lambda x: x.cos(),
-    Function.COS: lambda x: -x.sin(),
-    Function.TAN: lambda x: 1 + x.tan() ** 2,
-    Function.ATAN: lambda x: 1 / (1 + x**2),
-    Function.TANH: lambda x: 1 - x.tanh() ** 2,
-    Function.ERF: lambda x: 2 * (-(x**2)).exp() / arb.pi().sqrt(),
-    Function.EXP: lambda x: x.exp(),
-    Function.LOG: lambda x: 1 / x,
-    Function.SQRT: lambda x: x.rsqrt() / 2,
-    Function.SIGMOID: lambda x: 1 / (2 + x.exp() + (-x).exp()),
-}
+class BallAlgebra:
+    """Balls of Arb, which have operators of their own."""
+
+    @property
+    def bell(self) -> arb:
+        return 2 / arb.pi().sqrt()
+
+    def apply(self, function: Function, x: arb) -> arb:
+        found: arb = CALCULUS[function].ball(x)
+        return found
+
+
+def slope(function: Function, x: arb) -> arb:
+    """The derivative of an elementary function on a ball."""
+    entry = CALCULUS[function]
+    found: arb = entry.slope(x, lambda: entry.ball(x), BallAlgebra())
+    return found
 
 
 def _function(node: e.Nonlinear, index: int, x: ExactNumber) -> Sequence[ExactNumber | None]:
-    return (SLOPES[node.function](arb(x)),)
+    return (slope(node.function, arb(x)),)
 
 
 def _atan2(node: e.Atan2, index: int, y: ExactNumber, x: ExactNumber) -> Sequence[ExactNumber | None]:
@@ -247,10 +262,6 @@ def _choose(node: e.Choose, walk: Differentiation) -> Gradients:
 def _of_branch(branch: Expr | None, node: Expr, walk: Differentiation) -> Gradients:
     return [None if branch is None else walk.component(branch, index) for index in range(node.size)]
 
-
-# Labels, truth values and what jumps: constant where it is decided for all points of the inputs. A disturbance that is
-# no unknown is a given number, whatever its ends depend on.
-CONSTANT = frozenset({e.Sign, e.Floor, e.Argmax, e.Compare, e.Not, e.And, e.Or, e.Between})
 
 RULES: dict[type[Expr], DerivativeRule] = {
     e.Add: _elementwise(lambda node, index, *xs: [ONE] * len(xs)),

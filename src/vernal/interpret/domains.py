@@ -18,15 +18,17 @@ import numpy as np
 
 from vernal.interpret.abstract import Range, Value
 from vernal.interpret.interval import evaluate
+from vernal.interpret.numbers.calculus import CALCULUS, ElementaryFunction
 from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
 from vernal.logic import printing
 from vernal.model import build
 from vernal.model import expr as e
-from vernal.model.expr import Expr, Function, Var
+from vernal.model.expr import Expr, Var
 from vernal.model.functions import cos
 from vernal.model.graph import order, variables
 from vernal.model.initial import Ends
 from vernal.model.tick import Tick, idle
+from vernal.model.traits import may_jump
 
 MAX_BOXES = 4096  # that are open at once
 MAX_ROUNDS = 40  # of halving
@@ -108,14 +110,18 @@ def needs(node: Expr) -> Iterator[tuple[Expr, OperatorDomain]]:
             yield base, OperatorDomain.NONNEGATIVE if exponent > 0 else OperatorDomain.POSITIVE
         case e.Pow(args=(base,), exponent=exponent) if exponent < 0:
             yield base, OperatorDomain.NONZERO
-        case e.Nonlinear(args=(argument,), function=Function.LOG):
-            yield argument, OperatorDomain.POSITIVE
-        case e.Nonlinear(args=(argument,), function=Function.SQRT):
-            yield argument, OperatorDomain.NONNEGATIVE
-        case e.Nonlinear(args=(argument,), function=Function.TAN):
-            yield cos(argument), OperatorDomain.NONZERO
+        case e.Nonlinear(args=(argument,), function=function):
+            yield from _of_function(argument, CALCULUS[function])
         case e.Atan2(args=(y, x)):  # zero at the origin, and where the angle jumps from -pi to pi
             yield build.power(y, 2) + build.power(build.relu(x), 2), OperatorDomain.POSITIVE
+
+
+def _of_function(argument: Expr, entry: ElementaryFunction) -> Iterator[tuple[Expr, OperatorDomain]]:
+    if entry.poles:
+        yield cos(argument), OperatorDomain.NONZERO
+    if entry.domain is not None:
+        above = argument - entry.domain.edge if entry.domain.edge else argument
+        yield above, OperatorDomain.NONNEGATIVE if entry.domain.closed else OperatorDomain.POSITIVE
 
 
 class _Search:
@@ -129,7 +135,7 @@ class _Search:
         self.lower = np.array([[float_below(low) for low, _ in region]], dtype=np.float64)
         self.upper = np.array([[float_above(high) for _, high in region]], dtype=np.float64)
         self.inner = np.array([float_above(low) for low, _ in region]), np.array([float_below(h) for _, h in region])
-        self.continuous = not any(type(one) in JUMPING for one in order([argument]))
+        self.continuous = not any(map(may_jump, order([argument])))
         self.signs: dict[bool, Floats] = {}  # points at which the argument is known to be positive, or negative
 
     def run(self, tick: Tick) -> Gap | None:
@@ -222,9 +228,6 @@ class _Search:
         left[rows, widest] = middle
         right[rows, widest] = middle
         self.lower, self.upper = np.concatenate([self.lower, right]), np.concatenate([left, self.upper])
-
-
-JUMPING = (e.If, e.Switch, e.Floor, e.Sign, e.Argmax, e.Choose, e.Between)  # without which a value is continuous
 
 
 def _both(value: Range) -> tuple[Floats, Floats]:

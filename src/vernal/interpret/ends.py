@@ -11,6 +11,7 @@ from fractions import Fraction
 from math import floor, isfinite
 from typing import TypeGuard
 
+from vernal.interpret.numbers.calculus import CALCULUS
 from vernal.interpret.numbers.rounding import float_above, float_below
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function
@@ -22,16 +23,6 @@ ReachedEnds = tuple[bool, bool]  # whether an end may be a value itself: that of
 UNKNOWN_ENDS: PartialEnds = (None, None)
 MAX_BITS = 256  # of an end, before it is rounded
 ZERO, ONE = Fraction(0), Fraction(1)
-FUNCTIONS: Mapping[Function, PartialEnds] = {
-    Function.SIN: (-ONE, ONE),
-    Function.COS: (-ONE, ONE),
-    Function.TANH: (-ONE, ONE),
-    Function.ERF: (-ONE, ONE),
-    Function.ATAN: (-Fraction(11, 7), Fraction(11, 7)),  # pi/2 is a little less
-    Function.SIGMOID: (ZERO, ONE),
-    Function.EXP: (ZERO, None),
-}
-WITHIN = frozenset({Function.TANH, Function.ERF, Function.ATAN, Function.SIGMOID, Function.EXP})  # never at their ends
 
 
 class EndsProgram:
@@ -125,7 +116,7 @@ def _ends(node: Expr, args: Sequence[PartialEnds]) -> PartialEnds:
             low, _ = args[0]
             return (ZERO, None) if low is not None and low >= 0 else UNKNOWN_ENDS  # undefined may be anything
         case e.Nonlinear(function=function):
-            return FUNCTIONS.get(function, UNKNOWN_ENDS)
+            return CALCULUS[function].ends
         case e.If() | e.Switch() | e.Choose() | e.Between():
             return _hull(args)
     return UNKNOWN_ENDS
@@ -135,7 +126,8 @@ def _reached(node: Expr, own: PartialEnds, args: Sequence[tuple[PartialEnds, Rea
     """Whether the ends of a node may be values of it: only where an operator says that they are not, they are not."""
     match node:
         case e.Nonlinear(function=function):
-            return (False, False) if function in WITHIN else (True, True)
+            entry = CALCULUS[function]
+            return (True, True) if entry.reached or entry.ends == UNKNOWN_ENDS else (False, False)
         case e.Neg():
             return args[0][1][::-1]
         case e.Add():

@@ -387,7 +387,9 @@ class Function(Enum):
     TANH = "tanh"
     ERF = "erf"
     EXP = "exp"
+    EXPM1 = "expm1"
     LOG = "log"
+    LOG1P = "log1p"
     SQRT = "sqrt"
     SIGMOID = "sigmoid"
 

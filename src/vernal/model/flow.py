@@ -25,6 +25,7 @@ from vernal.model.portable import Portable
 from vernal.model.sorts import REAL
 from vernal.model.system import System, Variable, resolve_lets
 from vernal.model.terms import terms
+from vernal.model.traits import traits
 
 FlowFields: TypeAlias = tuple[
     str, tuple[Variable, ...], Init, Mapping[str, Expr], Mapping[str, Expr]
@@ -151,13 +152,12 @@ def region_problem(variable: Variable) -> str | None:
     return None
 
 
-JUMPS: Mapping[type[Expr], str] = {
-    e.Argmax: "argmax",
-    e.If: "if",
-    e.Switch: "match",
-    e.Floor: "floor",
-    e.Sign: "sign",
-}  # operators whose value may jump where its arguments move a little, and how they are written
+WORDS: Mapping[type[Expr], str] = {e.Switch: "match"}  # where an operator is not written as its kind is called
+
+
+def is_jump(node: Expr) -> bool:
+    """Whether a number may jump where its arguments move a little; where atan2 does, it is taken for undefined."""
+    return node.sort.is_number and not traits(node).continuous and not isinstance(node, e.Atan2)
 
 
 def rate_problem(rate: Expr) -> str | None:
@@ -170,9 +170,10 @@ def rate_problem(rate: Expr) -> str | None:
             return "the ends of a disturbance depend on another one; write it as a sum, such as d + between(0, 1)"
         if isinstance(node, e.Choose):
             return "`choose` takes one of several values at a step, and continuous time has none; use between(lo, hi)"
-        if type(node) in JUMPS:
+        if is_jump(node):
+            word = WORDS.get(type(node), type(node).__name__.lower())
             smooth = "min, max, abs, clip and relu are continuous"
-            return f"`{JUMPS[type(node)]}` may jump, and a rate of change has to be continuous; {smooth}"
+            return f"`{word}` may jump, and a rate of change has to be continuous; {smooth}"
     return None
 
 

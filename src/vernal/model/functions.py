@@ -34,8 +34,18 @@ def exp(x: Operand) -> Expr:
     return apply(Function.EXP, x)
 
 
+def expm1(x: Operand) -> Expr:
+    """exp(x) - 1, without loss near 0."""
+    return apply(Function.EXPM1, x)
+
+
 def log(x: Operand) -> Expr:
     return apply(Function.LOG, x)
+
+
+def log1p(x: Operand) -> Expr:
+    """log(1 + x), without loss near 0."""
+    return apply(Function.LOG1P, x)
 
 
 def sqrt(x: Operand) -> Expr:

@@ -26,14 +26,15 @@ class Traits:
     monotone: bool  # in each argument, the others fixed, it only rises or only falls, from pole to pole
     branching: bool = False  # takes one of several cases, by comparing numbers or by the value of a condition
     free: bool = False  # not determined by its arguments: an unknown, a draw, a tie
+    stepwise: bool = False  # constant between jumps: a label, a truth value, a whole number
 
 
-def _traits(but: str = "", *, branching: bool = False, free: bool = False) -> Traits:
+def _traits(but: str = "", *, branching: bool = False, free: bool = False, stepwise: bool = False) -> Traits:
     """All five promises but those named."""
     denied = but.split()
     good = {name: name not in denied for name in ("rational", "piecewise_linear", "total", "continuous", "monotone")}
     assert all(name in good for name in denied), but
-    return Traits(**good, branching=branching, free=free)
+    return Traits(**good, branching=branching, free=free, stepwise=stepwise)
 
 
 OPERATORS: Mapping[type[Expr], Traits] = {
@@ -50,20 +51,20 @@ OPERATORS: Mapping[type[Expr], Traits] = {
     e.Abs: _traits("monotone"),
     e.Max: _traits(),
     e.Min: _traits(),
-    e.Sign: _traits("continuous", branching=True),
-    e.Floor: _traits("continuous", branching=True),
+    e.Sign: _traits("continuous", branching=True, stepwise=True),
+    e.Floor: _traits("continuous", branching=True, stepwise=True),
     e.Nonlinear: _traits("rational piecewise_linear total continuous monotone"),  # see FUNCTIONS
     e.Atan2: _traits("rational piecewise_linear total continuous monotone"),  # it jumps where y = 0 and x < 0
     e.Affine: _traits(),
     e.Gather: _traits(),
     e.Concat: _traits(),
-    e.Compare: _traits("continuous monotone", branching=True),
-    e.Not: _traits(),
-    e.And: _traits(),
-    e.Or: _traits(),
+    e.Compare: _traits("continuous monotone", branching=True, stepwise=True),
+    e.Not: _traits(stepwise=True),
+    e.And: _traits(stepwise=True),
+    e.Or: _traits(stepwise=True),
     e.If: _traits("continuous monotone", branching=True),
     e.Switch: _traits("total continuous monotone", branching=True),
-    e.Argmax: _traits("continuous monotone", branching=True, free=True),
+    e.Argmax: _traits("continuous monotone", branching=True, free=True, stepwise=True),
     e.Choose: _traits(free=True),
     e.Between: _traits("total", free=True),
 }
@@ -76,7 +77,9 @@ FUNCTIONS: Mapping[Function, Traits] = {
     Function.TANH: _traits("rational piecewise_linear"),
     Function.ERF: _traits("rational piecewise_linear"),
     Function.EXP: _traits("rational piecewise_linear"),
+    Function.EXPM1: _traits("rational piecewise_linear"),
     Function.LOG: _traits("rational piecewise_linear total"),
+    Function.LOG1P: _traits("rational piecewise_linear total"),
     Function.SQRT: _traits("rational piecewise_linear total"),
     Function.SIGMOID: _traits("rational piecewise_linear"),
 }
@@ -126,6 +129,11 @@ def may_be_undefined(node: Expr) -> bool:
         case e.Switch(args=(subject, *_), cases=cases):
             return subject.sort.is_number and None not in cases
     return not traits(node).total
+
+
+def may_jump(node: Expr) -> bool:
+    """Whether a small change of its arguments may change the value much, or the value is drawn anew."""
+    return not traits(node).continuous or (traits(node).free and not isinstance(node, e.Var))
 
 
 def branches(node: Expr) -> bool:

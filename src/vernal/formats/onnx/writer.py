@@ -28,7 +28,6 @@ OPSET = 15
 IR_VERSION = 8
 PLAIN: dict[type[Expr], str] = {e.Relu: "Relu", e.Abs: "Abs", e.Neg: "Neg", e.Mul: "Mul", e.Div: "Div"}
 VARIADIC: dict[type[Expr], str] = {e.Max: "Max", e.Min: "Min"}
-FUNCTIONS = {function: function.value.capitalize() for function in Function}  # Sin, Cos, Tan, Atan, Tanh, Exp, ...
 
 
 def write_onnx(network: Network, path: str | Path) -> None:
@@ -114,8 +113,8 @@ class _Writer:
                 return self.emit("Gather", [*inputs, self.tensor(list(node.indices), np.int64)], axis=1)
             case e.Concat() if not any(isinstance(arg, e.Const) for arg in node.args):
                 return self.emit("Concat", inputs, axis=1)
-            case e.Nonlinear() if node.function in FUNCTIONS:
-                return self.emit(FUNCTIONS[node.function], inputs)
+            case e.Nonlinear(function=function) if _is_operator(function):
+                return self.emit(function.value.capitalize(), inputs)
             case e.Pow():
                 return self.emit("Pow", [*inputs, self.tensor(float(node.exponent))])
             case e.If() if node in self.shrinks:
@@ -125,7 +124,8 @@ class _Writer:
                 return self.emit(PLAIN[type(node)], inputs)
             case _ if type(node) in VARIADIC:
                 return self.emit(VARIADIC[type(node)], inputs)
-        raise FormatError(f"network {self.network.name!r} uses {type(node).__name__}, which is not written to ONNX")
+        used = node.function.value if isinstance(node, e.Nonlinear) else type(node).__name__
+        raise FormatError(f"network {self.network.name!r} uses {used}, which is not written to ONNX")
 
     def sum(self, inputs: list[str]) -> str:
         total = inputs[0]
@@ -191,3 +191,10 @@ def _needed(roots: Sequence[Expr], shrinks: Shrinks) -> list[Expr]:
             args = (shrinks[node][0],) if node in shrinks else node.args
             stack.extend((arg, None) for arg in reversed(args))
     return result
+
+
+def _is_operator(function: Function) -> bool:
+    """Whether the standard has an operator of that name: Sin, Cos, Tan, Atan, Tanh, Exp, ..."""
+    from onnx import defs
+
+    return bool(defs.has(function.value.capitalize()))

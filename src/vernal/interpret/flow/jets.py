@@ -20,6 +20,7 @@ from vernal.interpret import interval
 from vernal.interpret.abstract import Range
 from vernal.interpret.flow.balls import SLACK, BallArrays, around, inverse, over, points
 from vernal.interpret.numbers.rounding import TINY, UNIT, Backend, Floats, float_above, float_below, gamma
+from vernal.interpret.slopes import slope
 from vernal.model.expr import Function
 
 NATIVE = Backend()
@@ -229,54 +230,15 @@ JetOperator = Sum | Opposite | Scaled | JetProduct | Ratio | Composed | Rectifie
 
 # Values and slopes over intervals -------------------------------------------------------------------------------------
 
-BELL = (1.1283791670955123, 1.1283791670955128)  # floats below and above 2 / sqrt(pi) = 1.12837916709551257...
-ONE = Range(np.ones((1, 1)), np.ones((1, 1)))
 
-
-def _with(function: Function, slope: Callable[[Range, Range], Range]) -> SlopedCurve:
-    """The function, and its slope as a function of argument and value."""
+def sloped_curve(function: Function) -> SlopedCurve:
+    """The values of an elementary function, and its slopes."""
 
     def curve(x: Range) -> tuple[Range, Range]:
         value = interval.elementary(NATIVE, x, function)
-        return value, slope(x, value)
+        return value, slope(NATIVE, function, x, value)
 
     return curve
-
-
-def _square(x: Range) -> Range:
-    return interval.power(NATIVE, x, Fraction(2))
-
-
-def _one_minus(x: Range) -> Range:
-    return interval.add(NATIVE, ONE, interval.negate(x))
-
-
-def _reciprocal(x: Range) -> Range:
-    return interval.divide(NATIVE, ONE, x)
-
-
-def _half(x: Range) -> Range:
-    return Range(0.5 * x.lower, 0.5 * x.upper)
-
-
-def _bell(x: Range) -> Range:
-    """2 / sqrt(pi) exp(-x^2), the slope of the error function."""
-    found = interval.elementary(NATIVE, interval.negate(_square(x)), Function.EXP)
-    return interval.multiply(NATIVE, found, Range(np.array([[BELL[0]]]), np.array([[BELL[1]]])))
-
-
-CURVES: dict[Function, SlopedCurve] = {
-    Function.EXP: _with(Function.EXP, lambda x, value: value),
-    Function.SIN: _with(Function.SIN, lambda x, value: interval.elementary(NATIVE, x, Function.COS)),
-    Function.COS: _with(Function.COS, lambda x, value: interval.negate(interval.elementary(NATIVE, x, Function.SIN))),
-    Function.TAN: _with(Function.TAN, lambda x, value: interval.add(NATIVE, ONE, _square(value))),
-    Function.TANH: _with(Function.TANH, lambda x, value: _one_minus(_square(value))),
-    Function.SIGMOID: _with(Function.SIGMOID, lambda x, value: interval.multiply(NATIVE, value, _one_minus(value))),
-    Function.ATAN: _with(Function.ATAN, lambda x, value: _reciprocal(interval.add(NATIVE, ONE, _square(x)))),
-    Function.ERF: _with(Function.ERF, lambda x, value: _bell(x)),
-    Function.LOG: _with(Function.LOG, lambda x, value: _reciprocal(x)),
-    Function.SQRT: _with(Function.SQRT, lambda x, value: _half(_reciprocal(value))),
-}
 
 
 def power_curve(exponent: Fraction) -> SlopedCurve:

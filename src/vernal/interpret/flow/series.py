@@ -15,9 +15,11 @@ from typing import Any
 from flint import arb, arb_series, ctx, fmpq
 
 from vernal.interpret.demand import Given, Walk, taken
+from vernal.interpret.derivative import is_given
 from vernal.interpret.numbers import reals
+from vernal.interpret.numbers.calculus import CALCULUS
 from vernal.model import expr as e
-from vernal.model.expr import Expr, Function, Var
+from vernal.model.expr import Expr, Var
 from vernal.model.sorts import BOOL
 from vernal.model.tick import Tick, idle
 
@@ -76,7 +78,7 @@ class SeriesCode:
         dependent: set[Expr] = set(self.vars)
         for node in self.walk.values:
             if node not in dependent and node.sort != BOOL:
-                if type(node) in CONSTANT or not any(arg in dependent for arg in node.args):
+                if is_given(node) or not any(arg in dependent for arg in node.args):
                     continue
                 dependent.add(node)
                 self.moving.append(node)
@@ -178,18 +180,10 @@ def _extremum(side: int) -> Callable[..., PowerSeries]:
     return winner
 
 
-SERIES: dict[Function, Callable[[Any], PowerSeries]] = {
-    Function.SIN: lambda x: x.sin(),
-    Function.COS: lambda x: x.cos(),
-    Function.TAN: lambda x: x.tan(),
-    Function.ATAN: lambda x: x.atan(),
-    Function.TANH: lambda x: 1 - 2 / (1 + (2 * x).exp()),
-    Function.EXP: lambda x: x.exp(),
-    Function.LOG: lambda x: x.log(),
-    Function.SQRT: lambda x: x.sqrt(),
-    Function.ERF: lambda x: x.erf(),
-    Function.SIGMOID: lambda x: 1 / (1 + (-x).exp()),
-}
+def _function(node: e.Nonlinear, index: int, xs: Sequence[PowerSeries], values: Sequence[Any]) -> PowerSeries:
+    entry = CALCULUS[node.function]
+    made: PowerSeries = (entry.series or entry.ball)(xs[0])
+    return made
 
 
 def _atan2(node: e.Atan2, index: int, args: Sequence[PowerSeries], values: Sequence[Any]) -> PowerSeries:
@@ -241,9 +235,6 @@ def _switch(node: e.Switch, code: SeriesCode) -> list[PowerSeries]:
     return _spread(code.series(branches[0]), node.size)
 
 
-# What is constant as long as it is decided, and disturbances, which are given.
-CONSTANT = frozenset({e.Sign, e.Floor, e.Argmax, e.Between})
-
 RULES: dict[type[Expr], SeriesRule] = {
     e.Add: _elementwise(_sum),
     e.Neg: _elementwise(lambda node, index, xs, values: -xs[0]),
@@ -255,7 +246,7 @@ RULES: dict[type[Expr], SeriesRule] = {
     e.Abs: _elementwise(lambda node, index, xs, values: xs[0] if _is_positive(values[0]) else -xs[0]),
     e.Max: _elementwise(_extremum(1)),
     e.Min: _elementwise(_extremum(-1)),
-    e.Nonlinear: _elementwise(lambda node, index, xs, values: SERIES[node.function](xs[0])),
+    e.Nonlinear: _elementwise(_function),
     e.Atan2: _elementwise(_atan2),
     e.Affine: _affine,
     e.Gather: _gather,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial, reduce
 
@@ -11,8 +12,6 @@ import numpy as np
 from vernal.errors import TypeClash
 from vernal.interpret.flow.balls import BallArrays, around, over
 from vernal.interpret.flow.jets import (
-    BELL,
-    CURVES,
     Composed,
     JetOperator,
     JetProduct,
@@ -26,8 +25,11 @@ from vernal.interpret.flow.jets import (
     Sum,
     Weighted,
     power_curve,
+    sloped_curve,
 )
+from vernal.interpret.numbers.calculus import CALCULUS
 from vernal.interpret.numbers.rounding import PI, Floats, float_above, float_below
+from vernal.interpret.slopes import BELL
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function
 from vernal.model.graph import order
@@ -105,85 +107,85 @@ class Taylor:
         self.sizes.append(size)
         return len(self.sizes) - 1
 
-    def _enter(self, kind: type[JetOperator], size: int, *details: object) -> int:
+    def enter(self, kind: type[JetOperator], size: int, *details: object) -> int:
         """An operator with a target of its own, which is returned."""
         target = self._slot(size)
         self.operators.append(kind(target, *details))  # type: ignore[arg-type]
         return target
 
-    def _constant(self, lower: Floats, upper: Floats) -> int:
+    def constant(self, lower: Floats, upper: Floats) -> int:
         slot = self._slot(len(lower))
         self.constants[slot] = around(lower, upper)
         return slot
 
-    def _number(self, value: Fraction) -> int:
-        return self._constant(np.array([float_below(value)]), np.array([float_above(value)]))
+    def number(self, value: Fraction) -> int:
+        return self.constant(np.array([float_below(value)]), np.array([float_above(value)]))
 
     def _compile(self, node: Expr) -> int:
         args = [self.slots[arg] for arg in node.args]
         match node:
             case e.Const(values=values):
                 lower = np.array([float_below(value) for value in values])
-                return self._constant(lower, np.array([float_above(value) for value in values]))
+                return self.constant(lower, np.array([float_above(value) for value in values]))
             case e.Pi():
-                return self._constant(*(np.array([end]) for end in PI))
+                return self.constant(*(np.array([end]) for end in PI))
             case e.Add():
-                return self._enter(Sum, node.size, tuple(args))
+                return self.enter(Sum, node.size, tuple(args))
             case e.Neg():
-                return self._opposite(node.size, args[0])
+                return self.opposite(node.size, args[0])
             case e.Mul():
-                return self._product(node.size, *args)
+                return self.product(node.size, *args)
             case e.Div():
-                return self._enter(Ratio, node.size, *args)
+                return self.enter(Ratio, node.size, *args)
             case e.Pow(exponent=exponent):
                 return self._power(node.size, args[0], exponent)
             case e.Nonlinear(function=function):
-                return self._function(node.size, args[0], function)
+                return self.function(node.size, args[0], function)
             case e.Relu():
-                return self._enter(Rectified, node.size, args[0])
+                return self.enter(Rectified, node.size, args[0])
             case e.Max():
                 return reduce(partial(self._larger, node.size), args)
             case e.Min():
-                return self._opposite(node.size, reduce(partial(self._larger, node.size), self._opposites(node)))
+                return self.opposite(node.size, reduce(partial(self._larger, node.size), self._opposites(node)))
             case e.Abs():
-                other = self._enter(Rectified, node.size, self._opposite(node.size, args[0]))
-                return self._enter(Sum, node.size, (self._enter(Rectified, node.size, args[0]), other))
+                other = self.enter(Rectified, node.size, self.opposite(node.size, args[0]))
+                return self.enter(Sum, node.size, (self.enter(Rectified, node.size, args[0]), other))
             case e.LeakyRelu(slopes=(slope,)):
-                positive = self._enter(Rectified, node.size, args[0])
-                bent = self._product(node.size, self._number(1 - slope), positive)
-                return self._enter(Sum, node.size, (self._product(node.size, self._number(slope), args[0]), bent))
+                positive = self.enter(Rectified, node.size, args[0])
+                bent = self.product(node.size, self.number(1 - slope), positive)
+                return self.enter(Sum, node.size, (self.product(node.size, self.number(slope), args[0]), bent))
             case e.Affine(weight=weight, bias=bias):
-                return self._enter(Weighted, node.size, args[0], weight.array.T.copy(), bias.array)
+                return self.enter(Weighted, node.size, args[0], weight.array.T.copy(), bias.array)
             case e.Gather(indices=indices):
-                return self._enter(Picked, node.size, tuple((args[0], index) for index in indices))
+                return self.enter(Picked, node.size, tuple((args[0], index) for index in indices))
             case e.Concat():
                 parts = [(slot, i) for arg, slot in zip(node.args, args, strict=True) for i in range(arg.size)]
-                return self._enter(Picked, node.size, tuple(parts))
+                return self.enter(Picked, node.size, tuple(parts))
         raise TypeClash(f"Taylor coefficients of {type(node).__name__} are not known")
 
-    def _opposite(self, size: int, arg: int) -> int:
-        return self._enter(Opposite, size, arg)
+    def opposite(self, size: int, arg: int) -> int:
+        return self.enter(Opposite, size, arg)
 
     def _opposites(self, node: Expr) -> list[int]:
-        return [self._opposite(arg.size, self.slots[arg]) for arg in node.args]
+        return [self.opposite(arg.size, self.slots[arg]) for arg in node.args]
 
     def _larger(self, size: int, x: int, y: int) -> int:
         """max(x, y) as y + max(x - y, 0)"""
-        above = self._enter(Sum, size, (x, self._opposite(size, y)))
-        return self._enter(Sum, size, (y, self._enter(Rectified, size, above)))
+        above = self.enter(Sum, size, (x, self.opposite(size, y)))
+        return self.enter(Sum, size, (y, self.enter(Rectified, size, above)))
 
-    def _product(self, size: int, left: int, right: int) -> int:
+    def product(self, size: int, left: int, right: int) -> int:
         if left in self.constants:
-            return self._enter(Scaled, size, self.constants[left], right)
+            return self.enter(Scaled, size, self.constants[left], right)
         if right in self.constants:
-            return self._enter(Scaled, size, self.constants[right], left)
-        return self._enter(JetProduct, size, left, right)
+            return self.enter(Scaled, size, self.constants[right], left)
+        return self.enter(JetProduct, size, left, right)
 
     def _power(self, size: int, base: int, exponent: Fraction) -> int:
         if exponent.denominator == 1:
-            return self._integer_power(size, base, int(exponent))
-        number = self._number(exponent)
-        slope_of = lambda value: self._product(size, number, self._enter(Ratio, size, value, base))  # noqa: E731
+            return self.integer_power(size, base, int(exponent))
+        number = self.number(exponent)
+        slope_of = lambda value: self.product(size, number, self.enter(Ratio, size, value, base))  # noqa: E731
         return self._composed(size, base, power_curve(exponent), slope_of)
 
     def _composed(self, size: int, arg: int, curve: SlopedCurve, slope_of: Callable[[int], int]) -> int:
@@ -192,61 +194,98 @@ class Taylor:
         self.operators.insert(place, Composed(target, arg, slope_of(target), curve))
         return target
 
-    def _function(self, size: int, arg: int, function: Function) -> int:
+    def function(self, size: int, arg: int, function: Function) -> int:
+        """An elementary function of a node."""
         if function in (Function.SIN, Function.COS):
             return self._wave(size, arg, function)
-        return self._composed(size, arg, CURVES[function], partial(self._slope, function, size, arg))
+        return self._composed(size, arg, sloped_curve(function), partial(self._slope, function, size, arg))
 
     def _slope(self, function: Function, size: int, arg: int, value: int) -> int:
         """The slope of a function, from its argument and value."""
-        one = self._number(Fraction(1))
-        match function:
-            case Function.EXP:
-                return value
-            case Function.LOG:
-                return self._enter(Ratio, size, one, arg)
-            case Function.SQRT:
-                return self._enter(Ratio, size, self._number(Fraction(1, 2)), value)
-            case Function.ATAN:
-                return self._enter(Ratio, size, one, self._enter(Sum, size, (one, self._square(size, arg))))
-            case Function.SIGMOID:
-                return self._enter(Sum, size, (value, self._opposite(size, self._square(size, value))))
-            case Function.TANH:
-                return self._enter(Sum, size, (one, self._opposite(size, self._square(size, value))))
-            case Function.ERF:
-                bell = self._function(size, self._opposite(size, self._square(size, arg)), Function.EXP)
-                return self._product(size, self._constant(*(np.array([end]) for end in BELL)), bell)
-            case Function.TAN:
-                return self._enter(Sum, size, (one, self._square(size, value)))
-        raise TypeClash(f"Taylor coefficients of {function.value} are not known")
-
-    def _square(self, size: int, arg: int) -> int:
-        return self._enter(JetProduct, size, arg, arg)
+        x, u = JetNode(self, size, arg), JetNode(self, size, value)
+        found: JetNode = CALCULUS[function].slope(x, lambda: u, JetAlgebra(self, size))
+        return found.slot
 
     def _wave(self, size: int, arg: int, function: Function) -> int:
         """Sine and cosine, each the slope of the other."""
         sine, cosine, opposite = self._slot(size), self._slot(size), self._slot(size)
         self.operators += [
-            Composed(sine, arg, cosine, CURVES[Function.SIN]),
-            Composed(cosine, arg, opposite, CURVES[Function.COS]),
+            Composed(sine, arg, cosine, sloped_curve(Function.SIN)),
+            Composed(cosine, arg, opposite, sloped_curve(Function.COS)),
             Opposite(opposite, sine),
         ]
         return sine if function is Function.SIN else cosine
 
-    def _integer_power(self, size: int, base: int, exponent: int) -> int:
+    def integer_power(self, size: int, base: int, exponent: int) -> int:
         """By squaring."""
         if exponent <= 0:
-            one = self._number(Fraction(1))
-            return one if exponent == 0 else self._enter(Ratio, size, one, self._integer_power(size, base, -exponent))
+            one = self.number(Fraction(1))
+            return one if exponent == 0 else self.enter(Ratio, size, one, self.integer_power(size, base, -exponent))
         made, square = None, base
         while True:
             if exponent & 1:
-                made = square if made is None else self._enter(JetProduct, size, made, square)
+                made = square if made is None else self.enter(JetProduct, size, made, square)
             exponent >>= 1
             if not exponent:
                 assert made is not None
                 return made
-            square = self._enter(JetProduct, size, square, square)
+            square = self.enter(JetProduct, size, square, square)
+
+
+@dataclass(frozen=True, slots=True)
+class JetNode:
+    """A node of the field, with operators that make further ones; numbers beside it are small integers."""
+
+    code: Taylor
+    size: int
+    slot: int
+
+    def __neg__(self) -> JetNode:
+        return self._made(self.code.opposite(self.size, self.slot))
+
+    def __add__(self, other: JetNode | int) -> JetNode:
+        return self._made(self.code.enter(Sum, self.size, (self._slot(other), self.slot)))
+
+    def __sub__(self, other: JetNode | int) -> JetNode:
+        return self + -other
+
+    def __rsub__(self, other: int) -> JetNode:
+        return -self + other
+
+    def __mul__(self, other: JetNode | int) -> JetNode:
+        return self._made(self.code.product(self.size, self._slot(other), self.slot))
+
+    def __truediv__(self, other: int) -> JetNode:
+        return self._made(self.code.product(self.size, self.code.number(Fraction(1, other)), self.slot))
+
+    def __rtruediv__(self, other: int) -> JetNode:
+        return self._made(self.code.enter(Ratio, self.size, self._slot(other), self.slot))
+
+    def __pow__(self, exponent: int) -> JetNode:
+        return self._made(self.code.integer_power(self.size, self.slot, exponent))
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def _slot(self, other: JetNode | int) -> int:
+        return other.slot if isinstance(other, JetNode) else self.code.number(Fraction(other))
+
+    def _made(self, slot: int) -> JetNode:
+        return JetNode(self.code, self.size, slot)
+
+
+@dataclass(frozen=True, slots=True)
+class JetAlgebra:
+    """Nodes of a field of this size."""
+
+    code: Taylor
+    size: int
+
+    @property
+    def bell(self) -> JetNode:
+        return JetNode(self.code, self.size, self.code.constant(*(np.array([end]) for end in BELL)))
+
+    def apply(self, function: Function, x: JetNode) -> JetNode:
+        return JetNode(self.code, self.size, self.code.function(self.size, x.slot, function))
 
 
 KNOWN = (e.Var, e.Between, e.Const, e.Pi, e.Add, e.Neg, e.Mul, e.Div, e.Pow, e.Nonlinear, e.Relu, e.Affine, e.Gather)

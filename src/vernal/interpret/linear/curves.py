@@ -11,19 +11,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple, assert_never, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
-from vernal.interpret import interval
+from vernal.interpret import interval, slopes
 from vernal.interpret.abstract import Range
 from vernal.interpret.numbers import enclose
+from vernal.interpret.numbers.calculus import CALCULUS
 from vernal.interpret.numbers.enclose import Curvature
 from vernal.interpret.numbers.rounding import TINY, UNIT, Array, Backend, float_above, float_below
 from vernal.model.expr import Function
 
 PIECES = 32  # into which an interval with several inflections is cut
-PER_ROOT_PI = (1.1283791670955125, 1.1283791670955128)  # floats below and above 2 / sqrt(pi)
+PER_ROOT_PI = 1.1283791670955126  # 2 / sqrt(pi), about
 HALVINGS = 12  # of the interval in which a point of tangency lies
 
 EnclosingLines = tuple[Array, Array, Array, Array]  # slope and offset below, slope and offset above
@@ -115,35 +116,11 @@ def at(backend: Backend, name: enclose.Elementary, x: Array) -> Range:
 
 
 def slope(backend: Backend, name: enclose.Elementary, x: Range) -> Range:
-    """The derivative over intervals or at points, as an expression in which the function occurs once."""
-    match name:
-        case Fraction():
-            factor = Range(*(backend.array(np.array(end(name))) for end in (float_below, float_above)))
-            return interval.multiply(backend, factor, interval.power(backend, x, name - 1))
-        case Function.SIN:
-            return interval.elementary(backend, x, Function.COS)
-        case Function.COS:
-            return interval.negate(interval.elementary(backend, x, Function.SIN))
-        case Function.EXP:
-            return interval.elementary(backend, x, Function.EXP)
-        case Function.LOG:
-            return _inverse(backend, x)
-        case Function.SQRT:
-            root = interval.elementary(backend, x, name)
-            return _inverse(backend, Range(2.0 * root.lower, 2.0 * root.upper))
-        case Function.TAN:
-            return _plus(backend, interval.power(backend, interval.elementary(backend, x, name), Fraction(2)), 1.0)
-        case Function.ATAN:
-            return _inverse(backend, _plus(backend, interval.power(backend, x, Fraction(2)), 1.0))
-        case Function.TANH:
-            return _falling(backend, interval.elementary(backend, x, name), 1.0)
-        case Function.ERF:  # 2 / sqrt(pi) e^(-x^2)
-            bell = interval.elementary(backend, interval.negate(interval.power(backend, x, Fraction(2))), Function.EXP)
-            factor = Range(*(backend.array(np.array(end)) for end in PER_ROOT_PI))
-            return interval.multiply(backend, factor, bell)
-        case Function.SIGMOID:  # 1/4 - (sigmoid - 1/2)^2
-            return _falling(backend, _plus(backend, interval.elementary(backend, x, name), -0.5), 0.25)
-    assert_never(name)
+    """The derivative over intervals or at points."""
+    if isinstance(name, Function):
+        return slopes.slope(backend, name, x)
+    factor = Range(*(backend.array(np.array(end(name))) for end in (float_below, float_above)))
+    return interval.multiply(backend, factor, interval.power(backend, x, name - 1))
 
 
 def _slope_at(backend: Backend, name: enclose.Elementary, t: Array, g: Range) -> Range:
@@ -165,22 +142,6 @@ def _slope_at(backend: Backend, name: enclose.Elementary, t: Array, g: Range) ->
     steep = (1.0 - m) * (1.0 + m) if name is Function.TANH else m * (1.0 - m)
     slack = 2.0 * r + 8.0 * UNIT
     return Range(backend.positive(steep - slack), steep + slack)
-
-
-def _plus(backend: Backend, x: Range, number: float) -> Range:
-    constant = backend.xp.zeros_like(x.lower) + number
-    return interval.add(backend, x, Range(constant, constant))
-
-
-def _falling(backend: Backend, x: Range, most: float) -> Range:
-    """most - x^2, which is known not to be negative."""
-    found = _plus(backend, interval.negate(interval.power(backend, x, Fraction(2))), most)
-    return Range(backend.positive(found.lower), backend.positive(found.upper))
-
-
-def _inverse(backend: Backend, x: Range) -> Range:
-    one = backend.xp.ones_like(x.lower)
-    return interval.divide(backend, Range(one, one), x)
 
 
 # Chords and tangents --------------------------------------------------------------------------------------------------
@@ -333,26 +294,22 @@ def _rough_erf(backend: Backend, x: Array) -> Array:
     return np.asarray(erf(x))
 
 
+@dataclass(frozen=True, slots=True)
+class RoughAlgebra:
+    """Plain floating point, whose numbers have operators of their own."""
+
+    backend: Backend
+    bell = PER_ROOT_PI
+
+    def apply(self, function: Function, x: Array) -> Array:
+        return rough(self.backend, function, x)
+
+
 def rough_slope(backend: Backend, name: enclose.Elementary, x: Array) -> Array:
-    """The derivative of a function with inflections, in plain floating point."""
-    match name:
-        case Fraction():
-            return int(name) * x ** (int(name) - 1)
-        case Function.SIN:
-            return backend.xp.cos(x)
-        case Function.COS:
-            return -backend.xp.sin(x)
-        case Function.TAN:
-            return 1.0 + backend.xp.tan(x) ** 2
-        case Function.TANH:
-            return 1.0 - backend.xp.tanh(x) ** 2
-        case Function.ERF:
-            return PER_ROOT_PI[0] * backend.xp.exp(-x * x)
-        case Function.ATAN:
-            return 1.0 / (1.0 + x * x)
-        case Function.SIGMOID:
-            return 0.25 - (0.5 * backend.xp.tanh(0.5 * x)) ** 2
-    raise LookupError(f"{name.value} has no inflection")
+    """The derivative in plain floating point."""
+    if isinstance(name, Fraction):
+        return int(name) * x ** (int(name) - 1)
+    return cast(Array, CALCULUS[name].slope(x, lambda: rough(backend, name, x), RoughAlgebra(backend)))
 
 
 # Several inflections --------------------------------------------------------------------------------------------------

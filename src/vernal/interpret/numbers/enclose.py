@@ -9,7 +9,6 @@ its enclosure is the whole line.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -17,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from vernal.interpret.numbers.calculus import CALCULUS
 from vernal.interpret.numbers.kernels import KERNELS, atan2, is_reduced
 from vernal.interpret.numbers.roots import is_rooted, powers
-from vernal.interpret.numbers.rounding import PI, UNIT, Array, Backend, Floats, torch_tensor
+from vernal.interpret.numbers.rounding import PI, UNIT, Array, Backend, Floats, float_above, float_below, torch_tensor
 from vernal.model.expr import Function
 from vernal.model.traits import FUNCTIONS
 
@@ -28,11 +28,7 @@ Ball = Any  # flint.arb
 Enclosed = tuple[Array, Array]
 
 BITS = 53
-LIMITS = dict.fromkeys((Function.SIN, Function.COS, Function.TANH, Function.ERF), (-1.0, 1.0)) | {
-    Function.SIGMOID: (0.0, 1.0),
-    Function.ATAN: (-0.5 * PI[1], 0.5 * PI[1]),
-}
-WAVES = (Function.SIN, Function.COS, Function.TAN)
+WAVES = tuple(function for function, entry in CALCULUS.items() if entry.curvature is None)
 PER_PI = 0.3183098861837907
 
 
@@ -81,26 +77,18 @@ def by_balls(name: Elementary, x: Floats) -> tuple[Floats, Floats]:
     """The function at points, by Arb."""
     from flint import arb, ctx
 
-    function = BALLS[name] if isinstance(name, Function) else lambda ball: _power(ball, name)
+    function = CALCULUS[name].ball if isinstance(name, Function) else lambda ball: _power(ball, name)
     with ctx.workprec(BITS):
         pairs = [_ends(function(arb(point))) for point in x.ravel().tolist()]
     lower, upper = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
-    least, most = LIMITS.get(name, (-math.inf, math.inf)) if isinstance(name, Function) else (-math.inf, math.inf)
+    least, most = limits(name)
     return np.maximum(lower, least).reshape(x.shape), np.minimum(upper, most).reshape(x.shape)
 
 
-BALLS: dict[Function, Callable[[Ball], Ball]] = {
-    Function.SIN: lambda x: x.sin(),
-    Function.COS: lambda x: x.cos(),
-    Function.TAN: lambda x: x.tan(),
-    Function.ATAN: lambda x: x.atan(),
-    Function.TANH: lambda x: x.tanh(),
-    Function.ERF: lambda x: x.erf(),
-    Function.EXP: lambda x: x.exp(),
-    Function.LOG: lambda x: x.log(),
-    Function.SQRT: lambda x: x.sqrt(),
-    Function.SIGMOID: lambda x: 1 / (1 + (-x).exp()),
-}
+def limits(name: Elementary) -> tuple[float, float]:
+    """Floats between which all values of a function lie; where it is undefined, there are none."""
+    least, most = CALCULUS[name].ends if isinstance(name, Function) and FUNCTIONS[name].total else (None, None)
+    return -math.inf if least is None else float_below(least), math.inf if most is None else float_above(most)
 
 
 def _power(x: Ball, exponent: Fraction) -> Ball:
@@ -137,7 +125,7 @@ def ranges(backend: Backend, name: Elementary, lower: Array, upper: Array) -> En
         raise LookupError(f"the range of {name.value} is not known from the ends of an interval")
     falling = isinstance(name, Fraction) and name < 0
     low, high = (at_upper[0], at_lower[1]) if falling else (at_lower[0], at_upper[1])
-    if isinstance(name, Fraction) or name in (Function.EXP, Function.SQRT):
+    if isinstance(name, Fraction) or CALCULUS[name].ends[0] == 0:
         low = backend.positive(low)
     if isinstance(name, Function) and FUNCTIONS[name].total:
         return low, high
@@ -147,16 +135,13 @@ def ranges(backend: Backend, name: Elementary, lower: Array, upper: Array) -> En
 
 def _undefined(backend: Backend, name: Elementary, lower: Array, upper: Array) -> Array:
     """Where an interval may hold a point outside the domain."""
-    match name:
-        case Function.TAN:
-            return crossings(backend, name, lower, upper, pole=True)[1] > 0
-        case Function.LOG:
-            return lower <= 0
-        case Function.SQRT:
-            return lower < 0
-        case Fraction():
-            return lower <= 0 if name < 0 else lower < 0
-    raise LookupError(f"where {name.value} is undefined is not known")
+    if isinstance(name, Fraction):
+        return lower <= 0 if name < 0 else lower < 0
+    if CALCULUS[name].poles:
+        return crossings(backend, name, lower, upper, pole=True)[1] > 0
+    domain = CALCULUS[name].domain
+    assert domain is not None
+    return lower < domain.edge if domain.closed else lower <= domain.edge
 
 
 def angles(backend: Backend, y: Enclosed, x: Enclosed) -> Enclosed:
@@ -252,14 +237,9 @@ def _signs(name: Elementary) -> tuple[float, float]:
         if name.denominator != 1:
             return right, right  # defined from 0 on
         return (1.0 if name % 2 == 0 else -1.0), right
-    match name:
-        case Function.TANH | Function.ERF | Function.SIGMOID | Function.ATAN:
-            return 1.0, -1.0
-        case Function.EXP:
-            return 1.0, 1.0
-        case Function.LOG | Function.SQRT:
-            return -1.0, -1.0  # defined from 0 on
-    raise LookupError(f"the curvature of {name.value} is not known")
+    signs = CALCULUS[name].curvature
+    assert signs is not None
+    return float(signs[0]), float(signs[1])
 
 
 def _wave_bend(backend: Backend, name: Elementary, lower: Array, upper: Array) -> Curvature:

@@ -7,12 +7,12 @@ expect the caller to have set the working precision (`flint.ctx.workprec`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from flint import arb, fmpq, fmpz
 
+from vernal.interpret.numbers.calculus import CALCULUS
 from vernal.interpret.numbers.size import MAX_BITS
 from vernal.model.expr import Function
 
@@ -217,48 +217,18 @@ def floor(x: ExactNumber) -> ExactScalar:
     return None if whole is None else fmpq(whole)
 
 
-def _sigmoid(x: arb) -> arb:
-    return 1 / (1 + (-x).exp())
-
-
-FUNCTIONS: dict[Function, Callable[[arb], arb]] = {
-    Function.SIN: lambda x: x.sin(),
-    Function.COS: lambda x: x.cos(),
-    Function.TAN: lambda x: x.tan(),
-    Function.ATAN: lambda x: x.atan(),
-    Function.TANH: lambda x: x.tanh(),
-    Function.ERF: lambda x: x.erf(),
-    Function.EXP: lambda x: x.exp(),
-    Function.LOG: lambda x: x.log(),
-    Function.SIGMOID: _sigmoid,
-}
-
-# The only rational points with rational values (Lindemann-Weierstrass): there the functions are exact.
-RATIONAL_POINTS: dict[Function, tuple[fmpq, fmpq]] = {
-    Function.SIN: (ZERO, ZERO),
-    Function.COS: (ZERO, ONE),
-    Function.TAN: (ZERO, ZERO),
-    Function.ATAN: (ZERO, ZERO),
-    Function.TANH: (ZERO, ZERO),
-    Function.ERF: (ZERO, ZERO),  # no other is known; were there one, a ball would enclose its value
-    Function.EXP: (ZERO, ONE),
-    Function.LOG: (ONE, ZERO),
-    Function.SIGMOID: (ZERO, fmpq(1, 2)),
-}
-
-
 def apply(function: Function, x: ExactNumber) -> ExactScalar:
     """An elementary function."""
-    if function is Function.SQRT:
+    if function is Function.SQRT:  # which is rational more often than the others
         return power(x, Fraction(1, 2))
-    if function is Function.LOG:
-        positive = less(ZERO, x)
-        if not positive:
-            return None if positive is None else Undefined("a logarithm of a number that is not positive")
-    point, value = RATIONAL_POINTS[function]
-    if isinstance(x, fmpq) and x == point:
-        return value
-    return settle(FUNCTIONS[function](arb(x)))
+    entry = CALCULUS[function]
+    if entry.domain is not None:
+        inside = (less_equal if entry.domain.closed else less)(fmpq(entry.domain.edge), x)
+        if not inside:
+            return None if inside is None else Undefined(entry.undefined)
+    if entry.point is not None and isinstance(x, fmpq) and x == entry.point[0]:
+        return rational(entry.point[1])
+    return settle(entry.ball(arb(x)))
 
 
 def atan2(y: ExactNumber, x: ExactNumber) -> ExactScalar:
