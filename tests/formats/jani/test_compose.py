@@ -62,7 +62,8 @@ def test_a_path_through_parts_replays(engine: str, tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(compose, "MAX_COMBINED", MANY)
     found = vn.check(loaded(3, tmp_path, copies.REACHED), engine=engine)["safe"]
     assert found.verdict is vn.VIOLATED
-    assert found.trace is not None and len(found.trace.steps) == copies.LAST + 1
+    assert found.trace is not None
+    assert len(found.trace.steps) == copies.LAST + 1
     file = tmp_path / "bad.json"
     found.trace.save(file)
     assert vn.replay(file).judgement is Judgement.ACCEPTED
