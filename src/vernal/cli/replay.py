@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vernal.cli import exits
-from vernal.cli.options import AllowOutside, InPlane, OfExpressions
+from vernal.cli.options import INTERRUPTED, AllowOutside, InPlane, OfExpressions, Timeout
 from vernal.cli.stream import show
+from vernal.cli.timed import finished, time_for
+from vernal.errors import Stopped
+
+if TYPE_CHECKING:
+    from vernal.run.budget import Budget
 
 EXAMPLES = """\b
 Examples:
@@ -21,7 +26,7 @@ Examples:
 \b
 The task and the networks named in the file are looked up beside it, then in the current folder, and have to have
 the hashes recorded there.
-Exit code: 0 accepted, 1 rejected, 5 an invariant that could not be checked, 2 unreadable.
+Exit code: 0 accepted, 1 rejected, 5 what could not be checked, or not within --timeout, 2 unreadable.
 """
 
 
@@ -39,6 +44,7 @@ def replay(
     ] = None,
     of: OfExpressions = None,
     plane: InPlane = False,
+    timeout: Timeout = None,
     allow_outside: AllowOutside = False,
 ) -> None:
     """Recompute a trace step by step, and check that it shows what it is said to show.
@@ -47,23 +53,37 @@ def replay(
     """
     from vernal.cli.stream import refuse_overwriting, refuse_without_plot, writable
     from vernal.evidence import trace_file
-    from vernal.evidence.recheck import Judgement
+    from vernal.evidence.recheck import Judgement, Recheck
     from vernal.formats.evidence import check_again, formula_of, read_text, task_of
     from vernal.report.asked import TraceSubject
+    from vernal.report.drawing import Drawing
     from vernal.report.printable import in_one_line
+    from vernal.run.alarm import in_time
 
+    budget = time_for(timeout)
     refuse_without_plot(plot, of, plane)
     writable(plot)
     refuse_overwriting([evidence], [plot])
-    file = trace_file.load(read_text(evidence))
-    checked = check_again(file, evidence, allow_outside=allow_outside)
+    file = finished(lambda: trace_file.load(read_text(evidence)), budget, "the evidence was read")
+    try:
+        budget.check()
+        checked = in_time(lambda: check_again(file, evidence, allow_outside=allow_outside), budget, INTERRUPTED)
+    except Stopped as stop:
+        checked = Recheck(Judgement.UNDECIDED, stop.reason)
     show(f"{checked.judgement.value}  {in_one_line(file.formula)}\n          {in_one_line(checked.reason)}")
+    drawing = Drawing.after(budget)
     if plot is not None and checked.trace is not None:
-        task = task_of(file, evidence, allow_outside)
-        subject = TraceSubject(task, formula_of(file, task))
-        replace(checked.trace, about=subject).plot(plot, of=of, plane=plane)
-        show(f"plot written to {plot}")
+        trace = checked.trace
+
+        def draw(_: Budget) -> None:
+            task = task_of(file, evidence, allow_outside)
+            subject = TraceSubject(task, formula_of(file, task))
+            replace(trace, about=subject).plot(plot, of=of, plane=plane)
+
+        show(drawing.saved(plot, draw))
     elif plot is not None:
         show(f"nothing is drawn to {plot}: no trace was accepted")
     codes = {Judgement.ACCEPTED: exits.OK, Judgement.REJECTED: exits.REJECTED, Judgement.UNDECIDED: exits.UNDECIDED}
+    if drawing.interrupt is not None:
+        raise drawing.interrupt
     raise typer.Exit(codes[checked.judgement])
