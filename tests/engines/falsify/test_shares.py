@@ -113,11 +113,11 @@ def test_a_simulation_knows_its_properties() -> None:
 @pytest.mark.parametrize("judged", [0, 1, 3])
 def test_what_there_is_no_time_for_is_said_to_be_not_judged(judged: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every judgement takes a second of the clock; the runs are there all the same."""
-    clock, judge = Hours(), simulation.share_of
+    clock = Hours()
 
     def slow(runs: Runs, formula: Formula, name: str | None, budget: Budget) -> RunShare:
         clock.now += 1
-        return judge(runs, formula, name, budget)
+        return share_of(runs, formula, name, budget)
 
     monkeypatch.setattr(simulation, "share_of", slow)
     system = counter()
