@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vernal.errors import InputError, Stopped
+from vernal.interpret.numbers.room import beyond, resident_gib
 from vernal.model.portable import STAYS
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Budget:
             raise Stopped(reason)
         if self.memory is not None and now - self._weighed >= PACE:
             if resident_gib() > self.memory:  # and looked at again by the next check: the next engine may not pass
-                raise Stopped(f"memory beyond {self.memory:g} GiB")
+                raise Stopped(beyond(self.memory))
             self._weighed = now
 
 
@@ -120,14 +120,3 @@ def _is_number(value: object, kind: type = Real) -> bool:
 
 def _shown(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else f"{value!r}"[:40]
-
-
-def resident_gib() -> float:
-    """The resident memory of this process; 0 where the system does not say."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-    except (OSError, ValueError, IndexError):
-        import resource
-
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    return pages * 4096 / 2**30
