@@ -5,12 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 import vernal as vn
+from tests.systems import counter
+from vernal.engines import so_far
+from vernal.engines.answers import GRACE, answered
+from vernal.engines.check import parse_formula
+from vernal.engines.knowledge import Open
 from vernal.engines.several import FairShares
+from vernal.errors import Stopped
 from vernal.evidence.result import HOLDS, UNKNOWN, Result
+from vernal.logic.question import Question
+from vernal.logic.task import Task
 from vernal.run.budget import Budget
 
 
@@ -97,3 +106,24 @@ def test_a_hard_property_leaves_time_for_an_easy_one(engine: str, tmp_path: Path
     results = vn.check(vn.load(file), timeout=2, engine=engine)
     assert results["easy"].verdict is HOLDS
     assert list(results) == ["hard", "easy"]
+
+
+def test_notes_after_the_limit_have_one_time_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty questions whose time is over, each with a bound of its margin still to be found: for one there is time."""
+    clock = Hours()
+    looked: list[float] = []
+
+    def bounding(*given: object) -> NoReturn:
+        looked.append(clock.now)
+        clock.now += GRACE
+        raise Stopped("over")
+
+    monkeypatch.setattr(so_far, "Levels", bounding)
+    system = counter()
+    question = Question(system, parse_formula(Task(system), "G[0,5] (x < 5)"))
+    whole = Budget(1.0, started=0.0, clock=clock)
+    part = whole.part(0.01)
+    clock.now = 1.0
+    for _ in range(20):
+        assert answered(question, Open(engine="test", reason="timeout"), part).verdict is UNKNOWN
+    assert looked == [1.0]

@@ -141,6 +141,16 @@ def test_a_choice_may_depend_on_draws_if_something_always_exists() -> None:
     assert enabled(b.if_(coin > 0, b.choose(when(5, p), 6), 0)) == "true"
 
 
+def test_a_choice_with_an_option_for_where_no_other_exists_may_stand_anywhere() -> None:
+    coin = b.choose(0, 1, name="coin")
+    for others in ([p], [p, q]):
+        options = [when(number, guard) for number, guard in enumerate(others)]
+        last = when(9, b.negate(b.disj(*others)))
+        assert enabled(b.if_(coin > 0, b.choose(*options, last), 0)) == "true"
+        with pytest.raises(NoOption, match="an option left"):
+            enabled(b.if_(coin > 0, b.choose(*options, when(9, b.negate(p & q))), 0))
+
+
 def test_whether_an_option_is_left_is_known_before_the_draws() -> None:
     coin, choice = b.choose(0, 1, name="coin"), b.choose(when(1, p), name="move")
     for following in (b.choose(when(5, coin > 0), name="move"), b.if_(coin > 0, choice, 0), b.choose(choice, 0)):

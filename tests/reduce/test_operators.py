@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from fractions import Fraction
 
@@ -11,13 +12,16 @@ from tests.brute import Brute, State, TooLarge, ValueUndefined
 from tests.explicit_oracle import listed
 from tests.graph_loops import SMALL, graph_loop
 from tests.planning_loops import planning_case
+from vernal.errors import Stopped
 from vernal.interpret import exact
 from vernal.interpret.exact import Given
 from vernal.model import build
 from vernal.model.expr import Argmax, Expr
 from vernal.model.sorts import INT
 from vernal.model.system import Init, OneOf, System, Variable
+from vernal.reduce import operators as reduction
 from vernal.reduce.operators import NoOperators, StepOperator, operators
+from vernal.run.budget import Budget
 
 MAX_STATES = 60
 
@@ -98,3 +102,25 @@ def test_intervals_have_no_operators() -> None:
     drawn = build.if_(build.between(0, 1) <= build.const(Fraction(1, 2)), build.const(0), build.const(1))
     with pytest.raises(NoOperators, match="interval"):
         operators(System("drawn", (x,), Init({"x": OneOf((Fraction(0),))}), {"x": drawn}).step)
+
+
+def _coins(count: int) -> System:
+    """A step that tosses so many coins: two ways for each, all of them combined."""
+    state = tuple(Variable(f"x{number}", INT, Fraction(0), Fraction(1)) for number in range(count))
+    first = Init({one.name: OneOf((Fraction(0),)) for one in state})
+    return System("coins", state, first, {one.name: build.choose(0, 1, name=f"coin {one.name}") for one in state})
+
+
+@pytest.mark.parametrize("count", [5, 40])
+def test_too_many_combinations_are_refused_before_they_are_built(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[None] = []
+    monkeypatch.setattr(reduction, "MAX_OPERATORS", 20)
+    with pytest.raises(NoOperators, match="more than 20 combinations"):
+        operators(_coins(count).step, lambda: built.append(None))
+    assert len(built) <= 2 + 4 + 8 + 16 + 21
+
+
+def test_a_limit_ends_the_combining() -> None:
+    budget = Budget(timeout=25, clock=itertools.count().__next__, started=0)
+    with pytest.raises(Stopped):
+        operators(_coins(40).step, budget.check)

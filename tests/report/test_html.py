@@ -10,7 +10,6 @@ from tests.report import samples
 from vernal.evidence.result import Result
 from vernal.report.document import version
 from vernal.report.html import Pictures, ReportOrigin, page
-from vernal.report.invariants import invariant_svg
 from vernal.report.plots import trace_svg
 
 VOID = {"meta", "br", "link", "img"}
@@ -36,8 +35,6 @@ class Balance(HTMLParser):
         assert self.open.pop() == tag
 
 
-PICTURES = Pictures(lambda trace, result: [trace_svg(trace)], invariant_svg, lambda result: ["<svg></svg>"])
-
 ORIGIN = ReportOrigin(datetime(2026, 3, 4, 5, 6, tzinfo=UTC), "vernal check 'my room.toml' --spec 'T < 3'")
 
 
@@ -45,8 +42,14 @@ def words(result: Result) -> str | None:
     return "it is always at most twenty degrees" if result.property == "safe" else None
 
 
+def shown(*results: Result) -> str:
+    """The page of these results, each with a picture."""
+    drawn = [Pictures(["<svg></svg>" if one.trace is None else trace_svg(one.trace)]) for one in results]
+    return page(samples.task(), results, words, drawn, ORIGIN)
+
+
 def test_the_page_is_well_formed_and_says_everything() -> None:
-    text = page(samples.task(), [samples.violated(4), samples.holds(), samples.unknown()], words, PICTURES, ORIGIN)
+    text = shown(samples.violated(4), samples.holds(), samples.unknown())
     balance = Balance()
     balance.feed(text)
     assert balance.open == []
@@ -63,38 +66,36 @@ def test_the_page_is_well_formed_and_says_everything() -> None:
 
 
 def test_the_page_says_when_and_how_it_was_made() -> None:
-    text = page(samples.task(), [samples.holds()], words, PICTURES, ORIGIN)
+    text = shown(samples.holds())
     assert f"2026-03-04 05:06 UTC, Vernal {version()}<br>" in text
     assert "<code>vernal check &#x27;my room.toml&#x27; --spec &#x27;T &lt; 3&#x27;</code>" in text
 
 
 def test_long_tables_are_folded_short_ones_are_not() -> None:
-    long = page(samples.task(), [samples.violated(26)], words, PICTURES, ORIGIN)
+    long = shown(samples.violated(26))
     assert "<details><summary>The trace in numbers, 26 positions</summary>" in long
-    assert "details" not in tags(page(samples.task(), [samples.violated(4)], words, PICTURES, ORIGIN))
+    assert "details" not in tags(shown(samples.violated(4)))
 
 
 def test_every_table_scrolls_in_its_place() -> None:
-    text = page(samples.task(), [samples.violated(26), samples.holds()], words, PICTURES, ORIGIN)
+    text = shown(samples.violated(26), samples.holds())
     assert text.count("<table") == text.count('<div class="scroll"><table') > 0
 
 
 def test_statistics_are_words_and_short_numbers() -> None:
     told = replace(samples.violated(4), statistics={"runs": 2000, "best_margin": -0.01895493181351532})
-    assert '<p class="note">runs 2000, best margin -0.0189549</p>' in page(
-        samples.task(), [told], words, PICTURES, ORIGIN
-    )
+    assert '<p class="note">runs 2000, best margin -0.0189549</p>' in shown(told)
 
 
 def test_the_page_loads_nothing() -> None:
-    text = page(samples.task(), [samples.violated(4)], words, PICTURES, ORIGIN)
+    text = shown(samples.violated(4))
     assert not {"script", "link", "img", "iframe"} & tags(text)
     assert 'src="' not in text
 
 
 def test_markup_in_names_stays_text() -> None:
     evil = replace(samples.unknown(), property="<script>alert(1)</script>", notes=("<b>",))
-    text = page(samples.task(), [evil], words, PICTURES, ORIGIN)
+    text = shown(evil)
     assert "script" not in tags(text)
     assert "b" not in tags(text)
 

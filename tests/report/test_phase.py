@@ -33,6 +33,7 @@ from vernal.report.phase_sets import (
     shadow_cells,
     stretches,
 )
+from vernal.run.budget import Budget
 
 BAD = samples.inside(x="0.3 0.35", y="0.5 0.6")
 SAFE = samples.never(BAD, "1.5")
@@ -199,13 +200,13 @@ def test_the_flowpipe_of_a_result_draws_itself(tmp_path: Path) -> None:
 def test_a_report_has_a_portrait_and_an_error_map() -> None:
     answered = result()
     assert answered.task is not None
-    phase, error = flow_pictures(answered.task, answered, SAFE)
+    phase, error = (draw(Budget()) for draw in flow_pictures(answered.task, answered, SAFE))
     assert "All trajectories up to time 1.5, as a flowpipe." in phase
     assert "bad set" in phase
     assert "|f - N| of y" in error
     assert "certified bound" in error
     (alone,) = flow_pictures(answered.task, replace(answered, evidence=None, abstraction=None), SAFE)
-    assert "The flow in its region." in alone
+    assert "The flow in its region." in alone(Budget())
 
 
 def test_chained_flows_are_drawn_in_pairs() -> None:

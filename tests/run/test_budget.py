@@ -40,6 +40,19 @@ def test_a_part_says_how_long_it_had_and_not_when_it_ended() -> None:
             one.check()
 
 
+@pytest.mark.parametrize(
+    ("now", "end"),
+    [(1.0, 2.0), (1.8, 2.3), (4.0, 4.5), (9.9, 10.4), (12.0, 10.5)],
+    ids=["before", "near its end", "after it", "near the end of all", "after the end of all"],
+)
+def test_parts_have_the_time_to_finish_in_together(now: float, end: float) -> None:
+    clock = Hours()
+    part = Budget(10.0, started=0.0, clock=clock).part(0.2).part(1.0)
+    clock.now = now
+    assert part.extended(0.5).timeout == pytest.approx(end)
+    assert Budget(clock=clock).extended(0.5).timeout is None
+
+
 def test_memory_is_looked_at_first_and_then_at_a_pace(monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[float] = []
     clock = Hours()

@@ -161,7 +161,7 @@ class Invocation:
         from vernal.engines.several import FairShares
         from vernal.run.budget import silent
 
-        code = None
+        stopped: KeyboardInterrupt | None = None
         formulas = [question.formula for question in self.asked]
         several = FairShares([], self.limits.budget(started(), silent))
         try:
@@ -170,10 +170,11 @@ class Invocation:
                 for result in several:
                     self.tell(result)
         except KeyboardInterrupt as interrupt:
-            code = exit_code(interrupt)
+            stopped = interrupt
             self.give_up(several.found)
-        self.write()
-        return exits.of_verdicts(result.verdict for result in self.results) if code is None else code
+        stopped = self.write(stopped)
+        verdicts = (result.verdict for result in self.results)
+        return exits.of_verdicts(verdicts) if stopped is None else exit_code(stopped)
 
     def answer(self, question: Asked, kept: Keep, budget: Budget) -> Result:
         from vernal.engines.check import ask
@@ -201,8 +202,8 @@ class Invocation:
         for place, question in enumerate(self.asked[len(self.results) :]):
             self.tell(interrupted(self.task, question, self.limits.engine, reasons[min(place, 1)]))
 
-    def write(self) -> None:
-        """JSON, traces and report, each mentioned once it is there."""
+    def write(self, stopped: KeyboardInterrupt | None) -> KeyboardInterrupt | None:
+        """JSON, traces and report, each mentioned once it is there; the interrupt there was, if only while drawing."""
         from vernal.report.document import document, dump
 
         if self.outputs.json is not None:
@@ -211,15 +212,22 @@ class Invocation:
         if self.outputs.trace is not None:
             write_traces(self.task, self.results, self.outputs.trace, self.mention)
         if self.outputs.report is not None:
-            from vernal.report.page import Answered, report_page
-
-            answers = zip(self.results, self.asked, strict=True)
-            page = report_page(
-                self.task, [Answered(result, question.formula) for result, question in answers], command_line()
-            )
-            write_text(self.outputs.report, page)
-            self.mention(f"report written to {self.outputs.report}")
+            stopped = self.write_report(self.outputs.report, stopped)
         self.outputs.abstractions.write(self.task, self.results, self.mention)
+        return stopped
+
+    def write_report(self, file: Path, stopped: KeyboardInterrupt | None) -> KeyboardInterrupt | None:
+        """The report, with the pictures that there is time for; none after an interrupt."""
+        from vernal.report.drawing import Drawing
+        from vernal.report.page import Answered, report_page
+        from vernal.run.budget import silent
+
+        drawing = Drawing.after(self.limits.budget(started(), silent), stopped)
+        asked = zip(self.results, self.asked, strict=True)
+        answers = [Answered(result, question.formula) for result, question in asked]
+        write_text(file, report_page(self.task, answers, command_line(), drawing))
+        self.mention(f"report written to {file}{drawing.remark}")
+        return drawing.interrupt
 
     def mention(self, message: str) -> None:
         with self.outputs.unread():

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from vernal.cli.options import Timeout
+from vernal.cli.timed import finished, time_for
+
+if TYPE_CHECKING:
+    from vernal.formats.convert import Conversion
+    from vernal.formats.export import AutomatonExport
 
 EXAMPLES = """\b
 Examples:
@@ -15,6 +22,9 @@ Examples:
   vernal convert actor_critic.onnx policy.onnx --output scores
   vernal convert jet.toml jet.xml
   vernal convert jet.xml jet.json
+
+\b
+Exit code: 0, 5 when --timeout was over before, 2 on bad input. OUT is written whole or not at all.
 """
 
 
@@ -42,6 +52,7 @@ def convert(
         str | None,
         typer.Option("--property", metavar="NAME", help="The property that the configuration beside an .xml asks."),
     ] = None,
+    timeout: Timeout = None,
 ) -> None:
     """Convert a network or a hybrid automaton, read it back and compare; the suffixes say the formats.
 
@@ -49,19 +60,21 @@ def convert(
     the question in a .cfg beside it) or as .json.
     """
     from vernal.cli.stream import refuse_overwriting, show, writable
-    from vernal.formats.convert import Conversion
     from vernal.formats.convert import convert as write
-    from vernal.formats.export import AutomatonExport, export, is_automaton
+    from vernal.formats.export import export, is_automaton
 
+    budget = time_for(timeout)
     writable(target)
     refuse_overwriting([source, *([] if normalise is None else [normalise])], [target, *_beside(target)])
-    done: Conversion | AutomatonExport
-    if is_automaton(target):
-        _refuse("--normalise and --output are about networks", normalise, output)
-        done = export(source, target, property_name=property_name)
-    else:
+
+    def made() -> Conversion | AutomatonExport:
+        if is_automaton(target):
+            _refuse("--normalise and --output are about networks", normalise, output)
+            return export(source, target, property_name=property_name, tick=budget.check)
         _refuse("--property is about hybrid automata (.xml, .json)", property_name)
-        done = write(source, target, normalise=normalise, output=output)
+        return write(source, target, normalise=normalise, output=output, tick=budget.check)
+
+    done = finished(made, budget, f"{target} was written and compared")
     show(str(done))
     for note in done.notes:
         show(f"note: {note}")

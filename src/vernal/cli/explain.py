@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vernal.cli.options import OUTPUT, AllowOutside, Asked, Properties, Settings, Specs, TaskFile, questions
+from vernal.cli.options import OUTPUT, AllowOutside, Asked, Properties, Settings, Specs, TaskFile, Timeout, questions
 from vernal.cli.planning import Planning, asked_names, planned
 from vernal.cli.stream import show
+from vernal.cli.timed import finished, time_for
 from vernal.errors import InputError
 
 if TYPE_CHECKING:
     from vernal.logic.task import Task
+    from vernal.model.tick import Tick
 
 EXAMPLES = """\b
 Examples:
@@ -21,6 +23,9 @@ Examples:
   vernal explain vcas.toml --property safe
   vernal explain vcas.toml --spec "h > 0 U[0,5] adv == COC"
   vernal explain vcas.toml --spec "AG[1,6] (h > 110 | h < -110)" --tree tree.svg --depth 2
+
+\b
+Exit code: 0, 5 when --timeout was over before, 2 on bad input.
 """
 
 
@@ -54,25 +59,35 @@ def explain(
     planning: Planning,
     tree: TreeFile = None,
     depth: Depth = None,
+    timeout: Timeout = None,
     allow_outside: AllowOutside = False,
 ) -> None:
     """Describe the system, and say what each property asks: fully bracketed, in words, and who can answer it.
 
     With --tree, draw the sets of states that the engine paths explores in the first steps, and the decisions between.
     """
+    budget = time_for(timeout)
+
+    def made() -> str:
+        opened = planning.open(task, property, budget.check, allow_outside=allow_outside)
+        loaded = opened.task(planning.constants(set))
+        asked = questions(loaded, asked_names(loaded, property), spec) if property or spec or loaded.properties else []
+        if tree is not None:
+            return _draw(loaded, asked, tree, STEPS if depth is None else depth, budget.check)
+        if depth is not None:
+            raise InputError("--depth goes with --tree FILE")
+        return _explained(loaded, asked)
+
+    show(finished(made, budget, "the task was explained" if tree is None else f"{tree} was drawn"))
+
+
+def _explained(task: Task, asked: list[Asked]) -> str:
     from vernal.report.explanation import explained
 
-    loaded = planning.open(task, property, allow_outside=allow_outside).task(planning.constants(set))
-    asked = questions(loaded, asked_names(loaded, property), spec) if property or spec or loaded.properties else []
-    if tree is not None:
-        _draw(loaded, asked, tree, STEPS if depth is None else depth)
-        return
-    if depth is not None:
-        raise InputError("--depth goes with --tree FILE")
-    show(explained(loaded, [(question.name, question.formula) for question in asked]))
+    return explained(task, [(question.name, question.formula) for question in asked])
 
 
-def _draw(task: Task, asked: list[Asked], file: Path, depth: int) -> None:
+def _draw(task: Task, asked: list[Asked], file: Path, depth: int, tick: Tick) -> str:
     """One tree of one formula."""
     from vernal.logic.printing import text
     from vernal.report.tree import plot_tree
@@ -81,5 +96,5 @@ def _draw(task: Task, asked: list[Asked], file: Path, depth: int) -> None:
         names = ", ".join(question.name or text(question.formula) for question in asked)
         here = f"and here are {len(asked)} ({names}); choose with --property or" if asked else "and here is none; ask"
         raise InputError(f"--tree draws one formula, {here} with --spec")
-    plot_tree(task.system, asked[0].formula, depth, file)
-    show(f"tree written to {file}")
+    plot_tree(task.system, asked[0].formula, depth, file, tick)
+    return f"tree written to {file}"

@@ -31,6 +31,7 @@ from vernal.errors import InputError
 if TYPE_CHECKING:
     from vernal.engines.reach.sets import ReachableSets
     from vernal.logic.task import Task
+    from vernal.report.drawing import Drawing
 
 EXAMPLES = """\b
 Examples:
@@ -47,7 +48,7 @@ are drawn over them. The ends shown are rounded outward; --json has all of their
 Bounds of a flow hold at all times of a span, of trajectories while they are in the region; a note says until when all
 of them are. They are those of a flowpipe: --engine flowpipe follows the flow itself, --engine abstraction a network in
 its place, and auto asks the second one where the first gets stuck or is loose.
-Exit code: 0 when every step is bounded as asked, 5 when a limit was reached before, 2 on bad input.
+Exit code: 0 when every step is bounded as asked and drawn, 5 when a limit was reached before, 2 on bad input.
 """
 
 
@@ -114,7 +115,8 @@ def reach(
     Of a flow, in continuous time, over spans of time and over all trajectories in its region.
     """
     from vernal.engines.reach.ask import ReachAsked, named
-    from vernal.run.budget import refuse_limits
+    from vernal.report.drawing import Drawing
+    from vernal.run.budget import refuse_limits, silent
 
     refuse_limits({"sets": sets}, workers=1, seed=0, prefix="--")
     if (steps or 0) < 0 or runs < 0:
@@ -134,24 +136,27 @@ def reach(
     with Live("reach", quiet=quiet) as live:
         how = ReachAsked(steps, time, spans, engine, sets)
         found = how.answered(opened, asked, limits.budget(started(), live), "--")
-    _tell(found, json, plot, runs)
-    raise typer.Exit(exits.OK if found.is_complete else exits.UNDECIDED)
+    drawing = Drawing.after(limits.budget(started(), silent))
+    _tell(found, json, plot, runs, drawing)
+    if drawing.interrupt is not None:
+        raise drawing.interrupt
+    raise typer.Exit(exits.OK if found.is_complete and not drawing.missing else exits.UNDECIDED)
 
 
-def _tell(found: ReachableSets, json: str | None, plot: Path | None, runs: int) -> None:
+def _tell(found: ReachableSets, json: str | None, plot: Path | None, runs: int, drawing: Drawing) -> None:
     """The files asked for, then the table and what is to be said about it: files are there though nobody reads on."""
     from vernal.cli.check import page_width
     from vernal.report.reach import reach_notes, reach_table
 
     stream = sys.stderr if json == "-" else sys.stdout
-    written = _written(found, json, plot, runs)
+    written = _written(found, json, plot, runs, drawing)
     if found.steps:
         show(reach_table(found, width=page_width(stream)), stream)
     for line in [*(f"note: {note}" for note in reach_notes(found)), *written]:
         show(line, stream)
 
 
-def _written(found: ReachableSets, json: str | None, plot: Path | None, runs: int) -> list[str]:
+def _written(found: ReachableSets, json: str | None, plot: Path | None, runs: int, drawing: Drawing) -> list[str]:
     """Write the document and the picture, and say where."""
     from vernal.report.document import dump
     from vernal.report.reach import reach_document
@@ -161,6 +166,5 @@ def _written(found: ReachableSets, json: str | None, plot: Path | None, runs: in
         put(json, dump(reach_document(found)))
         said += [] if json == "-" else [f"sets written to {json}"]
     if plot is not None and found.steps:
-        found.plot(plot, runs=runs)
-        said.append(f"plot written to {plot}")
+        said.append(drawing.saved(plot, lambda _: found.plot(plot, runs=runs)))
     return said

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vernal.cli import exits
-from vernal.cli.options import AllowOutside, InPlane, OfExpressions
+from vernal.cli.options import INTERRUPTED, AllowOutside, InPlane, OfExpressions, Timeout
 from vernal.cli.stream import show
+from vernal.cli.timed import finished, time_for
+from vernal.errors import Stopped
 
 if TYPE_CHECKING:
     from vernal.logic.task import Task
+    from vernal.run.budget import Budget
 
 DIGITS = 12  # of a hash that are shown; all of them are compared
 EXAMPLES = """\b
@@ -30,7 +33,7 @@ Exit code:
   0  accepted: what the file shows, with the task, forces the verdict
   1  rejected: it shows something else, or was changed
   5  could not be checked: it fits, but the verdict rests on more than it shows (other starts, other paths),
-     or the check did not come to an end
+     or the check did not come to an end, within --timeout for one
   2  unreadable
 """
 
@@ -49,6 +52,7 @@ def replay(
     ] = None,
     of: OfExpressions = None,
     plane: InPlane = False,
+    timeout: Timeout = None,
     allow_outside: AllowOutside = False,
 ) -> None:
     """Recompute a trace step by step, and check that it shows what it is said to show.
@@ -58,26 +62,40 @@ def replay(
     """
     from vernal.cli.stream import refuse_overwriting, refuse_without_plot, writable
     from vernal.evidence import trace_file
-    from vernal.evidence.recheck import Judgement
+    from vernal.evidence.recheck import Judgement, Recheck
     from vernal.formats.evidence import check_again, formula_of, read_text
     from vernal.report.asked import TraceSubject
+    from vernal.report.drawing import Drawing
     from vernal.report.printable import in_one_line
+    from vernal.run.alarm import in_time
 
+    budget = time_for(timeout)
     refuse_without_plot(plot, of, plane)
     writable(plot)
     refuse_overwriting([evidence], [plot])
-    file = trace_file.load(read_text(evidence))
-    checked = check_again(file, evidence, allow_outside=allow_outside)
+    file = finished(lambda: trace_file.load(read_text(evidence)), budget, "the evidence was read")
+    try:
+        budget.check()
+        checked = in_time(lambda: check_again(file, evidence, allow_outside=allow_outside), budget, INTERRUPTED)
+    except Stopped as stop:
+        checked = Recheck(Judgement.UNDECIDED, stop.reason)
     show(f"{checked.judgement.value}  {in_one_line(file.formula)}\n          {in_one_line(checked.reason)}")
     if checked.task is not None and inputs(checked.task):
         show(f"          {in_one_line(inputs(checked.task))}")
+    drawing = Drawing.after(budget)
     if plot is not None and checked.trace is not None and checked.task is not None:
         subject = TraceSubject(checked.task, formula_of(file, checked.task))
-        replace(checked.trace, about=subject).plot(plot, of=of, plane=plane)
-        show(f"plot written to {plot}")
+        about = replace(checked.trace, about=subject)
+
+        def draw(_: Budget) -> None:
+            about.plot(plot, of=of, plane=plane)
+
+        show(drawing.saved(plot, draw))
     elif plot is not None:
         show(f"nothing is drawn to {plot}: no trace was accepted")
     codes = {Judgement.ACCEPTED: exits.OK, Judgement.REJECTED: exits.REJECTED, Judgement.UNDECIDED: exits.UNDECIDED}
+    if drawing.interrupt is not None:
+        raise drawing.interrupt
     raise typer.Exit(codes[checked.judgement])
 
 

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vernal.cli.options import AllowOutside, InPlane, OfExpressions, Seed, Settings, TaskFile
+from vernal.cli import exits
+from vernal.cli.options import AllowOutside, InPlane, OfExpressions, Seed, Settings, TaskFile, Timeout
 from vernal.cli.planning import Planning, ShownProperties, narrowed, planned
+from vernal.cli.stream import show
+from vernal.cli.timed import finished, time_for, unfinished
+
+if TYPE_CHECKING:
+    from vernal.engines.falsify.simulation import Simulation
+    from vernal.logic.task import Task
+    from vernal.report.drawing import Drawing
 
 EXAMPLES = """\b
 Examples:
@@ -21,6 +30,7 @@ Examples:
 Initial states, draws and ties are uniform at random, and numbers are floating point: runs are for looking at, they
 prove nothing. Every property of the task is judged on every run, as far as a run of so many steps can; of those that
 fail one is shown as an exact path.
+Exit code: 0, 5 when --timeout was over before everything was judged and written, 2 on bad input.
 """
 
 
@@ -53,30 +63,45 @@ def simulate(
     ] = None,
     of: OfExpressions = None,
     plane: InPlane = False,
+    timeout: Timeout = None,
     allow_outside: AllowOutside = False,
 ) -> None:
     """Simulate the system from random initial states under random draws, and summarise what happened."""
-    import sys
+    from vernal.cli.stream import inputs_of, refuse_overwriting, refuse_without_plot, writable
+    from vernal.engines.falsify.simulation import RunsAsked, simulated
+    from vernal.report.drawing import Drawing
 
+    budget = time_for(timeout)
+    refuse_without_plot(plot, of, plane)
+    writable(csv, plot)
+
+    def opened() -> Task:
+        made = planning.open(task, property, budget.check, allow_outside=allow_outside)
+        return narrowed(made.task(planning.constants(set)), property)
+
+    loaded = finished(opened, budget, "the task was read")
+    refuse_overwriting(inputs_of(loaded), (csv, plot))
+    with unfinished("the runs were finished"):
+        made = simulated(loaded, RunsAsked(runs, steps, time, seed), budget)
+    drawing = Drawing.after(budget)
+    _tell(made, csv, drawing)
+    if plot is not None:
+        show(drawing.saved(plot, lambda _: made.plot(plot, of=of, plane=plane)))
+    if drawing.interrupt is not None:
+        raise drawing.interrupt
+    is_cut_short = drawing.missing or any(share.reason is not None for share in made.shares.values())
+    raise typer.Exit(exits.UNDECIDED if is_cut_short else exits.OK)
+
+
+def _tell(made: Simulation, csv: Path | None, drawing: Drawing) -> None:
+    """The tables, and the file of all runs."""
     from vernal.cli.check import page_width
-    from vernal.cli.stream import inputs_of, refuse_overwriting, refuse_without_plot, show, writable
-    from vernal.engines.falsify.simulation import simulate as run
     from vernal.report.runs import summary_table
     from vernal.report.simulations import shares_table
 
-    refuse_without_plot(plot, of, plane)
-    writable(csv, plot)
-    opened = planning.open(task, property, allow_outside=allow_outside).task(planning.constants(set))
-    loaded = narrowed(opened, property)
-    refuse_overwriting(inputs_of(loaded), (csv, plot))
-    made = run(loaded, runs, steps, time=time, seed=seed)
     width = page_width(sys.stdout)
     show(summary_table(made.runs, width=width))
     if made.shares:
         show("\n" + shares_table(made.shares, width=width))
     if csv is not None:
-        made.save(csv)
-        show(f"runs written to {csv}")
-    if plot is not None:
-        made.plot(plot, of=of, plane=plane)
-        show(f"plot written to {plot}")
+        show(drawing.saved(csv, lambda _: made.save(csv), "runs"))

@@ -33,7 +33,7 @@ from vernal.logic.timed import FlowQuestion
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 
-GRACE = 0.5  # seconds for notes after the time is up, and as many until they are interrupted
+GRACE = 0.5  # seconds for notes of all answers after the time is up, and as many until they are interrupted
 MOMENT, SHARE = 1.0, 0.25  # for what is proven of a claim that stays open: seconds at most, and of those it took so far
 
 UNCONFIRMED = "there is an answer, but it could not be confirmed in time"
@@ -48,7 +48,7 @@ OF_STATES = (
 def answered(question: Question | FlowQuestion, known: Known, budget: Budget) -> Result:
     """The result that follows, unless confirming it takes much longer than there is time: then it is unknown."""
     try:
-        return in_time(lambda: answer(question, known, budget), replace(budget, timeout=_extended(budget)), GRACE)
+        return in_time(lambda: answer(question, known, budget), budget.extended(GRACE), GRACE)
     except Stopped as stop:
         left = known if isinstance(known, Open) else _open(known, f"{stop.reason}: {UNCONFIRMED}")
         return replace(_left_open(question, left), abstraction=known.abstraction)
@@ -57,9 +57,9 @@ def answered(question: Question | FlowQuestion, known: Known, budget: Budget) ->
 def answer(question: Question | FlowQuestion, known: Known, budget: Budget) -> Result:
     """The result that follows from what an engine knows."""
     if isinstance(question, FlowQuestion):
-        return _flow_answer(question, known, replace(budget, timeout=_extended(budget)))
+        return _flow_answer(question, known, budget.extended(GRACE))
     known = confirmed(question.claim, believed(question.claim, known))
-    final = replace(budget, timeout=_extended(budget), journal=None)
+    final = replace(budget.extended(GRACE), journal=None)
     return replace(_result(question, known, final), abstraction=known.abstraction)
 
 
@@ -86,10 +86,6 @@ def _left_open(question: Question | FlowQuestion, known: Open, *notes: str) -> R
         notes=(*known.notes, *notes),
         statistics=known.statistics,
     )
-
-
-def _extended(budget: Budget) -> float | None:
-    return None if budget.timeout is None else max(budget.timeout, budget.elapsed + GRACE)
 
 
 def _weaker(question: Question, known: Open, budget: Budget) -> list[str]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from vernal.engines.knowledge import Known, Open
 from vernal.errors import Stopped
+from vernal.interpret.numbers.room import limited
 from vernal.logic.question import Question
 from vernal.logic.timed import FlowQuestion
 from vernal.run.alarm import in_time
@@ -43,7 +44,7 @@ def infinite_bounds() -> np.errstate:
 def within(engine: Procedure[Q], question: Q, budget: Budget) -> Known:
     """What an engine knows when its budget is used up, the memory is, or numbers are larger than any float."""
     try:
-        with infinite_bounds():
+        with infinite_bounds(), limited(budget.memory):
             return in_time(lambda: engine.attempt(question, budget), budget)
     except Stopped as stop:
         reason = stop.reason

@@ -36,9 +36,11 @@ def best_margin(question: Question, budget: Budget) -> float:
     asked = _asked(question.claim.path)
     if reach is None or reach > FURTHEST or asked is None or _weakened(asked, Fraction(0))[0] is None:
         return best
-    boxes, proven = list(initial_boxes(question.system, MAX_FIRST).boxes), math.inf
-    cut = Halving(boxes)
+    proven = math.inf
     try:
+        budget.check()  # first of all: where there is no time left, nothing is unrolled
+        boxes = list(initial_boxes(question.system, MAX_FIRST).boxes)
+        cut = Halving(boxes)
         while boxes and len(boxes) <= MOST:
             levels = Levels(question.system, boxes, budget, reach)
             margins = [levels.margin(question.claim.path, index) for index in range(len(boxes))]

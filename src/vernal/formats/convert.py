@@ -9,7 +9,7 @@ refused, and nothing is left behind.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -19,10 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vernal.errors import FormatError
+from vernal.formats.limits import DEFAULT
 from vernal.formats.networks import read_network, read_parsed
 from vernal.interpret.concrete import evaluate
 from vernal.model.expr import Expr
 from vernal.model.network import Network
+from vernal.model.tick import Tick, idle
 from vernal.run.output import write_bytes
 
 POINTS = 200
@@ -61,6 +63,7 @@ def convert(
     seed: int = 0,
     normalise: str | Path | None = None,
     output: str | None = None,
+    tick: Tick = idle,
 ) -> Conversion:
     """Read `source`, write `target` (.onnx or .nnet), read it back and compare.
 
@@ -71,16 +74,17 @@ def convert(
         raise FormatError(
             f"{source}: output chooses from an ONNX graph, and normalise is about stable-baselines3; not both"
         )
-    network = read_network(source, output=output) if normalise is None else normalised(source, normalise)
+    limits = replace(DEFAULT, tick=tick)
+    network = read_network(source, output=output, limits=limits) if normalise is None else normalised(source, normalise)
     with TemporaryDirectory() as folder:
         draft = Path(folder) / f"draft{Path(target).suffix}"
         write_network(network, draft)
-        again = read_network(draft)
+        again = read_network(draft, limits=limits)
         difference = compare(network, again, seed=seed)
+        identical = again.roots == network.roots
+        apart = Fraction(0) if identical else exact_difference(network, again, seed=seed, tick=tick)
         write_bytes(target, draft.read_bytes())
-    identical = again.roots == network.roots
     notes = (*((f"the file ends with {network.dropped}",) if network.dropped else ()), *_memory_notes(network))
-    apart = Fraction(0) if identical else exact_difference(network, again, seed=seed)
     exact = None if apart is None else apart == 0
     return Conversion(
         str(source), str(target), identical, exact, max(difference, float(apart or 0)), POINTS + EXACT_POINTS, notes
@@ -150,7 +154,7 @@ def _given(network: Network, points: NDArray[np.float64]) -> dict[Expr, NDArray[
     return dict(zip(variables, np.split(points, ends[:-1], axis=1), strict=True))
 
 
-def exact_difference(first: Network, second: Network, *, seed: int = 0) -> Fraction | None:
+def exact_difference(first: Network, second: Network, *, seed: int = 0, tick: Tick = idle) -> Fraction | None:
     """The largest difference at a few random points in rational arithmetic; None where values are not rational."""
     from vernal.interpret import exact
 
@@ -158,6 +162,7 @@ def exact_difference(first: Network, second: Network, *, seed: int = 0) -> Fract
     largest = Fraction(0)
     width = first.input_size + first.memory_size
     for row in random.integers(-1000, 1000, size=(EXACT_POINTS, width)):
+        tick()
         values = [exact.evaluate(network.roots, _exactly(network, row)) for network in (first, second)]
         one, other = ([x for item in made for x in (item if isinstance(item, tuple) else (item,))] for made in values)
         for a, b in zip(one, other, strict=True):

@@ -84,7 +84,7 @@ def dense(x: Expr, weight: Array, bias: Array | None = None) -> Expr:
 def _double_parts(weight: Array) -> list[NDArray[np.float64]]:
     """Matrices of doubles whose sum is the weight: one for doubles, a few for products of doubles."""
     if weight.dtype != object:
-        return [weight.astype(np.float64)]
+        return [weight.astype(np.float64, copy=False)]
     parts: list[NDArray[np.float64]] = []
     while weight.any():
         if len(parts) == MAX_PARTS:

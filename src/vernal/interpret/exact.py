@@ -10,13 +10,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
-from flint import arb, ctx, fmpq, fmpq_mat, fmpz, fmpz_mat
-from numpy.typing import NDArray
+from flint import arb, ctx, fmpq, fmpq_mat
 
 from vernal.interpret.demand import (
     MEANINGS as MEANINGS,
@@ -37,6 +33,7 @@ from vernal.interpret.demand import (
     taken,
 )
 from vernal.interpret.numbers import reals
+from vernal.interpret.numbers.integers import integers, times
 from vernal.interpret.numbers.reals import ExactNumber, ExactScalar, Undefined
 from vernal.interpret.numbers.size import common_denominator
 from vernal.model import expr as e
@@ -44,8 +41,6 @@ from vernal.model.expr import Argmax, Between, Choose, Decision, Expr
 from vernal.model.tick import Tick, idle
 
 PRECISION = 128  # bits of a ball's middle, to begin with
-SMALL_PRODUCT = 100_000  # products of integers that are made in one call, however long these are
-SPARSE = 0.1  # the share of entries that are not 0, up to which a matrix is multiplied entry by entry
 
 ExactValue = Fraction | arb | bool | Undefined | None | tuple[Fraction | arb | bool | Undefined | None, ...]
 
@@ -175,9 +170,9 @@ def _affine(node: e.Affine, walk: Walk) -> WalkValue:
     for item in x:
         if item is None or isinstance(item, Undefined):
             return [item] * node.size
-    rows = zip(node.weight.array.tolist(), node.bias.array.tolist(), strict=True)
     balls = [arb(item) for item in x]  # type: ignore[arg-type]
-    return [_row(row, b, balls, walk.tick) for row, b in rows]
+    rows = zip(node.weight.array, node.bias.array.tolist(), strict=True)
+    return [_row(row.tolist(), b, balls, walk.tick) for row, b in rows]
 
 
 def _row(weights: Sequence[float], bias: float, x: Sequence[arb], tick: Tick) -> ExactNumber | None:
@@ -188,78 +183,14 @@ def _row(weights: Sequence[float], bias: float, x: Sequence[arb], tick: Tick) ->
 def _rational_affine(node: e.Affine, x: Sequence[Any], tick: Tick) -> WalkValue:
     """W x + b in integers: weights are dyadic, so both sides have a common denominator."""
     numerators, denominator = fmpq_mat(len(x), 1, x).numer_denom()
-    sums, scale = _integer_sums(node.weight, numerators, tick)
+    sums, scale = times(node.weight, numerators, tick)
     bias, bias_scale = integers(node.bias)
     below = scale * denominator
     values: list[ExactScalar] = []
-    for p, b in zip(sums, bias.entries(), strict=True):
+    for (p,), b in zip(sums, bias.entries(), strict=True):
         tick()
         values.append(reals.settle(fmpq(p, below) + fmpq(b, bias_scale)))
     return values
-
-
-def _integer_sums(matrix: e.Matrix, numerators: fmpz_mat, tick: Tick) -> tuple[list[fmpz], fmpz]:
-    """The rows of a matrix times a column of integers, times the second number; of a sparse one only what is there."""
-    if not is_sparse(matrix):
-        weight, scale = integers(matrix)
-        return [p for (p,) in product(weight, numerators, tick)], scale
-    rows, scale = nonzero_integers(matrix)
-    column = numerators.entries()
-    sums = []
-    for places, weights in rows:
-        tick()
-        sums.append(sum((w * column[place] for place, w in zip(places, weights, strict=True)), fmpz(0)))
-    return sums, scale
-
-
-def product(left: fmpz_mat, right: fmpz_mat, tick: Tick) -> list[list[fmpz]]:
-    """left * right by rows; a large one in blocks of rows, so that no single call takes long."""
-    rows, inner, columns = left.nrows(), left.ncols(), right.ncols()
-    if rows * inner * columns <= SMALL_PRODUCT:
-        return (left * right).tolist()
-    words = 1 + max(map(fmpz.bit_length, right.entries())) // 64
-    block = max(1, SMALL_PRODUCT * 1000 // (inner * columns * words))
-    entries = left.entries()
-    made: list[list[fmpz]] = []
-    for start in range(0, rows, block):
-        tick()
-        part = entries[start * inner : (start + block) * inner]
-        made += (fmpz_mat(len(part) // inner, inner, part) * right).tolist()
-    return made
-
-
-@lru_cache(maxsize=4096)
-def integers(matrix: e.Matrix) -> tuple[fmpz_mat, fmpz]:
-    """Float weights as integers over one power of two, exactly; a vector becomes a column."""
-    array = matrix.array if matrix.array.ndim == 2 else matrix.array[:, None]
-    rows, columns = array.shape
-    whole, scale = _whole_numbers(array.ravel())
-    return fmpz_mat(rows, columns, whole), scale
-
-
-def _whole_numbers(array: NDArray[np.float64]) -> tuple[list[int], fmpz]:
-    """Floats times a power of two at which all of them are whole, and that power."""
-    mantissas, exponents = np.frexp(array)
-    lowest = min(0, int(exponents[mantissas != 0].min(initial=53)) - 53)
-    pairs = zip(mantissas * 2.0**53, exponents - 53 - lowest, strict=True)
-    return [int(m) << int(shift) if m else 0 for m, shift in pairs], fmpz(1 << -lowest)
-
-
-@lru_cache(maxsize=4096)
-def is_sparse(matrix: e.Matrix) -> bool:
-    """Whether a large matrix is almost all zeros, as that of a convolution is."""
-    array = matrix.array
-    return array.ndim == 2 and array.size > SMALL_PRODUCT and bool(np.count_nonzero(array) < SPARSE * array.size)
-
-
-@lru_cache(maxsize=4096)
-def nonzero_integers(matrix: e.Matrix) -> tuple[list[tuple[list[int], list[fmpz]]], fmpz]:
-    """The same of a sparse matrix: for each row the places of its entries that are not 0, and these."""
-    rows, places = np.nonzero(matrix.array)
-    whole, scale = _whole_numbers(matrix.array[rows, places])
-    ends = np.searchsorted(rows, np.arange(len(matrix.array) + 1)).tolist()
-    columns, entries = places.tolist(), list(map(fmpz, whole))
-    return [(columns[a:b], entries[a:b]) for a, b in pairwise(ends)], scale
 
 
 # Truth ----------------------------------------------------------------------------------------------------------------

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import cast
 
+from vernal.interpret.numbers.room import refuse_beyond
 from vernal.interpret.numbers.rounding import FLOOR, TINY, Array, Backend, gamma
 from vernal.model import expr as e
 
@@ -42,4 +44,8 @@ def _make(backend: Backend, node: e.Affine) -> Layer:
     W, b = backend.weights(node.weight.array), backend.weights(node.bias.array)[None]
     slack = gamma(sum(W.shape) + 8)
     offset = abs(b) * (1.0 + 8.0 * slack) + (FLOOR / slack + TINY)
-    return Layer(W, W.T, b, slack, abs(W.T) * (1.0 + 8.0 * slack), offset, slack * offset)
+    if backend.native:
+        refuse_beyond(math.prod(W.shape))
+    magnitude = abs(W.T)
+    magnitude *= 1.0 + 8.0 * slack  # in place: a second array as large as the weights would be there for a moment
+    return Layer(W, W.T, b, slack, magnitude, offset, slack * offset)

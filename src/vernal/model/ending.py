@@ -57,8 +57,10 @@ class Drawn(NamedTuple):
 
 
 def may_end(node: Expr) -> bool:
-    """Whether a node is a choice that may have no option."""
-    return isinstance(node, Choose) and node.guarded and build.disj(*node.guards) is not TRUE
+    """Whether a node is a choice that may have no option: none that is always there, nor one for where no other is."""
+    if not isinstance(node, Choose) or not node.guarded or build.disj(*node.guards) is TRUE:
+        return False
+    return node.guards[-1] is not build.negate(build.disj(*node.guards[:-1]))
 
 
 def refuse_unseen(observed: Iterable[Expr]) -> None:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 from fractions import Fraction
 from functools import cache
+from hashlib import blake2b
 from operator import attrgetter
 from threading import RLock
 from typing import Any, ClassVar, Self
@@ -217,7 +218,7 @@ class Matrix:
     def __init__(self, array: NDArray[np.float64]) -> None:
         self.array: NDArray[np.float64] = np.array(array, dtype=np.float64, order="C")
         self.array.setflags(write=False)
-        self._hash = hash((self.array.shape, self.array.tobytes()))
+        self._hash = hash((self.array.shape, blake2b(self.array.data, digest_size=16).digest()))  # without a copy
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Matrix) and self._hash == other._hash and np.array_equal(self.array, other.array)

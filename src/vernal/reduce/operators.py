@@ -9,7 +9,7 @@ transition back to the step.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -19,8 +19,9 @@ from vernal.model.build import FALSE, TRUE
 from vernal.model.expr import Argmax, Choose, Const, Expr
 from vernal.model.fold import specialise
 from vernal.model.graph import decisions, order
-from vernal.model.reaching import Finitely, plan
+from vernal.model.reaching import Finitely, Reached, plan
 from vernal.model.system import Step
+from vernal.model.tick import Tick, idle
 
 MAX_OPERATORS = 100_000
 
@@ -63,8 +64,11 @@ class DecidedCase:
     enabled: Expr
 
 
-def operators(step: Step) -> tuple[StepOperator, ...]:
-    """The operators of a step without memory whose choices are finite; those with a false guard are left out."""
+def operators(step: Step, tick: Tick = idle) -> tuple[StepOperator, ...]:
+    """The operators of a step without memory whose choices are finite; those with a false guard are left out.
+
+    `tick` is called for each combination of choices, of which there may be many, and may stop this by raising.
+    """
     if step.memory:
         raise NoOperators("a policy with memory has no operators over the state alone")
     roots = (step.enabled, *step.next_state)
@@ -73,18 +77,17 @@ def operators(step: Step) -> tuple[StepOperator, ...]:
         raise NoOperators(f"{intervals[0]!r} is drawn from an interval, which is no finite choice")
     cases = [DecidedCase({}, {}, TRUE, step.enabled)]
     for entry in plan(roots):
-        cases = [one for case in cases for one in _decided(entry.node, entry.condition, case)]
-        if len(cases) > MAX_OPERATORS:
-            raise NoOperators(f"there are more than {MAX_OPERATORS:,} combinations of choices in one step")
-    return tuple(_without_needless_winners([made for case in cases if (made := _operator(step, case)) is not None]))
+        cases = list(_divided(cases, entry, tick))
+    made = [_operator(step, case) for case in _ticking(cases, tick)]
+    return tuple(_without_needless_winners([one for one in made if one is not None]))
 
 
-def ways_to_fail(keep: Expr) -> tuple[StepOperator, ...]:
+def ways_to_fail(keep: Expr, tick: Tick = idle) -> tuple[StepOperator, ...]:
     """The ways in which a condition on the state and the actions at it is false, as operators that change nothing."""
     wrong = build.negate(keep)
     cases = [DecidedCase({}, {}, TRUE, TRUE)]
     for entry in plan([wrong]):
-        cases = [one for case in cases for one in _decided(entry.node, entry.condition, case)]
+        cases = list(_divided(cases, entry, tick))
     made = []
     for case in cases:
         (guard,) = specialise([build.conj(case.guard, wrong)], case.known)
@@ -94,6 +97,21 @@ def ways_to_fail(keep: Expr) -> tuple[StepOperator, ...]:
 
 
 # Deciding -------------------------------------------------------------------------------------------------------------
+
+
+def _divided(cases: Sequence[DecidedCase], entry: Reached, tick: Tick) -> Iterator[DecidedCase]:
+    """The cases with one more decision; it is looked at before there are too many of them."""
+    found = (one for case in cases for one in _decided(entry.node, entry.condition, case))
+    for number, one in enumerate(_ticking(found, tick)):
+        if number == MAX_OPERATORS:
+            raise NoOperators(f"there are more than {MAX_OPERATORS:,} combinations of choices in one step")
+        yield one
+
+
+def _ticking(cases: Iterable[DecidedCase], tick: Tick) -> Iterator[DecidedCase]:
+    for case in cases:
+        tick()
+        yield case
 
 
 def _decided(node: Finitely, condition: Expr, case: DecidedCase) -> Iterator[DecidedCase]:

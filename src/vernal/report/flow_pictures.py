@@ -20,6 +20,7 @@ from vernal.logic.timed import FlowQuestion
 from vernal.model.flow import Flow
 from vernal.report.abstraction_error import error_svg, plot_error
 from vernal.report.asked import formula_of
+from vernal.report.drawing import Picture
 from vernal.report.phase import phase_svg, plot_phase
 from vernal.report.phase_parts import DrawnTrajectory, Portrait
 from vernal.report.phase_sets import asked_sets_of
@@ -32,13 +33,18 @@ RUNS = 20
 ERROR_CAPTION = "How far the network is from the flow, at points of the region; the certified bound is above each map."
 
 
-def flow_pictures(task: Task, result: Result, formula: Formula) -> list[str]:
+def flow_pictures(task: Task, result: Result, formula: Formula) -> list[Picture]:
     """Pictures with their captions, as HTML: what an answer about a flow shows."""
-    drawn, network = portrait_of(task, result, formula), _network(result)
-    pictures = [f"{phase_svg(drawn)}<figcaption>{escape(_caption(drawn))}</figcaption>"]
+    network = _network(result)
+    pictures: list[Picture] = [lambda _: _portrait(portrait_of(task, result, formula))]
     if network is not None:
-        pictures.append(f"{error_svg(task.flow, network)}<figcaption>{escape(ERROR_CAPTION)}</figcaption>")
+        caption = f"<figcaption>{escape(ERROR_CAPTION)}</figcaption>"
+        pictures.append(lambda _: error_svg(task.flow, network) + caption)
     return pictures
+
+
+def _portrait(drawn: Portrait) -> str:
+    return f"{phase_svg(drawn)}<figcaption>{escape(_caption(drawn))}</figcaption>"
 
 
 def portrait_of(task: Task, result: Result, formula: Formula) -> Portrait:

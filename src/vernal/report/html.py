@@ -11,10 +11,9 @@ from string import Template
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.reach import rounded_down
 from vernal.evidence.result import Result
-from vernal.evidence.trace import Trace
 from vernal.logic.task import Task
 from vernal.report.document import exact_number, version
-from vernal.report.invariants import is_drawable, set_words
+from vernal.report.invariants import set_words
 from vernal.report.tables import reach, seconds, trace_columns
 from vernal.report.text import VACUOUS
 from vernal.report.values import number
@@ -62,11 +61,10 @@ FormulaWords = Callable[[Result], str | None]  # a formula in words, where there
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """What is drawn, each as SVG: a trace, an invariant, and for a result without a trace what is reachable."""
+    """What is drawn of one result, as HTML: its trace, or where there is none what is reachable; and its invariant."""
 
-    trace: Callable[[Trace, Result], Sequence[str]]
-    invariant: Callable[[Invariant], str]
-    sets: Callable[[Result], Sequence[str]]
+    paths: Sequence[str] = ()
+    invariant: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +75,12 @@ class ReportOrigin:
     command: str | None = None
 
 
-def page(task: Task, results: Sequence[Result], words: FormulaWords, pictures: Pictures, origin: ReportOrigin) -> str:
+def page(
+    task: Task, results: Sequence[Result], words: FormulaWords, pictures: Sequence[Pictures], origin: ReportOrigin
+) -> str:
     """The whole report; it loads nothing from anywhere."""
-    parts = [_summary(results), *(_section(result, words, pictures) for result in results), _inputs(task)]
+    sections = [_section(result, words, drawn) for result, drawn in zip(results, pictures, strict=True)]
+    parts = [_summary(results), *sections, _inputs(task)]
     title = escape(f"{task.name or 'Task'}: report")
     return PAGE.substitute(title=title, made=_origin(origin), body="\n".join(parts))
 
@@ -137,17 +138,15 @@ def _section(result: Result, words: FormulaWords, pictures: Pictures) -> str:
     parts.append(f"<p><code>{escape(result.formula)}</code></p>")
     parts += [f"<p>{escape(said[:1].upper() + said[1:])}.</p>"] if said else []
     parts += [f'<p class="note">{escape(line)}</p>' for line in _remarks(result)]
+    parts += _figures(pictures.paths)
     trace = result.trace
     if trace is not None:
         columns = trace_columns(trace)
         rows = [[escape(cell) for cell in row] for row in zip(*(c.cells for c in columns), strict=True)]
-        parts += _figures(pictures.trace(trace, result))
         table = _table([c.title for c in columns], rows, [not c.left for c in columns], "steps")
         parts.append(_folded(table, len(rows), f"The trace in numbers, {len(rows):,} positions"))
-    else:
-        parts += _figures(pictures.sets(result))
     if result.invariant is not None:
-        parts += _invariant(result, result.invariant, pictures)
+        parts += [*_figures(pictures.invariant), _invariant(result.invariant)]
     return "\n".join(parts)
 
 
@@ -155,15 +154,13 @@ def _figures(pictures: Sequence[str]) -> list[str]:
     return [f"<figure>{picture}</figure>" for picture in pictures if picture]
 
 
-def _invariant(result: Result, invariant: Invariant, pictures: Pictures) -> list[str]:
-    """The sets of an invariant, drawn where two components vary, and the first of them in numbers."""
+def _invariant(invariant: Invariant) -> str:
+    """The sets of an invariant in numbers, the first of many."""
     shown = [[escape(set_words(invariant, one))] for one in invariant.sets[:MAX_SETS]]
     title = f"invariant: no step leaves it; {len(invariant.sets):,} sets"
     more = [f'<p class="note">... and {len(invariant.sets) - MAX_SETS:,} more</p>'] * (len(invariant.sets) > MAX_SETS)
-    drawn = isinstance(result.evidence, Invariant) and is_drawable(invariant)  # beside a trace that is drawn it is not
     listed = "\n".join([_table([title], shown), *more])
-    folded = _folded(listed, len(shown), f"The invariant in numbers, {len(invariant.sets):,} sets")
-    return [*_figures([pictures.invariant(invariant)] if drawn else []), folded]
+    return _folded(listed, len(shown), f"The invariant in numbers, {len(invariant.sets):,} sets")
 
 
 def _remarks(result: Result) -> list[str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from vernal.engines.reach.ask import followed
 from vernal.engines.reach.sets import ReachableSets
 from vernal.errors import InputError
+from vernal.evidence.invariant import Invariant
 from vernal.evidence.result import Result
 from vernal.evidence.trace import Trace
 from vernal.formats.evidence import write_evidence
@@ -21,10 +22,11 @@ from vernal.logic.words import words
 from vernal.model.flow import Flow
 from vernal.report.asked import formula_of, task_of, trace_formula
 from vernal.report.document import document, dump
+from vernal.report.drawing import Drawing, Picture, no_picture
 from vernal.report.flow_pictures import flow_pictures
 from vernal.report.frames import html_lines, html_table
 from vernal.report.html import Pictures, ReportOrigin, page
-from vernal.report.invariants import invariant_svg
+from vernal.report.invariants import invariant_svg, is_drawable
 from vernal.report.limits import limits, quantities_of
 from vernal.report.plots import trace_svg
 from vernal.report.reach import reach_notes
@@ -38,8 +40,7 @@ from vernal.run.output import write_text
 MAX_QUANTITIES = 4  # drawn in one picture
 MAX_STEPS = 60
 LOOK_AHEAD = 20  # steps drawn of a claim without a bound
-SECONDS = 5.0  # for the reachable sets of one picture
-SETS = 200
+SETS = 200  # of states at one step, in a picture
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,35 +51,44 @@ class Answered:
     formula: Formula
 
 
-def report_page(task: Task, answers: Sequence[Answered], command: str | None = None) -> str:
-    """The report as HTML; `command` is the command line that asked for it."""
+def report_page(
+    task: Task, answers: Sequence[Answered], command: str | None = None, drawing: Drawing | None = None
+) -> str:
+    """The report as HTML; `command` is the command line that asked for it, `drawing` how long pictures may take."""
     formulas = {id(one.result): one.formula for one in answers}
-
-    pictures = Pictures(
-        lambda trace, result: [trace_svg(trace, formulas[id(result)])],
-        invariant_svg,
-        lambda result: [reach_figure(task, formulas[id(result)])],
-    )
-    if isinstance(task.model, Flow):
-        pictures = Pictures(
-            lambda trace, result: [
-                trace_svg(trace, formulas[id(result)]),
-                *flow_pictures(task, result, formulas[id(result)]),
-            ],
-            invariant_svg,
-            lambda result: flow_pictures(task, result, formulas[id(result)]),
-        )
     results, origin = [one.result for one in answers], ReportOrigin(datetime.now().astimezone(), command)
+    pictures = _pictures(task, answers, drawing or Drawing())
     return page(task, results, lambda result: words(formulas[id(result)], task.model), pictures, origin)
 
 
-def reach_figure(task: Task, formula: Formula) -> str:
+def _pictures(task: Task, answers: Sequence[Answered], drawing: Drawing) -> list[Pictures]:
+    """What is drawn of each answer: evidence comes first, should there not be time for everything."""
+    order = sorted(range(len(answers)), key=lambda place: answers[place].result.evidence is None)
+    drawn = {place: _pictures_of(task, answers[place], drawing) for place in order}
+    return [drawn[place] for place in range(len(answers))]
+
+
+def _pictures_of(task: Task, one: Answered, drawing: Drawing) -> Pictures:
+    result, trace = one.result, one.result.trace
+    makers: list[Picture] = [] if trace is None else [lambda _: trace_svg(trace, one.formula)]
+    if isinstance(task.model, Flow):
+        makers += flow_pictures(task, result, one.formula)
+    elif trace is None:
+        makers.append(lambda budget: reach_figure(task, one.formula, budget))
+    paths = [drawing.picture(make) for make in makers]
+    invariant = result.evidence  # beside a trace that is drawn it is not
+    if not isinstance(invariant, Invariant) or not is_drawable(invariant):
+        return Pictures(paths)
+    return Pictures(paths, [drawing.picture(lambda _: invariant_svg(invariant))])
+
+
+def reach_figure(task: Task, formula: Formula, budget: Budget) -> str:
     """What the quantities of a formula can be at the steps it looks at, with its limits; or why nothing is drawn."""
-    found = asked_sets(task, formula)
+    found = asked_sets(task, formula, budget)
     if found is None:
-        return _no_picture("the formula compares nothing that varies")
+        return no_picture("the formula compares nothing that varies")
     if not found.steps:
-        return _no_picture(found.reason or "no step was bounded in time")
+        return no_picture(found.reason or "no step was bounded in time")
     picture = sets_svg(found, limits(formula), plane=False)
     said = f"What {', '.join(found.of)} can be at every step, over all paths, with simulated runs over it"
     dashed = "; dashed lines are where the comparisons of the formula turn" if limits(formula) else ""
@@ -86,16 +96,12 @@ def reach_figure(task: Task, formula: Formula) -> str:
     return f"{picture}<figcaption>{escape(said + dashed)}.{notes}</figcaption>"
 
 
-def _no_picture(why: str) -> str:
-    return f"<figcaption>Nothing is drawn: {escape(why)}.</figcaption>"
-
-
-def asked_sets(task: Task, formula: Formula) -> ReachableSets | None:
+def asked_sets(task: Task, formula: Formula, budget: Budget) -> ReachableSets | None:
     """The reachable sets of what a formula speaks of; None where that is nothing."""
     asked = list(quantities_of(formula).items())[:MAX_QUANTITIES]
     horizon = claim_of(formula).horizon
     steps = min(MAX_STEPS, LOOK_AHEAD if horizon is None else max(1, horizon))
-    return followed(task, asked, steps, Budget(SECONDS), SETS) if asked else None
+    return followed(task, asked, steps, budget, SETS) if asked else None
 
 
 # Methods of results and traces ----------------------------------------------------------------------------------------

@@ -45,6 +45,8 @@ def _picture(
 
 def share_text(share: RunShare) -> str:
     """`fails on 993 of 1000 runs (99.3 %), 7 are too short to tell`"""
+    if share.reason is not None:
+        return f"not judged: {share.reason}"
     if not share.counts:
         return "a claim of some path, or of states: single runs do not show whether it fails"
     open_runs = share.runs - len(share.failing) - share.keeping

@@ -30,13 +30,13 @@ from vernal.model.fold import specialise
 from vernal.model.graph import order
 from vernal.model.initial import Box
 from vernal.model.system import System
+from vernal.model.tick import Tick, idle
 from vernal.model.traits import varying
 from vernal.reduce.base import Direction
 from vernal.reduce.initial import initial_boxes
 from vernal.report.explored import ExploredSet, ExploredStep, ExploredTree, Fate
 from vernal.report.figures import INK, SOFT, plot_style, save_figure
 from vernal.report.values import number, scalar
-from vernal.run.budget import Budget
 from vernal.run.threads import one_blas_thread
 
 if TYPE_CHECKING:
@@ -87,11 +87,11 @@ class Survey:
 
 
 @OVERFLOWING
-def survey(question: Question, path: Formula, boxes: Sequence[Box], depth: int, tree: ExploredTree) -> None:
+def survey(question: Question, path: Formula, boxes: Sequence[Box], depth: int, tree: ExploredTree, tick: Tick) -> None:
     """Explore the first steps, and record what is met."""
-    graph = StepGraph(question.system.step, atoms(path), Budget().check)
+    graph = StepGraph(question.system.step, atoms(path), tick)
     space = AffineSpace(question, graph, boxes, Cutting.CUT, MOST_SETS, tree)
-    Search(path, space, Survey(space), total=question.is_total, tick=Budget().check).levels(depth)
+    Search(path, space, Survey(space), total=question.is_total, tick=tick).levels(depth)
 
 
 def _bounded(path: Formula, depth: int) -> Formula:
@@ -102,7 +102,9 @@ def _bounded(path: Formula, depth: int) -> Formula:
     raise InputError(f"{text(path)} has no last step, and nothing bounded stands for it; bound it, as in F[0,9]")
 
 
-def explored(system: System, formula: Formula, depth: int, most: int = MOST_SETS) -> tuple[ExploredTree, Formula]:
+def explored(
+    system: System, formula: Formula, depth: int, most: int = MOST_SETS, tick: Tick = idle
+) -> tuple[ExploredTree, Formula]:
     """The tree down to a depth, and the formula it was explored for."""
     claim = Claim(formula)  # a claim of some path is asked by its negation, one without a bound by a bounded one
     asked, path = (formula, claim.linear) if claim.linear is not None else (Not(formula), claim.opposite)
@@ -120,17 +122,19 @@ def explored(system: System, formula: Formula, depth: int, most: int = MOST_SETS
     tree = ExploredTree(most)
     try:
         with one_blas_thread():
-            survey(Question(system, path), path, boxes.boxes, min(depth, reach), tree)
+            survey(Question(system, path), path, boxes.boxes, min(depth, reach), tree, tick)
     except NotExplorable as error:
         raise InputError(f"the tree cannot be drawn: {error}; narrow [init], or try a smaller --depth") from error
     return tree, asked
 
 
-def plot_tree(system: System, formula: Formula, depth: int = 3, file: str | Path | None = None) -> Any:
+def plot_tree(
+    system: System, formula: Formula, depth: int = 3, file: str | Path | None = None, tick: Tick = idle
+) -> Any:
     """Draw what engine `paths` explores in the first steps; to a file by its suffix if one is named."""
     if depth < 0:
         raise InputError(f"the depth of a tree has to be 0 or more, not {depth}")
-    tree, asked = explored(system, formula, depth)
+    tree, asked = explored(system, formula, depth, tick=tick)
     with plot_style():
         figure = _draw(tree, system, text(asked))
         if file is not None:

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vernal.errors import InputError, Stopped
+from vernal.interpret.numbers.room import beyond, resident_gib
 from vernal.model.portable import STAYS
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class Budget:
     journal: Entries | None = field(default=None, metadata=STAYS)  # of the question, where one is kept
     device: str = "cpu"  # where large batches are bounded; workers have the processor only
     share: float | None = None  # of a part of another budget: its seconds, which its end is called by
+    whole: float | None = None  # of a part: the timeout of the budget that it is a part of in the end
     stops: list[str] = field(default_factory=list, compare=False, metadata=STAYS)  # times that ran out, parts included
     _weighed: float = field(default=float("-inf"), init=False, repr=False, compare=False)  # when memory was looked at
 
@@ -65,7 +66,20 @@ class Budget:
         """A budget that ends when this share of the time left, or so many seconds, is used; all else is the same."""
         elapsed, limit = self.elapsed, float("inf") if self.timeout is None else self.timeout
         seconds = min(share * (limit - elapsed), most)
-        return self if seconds == float("inf") else replace(self, timeout=min(elapsed + seconds, limit), share=seconds)
+        if seconds == float("inf"):
+            return self
+        whole = self.timeout if self.whole is None else self.whole
+        return replace(self, timeout=min(elapsed + seconds, limit), share=seconds, whole=whole)
+
+    def extended(self, seconds: float) -> Budget:
+        """The same with so many more seconds to finish in, from now if it is over.
+
+        Parts of one budget have them together, not each, once that is over.
+        """
+        if self.timeout is None:
+            return self
+        end = max(self.timeout, self.whole or 0)
+        return replace(self, timeout=max(self.timeout, min(self.elapsed, end) + seconds))
 
     def inside(self) -> Budget:
         """What a worker may use: the same, by the clock of the system, which is the same in every process."""
@@ -85,7 +99,7 @@ class Budget:
             raise Stopped(reason)
         if self.memory is not None and now - self._weighed >= PACE:
             if resident_gib() > self.memory:  # and looked at again by the next check: the next engine may not pass
-                raise Stopped(f"memory beyond {self.memory:g} GiB")
+                raise Stopped(beyond(self.memory))
             self._weighed = now
 
 
@@ -106,14 +120,3 @@ def _is_number(value: object, kind: type = Real) -> bool:
 
 def _shown(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else f"{value!r}"[:40]
-
-
-def resident_gib() -> float:
-    """The resident memory of this process; 0 where the system does not say."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-    except (OSError, ValueError, IndexError):
-        import resource
-
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    return pages * 4096 / 2**30

@@ -92,9 +92,11 @@ class Runs:
         return found
 
 
-def simulate(system: System, runs: int, steps: int, rng: np.random.Generator, *, corners: bool = False) -> Runs:
+def simulate(
+    system: System, runs: int, steps: int, rng: np.random.Generator, *, corners: bool = False, tick: Tick = idle
+) -> Runs:
     """Random runs: uniform initial states, draws and ties; centre and corners of the initial set first if asked."""
-    return Simulator(system, steps).run(random_plan(system, runs, steps, rng, corners=corners))
+    return Simulator(system, steps).run(random_plan(system, runs, steps, rng, corners=corners, tick=tick), tick)
 
 
 # Running --------------------------------------------------------------------------------------------------------------

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import pairwise
+from types import ModuleType
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 import pytest
@@ -18,8 +20,10 @@ from vernal.errors import Stopped
 from vernal.interpret import exact, interval
 from vernal.interpret.abstract import Finite, Range, Truth, Value
 from vernal.interpret.linear import bounds as linear_bounds
+from vernal.interpret.linear import rows as linear_rows
 from vernal.interpret.linear.bounds import Linear, Mode, bounds
 from vernal.interpret.linear.forms import MAX_INPUTS
+from vernal.interpret.linear.rows import Rows
 from vernal.interpret.numbers.rounding import torch_tensor
 from vernal.model import build
 from vernal.model import expr as e
@@ -405,7 +409,17 @@ def test_roots_may_come_later() -> None:
     assert grown.truth(states[-1][0] > 0).must[0]
 
 
-@pytest.mark.parametrize("limit", ["MAX_ROWS", "MAX_FORM", "MAX_WORK"])
+LIMITS: dict[str, tuple[ModuleType, object]] = {
+    "MAX_ROWS": (linear_bounds, 0),
+    "MAX_FORM": (linear_bounds, 0),
+    "MAX_WORK": (linear_bounds, 0),
+    "MAX_STACK": (linear_bounds, 0),
+    "MAX_JOINED": (linear_rows, 1),
+    "numbers_at_once": (linear_bounds, lambda most: 1),
+}
+
+
+@pytest.mark.parametrize("limit", LIMITS)
 def test_wide_layers_are_bounded_in_blocks(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows one by one, and no forms of layers: the ranges hold what is computed, and are hardly wider."""
     rng = np.random.default_rng(3)
@@ -414,13 +428,45 @@ def test_wide_layers_are_bounded_in_blocks(limit: str, monkeypatch: pytest.Monke
     low, high = np.sort(rng.normal(size=(2, 5, 3)), axis=0)
     ranges: dict[Expr, Value] = {x: Range(low, high)}
     before = Linear(ranges).range(net)
-    monkeypatch.setattr(linear_bounds, limit, 0)
+    module, value = LIMITS[limit]
+    monkeypatch.setattr(module, limit, value)
     after = Linear(ranges).range(net)
     assert (after.upper - after.lower <= 1.1 * (before.upper - before.lower) + 1e-9).all()
     for box in range(5):
         values = run_network(net, rng.uniform(low[box], high[box], (1000, 3)))
         assert (values >= after.lower[box] - 1e-9).all()
         assert (values <= after.upper[box] + 1e-9).all()
+
+
+@pytest.mark.parametrize("count", [1, 5, 40])
+def test_rows_on_their_way_are_few_however_many_there_are(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of rows are gone before the next ones are made: only their bounds are kept."""
+    net = random_network(np.random.default_rng(3), [3, 12, 12, 2])
+    x = next(node for node in order([net]) if not node.args)
+    monkeypatch.setattr(linear_bounds, "CHUNK", 1)
+    alive: WeakSet[Rows] = WeakSet()
+    most: list[int] = []
+
+    class Counted(Rows):
+        def run(self) -> None:
+            alive.add(self)
+            most.append(len(alive))
+            super().run()
+
+    monkeypatch.setattr(linear_bounds, "Rows", Counted)
+    Linear({x: Range(-np.ones((count, 3)), np.ones((count, 3)))}).range(net)
+    assert len(most) >= count
+    assert max(most) <= 2
+
+
+@pytest.mark.parametrize("sizes", [[], [5], [3, 4, 2], [1] * 20, [30, 1, 1, 30], [11, 10]])
+def test_forms_are_put_together_up_to_a_size(sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear_rows, "MAX_JOINED", 10)
+    parts = [np.full((1, size, 1), size) for size in sizes]
+    groups = list(linear_rows._grouped(parts))
+    assert [part.size for group in groups for part in group] == sizes
+    assert all(len(group) == 1 or sum(part.size for part in group) <= 10 for group in groups)
+    assert len(groups) <= max(1, len(sizes))
 
 
 def test_too_many_inputs_are_said() -> None:

@@ -118,15 +118,3 @@ def test_a_layer_over_long_fractions_is_enclosed() -> None:
     assert isinstance(value, tuple)
     assert isinstance(value[0], arb)
     assert value[0].overlaps(arb(1 / LONG + 1 + 1 / OTHER))
-
-
-def test_blocks_of_a_product_are_the_product(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(0)
-    weight, _ = exact.integers(Matrix(rng.integers(-9, 9, (7, 5)).astype(float)))
-    right, _ = exact.integers(Matrix(rng.integers(-9, 9, (5, 3)).astype(float)))
-    ticks: list[None] = []
-    whole = exact.product(weight, right, lambda: ticks.append(None))
-    monkeypatch.setattr(exact, "SMALL_PRODUCT", 0)
-    assert not ticks
-    assert exact.product(weight, right, lambda: ticks.append(None)) == whole
-    assert len(ticks) == 7

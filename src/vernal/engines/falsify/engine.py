@@ -22,6 +22,7 @@ from vernal.evidence import confirm
 from vernal.evidence.confirm import close_atom
 from vernal.evidence.trace import Trace
 from vernal.evidence.uniqueness import uncertain
+from vernal.interpret.numbers.room import numbers_at_once
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.formula import Formula, Not, Quantifier
 from vernal.logic.normal import atoms, horizon
@@ -36,7 +37,7 @@ from vernal.simulate.runs import Plan, Runs, Simulator
 from vernal.simulate.starts import NoInitialState
 
 CELLS = 400_000  # run-steps of one batch
-FEWEST = 50  # runs of a batch
+FEWEST, MOST = 50, 2000  # runs of a batch
 GENERATIONS = 25
 PATIENCE = 8  # generations without progress
 TOLERANCE = 1e-9  # relative; a margin this close to zero is decided by exact replay
@@ -218,11 +219,16 @@ class Hunt:
 
 
 def batch_size(system: System, length: int, cells: int = CELLS) -> int:
-    """How many runs are simulated at once: one where nothing varies, few where only ties do, which are rare."""
+    """How many runs are simulated at once: one where nothing varies, few where only ties do, which are rare.
+
+    Where memory is limited, no more than there is room for.
+    """
     if not freedom(system):
         return 1
     only_ties = system.initial.is_point and all(isinstance(node, Argmax) for node in uncertain(system))
-    return FEWEST if only_ties else int(np.clip(cells // (length + 1), FEWEST, 2000))
+    numbers = (length + 1) * (sum(var.size for var in system.step.inputs) + len(system.step.names))  # of one run
+    fit = numbers_at_once(MOST * numbers) // max(1, numbers)
+    return FEWEST if only_ties else int(np.clip(cells // (length + 1), FEWEST, np.clip(fit, FEWEST, MOST)))
 
 
 def _size(runs: Runs) -> Floats:

@@ -22,6 +22,7 @@ from vernal.logic.margin import atom_margin
 from vernal.logic.normal import atoms
 from vernal.logic.semantics import evaluate
 from vernal.model.expr import Expr
+from vernal.model.tick import Tick, idle
 from vernal.run.budget import Budget
 from vernal.simulate.runs import Runs
 
@@ -35,8 +36,9 @@ MAX_LIFTED = 8  # failing runs that are tried as exact paths
 class RunShare:
     """How many runs break a property, and how many keep it; the others are too short to tell.
 
-    Of a claim that one run cannot break, such as `EF p`, nothing is counted (`counts` is false). `trace` is one of the
-    failing runs as an exact path, cut where the property is decided; None where none could be confirmed.
+    Of a claim that one run cannot break, such as `EF p`, nothing is counted (`counts` is false), nor where the time was
+    over before (`reason`). `trace` is one of the failing runs as an exact path, cut where the property is decided; None
+    where none could be confirmed.
     """
 
     property: str | None
@@ -46,6 +48,7 @@ class RunShare:
     failing: tuple[int, ...] = ()  # rows of the runs
     keeping: int = 0
     trace: Trace | None = None
+    reason: str | None = None  # why the runs are not judged
 
     @builtins.property  # the field of that name hides it here
     def share(self) -> float:
@@ -53,19 +56,20 @@ class RunShare:
         return len(self.failing) / max(1, self.runs)
 
 
-def share_of(runs: Runs, formula: Formula, name: str | None = None) -> RunShare:
-    """Which of the runs break a formula."""
+def share_of(runs: Runs, formula: Formula, name: str | None, budget: Budget) -> RunShare:
+    """Which of the runs break a formula, judged within a budget."""
     claim, count = claim_of(formula), len(runs.lengths)
     path = claim.linear
     if path is None or claim.mentions_some:
         return RunShare(name, claim.text, count, counts=False)
-    known = truth_on_runs(runs, path)
+    known = truth_on_runs(runs, path, budget.check)
     failing = np.array([row for row, truth in enumerate(known) if truth is False], dtype=np.intp)
     keeping = sum(truth is True for truth in known)
-    return RunShare(name, claim.text, count, True, tuple(failing.tolist()), keeping, _confirmed(runs, path, failing))
+    trace = _confirmed(runs, path, failing, budget.part(1.0, SECONDS))
+    return RunShare(name, claim.text, count, True, tuple(failing.tolist()), keeping, trace)
 
 
-def truth_on_runs(runs: Runs, path: Formula) -> list[bool | None]:
+def truth_on_runs(runs: Runs, path: Formula, tick: Tick = idle) -> list[bool | None]:
     """What each run shows of a formula of paths, whatever would come after its last position; None if nothing.
 
     Runs on which all atoms have the same truth at the same positions are judged once.
@@ -76,7 +80,7 @@ def truth_on_runs(runs: Runs, path: Formula) -> list[bool | None]:
     table = np.where(np.arange(runs.steps + 1) < lengths, table, UNDEFINED)
     keys = np.concatenate([table.reshape(len(table), -1), lengths[:, 0]], axis=1)
     _, first, which = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    judged = [_judged(path, asked, table[row], int(runs.lengths[row]), runs.steps) for row in first.tolist()]
+    judged = [_judged(path, asked, table[row], int(runs.lengths[row]), runs.steps, tick) for row in first.tolist()]
     return [judged[kind] for kind in which.reshape(-1).tolist()]
 
 
@@ -87,14 +91,16 @@ def _truths(runs: Runs, asked: Sequence[Expr]) -> list[NDArray[np.int8]]:
     return [np.where(np.isnan(margin), UNDEFINED, truth == 1).astype(np.int8) for truth, margin in known]
 
 
-def _judged(path: Formula, asked: Sequence[Expr], table: NDArray[np.int8], length: int, steps: int) -> bool | None:
+def _judged(
+    path: Formula, asked: Sequence[Expr], table: NDArray[np.int8], length: int, steps: int, tick: Tick
+) -> bool | None:
+    tick()
     rows = {atom: [VALUES[value] for value in row] for atom, row in zip(asked, table.tolist(), strict=False)}
     return evaluate(path, lambda atom, t: rows[atom][t], length, complete=length <= steps)
 
 
-def _confirmed(runs: Runs, path: Formula, failing: NDArray[np.intp]) -> Trace | None:
+def _confirmed(runs: Runs, path: Formula, failing: NDArray[np.intp], budget: Budget) -> Trace | None:
     """One of the failing runs, readable if possible; None where that would take long, or none is confirmed."""
-    budget = Budget(SECONDS)
     try:
         for row in failing[:MAX_LIFTED].tolist():
             for short in (True, False):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,21 +14,27 @@ import numpy as np
 from vernal.engines.falsify.shares import RunShare, share_of
 from vernal.engines.flow.margins import FlowTarget
 from vernal.engines.flow.shares import flow_share
-from vernal.errors import InputError
+from vernal.errors import InputError, Stopped
 from vernal.interpret.numbers.rounding import Floats
+from vernal.logic.printing import text
 from vernal.logic.task import Task
 from vernal.logic.timed import FlowQuestion, last_time
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
 from vernal.model.hooks import hook
 from vernal.model.system import System
+from vernal.run.alarm import in_time
+from vernal.run.budget import Budget
 from vernal.run.threads import one_blas_thread
 from vernal.simulate.flows import STRETCHES, FlowSimulator
-from vernal.simulate.runs import Runs, random_plan
+from vernal.simulate.runs import Plan, Runs, random_plan
 from vernal.simulate.runs import simulate as run
 
 STEPS = 20  # of a run, where nothing is said
 MAX_NUMBERS = 10**8  # values kept in memory: about 800 MB
+GRACE = 0.5  # seconds over a limit, until work that did not look at it is interrupted
+
+RunJudge = Callable[[Budget], RunShare]  # what one property is on runs
 
 
 @dataclass(frozen=True)
@@ -98,46 +105,87 @@ def simulate(
     properties look, under disturbances that are constant for a while. The properties of a task are judged on every run.
     Runs prove nothing; one that fails comes with an exact path, or with an enclosed trajectory.
     """
-    if runs < 1:
-        raise InputError(f"runs has to be at least 1, not {runs}")
-    if seed < 0 or (steps is not None and steps < 0):
-        raise InputError("steps and seed have to be 0 or more")
     task = subject if isinstance(subject, Task) else Task(subject)
-    if isinstance(task.model, Flow):
-        if steps is not None:
-            raise InputError(f"{task.name} is a flow, which makes no steps: say for how long with time")
-        return _simulated_flow(task, runs, time, seed)
-    if time is not None:
-        raise InputError(f"{task.name} is a system that moves in steps: say how many with steps, not with time")
-    return _simulated_system(task, runs, STEPS if steps is None else steps, seed)
+    return simulated(task, RunsAsked(runs, steps, time, seed), Budget())
 
 
-def _simulated_system(task: Task, runs: int, steps: int, seed: int) -> Simulation:
-    system = task.system
+@dataclass(frozen=True, slots=True)
+class RunsAsked:
+    """How many runs, for how long: a number of steps, or of a flow a time."""
+
+    runs: int
+    steps: int | None = None
+    time: float | Fraction | None = None
+    seed: int = 0
+
+    def refuse(self, task: Task) -> None:
+        """An error for what makes no sense of this task."""
+        if self.runs < 1:
+            raise InputError(f"runs has to be at least 1, not {self.runs}")
+        if self.seed < 0 or (self.steps is not None and self.steps < 0):
+            raise InputError("steps and seed have to be 0 or more")
+        if isinstance(task.model, Flow):
+            if self.steps is not None:
+                raise InputError(f"{task.name} is a flow, which makes no steps: say for how long with time")
+        elif self.time is not None:
+            raise InputError(f"{task.name} is a system that moves in steps: say how many with steps, not with time")
+
+
+def simulated(task: Task, wanted: RunsAsked, budget: Budget) -> Simulation:
+    """The simulation within a budget: Stopped where the runs are not finished, and what is not judged says so."""
+    wanted.refuse(task)
+    with one_blas_thread(), np.errstate(all="ignore"):
+        if isinstance(task.model, Flow):
+            return _simulated_flow(task, wanted, budget)
+        return _simulated_system(task, wanted, budget)
+
+
+def _simulated_system(task: Task, wanted: RunsAsked, budget: Budget) -> Simulation:
+    system, runs, steps = task.system, wanted.runs, STEPS if wanted.steps is None else wanted.steps
     if system.open_agents:
         raise InputError(f"there is no policy for {', '.join(map(repr, system.open_agents))}: nothing can be simulated")
     kept = len(system.state) + sum(slot.var.size for slot in system.slots) + len(system.step.names)
     _refuse_many(runs * (steps + 1) * kept)
-    with one_blas_thread(), np.errstate(all="ignore"):
-        made = run(system, runs, steps, np.random.default_rng(seed))
-        shares = {name: share_of(made, formula, name) for name, formula in task.properties.items()}
-    return Simulation(made, shares, task)
+    rng = np.random.default_rng(wanted.seed)
+    made = in_time(lambda: run(system, runs, steps, rng, tick=budget.check), budget, GRACE)
+    judge: dict[str, RunJudge] = {
+        name: partial(share_of, made, formula, name) for name, formula in task.properties.items()
+    }
+    return Simulation(made, _judged(task, made, judge, budget), task)
 
 
-def _simulated_flow(task: Task, runs: int, time: float | Fraction | None, seed: int) -> Simulation:
-    flow = task.flow
+def _simulated_flow(task: Task, wanted: RunsAsked, budget: Budget) -> Simulation:
+    flow, time = task.flow, wanted.time
     asked = {name: FlowQuestion(flow, formula, name) for name, formula in task.properties.items()}
     longest = last_time(task.properties.values()) or Fraction(1)
     if time is not None and not 0 < time < float("inf"):
         raise InputError(f"time has to be a number above 0, not {time}")
     instants = [instant for question in asked.values() for instant in FlowTarget(question).instants]
     simulator = FlowSimulator(flow, longest if time is None else time, more=instants)
-    _refuse_many(runs * len(simulator.times) * (len(flow.state) + len(flow.disturbances)))
-    with one_blas_thread(), np.errstate(all="ignore"):
-        plan = random_plan(flow.rate_step, runs, STRETCHES - 1, np.random.default_rng(seed))
-        made = simulator.run(plan)
-        shares = {name: flow_share(question, simulator, plan, made) for name, question in asked.items()}
-    return Simulation(made, shares, task)
+    _refuse_many(wanted.runs * len(simulator.times) * (len(flow.state) + len(flow.disturbances)))
+    rng = np.random.default_rng(wanted.seed)
+
+    def followed() -> tuple[Plan, Runs]:
+        plan = random_plan(flow.rate_step, wanted.runs, STRETCHES - 1, rng, tick=budget.check)
+        return plan, simulator.run(plan, budget.check)
+
+    plan, made = in_time(followed, budget, GRACE)
+    judge: dict[str, RunJudge] = {
+        name: partial(flow_share, question, simulator, plan, made) for name, question in asked.items()
+    }
+    return Simulation(made, _judged(task, made, judge, budget), task)
+
+
+def _judged(task: Task, runs: Runs, judge: Mapping[str, RunJudge], budget: Budget) -> dict[str, RunShare]:
+    """What every property is on the runs, or why that is not known."""
+    found: dict[str, RunShare] = {}
+    for name, formula in task.properties.items():
+        try:
+            budget.check()
+            found[name] = in_time(partial(judge[name], budget), budget, GRACE)
+        except Stopped as stop:
+            found[name] = RunShare(name, text(formula), len(runs.lengths), counts=False, reason=stop.reason)
+    return found
 
 
 def _refuse_many(numbers: int) -> None:

@@ -19,13 +19,13 @@ from vernal.simulate.flows import FlowSimulator
 from vernal.simulate.runs import Plan, Runs
 
 
-def flow_share(question: FlowQuestion, simulator: FlowSimulator, plan: Plan, runs: Runs) -> RunShare:
+def flow_share(question: FlowQuestion, simulator: FlowSimulator, plan: Plan, runs: Runs, budget: Budget) -> RunShare:
     """Which of the trajectories break the formula; those that are followed for too short a time say less."""
     target = FlowTarget(question)
     margins = target.margins(runs) if _is_seen(question, simulator) else np.full(len(runs.lengths), np.inf)
     failing = np.flatnonzero(margins < 0)
     keeping = len(margins) - len(failing) if question.horizon <= simulator.time else 0
-    trace = _confirmed(question, target, simulator, plan, margins)
+    trace = _confirmed(question, target, simulator, plan, margins, budget.part(1.0, SECONDS))
     written = text(question.formula)
     return RunShare(question.name, written, len(margins), True, tuple(failing.tolist()), keeping, trace)
 
@@ -37,10 +37,9 @@ def _is_seen(question: FlowQuestion, simulator: FlowSimulator) -> bool:
 
 
 def _confirmed(
-    question: FlowQuestion, target: FlowTarget, simulator: FlowSimulator, plan: Plan, margins: Floats
+    question: FlowQuestion, target: FlowTarget, simulator: FlowSimulator, plan: Plan, margins: Floats, budget: Budget
 ) -> Trace | None:
     """One of those that fail most clearly; None where that would take long, or none is confirmed."""
-    budget = Budget(SECONDS)
     failing = np.flatnonzero(margins < 0)
     try:
         for row in failing[np.argsort(margins[failing], kind="stable")][:MAX_LIFTED]:

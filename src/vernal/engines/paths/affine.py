@@ -23,6 +23,7 @@ from vernal.engines.paths.trail_planes import TrailPlanes
 from vernal.engines.paths.trails import Trails
 from vernal.engines.search import Stage
 from vernal.errors import Stopped
+from vernal.interpret.numbers.room import refuse_beyond
 from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
 from vernal.logic.question import Question
 from vernal.model.expr import Between, Expr
@@ -88,6 +89,7 @@ class AffineSpace:
         wide = [at for at, (low, high) in enumerate(ends) if high > low]
         lower = np.array([float_below(ends[at][0]) for at in wide]).reshape(1, len(wide))
         upper = np.array([float_above(ends[at][1]) for at in wide]).reshape(1, len(wide))
+        refuse_beyond(len(ends) * len(wide))
         A = np.zeros((1, len(ends), len(wide)))
         A[0, wide, np.arange(len(wide))] = 1.0
         points = [(float_below(low), float_above(low)) if low == high else (0.0, 0.0) for low, high in ends]

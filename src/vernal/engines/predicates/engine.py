@@ -79,7 +79,9 @@ class Rounds:
 
     def __init__(self, question: Question, keep: Expr, options: PredicateOptions, budget: Budget) -> None:
         self.question, self.options, self.budget = question, options, budget
-        self.model = OperatorModel(question.system, keep, with_policy=options.policy, labels=question.labels)
+        self.model = OperatorModel(
+            question.system, keep, with_policy=options.policy, labels=question.labels, tick=budget.check
+        )
         policy = PolicyBounds(self.model.variables, self.model.judge, budget.check)
         self.search = _tests(self.model, policy, options, budget)
         self.states = ConcreteStates(self.model, policy)

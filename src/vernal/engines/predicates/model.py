@@ -20,7 +20,7 @@ from vernal.model.graph import substitute, variables
 from vernal.model.initial import OneOf, Start
 from vernal.model.sorts import INT, REAL
 from vernal.model.system import System, Variable
-from vernal.model.tick import Tick
+from vernal.model.tick import Tick, idle
 from vernal.reduce.operators import StepOperator, operators, ways_to_fail
 from vernal.reduce.operators import conjuncts as expression_conjuncts
 from vernal.reduce.starts import start_boxes
@@ -46,7 +46,13 @@ class OperatorModel:
     """The system over bounded integers; a variable without a range, or a real one, is refused."""
 
     def __init__(
-        self, system: System, keep: Expr, *, with_policy: bool = True, labels: OptionLabels | None = None
+        self,
+        system: System,
+        keep: Expr,
+        *,
+        with_policy: bool = True,
+        labels: OptionLabels | None = None,
+        tick: Tick = idle,
     ) -> None:
         """`keep` is claimed of every state. Without the policy an operator is taken wherever its guard is true.
 
@@ -59,19 +65,21 @@ class OperatorModel:
         lower, upper = (np.array([[float(end) for end in side]]) for side in zip(*ends, strict=True))
         self.judge = BoxJudge(self.table, IntegerBoxes(lower, upper))
         self.with_policy = with_policy
-        self.unsafe = self._unsafe(system.step.resolve(keep))
+        self.unsafe = self._unsafe(system.step.resolve(keep), tick)
         selections: dict[object, Selection | None] = {}
-        self.operators = tuple(self._operator(source, selections) for source in operators(system.step))
+        self.operators = tuple(self._operator(source, selections, tick) for source in operators(system.step, tick))
 
-    def _unsafe(self, keep: Expr) -> tuple[PointQuestion, ...]:
+    def _unsafe(self, keep: Expr, tick: Tick) -> tuple[PointQuestion, ...]:
         """The ways to be unsafe: a condition on the state, for each action where it is one of actions, too."""
-        ways = [PointQuestion((self.table.condition(way.guard),), self._selection(way)) for way in ways_to_fail(keep)]
+        failing = ways_to_fail(keep, tick)
+        ways = [PointQuestion((self.table.condition(way.guard),), self._selection(way)) for way in failing]
         return tuple(way for way in ways if way.conditions != (NEVER,))
 
     def _selection(self, source: StepOperator) -> Selection | None:
         return selection_of(source, self.table) if self.with_policy else None
 
-    def _operator(self, source: StepOperator, selections: dict[object, Selection | None]) -> PlanOperator:
+    def _operator(self, source: StepOperator, selections: dict[object, Selection | None], tick: Tick) -> PlanOperator:
+        tick()
         guard = self.table.condition(source.guard)
         if source.says not in selections:
             selections[source.says] = self._selection(source)

@@ -16,6 +16,7 @@ from vernal.engines.reach.sets import ReachableSets
 from vernal.engines.reach.walk import ReachWalk, following
 from vernal.errors import InputError, Stopped
 from vernal.interpret.numbers.device import find_device, using
+from vernal.interpret.numbers.room import limited
 from vernal.interpret.numbers.rounding import float_above
 from vernal.logic.elaborate import expression, system_scope
 from vernal.logic.normal import horizon
@@ -117,7 +118,7 @@ def followed(task: Task, asked: Sequence[Named], last: int, budget: Budget, sets
     walk = ReachWalk(task.system, [node for _, node in asked], last, sets, budget)
     device = device_for(budget.device, following(task.system, last))
     try:
-        with one_blas_thread(), np.errstate(all="ignore"), using(device):
+        with one_blas_thread(), np.errstate(all="ignore"), using(device), limited(budget.memory):
             in_time(walk.go, budget)
     except Stopped as stop:  # interrupted, or a card whose memory is full: the steps that were done are whole
         walk.reason = stop.reason

@@ -25,6 +25,7 @@ from vernal.engines.reach.segments import SegmentValues, template_of
 from vernal.engines.reach.sets import ReachableSets, ReachedStep, TimedReach
 from vernal.errors import InputError, Stopped
 from vernal.evidence.flowpipe import Flowpipe
+from vernal.interpret.numbers.room import limited
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.task import MAX_ABSTRACTED, Task
 from vernal.model.expr import Expr
@@ -65,7 +66,7 @@ def followed_flow(task: Task, asked: Sequence[tuple[str, Expr]], how: FlowAsked,
     engines = pipe_engines(task, how.engine)
     walk = FlowWalk(task, expressions, how, budget)
     try:
-        with one_blas_thread(), infinite_bounds():
+        with one_blas_thread(), infinite_bounds(), limited(budget.memory):
             in_time(partial(walk.run, engines), budget)
     except Stopped as stop:
         walk.reason = stop.reason

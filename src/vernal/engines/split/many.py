@@ -17,6 +17,7 @@ from vernal.engines.core.search import BoxSearch
 from vernal.engines.knowledge import Known
 from vernal.engines.split.engine import not_asked, outcome, refuted_by, search_for
 from vernal.errors import Stopped
+from vernal.interpret.numbers.room import limited
 from vernal.logic.question import Question
 from vernal.run.budget import Budget
 
@@ -43,7 +44,7 @@ def decide_together(
     With `first`, the first that is refuted ends the work.
     """
     found: dict[int, Decided] = {}
-    with suppress(Stopped), infinite_bounds():  # what is decided by then stays decided
+    with suppress(Stopped), infinite_bounds(), limited(budget.memory):  # what is decided by then stays decided
         for family in families(questions, budget):
             search, places = _search_of(family, budget, most)
             try:

@@ -1,10 +1,18 @@
-"""Automata in parallel: every synchronised combination of edges and destinations is one outcome of a step."""
+"""Automata in parallel: every synchronised combination of edges and destinations is one outcome of a step.
+
+Automata that synchronise do not ask each other: a combination exists iff each of its edges does. So where there would
+be many combinations, and they double with every automaton, they are not built: the outcome stands for all of them, and
+each automaton has a part in which it chooses for itself.
+"""
 
 from __future__ import annotations
 
 import itertools
+import math
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 from vernal.errors import NameUnknown, nearest
 from vernal.formats.jani.automata import Destination, Process, ProcessEdge, Surroundings, Updates, read_process
@@ -14,17 +22,39 @@ from vernal.formats.jani.expressions import Names, read_condition
 from vernal.model import build
 from vernal.model.build import TRUE
 from vernal.model.expr import Const, Expr
+from vernal.model.tick import Tick, idle
 
 KINDS = ("lts", "mdp")
+MAX_COMBINED = 64  # combinations of one synchronisation vector that are outcomes of their own
+
+
+@dataclass(frozen=True, slots=True)
+class PartOption:
+    """What one automaton may do in a synchronisation: an edge of it with one destination."""
+
+    guard: Expr
+    updates: Updates
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomePart:
+    """What one automaton adds to an outcome: one of several options, whatever other automata do."""
+
+    automaton: str
+    options: tuple[PartOption, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One way a step can go: its label (None where it is silent), its guard, and the next values of what it assigns."""
+    """One way a step can go: its label (None where it is silent), its guard, and the next values of what it assigns.
+
+    With parts it is many ways: one option of each part is taken besides.
+    """
 
     label: str | None
     guard: Expr
     updates: Updates
+    parts: tuple[OutcomePart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +89,7 @@ class PlanningModel:
         raise entry.error(f"there is no automaton {name!r}{nearest(name, known)}", NameUnknown)
 
 
-def read_model(model: JsonEntry, given: ConstantValues) -> PlanningModel:
+def read_model(model: JsonEntry, given: ConstantValues, tick: Tick = idle) -> PlanningModel:
     """A model of type lts or mdp; each destination of positive probability is one outcome."""
     if model.get("automata") is None:
         model.refuse("not a JANI model: it has no 'automata'")
@@ -70,7 +100,7 @@ def read_model(model: JsonEntry, given: ConstantValues) -> PlanningModel:
     actions = tuple(item.text("name") for item in model.items("actions"))
     system = model["system"]
     processes = _processes(model, system, frozenset(actions), constants, variables)
-    outcomes = tuple(_outcomes(system, processes, frozenset(actions)))
+    outcomes = tuple(_ticking(_outcomes(system, processes, frozenset(actions)), tick))
     names = {**constants, **{name: declared.variable.var for name, declared in variables.items()}}
     restriction = model.get("restrict-initial")
     kept = TRUE if restriction is None else read_condition(restriction, names)
@@ -100,6 +130,12 @@ def _processes(
     return tuple(found.values())
 
 
+def _ticking(outcomes: Iterator[Outcome], tick: Tick) -> Iterator[Outcome]:
+    for outcome in outcomes:
+        tick()
+        yield outcome
+
+
 def _outcomes(system: JsonEntry, processes: Sequence[Process], actions: frozenset[str]) -> Iterator[Outcome]:
     vectors = system.items("syncs")
     if not vectors and any(edge.action is not None for process in processes for edge in process.edges):
@@ -122,14 +158,22 @@ def _synchronised(vector: JsonEntry, processes: Sequence[Process], actions: froz
         if named.value is not None and named.text() not in actions:
             raise named.error(f"there is no action {named.value!r}{nearest(named.text(), actions)}", NameUnknown)
     taking = [
-        [edge for edge in process.edges if edge.action == action.value]
+        (process.name, [edge for edge in process.edges if edge.action == action.value])
         for process, action in zip(processes, wanted, strict=True)
         if action.value is not None
     ]
     if not taking:
         vector.refuse("no automaton takes part in this synchronisation")
-    for edges in itertools.product(*taking):
-        yield from _combined(None if result is None else result.text(), edges)
+    yield from _together(None if result is None else result.text(), taking)
+
+
+def _together(label: str | None, taking: Sequence[tuple[str, Sequence[ProcessEdge]]]) -> Iterator[Outcome]:
+    """One edge of each automaton: every combination where these are few, else all of them as one outcome with parts."""
+    if math.prod(sum(len(edge.destinations) for edge in edges) for _, edges in taking) > MAX_COMBINED:
+        yield _apart(label, taking)
+        return
+    for chosen in itertools.product(*(edges for _, edges in taking)):
+        yield from _combined(label, chosen)
 
 
 def _combined(label: str | None, edges: Sequence[ProcessEdge]) -> Iterator[Outcome]:
@@ -144,5 +188,41 @@ def _united(destinations: Sequence[Destination]) -> Updates:
     for destination in destinations:
         for name, value in destination.updates.items():
             if updates.setdefault(name, value) is not value:
-                destination.entry.refuse(f"{name!r} is assigned differently by another automaton in the same step")
+                _refuse_conflict(destination, name)
     return updates
+
+
+def _refuse_conflict(destination: Destination, name: str) -> NoReturn:
+    destination.entry.refuse(f"{name!r} is assigned differently by another automaton in the same step")
+
+
+def _apart(label: str | None, taking: Sequence[tuple[str, Sequence[ProcessEdge]]]) -> Outcome:
+    """All combinations at once. What an automaton with one edge and one destination does is done in all of them."""
+    _refuse_conflicts([[where for edge in edges for where in edge.destinations] for _, edges in taking])
+    guards: list[Expr] = []
+    updates: dict[str, Expr] = {}
+    parts: list[OutcomePart] = []
+    for name, edges in taking:
+        options = tuple(PartOption(edge.guard, where.updates) for edge in edges for where in edge.destinations)
+        if len(options) > 1:
+            parts.append(OutcomePart(name, options))
+        else:
+            guards.append(options[0].guard)
+            updates.update(options[0].updates)
+    return Outcome(label, build.conj(*dict.fromkeys(guards)), updates, tuple(parts))
+
+
+def _refuse_conflicts(destinations: Sequence[Sequence[Destination]]) -> None:
+    """A variable that several automata assign has to get the same value of each, whichever edges they take."""
+    values: dict[str, Expr] = {}
+    assigning: dict[str, set[int]] = defaultdict(set)
+    different: dict[str, Destination] = {}
+    for number, own in enumerate(destinations):
+        for destination in own:
+            for name, value in destination.updates.items():
+                assigning[name].add(number)
+                if values.setdefault(name, value) is not value:
+                    different[name] = destination
+    for name, destination in different.items():
+        if len(assigning[name]) > 1:
+            _refuse_conflict(destination, name)

@@ -2,17 +2,18 @@
 
 An outcome exists in a state iff its guard is true, every value it assigns stays inside the range of its variable (a
 successor outside is no transition), and the policy chooses its label. Silent outcomes, and those with labels the policy
-knows nothing of, need no policy.
+knows nothing of, need no policy. An outcome with parts exists iff each part has an option; which one is taken is a
+choice of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from vernal.formats.jani.automata import free_name
-from vernal.formats.jani.compose import Outcome, PlanningModel
+from vernal.formats.jani.automata import Updates, free_name
+from vernal.formats.jani.compose import Outcome, OutcomePart, PlanningModel
 from vernal.formats.jani.declare import whole_range
 from vernal.formats.jani.policy import PolicyInterface
 from vernal.interpret.ends import EndsProgram, PartialEnds
@@ -38,36 +39,58 @@ class Moves:
 
 def inside_ranges(model: PlanningModel, tick: Tick = idle) -> Moves:
     """Outcomes restricted to the states from which they stay inside all ranges."""
-    ranges = {one.variable.name: one.variable for one in model.state}
-    ends: dict[Expr, PartialEnds] = {v.var: (v.lower, v.upper) for v in ranges.values() if v.sort == INT}
-    starts: dict[Expr, Start] = {v.var: whole_range(v) for v in ranges.values()}
-    kept: list[Outcome] = []
-    leaving = 0
-    for outcome in model.outcomes:
-        conditions = _staying(outcome, ranges, ends)
-        leaving += bool(conditions) and has_state([outcome.guard, build.negate(build.conj(*conditions))], starts, tick)
-        guard = build.conj(outcome.guard, *conditions)
-        if guard is not FALSE:
-            kept.append(replace(outcome, guard=guard))
-    return Moves(tuple(kept), leaving)
+    ranges = _Ranges([one.variable for one in model.state], tick)
+    kept = [one for outcome in model.outcomes if (one := ranges.restrict(outcome)).guard is not FALSE]
+    return Moves(tuple(kept), ranges.leaving)
 
 
-def _staying(outcome: Outcome, ranges: Mapping[str, Variable], ends: Mapping[Expr, PartialEnds]) -> list[Expr]:
-    """The conditions under which all assigned values are inside their ranges, where that is not certain."""
-    assigned = [(ranges[name], value) for name, value in outcome.updates.items() if ranges[name].sort == INT]
-    if not assigned:
-        return []
-    program = EndsProgram(tuple(value for _, value in assigned))
-    given = set(outcome.guard.args) if isinstance(outcome.guard, And) else {outcome.guard}
-    found: list[Expr] = []
-    for (variable, value), (low, high) in zip(assigned, program(ends), strict=True):
-        assert variable.lower is not None
-        assert variable.upper is not None
-        if low is None or low < variable.lower:
-            found.append(build.compare("<=", variable.lower, value))
-        if high is None or high > variable.upper:
-            found.append(build.compare("<=", value, variable.upper))
-    return [condition for condition in dict.fromkeys(found) if condition not in given]
+class _Ranges:
+    """The ranges of all variables; it counts what may lead out of them."""
+
+    def __init__(self, variables: Sequence[Variable], tick: Tick) -> None:
+        self.variables = {one.name: one for one in variables}
+        self.ends: dict[Expr, PartialEnds] = {v.var: (v.lower, v.upper) for v in variables if v.sort == INT}
+        self.starts: dict[Expr, Start] = {v.var: whole_range(v) for v in variables}
+        self.tick = tick
+        self.leaving = 0
+
+    def restrict(self, outcome: Outcome) -> Outcome:
+        """The outcome where it stays inside, its parts with those options that do."""
+        self.tick()
+        guard = self._restricted(outcome.guard, outcome.updates)
+        parts = tuple(self._of_part(part, guard) for part in outcome.parts)
+        some = [build.disj(*dict.fromkeys(option.guard for option in part.options)) for part in parts]
+        return replace(outcome, guard=build.conj(guard, *some), parts=parts)
+
+    def _of_part(self, part: OutcomePart, guard: Expr) -> OutcomePart:
+        within = [replace(one, guard=self._restricted(one.guard, one.updates, guard)) for one in part.options]
+        return replace(part, options=tuple(one for one in within if one.guard is not FALSE))
+
+    def _restricted(self, guard: Expr, updates: Updates, known: Expr = TRUE) -> Expr:
+        """The guard, and that all assigned values are inside; `known` is true besides, wherever this can happen."""
+        conditions = self._staying(guard, updates)
+        if conditions:
+            outside = [known, guard, build.negate(build.conj(*conditions))]
+            self.leaving += has_state(outside, self.starts, self.tick)
+        return build.conj(guard, *conditions)
+
+    def _staying(self, guard: Expr, updates: Updates) -> list[Expr]:
+        """The conditions under which all assigned values are inside their ranges, where that is not certain."""
+        named = [(self.variables[name], value) for name, value in updates.items()]
+        assigned = [(variable, value) for variable, value in named if variable.sort == INT]
+        if not assigned:
+            return []
+        program = EndsProgram(tuple(value for _, value in assigned))
+        given = set(guard.args) if isinstance(guard, And) else {guard}
+        found: list[Expr] = []
+        for (variable, value), (low, high) in zip(assigned, program(self.ends), strict=True):
+            assert variable.lower is not None
+            assert variable.upper is not None
+            if low is None or low < variable.lower:
+                found.append(build.compare("<=", variable.lower, value))
+            if high is None or high > variable.upper:
+                found.append(build.compare("<=", value, variable.upper))
+        return [condition for condition in dict.fromkeys(found) if condition not in given]
 
 
 # The policy's part ----------------------------------------------------------------------------------------------------
@@ -138,20 +161,37 @@ def planning_system(
 
 
 def _following(state: Sequence[Variable], outcomes: Sequence[Outcome]) -> dict[str, Expr]:
-    """The next values of the variables that some outcome changes, all by one choice of an outcome."""
+    """The next values of the variables that some outcome changes, all by one choice of an outcome and of its parts."""
     options = [build.when(index, outcome.guard) for index, outcome in enumerate(outcomes)]
     edge = build.choose(*options, name=EDGE)
-    found = {variable.name: _next(variable, outcomes, edge) for variable in state}
+    taken = [[_taken(part) for part in outcome.parts] for outcome in outcomes]
+    found = {variable.name: _next(variable, outcomes, edge, taken) for variable in state}
     return {variable.name: found[variable.name] for variable in state if found[variable.name] is not variable.var}
 
 
-def _next(variable: Variable, outcomes: Sequence[Outcome], edge: Expr) -> Expr:
+def _taken(part: OutcomePart) -> Expr:
+    """The choice of an automaton. Where none of its options exists its outcome does not, and this choice is not made:
+    one more option, for there, says so."""
+    options = [build.when(index, option.guard) for index, option in enumerate(part.options)]
+    nothing = build.negate(build.disj(*(option.guard for option in part.options)))
+    return build.choose(*options, build.when(len(options), nothing), name=f"{EDGE} {part.automaton}")
+
+
+def _next(variable: Variable, outcomes: Sequence[Outcome], edge: Expr, taken: Sequence[Sequence[Expr]]) -> Expr:
     """The value after the outcome that is taken; it stays as it is where the outcome does not assign it."""
-    assigned = {
-        Fraction(index): outcome.updates[variable.name]
-        for index, outcome in enumerate(outcomes)
-        if outcome.updates.get(variable.name, variable.var) is not variable.var
-    }
+    values = [_after(variable, outcome, own) for outcome, own in zip(outcomes, taken, strict=True)]
+    assigned = {Fraction(index): value for index, value in enumerate(values) if value is not variable.var}
     if not assigned:
         return variable.var
     return build.switch(edge, [*assigned, None], [*assigned.values(), variable.var])
+
+
+def _after(variable: Variable, outcome: Outcome, taken: Sequence[Expr]) -> Expr:
+    """The value after one outcome, by the options that its parts take."""
+    value = outcome.updates.get(variable.name, variable.var)
+    for part, choice in zip(outcome.parts, taken, strict=True):
+        updates = {Fraction(index): one.updates.get(variable.name) for index, one in enumerate(part.options)}
+        assigned = {index: update for index, update in updates.items() if update is not None}
+        if assigned:
+            value = build.switch(choice, [*assigned, None], [*assigned.values(), value])
+    return value

@@ -77,7 +77,7 @@ class PlanningBlueprint:
 
     def task(self, constants: Mapping[str, Override]) -> Task:
         """The task with these constants."""
-        model = read_model(self.entry, {name: _setting(name, value) for name, value in constants.items()})
+        model = read_model(self.entry, {name: _setting(name, value) for name, value in constants.items()}, self.tick)
         asked = self._property(model)
         policy = self._policy(asked)
         interface = None if policy is None else read_policy(policy, model)

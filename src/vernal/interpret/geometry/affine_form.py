@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from vernal.interpret.exact import integers, product
 from vernal.interpret.numbers import size
+from vernal.interpret.numbers.integers import integers, times
 from vernal.interpret.numbers.size import MAX_BITS, fit
 from vernal.model import expr as e
 from vernal.model.expr import Component, Expr
@@ -201,15 +201,15 @@ def affine_layer(node: e.Affine, x: Sequence[AffineForm | None], tick: Tick = id
     forms = [AffineForm(ZERO) if form is None else form for form in x]
     names = list(dict.fromkeys(name for form in forms for name in form.coefficients))
     entries = [a for form in forms for a in (form.constant, *(form.coefficients.get(name, ZERO) for name in names))]
-    weight, scale = integers(node.weight)
     bias, bias_scale = integers(node.bias)
     if size.common_denominator(entries) is None:
         raise size.too_long()
     numerators, denominator = fmpq_mat(len(forms), 1 + len(names), entries).numer_denom()
+    rows, scale = times(node.weight, numerators, tick)
     below = scale * denominator
     spoiled: list[bool] = np.any(node.weight.array[:, [form is None for form in x]], axis=1).tolist()
     made: list[AffineForm | None] = []
-    for row, end, is_spoiled in zip(product(weight, numerators, tick), bias.entries(), spoiled, strict=True):
+    for row, end, is_spoiled in zip(rows, bias.entries(), spoiled, strict=True):
         tick()
         coefficients = {name: fmpq(a, below) for name, a in zip(names, row[1:], strict=True) if a != 0}
         form = AffineForm(fmpq(row[0], below) + fmpq(end, bias_scale), coefficients)

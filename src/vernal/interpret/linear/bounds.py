@@ -11,7 +11,7 @@ valued truth or as sets of alternatives. All rounding is accounted for (see `row
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import cast
@@ -54,6 +54,7 @@ from vernal.interpret.linear.rows import (
 from vernal.interpret.linear.stacks import DenseStack, settled, stack_below
 from vernal.interpret.numbers.backends import backend_for
 from vernal.interpret.numbers.device import free_numbers
+from vernal.interpret.numbers.room import numbers_at_once
 from vernal.interpret.numbers.rounding import FLOOR, Array
 from vernal.model import expr as e
 from vernal.model.expr import Expr
@@ -69,6 +70,7 @@ ARRAYS_UNDER_WAY = 24  # of a block, at most, that are in a card's memory at one
 MAX_FORM = 1 << 24  # numbers in the coefficients of a form that is kept
 MAX_WORK = 1 << 33  # products for one form: about a second
 MAX_ROWS = 1 << 24  # numbers in the rows of all components of a node at once; more are bounded in blocks
+MAX_STACK = 1 << 22  # numbers in the forms of all layers that are tried at once
 FEW = 8  # boxes for which stacks of layers are tried at once
 DENSE = 0.5  # from this share of open components on, all rows are bounded at once
 STRUCTURAL = (e.Affine, e.Add, e.Neg, e.Gather, e.Concat)
@@ -201,7 +203,7 @@ class Linear:
         self.need(node)
         with np.errstate(all="ignore"):
             L, constant_part = self._seed_all(node)
-            done = self.substitute({node: L}, constant_part, None)
+            done = list(self.substitute({node: L}, constant_part, None))
             lows = self._join([low for _, low in done])
             A, c = self._join([self._input_rows(rows) for rows, _ in done]), self._join([r.constant for r, _ in done])
             A, c = self._usable(A, c - FLOOR)
@@ -217,7 +219,7 @@ class Linear:
             L, zero = self._seed_all(node)
             if index is not None:
                 L, zero = L[index], zero[index]
-            done = self.substitute({node: L}, zero, index)
+            done = list(self.substitute({node: L}, zero, index))
             A = self._join([self._input_rows(rows) for rows, _ in done])
         return 0.5 * (A[:, : node.size] - A[:, node.size :])
 
@@ -229,7 +231,7 @@ class Linear:
     def rows(self, seeds: Seeds, constants: Array) -> tuple[Array, Array]:
         """Sums of rows times nodes that are known, for every box: slopes of a lower bound, and the least value."""
         with np.errstate(all="ignore"):
-            done = self.substitute(seeds, constants, None)
+            done = list(self.substitute(seeds, constants, None))
         return self._join([self._input_rows(rows) for rows, _ in done]), self._join([low for _, low in done])
 
     def _usable(self, A: Array, c: Array) -> tuple[Array, Array]:
@@ -347,12 +349,17 @@ class Linear:
         assert stack is not None
         nodes, form = (*stack.inner, node), self.forms.get(stack.base)
         layers = [part for part in nodes if isinstance(part, e.Affine)]
-        if form is None or form.coefficients is None or any(self._is_huge(part, [form]) for part in layers):
+        if form is None or form.coefficients is None or self._is_too_tall(layers, form):
             return nodes
         done = settled(self.backend, self.inputs, form, layers)
         for part, x, own in done:
             self._store(part, x, own)
         return nodes[2 * len(done) - 1 :]
+
+    def _is_too_tall(self, layers: Sequence[e.Affine], form: Form) -> bool:
+        """Whether the forms of a stack are too large to be made at once: then calls are not what costs."""
+        numbers = sum(node.size for node in layers) * self.inputs.count * self.batch
+        return numbers > numbers_at_once(MAX_STACK) or any(self._is_huge(node, [form]) for node in layers)
 
     def _layer(self, node: e.Affine) -> bool:
         """Evaluate an affine layer of something affine in the inputs, whose form says all; whether it is one."""
@@ -367,7 +374,7 @@ class Linear:
         """Evaluate inputs that are put one after the other; whether that is what a node is."""
         columns = [self.inputs.columns.get(arg) for arg in node.args]
         known = [place for place in columns if place is not None]
-        if len(known) < len(columns) or node.size * self.inputs.count > MAX_FORM:
+        if len(known) < len(columns) or node.size * self.inputs.count > numbers_at_once(MAX_FORM):
             return False
         x, form = self.inputs.joined(known)
         self._store(node, x, form, form.size)
@@ -415,12 +422,13 @@ class Linear:
     def _is_huge(self, node: Expr, forms: Sequence[Form]) -> bool:
         """Whether a form would take too much memory, or too long in one piece: rows then pass the node instead."""
         numbers = node.size * self.inputs.count
-        if numbers * self.batch <= MAX_FORM or all(form.coefficients is None for form in forms):
+        most = numbers_at_once(MAX_FORM)
+        if numbers * self.batch <= most or all(form.coefficients is None for form in forms):
             return False
         shared = all(form.coefficients is None or form.shared for form in forms)
         work = 1 if not isinstance(node, e.Affine) or forms[0] is self.inputs.identity else node.args[0].size
         boxes = 1 if shared else self.batch
-        return boxes * numbers > MAX_FORM or boxes * numbers * work > MAX_WORK
+        return boxes * numbers > most or boxes * numbers * work > MAX_WORK
 
     def number(self, node: Expr) -> Range:
         """The range of a numeric node that has been evaluated."""
@@ -465,7 +473,7 @@ class Linear:
         share = 1.0 if open_components is None else self.backend.count(open_components) / (self.batch * node.size)
         if share == 0.0:
             return
-        if (open_components is None or share > DENSE) and 2 * node.size**2 <= MAX_ROWS:
+        if (open_components is None or share > DENSE) and self._fits_at_once(node):
             L, c = self._seed_all(node)
             low = self.lower({node: L}, c, None)
             x = tighter(self.backend, x, low[:, : node.size], -low[:, node.size :])
@@ -475,6 +483,10 @@ class Linear:
             x = self._tighten_some(node, x, every)
         self.values[node] = integral(self.backend, x) if node.sort == INT else x
         self.sizes.pop(node, None)  # a smaller one, when it is asked for
+
+    def _fits_at_once(self, node: Expr) -> bool:
+        """Whether the rows of all components, at the node and at the inputs, are no larger than they may be."""
+        return 2 * node.size * max(node.size, self.inputs.count) <= numbers_at_once(MAX_ROWS)
 
     def _tighten_some(self, node: Expr, x: Range, open_components: Array) -> Range:
         """One group of two rows for each open component of each box."""
@@ -520,13 +532,14 @@ class Linear:
         low = self.lower({node: rows[:, None, :]}, self.backend.zeros((rows.shape[0], 1)), index)
         return cast(Array, low[:, 0] > 0)
 
-    def substitute(self, seeds: Seeds, constants: Array, index: Array | None) -> list[tuple[Rows, Array]]:
+    def substitute(self, seeds: Seeds, constants: Array, index: Array | None) -> Iterator[tuple[Rows, Array]]:
         """Backward substitution in blocks that fit the cache: rows at the inputs, and their lower bounds."""
         linear_choice.prepare(self, seeds)
         groups, r = constants.shape
         width = max(max(L.shape[-1] for L in seeds.values()), self.inputs.count, 16)
         block = max(1, (CHUNK if self.backend.on_host else self._room(width)) // (r * width))
-        return [self._block(seeds, constants, index, slice(start, start + block)) for start in range(0, groups, block)]
+        for start in range(0, groups, block):
+            yield self._block(seeds, constants, index, slice(start, start + block))
 
     def _room(self, width: int) -> int:
         """Numbers in a block of rows so wide on a card: as many as its memory holds, at the widest node on the way."""

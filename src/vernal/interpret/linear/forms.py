@@ -17,6 +17,7 @@ from vernal.interpret.abstract import Range
 from vernal.interpret.interval import concat, gather
 from vernal.interpret.layers import Layer, layer
 from vernal.interpret.linear.relax import Relaxation
+from vernal.interpret.numbers.room import refuse_beyond
 from vernal.interpret.numbers.rounding import FLOOR, TINY, UNIT, Array, Backend, gamma
 from vernal.model import expr as e
 from vernal.model.expr import Expr
@@ -97,6 +98,7 @@ def unit_rows(places: tuple[int, ...], count: int) -> tuple[Array, Array]:
 
 
 def _unit_rows(places: tuple[int, ...], count: int) -> tuple[Array, Array]:
+    refuse_beyond(len(places) * count)
     unit, zero = np.zeros((1, len(places), count)), np.zeros((1, len(places)))
     unit[0, range(len(places)), places] = 1.0
     for array in (unit, zero):

@@ -17,6 +17,7 @@ from vernal.interpret.linear.forms import Form
 from vernal.interpret.linear.plain import Plain
 from vernal.interpret.linear.rows import Seeds
 from vernal.interpret.numbers.device import Device, current, free_numbers
+from vernal.interpret.numbers.room import numbers_at_once
 from vernal.interpret.numbers.rounding import Array, torch_tensor
 from vernal.model.expr import Argmax, Expr
 from vernal.model.tick import Tick, idle
@@ -56,11 +57,13 @@ def worthwhile(device: Device, steps: int) -> int:
 def batch_sizes(first: int, most: int, numbers: int) -> tuple[int, int]:
     """With how many boxes a search begins, and how many it bounds at once.
 
-    On a card as many as are worth it, and as many as its free memory holds with so many numbers for each.
+    On a card as many as are worth it, and as many as its free memory holds with so many numbers for each; elsewhere no
+    more than a limit of memory leaves room for.
     """
     device = current()
     if device is None or device.smallest > most:
-        return first, most
+        fits = max(1, numbers_at_once(most * ARRAYS_OF_A_BOX * numbers) // (ARRAYS_OF_A_BOX * numbers))
+        return min(first, fits), min(most, fits)
     fits = free_numbers(device.name) // (ARRAYS_OF_A_BOX * numbers)
     return max(first, device.smallest), max(most, min(fits, MOST))
 

@@ -10,7 +10,8 @@ References: CROWN (Zhang et al., 2018), DeepPoly (Singh et al., 2019).
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -39,6 +40,7 @@ from vernal.model.expr import Expr
 from vernal.model.tick import Tick
 
 SIGNS = ((1.0, -1.0),)
+MAX_JOINED = 1 << 20  # numbers in coefficients that are put together for one product
 
 RowIndex = Array | slice | None  # which box a group of rows belongs to; None is one group for each box
 
@@ -214,16 +216,21 @@ class Rows:
         L = self.backend.concat([rows for rows, _ in every], -1)
         known = zip(*((form.constant, form.error, form.size) for _, form in every), strict=True)
         self.over(landed, (), (L,), *(concat(self.backend, parts) for parts in known), n=L.shape[-1] + 4)
-        made: list[Array] = []
-        first = 0
+        first, made = 0, None
         for some in (alike, moving):
-            last = first + sum(rows.shape[-1] for rows, _ in some)
-            if some:
-                A = concat(self.backend, [form.coefficients for _, form in some if form.coefficients is not None])
-                made.append(self._product(L[..., first:last], A))
-            first = last
-        if made:
-            self.coefficients = made[0] if len(made) == 1 else made[0] + made[1]
+            for A in self._matrices([form.coefficients for _, form in some if form.coefficients is not None]):
+                product = self._product(L[..., first : first + A.shape[1]], A)
+                made = product if made is None else made + product
+                first += A.shape[1]
+        self.coefficients = made
+
+    def _matrices(self, parts: Sequence[Array]) -> Iterator[Array]:
+        """The coefficients of several forms put together, as far as the matrix does not get large.
+
+        The products are added, which rounds no more than one product would: it is another order of the same sum.
+        """
+        for group in _grouped(parts):
+            yield group[0] if len(group) == 1 else concat(self.backend, group)
 
     def _product(self, L: Array, A: Array) -> Array:
         """Rows times the coefficients of forms: one matrix for all boxes, or one for each."""
@@ -298,6 +305,21 @@ class Rows:
                 self.push(arg, rows)
             else:
                 self.spread(arg, rows)
+
+
+def _grouped(parts: Sequence[Array]) -> Iterator[list[Array]]:
+    """Neighbours, as many as have no more than MAX_JOINED numbers together."""
+    group: list[Array] = []
+    numbers = 0
+    for part in parts:
+        own = math.prod(part.shape)
+        if group and numbers + own > MAX_JOINED:
+            yield group
+            group, numbers = [], 0
+        group.append(part)
+        numbers += own
+    if group:
+        yield group
 
 
 def layer_cost(graph: LinearGraph, node: e.Affine) -> tuple[Array, bool]:

@@ -1,0 +1,67 @@
+"""How large one piece of work may be where memory is limited.
+
+A limit of memory is looked at between pieces of work, so a piece passes it by as much as it takes. Who asks a question
+says the limit (`limited`), and who makes large arrays divides them by what is left (`numbers_at_once`), or stops before
+one that cannot be divided (`refuse_beyond`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+
+from vernal.errors import Stopped
+
+GIB = 2**30
+BYTES = 8  # of a number
+ARRAYS = 4  # of one size that work has at one time: what it makes, what it makes it from, and on the way
+LEAST = 1 << 16  # numbers, however little is left: they are divided no further
+
+_limit: ContextVar[float | None] = ContextVar("memory", default=None)  # GiB of this process
+
+
+@contextmanager
+def limited(memory: float | None) -> Iterator[None]:
+    """Within it, pieces of work are as large as so many GiB of this process allow."""
+    token = _limit.set(memory)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def numbers_at_once(most: int) -> int:
+    """How many numbers an array may have: so many, unless a limit of memory leaves fewer."""
+    left = _left()
+    return most if left is None else min(most, max(LEAST, int(left) // (ARRAYS * BYTES)))
+
+
+def refuse_beyond(numbers: int) -> None:
+    """Stop before an array of so many numbers is made for which a limit of memory leaves no room."""
+    left = _left()
+    if left is not None and numbers > LEAST and numbers * BYTES > left:
+        raise Stopped(beyond(_limit.get()))
+
+
+def beyond(memory: float | None) -> str:
+    """The reason where a limit of memory is reached."""
+    return f"memory beyond {memory:g} GiB"
+
+
+def _left() -> float | None:
+    """The bytes that the limit leaves, if there is one."""
+    limit = _limit.get()
+    return None if limit is None else (limit - resident_gib()) * GIB
+
+
+def resident_gib() -> float:
+    """The resident memory of this process; 0 where the system does not say."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except (OSError, ValueError, IndexError):
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return pages * 4096 / GIB
