@@ -49,8 +49,8 @@ def replay(
     from vernal.evidence import trace_file
     from vernal.evidence.recheck import Judgement
     from vernal.formats.evidence import check_again, formula_of, read_text, task_of
+    from vernal.printable import in_one_line
     from vernal.report.asked import TraceSubject
-    from vernal.report.printable import in_one_line
 
     refuse_without_plot(plot, of, plane)
     writable(plot)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from vernal.errors import InputError
-from vernal.report.printable import printable
+from vernal.printable import printable
 from vernal.run.output import write_text
 
 if TYPE_CHECKING:

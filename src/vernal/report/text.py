@@ -6,8 +6,8 @@ from textwrap import fill
 
 from vernal.evidence.reach import rounded_down
 from vernal.evidence.result import HOLDS, VIOLATED, Result, Verdict
+from vernal.printable import printable
 from vernal.report.invariants import invariant_words
-from vernal.report.printable import printable
 from vernal.report.tables import WIDTH, reach, seconds, trace_table
 from vernal.report.values import number
 
