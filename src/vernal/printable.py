@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 MAX_MESSAGE = 2000  # characters of one message
+MAX_FORMULA = 500  # characters of a formula above what is said of it; documents have all of them
 CUT = " ... "
 
 
