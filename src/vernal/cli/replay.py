@@ -49,7 +49,7 @@ def replay(
     from vernal.evidence import trace_file
     from vernal.evidence.recheck import Judgement
     from vernal.formats.evidence import check_again, formula_of, read_text, task_of
-    from vernal.printable import in_one_line
+    from vernal.printable import MAX_FORMULA, in_one_line, shortened
     from vernal.report.asked import TraceSubject
 
     refuse_without_plot(plot, of, plane)
@@ -57,7 +57,8 @@ def replay(
     refuse_overwriting([evidence], [plot])
     file = trace_file.load(read_text(evidence))
     checked = check_again(file, evidence, allow_outside=allow_outside)
-    show(f"{checked.judgement.value}  {in_one_line(file.formula)}\n          {in_one_line(checked.reason)}")
+    asked, reason = shortened(in_one_line(file.formula), MAX_FORMULA), shortened(in_one_line(checked.reason))
+    show(f"{checked.judgement.value}  {asked}\n          {reason}")
     if plot is not None and checked.trace is not None:
         task = task_of(file, evidence, allow_outside)
         subject = TraceSubject(task, formula_of(file, task))
