@@ -26,7 +26,8 @@ import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-MAX_MESSAGE = 2000  # characters of one message
+from vernal.printable import shortened
+
 MAX_PROBLEMS = 50  # that are shown of one input
 MAX_LISTED = 12  # names
 MAX_COMPARED = 1000  # names that are compared with a wrong one, and characters of each
@@ -68,10 +69,11 @@ class InputError(VernalError, ValueError):
 
     def render(self) -> str:
         """The message as users see it: place, text, and a caret where there is one."""
+        message = shortened(self.message)
         if self.place is None:
-            return self.message
+            return message
         caret = self.place.caret()
-        return f"{self.place}: {shortened(self.message)}" + (f"\n{caret}" if caret else "")
+        return f"{self.place}: {message}" + (f"\n{caret}" if caret else "")
 
     def at(self, place: Place) -> InputError:
         """The same error, at a place."""
@@ -134,6 +136,10 @@ class Problems(InputError):
         more = [f"... and {len(self.problems) - MAX_PROBLEMS:,} more"] if len(self.problems) > MAX_PROBLEMS else []
         super().__init__("\n".join([*shown, *more]))
 
+    def render(self) -> str:
+        """All of them; each is cut already."""
+        return self.message
+
     def __reduce__(self) -> tuple[type[Problems], tuple[tuple[InputError, ...]]]:
         return Problems, (self.problems,)
 
@@ -175,8 +181,3 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def listed(names: Sequence[str]) -> str:
     """Some names, the first of many."""
     return ", ".join(names[:MAX_LISTED]) + (", ..." if len(names) > MAX_LISTED else "")
-
-
-def shortened(text: str) -> str:
-    """A text that is no longer than a screen needs: of a very long one its beginning and its end."""
-    return text if len(text) <= MAX_MESSAGE else f"{text[: MAX_MESSAGE // 2]} ... {text[-MAX_MESSAGE // 4 :]}"

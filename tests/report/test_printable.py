@@ -8,8 +8,8 @@ from io import StringIO
 import pytest
 
 from tests.report import samples
+from vernal.printable import in_one_line, printable
 from vernal.report.cells import write_rows
-from vernal.report.printable import in_one_line, printable
 from vernal.report.text import result_text
 
 HOSTILE = "safe\x1b[2K\x1b[1Aaccepted\u202e\r\x07"

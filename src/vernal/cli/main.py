@@ -32,7 +32,7 @@ from vernal.cli import (
 from vernal.cli.clock import invoked, process_start
 from vernal.cli.given import given
 from vernal.cli.interrupt import exit_code, leave, watching
-from vernal.cli.stream import drop_output, open_closed, say
+from vernal.cli.stream import drop_output, open_closed, plain_warnings, say
 from vernal.errors import Stopped, VernalError
 
 EXAMPLES = """\b
@@ -97,7 +97,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     given.set(arguments)
     invoked.set(process_start() if argv is None else time.monotonic())
-    with watching():
+    with watching(), plain_warnings():
         code = _guarded(lambda: _run(arguments))
     if argv is None:
         leave(code)

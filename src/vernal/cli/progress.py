@@ -7,17 +7,20 @@ import threading
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from vernal.printable import in_one_line, shortened
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 DELAY = 0.5  # seconds before anything is shown
+MAX_WORDS = 80  # characters
 
 
 class Live:
     """A context that is also the progress callback of a budget; silent in a pipe and where asked to be."""
 
     def __init__(self, title: str, *, quiet: bool = False) -> None:
-        self.title = title
+        self.title = _brief(title)
         self.message = ""
         self.fraction: float | None = None
         self.watched = not quiet and sys.stderr.isatty()
@@ -30,7 +33,7 @@ class Live:
         """What is going on, and how much of it is done."""
         if not self.watched:
             return
-        self.message, self.fraction = message, fraction
+        self.message, self.fraction = _brief(message), fraction
         if self._bar is not None:
             self._update()
 
@@ -70,3 +73,8 @@ class Live:
             return
         total = None if self.fraction is None else 1.0
         self._bar.update(self._row, description=self.message, total=total, completed=self.fraction or 0.0)
+
+
+def _brief(text: str) -> str:
+    """Names from files, in one line of a terminal."""
+    return shortened(in_one_line(text), MAX_WORDS)

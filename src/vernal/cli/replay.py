@@ -64,9 +64,9 @@ def replay(
     from vernal.evidence import trace_file
     from vernal.evidence.recheck import Judgement, Recheck
     from vernal.formats.evidence import check_again, formula_of, read_text
+    from vernal.printable import MAX_FORMULA, in_one_line, shortened
     from vernal.report.asked import TraceSubject
     from vernal.report.drawing import Drawing
-    from vernal.report.printable import in_one_line
     from vernal.run.alarm import in_time
 
     budget = time_for(timeout)
@@ -79,9 +79,10 @@ def replay(
         checked = in_time(lambda: check_again(file, evidence, allow_outside=allow_outside), budget, INTERRUPTED)
     except Stopped as stop:
         checked = Recheck(Judgement.UNDECIDED, stop.reason)
-    show(f"{checked.judgement.value}  {in_one_line(file.formula)}\n          {in_one_line(checked.reason)}")
+    asked, reason = shortened(in_one_line(file.formula), MAX_FORMULA), shortened(in_one_line(checked.reason))
+    show(f"{checked.judgement.value}  {asked}\n          {reason}")
     if checked.task is not None and inputs(checked.task):
-        show(f"          {in_one_line(inputs(checked.task))}")
+        show(f"          {shortened(in_one_line(inputs(checked.task)))}")
     drawing = Drawing.after(budget)
     if plot is not None and checked.trace is not None and checked.task is not None:
         subject = TraceSubject(checked.task, formula_of(file, checked.task))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from vernal.errors import InputError
-from vernal.report.printable import printable
+from vernal.printable import in_one_line, printable, shortened
 from vernal.run.output import write_text
 
 if TYPE_CHECKING:
@@ -17,13 +19,29 @@ if TYPE_CHECKING:
 
 
 def say(message: str) -> None:
-    """One message on stderr."""
-    show(message, sys.stderr)
+    """One message on stderr, of lines that can be read."""
+    show("\n".join(map(shortened, message.split("\n"))), sys.stderr)
 
 
 def show(text: str, stream: TextIO | None = None) -> None:
     """Text for a person, on stdout unless said otherwise: control characters of names and files are shown escaped."""
     print(printable(text), file=stream or sys.stdout, flush=True)
+
+
+@contextmanager
+def plain_warnings() -> Iterator[None]:
+    """What a library warns of is one line, once, and names no place in a source."""
+    said: set[str] = set()
+
+    def say_once(message: Warning | str, *_: object, **__: object) -> None:
+        text = in_one_line(str(message))
+        if text not in said:
+            said.add(text)
+            say(f"warning: {text}")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = say_once
+        yield
 
 
 def drop_output() -> None:

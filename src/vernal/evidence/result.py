@@ -18,9 +18,13 @@ from vernal.evidence.reach import Reach
 from vernal.evidence.trace import Trace
 from vernal.model.hooks import hook
 from vernal.model.portable import STAYS, Portable
+from vernal.printable import shortened
 
 if TYPE_CHECKING:
     from vernal.logic.task import Task
+
+
+MAX_FORMULA = 200  # characters in one line of Python
 
 
 class Verdict(StrEnum):
@@ -75,6 +79,11 @@ class Result(Portable):
     abstraction: FiniteAbstraction | NeuralAbstraction | None = None  # that it rests on, where it was asked for
     task: Task | None = field(default=None, repr=False, compare=False, metadata=STAYS)  # what the question was about
 
+    def __post_init__(self) -> None:
+        """What is said of a formula may be as long as the formula; what people read is no longer than a page."""
+        object.__setattr__(self, "reason", None if self.reason is None else shortened(self.reason))
+        object.__setattr__(self, "notes", tuple(map(shortened, self.notes)))
+
     @builtins.property  # the field of that name hides it here
     def scope(self) -> str | None:
         """How far a proof reaches, in words."""
@@ -111,7 +120,7 @@ class Result(Portable):
         name = f"{self.property}: " if self.property else ""
         where = self.scope if self.step is None else f"at step {self.step}"
         where = where if self.time is None else f"at t = {self.time:g}"
-        asked = " ".join([f"{name}{self.formula[:200]}", *([where] if where else [])])
+        asked = " ".join([f"{name}{shortened(self.formula, MAX_FORMULA)}", *([where] if where else [])])
         return f"<Result {self.verdict.value}: {asked} ({self.engine})>"
 
     def __bool__(self) -> bool:

@@ -22,6 +22,7 @@ from vernal.model.expr import Affine, Expr, Function, Gather, Matrix
 MAX_WEIGHTS = 2**25  # entries of all matrices of one network: 256 MiB as doubles
 MAX_PARTS = 8  # doubles that one computed weight is the sum of
 MAX_WIDTH = 2**20  # components of any one vector
+MAX_RANK = 32  # axes of a shape
 
 
 def single(value: float) -> Fraction:
@@ -37,11 +38,10 @@ def check_finite(array: Array, what: str) -> None:
 
 def check_width(shape: Sequence[int]) -> int:
     """The number of components of a shape, refused where it is absurd."""
-    count = prod(shape)
-    if count > MAX_WIDTH:
-        raise FormatError(
-            f"a tensor of shape {tuple(shape)} is too large; at most {MAX_WIDTH} components are supported"
-        )
+    count = prod(shape) if len(shape) <= MAX_RANK and max(shape, default=0) <= MAX_WIDTH else None
+    if count is None or count > MAX_WIDTH:
+        shown = ", ".join(str(size) if size <= MAX_WIDTH else "..." for size in shape[:MAX_RANK])
+        raise FormatError(f"a tensor of shape ({shown}) is too large; at most {MAX_WIDTH} components are supported")
     return count
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from vernal.errors import FormatError
 from vernal.model.tick import Tick, idle
 
 GIB = 2**30
@@ -27,3 +28,20 @@ def limits_for(memory: float | None, tick: Tick = idle) -> ReadLimits:
     """The limits for so many GiB of memory: the usual ones, and beyond them what fits."""
     room = int((memory or 0) * GIB)
     return ReadLimits(max(DEFAULT.bytes, room // FILE_SHARE), max(DEFAULT.entries, room // ENTRY_BYTES), tick)
+
+
+@dataclass(slots=True)
+class Allowance:
+    """What is left of the entries one file may make us compute; the clock is looked at whenever some are taken."""
+
+    most: int = DEFAULT.entries
+    tick: Tick = idle
+    taken: int = 0
+
+    def take(self, entries: int) -> None:
+        self.tick()
+        self.taken += entries
+        if self.taken > self.most:
+            raise FormatError(
+                f"its tensors have more than {self.most} entries together, more than Vernal reads; --memory allows more"
+            )

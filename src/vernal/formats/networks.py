@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache, partial
+from inspect import signature
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
@@ -23,11 +24,11 @@ from vernal.formats.limits import DEFAULT, ReadLimits
 from vernal.formats.onnx.external import MARK, with_data
 from vernal.formats.packed import unpacked
 from vernal.model.network import Network
+from vernal.printable import in_one_line, shortened
 
 T = TypeVar("T")
 
 MAX_REMEMBERED = 2**20  # bytes
-MAX_MESSAGE = 2000  # characters
 PACKED = ".gz"
 DATA = "data:"
 
@@ -181,12 +182,9 @@ def _guarded(
 
 
 def _limited(parse: Callable[[bytes, str], Network], limits: ReadLimits) -> Callable[[bytes, str], Network]:
-    """The reader with limits of its own; those of other formats need none but the size of the file."""
-    from vernal.formats.onnx.reader import parse_onnx
-
-    if isinstance(parse, partial) and parse.func is parse_onnx:
-        return partial(parse_onnx, **parse.keywords, limits=limits)
-    return partial(parse_onnx, limits=limits) if parse is parse_onnx else parse
+    """The reader with limits of its own; those of some formats need none but the size of the file."""
+    reader: Callable[..., Network] = parse
+    return partial(reader, limits=limits) if "limits" in signature(parse).parameters else parse
 
 
 @contextmanager
@@ -195,11 +193,11 @@ def _naming(file: Path) -> Iterator[None]:
     try:
         yield
     except FormatError as error:
-        raise type(error)(f"{file}: {_printable(error.message)}") from None
+        raise type(error)(f"{file}: {in_one_line(error.message)}") from None
     except Stopped:
         raise
     except Exception as error:
-        what = _printable(f"{type(error).__name__}: {error}")
+        what = in_one_line(shortened(f"{type(error).__name__}: {error}"))
         raise FormatError(f"{file}: damaged or not what its suffix says ({what})") from error
 
 
@@ -207,8 +205,3 @@ def _naming(file: Path) -> Iterator[None]:
 def _remembered(parse: Callable[[bytes, str], Network], content: bytes, name: str) -> Network:
     """Small networks are parsed once, however often a sweep loads its task."""
     return parse(content, name)
-
-
-def _printable(text: str) -> str:
-    """A message that quotes a hostile file, safe for any terminal."""
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text[:MAX_MESSAGE])

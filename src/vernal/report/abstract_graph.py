@@ -13,6 +13,7 @@ from vernal.errors import InputError
 from vernal.evidence.abstraction import FiniteAbstraction, StartVerdict
 from vernal.logic.printing import text
 from vernal.model.sorts import INT
+from vernal.printable import printable
 from vernal.report.values import scalar
 
 MAX_STATES = 500  # that can be drawn
@@ -138,4 +139,4 @@ def _attributes(look: dict[str, str]) -> str:
 
 def _quoted(said: str) -> str:
     """A quoted string: quotes and line ends escaped as DOT has them, a backslash kept from escaping."""
-    return '"' + said.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+    return '"' + printable(said).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

@@ -10,7 +10,7 @@ import numpy as np
 from vernal.evidence.neural import NeuralAbstraction
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.flow import Flow
-from vernal.report.figures import INK, LIMIT, SOFT, WIDTH, plot_style, save_figure, svg_text
+from vernal.report.figures import INK, LIMIT, SOFT, WIDTH, new_figure, plot_style, save_figure, svg_text
 from vernal.report.phase_sets import (
     PhasePlane,
     disturbance_corners,
@@ -65,17 +65,13 @@ def _network(abstraction: NeuralAbstraction, points: Floats) -> Floats:
 
 
 def _figure(flow: Flow, abstraction: NeuralAbstraction) -> Figure:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     shown = _inexact(abstraction)
     size = (WIDTH, 0.5 * WIDTH) if len(flow.state) == 1 else (1.15 * SIDE * len(shown), SIDE)
-    figure = Figure(figsize=size, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(size)
     panels = figure.subplots(1, len(shown), squeeze=False)[0]
     for panel, place in zip(panels, shown, strict=True):
         (_curve if len(flow.state) == 1 else _heat_map)(panel, flow, abstraction, place)
-        bound = f"$\\leq$ {abstraction.error[place]:.4g}, certified"
+        bound = f"\N{LESS-THAN OR EQUAL TO} {abstraction.error[place]:.4g}, certified"
         panel.set_title(f"|f - N| of {flow.state[place].name}' {bound}", size=8)
     exact = [place for place in range(len(flow.state)) if place not in shown]
     said = [f"|f - N| of {flow.state[place].name}' is at most {abstraction.error[place]:.1g}" for place in exact]

@@ -6,9 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from io import BytesIO, StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
 
 from vernal.errors import InputError
+from vernal.interpret.numbers.rounding import Floats
+from vernal.report.markup import as_name
 from vernal.run.output import write_bytes
 
 if TYPE_CHECKING:
@@ -31,6 +35,9 @@ STYLE: Any = {
     "xtick.color": SOFT,
     "ytick.color": SOFT,
     "axes.labelcolor": "black",
+    "text.parse_math": False,  # a dollar in a name is a dollar
+    "text.usetex": False,
+    "axes.formatter.use_mathtext": False,
     "svg.fonttype": "none",
     "svg.hashsalt": "vernal",  # the same trace gives the same file
     "pdf.fonttype": 42,
@@ -40,6 +47,8 @@ WIDTH = 5.2  # inches: the text width of a two-column paper's figure*
 CURVE, LABEL_ROW = 1.0, 0.2  # heights in inches: of a panel with a curve, and of each label on an axis
 PLANE = 0.8 * WIDTH  # height of a plane, in inches
 MAX_PANELS = 16
+LARGEST = 1e100  # number that is drawn: matplotlib multiplies ends of axes, and margins lie beyond them
+RUN_BY_TEX = {"pgf"}  # a name would be a program there
 MAX_LIMIT_DISTANCE = 4  # times the extent of a curve: a limit further away would only flatten it
 
 
@@ -57,13 +66,20 @@ def plot_style() -> AbstractContextManager[None]:
     return matplotlib.rc_context(STYLE)
 
 
-def panels_below(heights: Sequence[float]) -> tuple[Figure, list[Axes]]:
-    """Panels below each other with one time axis. No pyplot: no window, no global state, no back end to choose."""
+def new_figure(size: tuple[float, float], layout: Literal["constrained"] | None = "constrained") -> Figure:
+    """An empty figure, in inches. No pyplot: no window, no global state, no back end to choose."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(WIDTH, sum(heights) + 0.6), layout="constrained")
+    from vernal.report.plain_figure import PlainFigure
+
+    figure = PlainFigure(figsize=size, layout=layout)
     FigureCanvasAgg(figure)
+    return figure
+
+
+def panels_below(heights: Sequence[float]) -> tuple[Figure, list[Axes]]:
+    """Panels below each other with one time axis."""
+    figure = new_figure((WIDTH, sum(heights) + 0.6))
     panels = figure.subplots(len(heights), 1, sharex=True, squeeze=False, height_ratios=list(heights))[:, 0]
     for panel in panels[:-1]:
         panel.tick_params(bottom=False)
@@ -82,7 +98,7 @@ def measure_time(panel: Axes) -> None:
 def save_figure(figure: Figure, file: str | Path) -> None:
     """Write a figure to a file by its suffix."""
     kind = Path(file).suffix.lstrip(".").lower()
-    known = figure.canvas.get_supported_filetypes()
+    known = figure.canvas.get_supported_filetypes().keys() - RUN_BY_TEX
     if kind not in known:
         raise InputError(f"cannot draw {file}: name a file ending in {', '.join('.' + name for name in sorted(known))}")
     dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
@@ -105,24 +121,49 @@ def label_legend(panel: Axes, tones: Mapping[str, str]) -> None:
     """To the right of a panel, what its colours mean."""
     from matplotlib.patches import Patch
 
-    patches = [Patch(color=tone, label=label) for label, tone in tones.items()]
-    look = {"frameon": False, "fontsize": 7, "handlelength": 1.0, "handletextpad": 0.4, "borderaxespad": 0.2}
+    patches = [Patch(color=tone) for tone in tones.values()]
+    look: dict[str, Any] = {
+        "frameon": False,
+        "fontsize": 7,
+        "handlelength": 1.0,
+        "handletextpad": 0.4,
+        "borderaxespad": 0.2,
+    }
     columns = -(-len(patches) // 3)
-    panel.legend(handles=patches, loc="center left", bbox_to_anchor=(1.0, 0.5), labelspacing=0.2, ncols=columns, **look)
+    look |= {
+        "borderaxespad": 0.2,
+        "loc": "center left",
+        "bbox_to_anchor": (1.0, 0.5),
+        "labelspacing": 0.2,
+        "ncols": columns,
+    }
+    made = panel.legend(patches, ["?"] * len(patches), **look)
+    for written, label in zip(made.get_texts(), tones, strict=True):  # a label that begins with _ would be left out
+        written.set_text(label)
+
+
+def label_rows(panel: Axes, names: Sequence[str]) -> None:
+    """The names of rows, at the left."""
+    panel.set_yticks(range(len(names)), [as_name(name) for name in names], fontsize=7)
 
 
 def plane_axes(across: str, up: str) -> tuple[Figure, Axes]:
     """One panel for the plane of two quantities."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(WIDTH, PLANE), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure((WIDTH, PLANE))
     axes = figure.subplots()
     axes.set_xlabel(across)
     axes.set_ylabel(up, rotation=0, ha="right", va="center")
     axes.margins(0.05)
     return figure, axes
+
+
+def drawable(values: Floats) -> Floats:
+    """Numbers that a picture can show; those too large for that are left out, as infinite ones are."""
+    return np.where(np.abs(values) <= LARGEST, values, np.nan)
+
+
+def _is_drawable(value: float) -> bool:
+    return abs(value) <= LARGEST
 
 
 def limit_values(values: float | Iterable[float]) -> list[float]:
@@ -138,7 +179,7 @@ def near_limits(limits: Iterable[float], low: float, high: float) -> list[float]
 
 def draw_limits(line: Any, values: float | Iterable[float]) -> None:
     """Dashed lines at limits; `line` draws one, `axhline` or `axvline` of a panel."""
-    for value in limit_values(values):
+    for value in filter(_is_drawable, limit_values(values)):
         line(value, color=LIMIT, linewidth=1, linestyle=(0, (5, 3)), zorder=5)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from vernal.model.flow import Flow
 from vernal.report.abstraction_error import error_svg, plot_error
 from vernal.report.asked import formula_of
 from vernal.report.drawing import Picture
+from vernal.report.markup import escape
 from vernal.report.phase import phase_svg, plot_phase
 from vernal.report.phase_parts import DrawnTrajectory, Portrait
 from vernal.report.phase_sets import asked_sets_of

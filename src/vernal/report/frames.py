@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 from vernal.errors import MissingExtra
+from vernal.report.markup import escape
 from vernal.report.tables import Column
 
 CELL = 'style="text-align: left; padding: 0.15em 0.8em"'

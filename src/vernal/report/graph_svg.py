@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 
 from vernal.evidence.abstraction import StartVerdict
 from vernal.report.abstract_graph import DrawnGraph, GraphNode
 from vernal.report.layered import Arrow, Placement, place
+from vernal.report.markup import escape
 
 LETTER, LABEL = 6.1, 5.4  # the width of a letter in a node, and of one on an arrow
 LINE, PAD, GAP, BEND = 14.0, 6.0, 14.0, 12.0  # heights: of a line, around the lines, between nodes, of an arrow

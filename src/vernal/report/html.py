@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from html import escape
 from string import Template
 
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.reach import rounded_down
 from vernal.evidence.result import Result
 from vernal.logic.task import Task
+from vernal.printable import MAX_FORMULA, shortened
 from vernal.report.document import exact_number, version
 from vernal.report.invariants import set_words
+from vernal.report.markup import escape
 from vernal.report.tables import reach, seconds, trace_columns
 from vernal.report.text import VACUOUS
 from vernal.report.values import number
@@ -117,7 +118,7 @@ def _summary(results: Sequence[Result]) -> str:
     rows = [
         [
             escape(result.property or ""),
-            f'<code class="formula">{escape(result.formula)}</code>',
+            f'<code class="formula">{escape(shortened(result.formula, MAX_FORMULA))}</code>',
             _verdict(result),
             escape(reach(result) or ""),
             escape("" if result.assurance is None else str(result.assurance)),
@@ -133,7 +134,7 @@ def _summary(results: Sequence[Result]) -> str:
 
 def _section(result: Result, words: FormulaWords, pictures: Pictures) -> str:
     """One result: what was asked, what is to be said about the answer, and the trace or what is reachable."""
-    parts = [f"<h2>{escape(result.property or result.formula)}: {_verdict(result)}</h2>"]
+    parts = [f"<h2>{escape(result.property or shortened(result.formula, MAX_FORMULA))}: {_verdict(result)}</h2>"]
     said = words(result)
     parts.append(f"<p><code>{escape(result.formula)}</code></p>")
     parts += [f"<p>{escape(said[:1].upper() + said[1:])}.</p>"] if said else []

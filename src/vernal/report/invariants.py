@@ -14,7 +14,7 @@ from vernal.interpret.geometry.clipping import clipped
 from vernal.model.expr import Component, Expr
 from vernal.model.sorts import REAL, Sort
 from vernal.model.system import System
-from vernal.report.figures import INK, LIMIT, WIDTH, plot_style, save_figure, svg_text
+from vernal.report.figures import INK, LARGEST, LIMIT, WIDTH, drawable, new_figure, plot_style, save_figure, svg_text
 from vernal.report.values import number, scalar
 
 if TYPE_CHECKING:
@@ -111,20 +111,21 @@ def _varying(invariant: Invariant) -> list[str]:
 def _ends(one: StateSet, place: int) -> tuple[Fraction | None, Fraction | None]:
     for row, low, high in one.limits():
         if row[place] and sum(map(bool, row)) == 1:
-            return None if low is None else low / row[place], None if high is None else high / row[place]
+            return _drawable(low, row[place]), _drawable(high, row[place])
     return None, None
 
 
-def _draw(invariant: Invariant, of: tuple[str, str] | None) -> Figure:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+def _drawable(end: Fraction | None, factor: Fraction) -> Fraction | None:
+    """The end of a component, where there is one that a picture can show."""
+    return None if end is None or abs(end / factor) > LARGEST else end / factor
 
+
+def _draw(invariant: Invariant, of: tuple[str, str] | None) -> Figure:
     known = _varying(invariant)
     names = tuple(known[:2]) if of is None else of
     if len(names) < 2 or any(name not in known for name in names):
         raise InputError(f"an invariant is drawn over two components that vary; here these are {', '.join(known)}")
-    figure = Figure(figsize=(WIDTH, 0.75 * WIDTH), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure((WIDTH, 0.75 * WIDTH))
     axes = figure.subplots()
     _fill(axes, invariant, [invariant.components.index(name) for name in names])
     if isinstance(invariant.system, System):
@@ -167,7 +168,7 @@ def _positions(system: System, places: Sequence[Component]) -> list[Any]:
         made = simulate(system, RUNS, STEPS, np.random.default_rng(0), corners=True)
     values: dict[Expr, Any] = {var: made.state[var.name] for var in system.step.state}
     values.update(made.memory.items())
-    return [values[var].reshape(RUNS * (STEPS + 1), -1)[:, i] for var, i in places]
+    return [drawable(values[var].reshape(RUNS * (STEPS + 1), -1)[:, i]) for var, i in places]
 
 
 def _fill(axes: Axes, invariant: Invariant, places: Sequence[int]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from html import escape
 from pathlib import Path
 
 from vernal.engines.reach.ask import followed
@@ -28,6 +27,7 @@ from vernal.report.frames import html_lines, html_table
 from vernal.report.html import Pictures, ReportOrigin, page
 from vernal.report.invariants import invariant_svg, is_drawable
 from vernal.report.limits import limits, quantities_of
+from vernal.report.markup import escape
 from vernal.report.plots import trace_svg
 from vernal.report.reach import reach_notes
 from vernal.report.tables import Column, reach, seconds, trace_columns

@@ -19,7 +19,20 @@ from vernal.model.build import conj
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
 from vernal.model.hybrid import HybridAutomaton
-from vernal.report.figures import INK, LIMIT, PLANE, RUN, SOFT, WIDTH, plot_style, save_figure, svg_text, tone_of
+from vernal.report.figures import (
+    INK,
+    LARGEST,
+    LIMIT,
+    PLANE,
+    RUN,
+    SOFT,
+    WIDTH,
+    new_figure,
+    plot_style,
+    save_figure,
+    svg_text,
+    tone_of,
+)
 from vernal.report.phase_parts import (
     BACKWARD,
     COARSE,
@@ -93,12 +106,8 @@ def _plane_of(flow: Flow, of: Sequence[str]) -> PhasePlane:
 
 
 def _panels(count: int) -> tuple[Figure, list[Axes]]:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     size = (WIDTH, PLANE + 0.3) if count == 1 else (0.62 * WIDTH * count + 0.5, 0.62 * PLANE + 0.4)
-    figure = Figure(figsize=size, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure(size)
     return figure, list(figure.subplots(1, count, squeeze=False)[0])
 
 
@@ -145,7 +154,9 @@ def _draw_flow(axes: Axes, flow: Flow, plane: PhasePlane) -> None:
     grid = grid_at(lower, upper, plane, COARSE, middle[:, others])
     rates = [flow.vector_field[place] for place in plane.places]
     u, v = (grid.shaped(values)[0] for values in values_at(flow, rates, grid.points))
-    if np.isfinite(u).any() and (np.abs(u) + np.abs(v) > 0).any():
+    largest = max(np.max(np.abs(one), where=np.isfinite(one), initial=0.0) for one in (u, v))
+    if largest > 0 and (upper - lower).min() > 1 / LARGEST:
+        u, v = u / largest, v / largest  # as long as the arrows are, they show directions
         look: Any = {"color": STREAM, "linewidth": 0.45, "arrowsize": 0.6, "density": 1.1, "zorder": 1}
         axes.streamplot(grid.across, grid.up, u, v, **look)
     for place in others:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from vernal.model.build import negate
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
 from vernal.model.hybrid import HybridAutomaton
+from vernal.report.figures import LARGEST
 
 PolygonCorners = list[tuple[float, float]]
 LAYERS = 9  # of every variable that is not drawn, on which a set is looked for
@@ -50,9 +52,13 @@ def planes_of(flow: Flow) -> list[PhasePlane]:
 
 
 def region_of(flow: Flow) -> tuple[Floats, Floats]:
-    """The ends of the region, as floats."""
-    lower, upper = np.array([[float(low), float(high)] for low, high in flow.region]).T
+    """The ends of the region, as floats; where they are too large to be drawn, the window ends before them."""
+    lower, upper = np.array([[_in_window(end) for end in ends] for ends in flow.region]).T
     return lower, upper
+
+
+def _in_window(end: Fraction) -> float:
+    return float(end) if abs(end) <= LARGEST else LARGEST if end > 0 else -LARGEST
 
 
 # Polygons -------------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import numpy as np
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
-from vernal.report.figures import INK, LIMIT, RUN, TUBE, WIDTH, tone_of
+from vernal.report.figures import INK, LIMIT, RUN, TUBE, WIDTH, new_figure, tone_of
 from vernal.report.phase_parts import (
     EDGE,
     GOAL,
@@ -34,11 +34,7 @@ CELLS = 2000  # in which a set is looked for
 
 def time_figure(portrait: Portrait) -> Figure:
     """The variable over time."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = new_figure((WIDTH, HEIGHT))
     axes, (lower, upper) = figure.subplots(), region_of(portrait.flow)
     axes.set_xlabel("time")
     axes.set_ylabel(portrait.flow.state[0].name, rotation=0, ha="right", va="center")

@@ -11,7 +11,17 @@ import numpy as np
 
 from vernal.errors import InputError
 from vernal.interpret.numbers.rounding import Floats
-from vernal.report.figures import INK, RUN, SOFT, AxisLimits, draw_limits, limit_values, near_limits, plane_axes
+from vernal.report.figures import (
+    INK,
+    RUN,
+    SOFT,
+    AxisLimits,
+    draw_limits,
+    drawable,
+    limit_values,
+    near_limits,
+    plane_axes,
+)
 from vernal.report.runs import Quantity, present
 from vernal.report.values import Series, as_float
 
@@ -43,7 +53,7 @@ def plane_of_trace(
     """The trace as a line through its positions; its first and last are marked, and where a loop closes."""
     _refuse(items)
     figure, axes = plane_axes(items[0].title, items[1].title)
-    xs, ys = (np.array([math.nan if one is None else as_float(one) for one in item.values]) for item in items)
+    xs, ys = (drawn_values(item) for item in items)
     axes.plot(xs, ys, color=INK, linewidth=1.2)
     axes.plot(xs, ys, "o", color=INK, markersize=2.6 if len(xs) <= MARKED_POSITIONS else 0)
     last = len(xs) - 1
@@ -78,7 +88,14 @@ def _refuse(items: Sequence[Plottable]) -> None:
         raise InputError(f"a plane wants two numbers, for example --of x --of v --plane, not {shown}")
 
 
+def drawn_values(item: Series) -> Floats:
+    """The numbers of a quantity along a trace, as far as they can be drawn."""
+    return drawable(np.array([math.nan if value is None else as_float(value) for value in item.values]))
+
+
 def _mark(axes: Axes, x: float, y: float, label: str, *, filled: bool) -> None:
+    if math.isnan(x) or math.isnan(y):
+        return
     axes.plot([x], [y], "o", color=INK, markerfacecolor=INK if filled else "white", markersize=5, zorder=6)
     look: Any = {"size": 7, "color": SOFT, "textcoords": "offset points", "xytext": (5, 5), "zorder": 6}
     axes.annotate(label, (x, y), **look)

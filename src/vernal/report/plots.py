@@ -25,6 +25,7 @@ from vernal.report.figures import (
     AxisLimits,
     draw_limits,
     label_legend,
+    label_rows,
     measure_time,
     name_panel,
     near_limits,
@@ -36,7 +37,7 @@ from vernal.report.figures import (
     tone_of,
 )
 from vernal.report.limits import limits as limits_of
-from vernal.report.planes import plane_of_trace
+from vernal.report.planes import drawn_values, plane_of_trace
 from vernal.report.values import Series, as_float, scalar
 
 if TYPE_CHECKING:
@@ -140,9 +141,8 @@ def _mark_loop(panels: Sequence[Axes], curves: Sequence[Series], loop: int, last
     for panel in panels:
         panel.axvspan(loop, last, color="#eef2f5", zorder=0, linewidth=0)
     for panel, item in zip(panels, curves, strict=False):
-        value = item.values[loop]
-        if value is not None:
-            panel.plot([loop, last], [as_float(value)] * 2, "o", color=INK, markerfacecolor="white", markersize=4.5)
+        value = drawn_values(item)[loop]
+        panel.plot([loop, last], [value] * 2, "o", color=INK, markerfacecolor="white", markersize=4.5)
     where = panels[0].get_xaxis_transform()
     said = f"from step {last} on as from step {loop}, for ever"
     panels[0].text(last, 1.02, said, transform=where, ha="right", va="bottom", size=7, color=SOFT)
@@ -164,7 +164,7 @@ def _draw_given(curves: Mapping[str, Axes], limits: AxisLimits) -> None:
 
 def _curve(panel: Axes, item: Series, places: Sequence[float]) -> None:
     """A quantity over steps or time; draws and integers keep their value until the next one, gaps stay gaps."""
-    values = [math.nan if value is None else as_float(value) for value in item.values]
+    values = drawn_values(item).tolist()
     held = item.group in ("choice", "disturbance") or item.sort.is_discrete
     panel.plot(*(_held(values, places) if held else (places, values)), color=INK, linewidth=1.2)
     panel.plot(places, values, "o", color=INK, markersize=2.6 if len(values) <= 60 else 0)
@@ -189,7 +189,7 @@ def _steps(panel: Axes, item: Series) -> None:
     rows = [math.nan if value is None else float(present.index(as_float(value))) for value in item.values]
     panel.plot(*_held(rows, [float(place) for place in range(len(rows))]), color=INK, linewidth=1.2)
     panel.plot(range(len(rows)), rows, "o", color=INK, markersize=2.6 if len(rows) <= 60 else 0)
-    panel.set_yticks(range(len(present)), [labels[value] for value in present], fontsize=7)
+    label_rows(panel, [labels[value] for value in present])
     panel.set_ylim(-0.5, max(1, len(present)) - 0.5)
     panel.grid(axis="y", linewidth=0.4, color="#e3e7ea")
     panel.set_axisbelow(True)

@@ -58,6 +58,8 @@ def _places(values: list[NumberBounds]) -> int:
     if not widest > 1e-9 * largest:
         texts = [f"{round(one.lower, MOST_DECIMALS) + 0.0:.6g}" for one in values]
         return max((len(text.partition(".")[2]) for text in texts if "e" not in text), default=0)
+    if widest == math.inf:  # of two ends that are floats
+        return 0
     return min(MOST_DECIMALS, max(0, DIGITS - 2 - math.floor(math.log10(widest))))
 
 

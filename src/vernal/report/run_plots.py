@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from vernal.report.figures import (
     MAX_PANELS,
     AxisLimits,
     draw_limits,
+    drawable,
     label_legend,
     limit_values,
     measure_time,
@@ -77,6 +78,7 @@ def runs_svg(picture: RunPicture) -> str:
 
 
 def _figure(picture: RunPicture) -> Figure:
+    picture = replace(picture, shown=[replace(item, values=drawable(item.values)) for item in picture.shown])
     if not any(np.isfinite(item.values).any() for item in picture.shown):
         names = ", ".join(item.title for item in picture.shown)
         raise InputError(f"there is nothing to draw: no value of {names} is defined")

@@ -20,7 +20,16 @@ from vernal.run.output import write_file
 from vernal.simulate.runs import Runs
 
 ROWS = 11  # about so many steps are shown
-FIGURES: dict[str, Callable[[Floats], float]] = {"min": np.min, "mean": np.mean, "max": np.max}
+
+
+def _mean(values: Floats) -> float:
+    """The mean, also where the sum is beyond all floats; of runs that left these, infinite or undefined."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = np.mean(values)
+        return float(mean if np.isfinite(mean) else np.sum(values / values.size))
+
+
+FIGURES: dict[str, Callable[[Floats], float]] = {"min": np.min, "mean": _mean, "max": np.max}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from vernal.evidence.result import UNKNOWN, VIOLATED, Result
 from vernal.evidence.trace import Trace
+from vernal.printable import in_one_line, shortened
 from vernal.report.values import number, numbers, series
 
 WIDTH = 120  # characters, where the width of the page is unknown
@@ -31,8 +32,11 @@ class Column:
 
 
 def aligned(columns: Sequence[Column], *, width: int = WIDTH, indent: str = "") -> str:
-    """The columns side by side; those beyond the width go below, each time beside the first column."""
-    first, rest = columns[0], list(columns[1:])
+    """The columns side by side; those beyond the width go below, each time beside the first column.
+
+    What does not print, or is very long, is put right before widths are measured.
+    """
+    first, *rest = map(_shown, columns)
     blocks: list[str] = []
     while rest or not blocks:
         block = [first]
@@ -42,6 +46,14 @@ def aligned(columns: Sequence[Column], *, width: int = WIDTH, indent: str = "") 
             block.append(rest.pop(0))
         blocks.append(_block(block, indent))
     return "\n\n".join(blocks)
+
+
+def _shown(column: Column) -> Column:
+    return Column(_in_cell(column.title), [_in_cell(cell) for cell in column.cells], column.left)
+
+
+def _in_cell(text: str) -> str:
+    return shortened(in_one_line(text))
 
 
 def _block(columns: Sequence[Column], indent: str) -> str:

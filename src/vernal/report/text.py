@@ -6,8 +6,8 @@ from textwrap import fill
 
 from vernal.evidence.reach import rounded_down
 from vernal.evidence.result import HOLDS, VIOLATED, Result, Verdict
+from vernal.printable import MAX_FORMULA, printable, shortened
 from vernal.report.invariants import invariant_words
-from vernal.report.printable import printable
 from vernal.report.tables import WIDTH, reach, seconds, trace_table
 from vernal.report.values import number
 
@@ -25,7 +25,8 @@ def verdict_word(verdict: Verdict, *, colour: bool = False) -> str:
 
 def verdict_line(result: Result) -> str:
     """`violated  AX[3] (h > 100)  at step 3  (falsify, exact, 0.2 s)`"""
-    asked = f"{result.property}: {result.formula}" if result.property else result.formula
+    formula = shortened(result.formula, MAX_FORMULA)
+    asked = f"{result.property}: {formula}" if result.property else formula
     where = reach(result)
     return "  ".join([verdict_word(result.verdict), asked, *([where] if where else []), _how(result)])
 

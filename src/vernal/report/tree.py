@@ -32,10 +32,12 @@ from vernal.model.initial import Box
 from vernal.model.system import System
 from vernal.model.tick import Tick, idle
 from vernal.model.traits import varying
+from vernal.printable import in_one_line
 from vernal.reduce.base import Direction
 from vernal.reduce.initial import initial_boxes
 from vernal.report.explored import ExploredSet, ExploredStep, ExploredTree, Fate
-from vernal.report.figures import INK, SOFT, plot_style, save_figure
+from vernal.report.figures import INK, SOFT, new_figure, plot_style, save_figure
+from vernal.report.markup import as_drawn
 from vernal.report.values import number, scalar
 from vernal.run.threads import one_blas_thread
 
@@ -136,7 +138,7 @@ def plot_tree(
         raise InputError(f"the depth of a tree has to be 0 or more, not {depth}")
     tree, asked = explored(system, formula, depth, tick=tick)
     with plot_style():
-        figure = _draw(tree, system, text(asked))
+        figure = _draw(tree, system, as_drawn(text(asked)))
         if file is not None:
             save_figure(figure, file)
     return figure
@@ -187,10 +189,11 @@ def words(tree: ExploredTree, system: System) -> TreeLabels:
     for t, level in _levels(tree).items():
         every = [values[node.trail] for node in level]
         shared = _shared(every)
-        heads[t] = "\n".join([f"step {t}", ", ".join(f"{name} {value}" for name, value in shared.items())])
+        common = ", ".join(f"{name} {value}" for name, value in shared.items())
+        heads[t] = as_drawn(f"step {t}\n{in_one_line(common)}")
         for node in level:
             sets[node.trail] = _lines({n: v for n, v in values[node.trail].items() if n not in shared}, node.ways)
-    labels = {edge: step_label(edge, tree.nodes[edge.parent], system) for edge in tree.edges}
+    labels = {edge: as_drawn(step_label(edge, tree.nodes[edge.parent], system)) for edge in tree.edges}
     return TreeLabels(sets, heads, labels)
 
 
@@ -208,7 +211,7 @@ def _levels(tree: ExploredTree) -> dict[int, list[ExploredSet]]:
 
 
 def _lines(own: Mapping[str, str], ways: int) -> list[str]:
-    lines = [f"{name}  {value}" for name, value in own.items()]
+    lines = [as_drawn(in_one_line(f"{name}  {value}")) for name, value in own.items()]
     kept = lines if len(lines) <= MOST_LINES else [*lines[: MOST_LINES - 1], f"and {len(lines) - MOST_LINES + 1} more"]
     return kept if ways == 1 else [*kept, f"{ways} sets merged"]
 
@@ -308,15 +311,11 @@ def _above(node: ExploredSet, parents: Mapping[int, Sequence[int]], found: Mappi
 
 
 def _draw(tree: ExploredTree, system: System, title: str) -> Figure:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     written = words(tree, system)
     where = places(tree, written)
     right = max(place.x for place in where.values()) + written.width
     bottom = min(place.y - place.height / 2 for place in where.values())
-    figure = Figure(figsize=(max(right, LETTER * 1.5 * len(title)) + 0.2, -bottom + 1.15))
-    FigureCanvasAgg(figure)
+    figure = new_figure((max(right, LETTER * 1.5 * len(title)) + 0.2, -bottom + 1.15), layout=None)
     panel = figure.add_axes((0, 0, 1, 1))
     panel.set_xlim(-0.1, figure.get_figwidth() - 0.1)
     panel.set_ylim(bottom - 0.45, 0.7)

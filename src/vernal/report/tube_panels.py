@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vernal.engines.reach.sets import LabelSet, NumberBounds, ReachedStep, ReachedValue
+from vernal.engines.reach.sets import LabelSet, NumberBounds, ReachedStep, ReachedValue, Vertex
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.sorts import Kind, Sort
 from vernal.report.figures import (
@@ -22,6 +22,8 @@ from vernal.report.figures import (
     TUBE,
     AxisLimits,
     draw_limits,
+    drawable,
+    label_rows,
     measure_time,
     name_panel,
     note_left_out,
@@ -112,8 +114,9 @@ def tube_figure(picture: SetPicture, limits: AxisLimits) -> Figure:
 def _ends(values: Sequence[ReachedValue]) -> tuple[Floats, Floats]:
     """Both ends of every interval; not numbers where there is no bound, so that nothing is drawn."""
     ends = [(one.lower, one.upper) if isinstance(one, NumberBounds) else (math.nan, math.nan) for one in values]
-    low, high = np.array([end if all(map(math.isfinite, end)) else (math.nan, math.nan) for end in ends]).T
-    return low, high
+    made = drawable(np.array(ends, dtype=np.float64))
+    made[np.isnan(made).any(axis=1)] = math.nan
+    return made[:, 0], made[:, 1]
 
 
 def _band(axes: Axes, part: TubePanel) -> None:
@@ -165,7 +168,7 @@ def _rows(axes: Axes, part: TubePanel) -> None:
             met = (part.runs == part.labels.index(name)).any(axis=0)
             places = np.arange(part.runs.shape[1]) if part.times is None else part.times
             axes.plot(places[met], [row] * int(met.sum()), "o", color=RUN, markersize=2)
-    axes.set_yticks(range(len(names)), names, fontsize=7)
+    label_rows(axes, names)
     axes.set_ylim(-0.6, max(1, len(names)) - 0.4)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
@@ -213,19 +216,25 @@ def plane_figure(picture: SetPicture, limits: AxisLimits) -> Figure:
     return figure
 
 
+def _corners(step: ReachedStep) -> tuple[Vertex, ...] | None:
+    """The polygon of a step, where there is one that can be drawn."""
+    found = step.polygon
+    return found if found is not None and np.isfinite(drawable(np.array(found))).all() else None
+
+
 def _polygons(axes: Axes, picture: SetPicture, scale: Any) -> None:
     from matplotlib.patches import Polygon
     from matplotlib.patheffects import withStroke
 
     shade = min(SHADE, FEW_POLYGONS * SHADE / len(picture.steps))  # where many overlap, what is below has to be seen
     for t, step in enumerate(picture.steps):
-        corners = step.polygon
+        corners = _corners(step)
         if corners is None:
             continue
         tone = scale.to_rgba(t if step.span is None else step.span[0])
         axes.add_patch(Polygon(corners, closed=True, facecolor=tone, alpha=shade, linewidth=0, zorder=1))
         axes.add_patch(Polygon(corners, closed=True, fill=False, edgecolor=tone, linewidth=0.9, zorder=2))
-    first = picture.steps[0].polygon
+    first = _corners(picture.steps[0])
     if first is not None and picture.edges is None:
         x, y = max(first, key=lambda corner: corner[1])
         look: Any = {"size": 7, "color": SOFT, "ha": "center", "va": "bottom", "zorder": 6}

@@ -18,7 +18,7 @@ from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.expr import Var
 from vernal.model.flow import Flow
-from vernal.report.figures import AxisLimits, near_limits, plot_style, save_figure, svg_text
+from vernal.report.figures import AxisLimits, drawable, near_limits, plot_style, save_figure, svg_text
 from vernal.report.flow_pictures import simulated_trajectories
 from vernal.report.phase import phase_figure
 from vernal.report.phase_parts import Portrait
@@ -86,7 +86,9 @@ def _simulated(sets: ReachableSets, runs: int) -> tuple[list[Floats], Floats | N
     try:
         with np.errstate(all="ignore"):
             made = _runs(sets, runs) if runs > 0 else None
-            return ([], None) if made is None else (made.values(sets.expressions), made.times)
+            if made is None:
+                return [], None
+            return [drawable(values) for values in made.values(sets.expressions)], made.times
     except NoInitialState:
         return [], None
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 from vernal.evidence.trace import Enclosure, Trace, TraceNumber, TraceStep, TraceValue
 from vernal.model.sorts import REAL, Kind, Sort
 from vernal.model.system import System
+from vernal.printable import in_one_line
 
 DIGITS = 6  # significant digits that are worth showing
 DECIMALS = 4  # at most, in a column of ordinary size
@@ -46,7 +47,7 @@ def scalar(value: TraceNumber, sort: Sort) -> str:
     if isinstance(value, Fraction) and sort.kind is Kind.BOOL:
         return "true" if value else "false"
     if isinstance(value, Fraction) and sort.kind is Kind.ENUM and 0 <= value < len(sort.labels):
-        return sort.labels[int(value)]
+        return in_one_line(sort.labels[int(value)])
     return number(value)
 
 

@@ -173,6 +173,7 @@ def _serve(order: Order, mouth: Connection, parent: int, stays: bool) -> NoRetur
         if hasattr(signal, "pthread_sigmask"):
             signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD)
         _die_with(parent)
+        warnings.showwarning = _unsaid
         gc.freeze()  # keeps inherited memory shared: the collector does not write to it
         with one_blas_thread():
             _carry_out(order, mouth)
@@ -182,6 +183,10 @@ def _serve(order: Order, mouth: Connection, parent: int, stays: bool) -> NoRetur
         pass  # the parent has gone
     finally:
         os._exit(0)
+
+
+def _unsaid(*_: object, **__: object) -> None:
+    """What a library warns of in a worker: every worker would say it, with a place in a source."""
 
 
 def _carry_out(order: Order, mouth: Connection) -> None:

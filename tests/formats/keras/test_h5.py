@@ -177,6 +177,15 @@ def test_what_is_not_understood_is_refused_by_name(layers: list[Any], message: s
     assert "net.h5" in str(caught.value)
 
 
+def test_descriptions_are_counted_before_they_are_read(tmp_path: Path) -> None:
+    few = [dense("d", 4, batch_input_shape=[None, *[10**400] * 2000]), plain("Flatten", extra=[[]] * 10)]
+    with pytest.raises(FormatError, match="too large; at most") as caught:
+        read_network(write(tmp_path / "m.h5", few, {}))
+    assert len(str(caught.value)) < 500
+    with pytest.raises(FormatError, match="more than 200,000 entries"):
+        keras_h5._layers("[" + "[]," * 200_000 + "0]")
+
+
 def test_functional_models_and_bare_weights_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedOperator, match="Functional"):
         read_network(write(tmp_path / "net.h5", [dense("a", 4)], WEIGHTS, model="Functional"))

@@ -70,6 +70,8 @@ def followed_flow(task: Task, asked: Sequence[tuple[str, Expr]], how: FlowAsked,
             in_time(partial(walk.run, engines), budget)
     except Stopped as stop:
         walk.reason = stop.reason
+    except OverflowError:
+        walk.reason = "numbers beyond the range of floating point; try other units"
     return ReachableSets(
         tuple(name for name, _ in asked),
         tuple(node.sort for node in expressions),

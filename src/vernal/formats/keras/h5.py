@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from vernal.errors import FormatError, UnsupportedOperator
+from vernal.formats.json_text import parsed_json
 from vernal.formats.layers import check_finite, check_width, dense, sigmoid, single, tanh
 from vernal.formats.recurrent import Gate, Slots
 from vernal.interpret.numbers.rounding import Array
@@ -259,10 +260,7 @@ def _number(value: object) -> Fraction:
 
 def _layers(text: str) -> list[Config]:
     """The descriptions of the layers."""
-    try:
-        model = json.loads(text)
-    except (ValueError, RecursionError):
-        raise FormatError("its description of the model is not JSON") from None
+    model = parsed_json(text, "the layers of its model")
     kind = model.get("class_name") if isinstance(model, dict) else None
     if kind != "Sequential":
         raise UnsupportedOperator(f"its model is a {kind}; Vernal reads Sequential models, others come in as ONNX")

@@ -16,12 +16,11 @@ import numpy as np
 
 from vernal.errors import FormatError, UnsupportedOperator
 from vernal.formats.layers import check_width, constant, pick
-from vernal.formats.limits import DEFAULT
+from vernal.formats.limits import Allowance
 from vernal.formats.recurrent import Slots
 from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 from vernal.model.expr import Expr
-from vernal.model.tick import Tick, idle
 
 DENSE = 2**22  # entries of a matrix that is written out with its zeros; larger ones are cut into blocks
 
@@ -35,23 +34,6 @@ class Tensor:
 
 
 OnnxValue = Tensor | Array
-
-
-@dataclass(slots=True)
-class Allowance:
-    """What is left of the entries one file may make us compute; the clock is looked at whenever some are taken."""
-
-    most: int = DEFAULT.entries
-    tick: Tick = idle
-    taken: int = 0
-
-    def take(self, entries: int) -> None:
-        self.tick()
-        self.taken += entries
-        if self.taken > self.most:
-            raise FormatError(
-                f"its tensors have more than {self.most} entries together, more than Vernal reads; --memory allows more"
-            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ import numpy as np
 
 from vernal.errors import FormatError, TypeClash, UnsupportedOperator
 from vernal.formats.layers import check_finite, check_width
-from vernal.formats.limits import DEFAULT, ReadLimits
-from vernal.formats.onnx.call import Allowance, NodeCall, OnnxValue, Tensor
+from vernal.formats.limits import DEFAULT, Allowance, ReadLimits
+from vernal.formats.onnx.call import NodeCall, OnnxValue, Tensor
 from vernal.formats.onnx.folding import folded
 from vernal.formats.onnx.ops import OPERATORS, REFUSED
 from vernal.formats.onnx.outputs import keep_output

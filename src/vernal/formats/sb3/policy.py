@@ -56,7 +56,10 @@ class Normalisation:
     def __call__(self, x: Expr) -> Expr:
         if self.mean.shape != (x.size,):
             raise FormatError(f"observations have {x.size} numbers, but those of {self.mean.size} are normalised")
-        divisor = np.sqrt(np.asarray(self.variance, dtype=np.float64) + self.epsilon)
+        spread = np.asarray(self.variance, dtype=np.float64) + self.epsilon
+        if self.variance.shape != self.mean.shape or not (spread > 0).all():
+            raise FormatError("variances of its observations are not positive, or not as many as their means")
+        divisor = np.sqrt(spread)
         moved = layers.divide(layers.shift(x, -np.asarray(self.mean, dtype=np.float64)), divisor)
         return build.clip(moved, -Fraction(self.clip), Fraction(self.clip))
 
@@ -89,6 +92,7 @@ ALGORITHMS: Mapping[str, Algorithm] = {  # by a weight that only it has
     "actor.mu.0.weight": Algorithm(("actor.mu",), "ReLU", squashes=True),
     "action_net.weight": Algorithm(("mlp_extractor.policy_net", "action_net"), "Tanh"),
 }
+MAX_DIGITS = 5  # of the number of a layer
 KINDS = "PPO, A2C, DQN, SAC, TD3, DDPG and RecurrentPPO with dense layers"
 
 
@@ -97,7 +101,7 @@ def network_of(policy: SavedPolicy, name: str) -> Network:
     algorithm = _algorithm(policy.tensors)
     _refuse_extractors(policy.tensors)
     first = f"{algorithm.memory}.weight_ih_l0" if algorithm.memory else _dense(policy.tensors, algorithm.stacks)[0][0]
-    variable = network_input(_tensor(policy.tensors, first).shape[1])
+    variable = network_input(_matrix(policy.tensors, first).shape[1])
     slots = Slots()
     x: Expr = variable if policy.normalisation is None else policy.normalisation(variable)
     if algorithm.memory:
@@ -128,6 +132,13 @@ def _tensor(tensors: Tensors, name: str) -> Array:
     return tensors[name].astype(np.float64)
 
 
+def _matrix(tensors: Tensors, name: str) -> Array:
+    found = _tensor(tensors, name)
+    if found.ndim != 2 or not found.size:
+        raise FormatError(f"{name} is no matrix")
+    return found
+
+
 def _dense(tensors: Tensors, stacks: tuple[str, ...]) -> list[tuple[str, str]]:
     """The names of weights and biases, layer after layer."""
     found = []
@@ -136,10 +147,12 @@ def _dense(tensors: Tensors, stacks: tuple[str, ...]) -> list[tuple[str, str]]:
             found.append((f"{stack}.weight", f"{stack}.bias"))
             continue
         own = [name.removeprefix(f"{stack}.").split(".") for name in tensors if name.startswith(f"{stack}.")]
-        places = sorted({int(part[0]) for part in own if part[0].isdigit()})
+        places = sorted({int(part[0]) for part in own if part[0].isdecimal() and len(part[0]) < MAX_DIGITS})
         if places != list(range(0, 2 * len(places), 2)):
             raise UnsupportedOperator(f"the layers {stack} are not dense ones with an activation after each")
         found += [(f"{stack}.{place}.weight", f"{stack}.{place}.bias") for place in places]
+    if not found:
+        raise FormatError(f"it has no weights of the layers {' and '.join(stacks)}")
     return found
 
 
@@ -148,7 +161,11 @@ def _remembered(tensors: Tensors, name: str, x: Expr, slots: Slots) -> Expr:
     number = 0
     while f"{name}.weight_ih_l{number}" in tensors:
         ends = (f"{name}.{part}_l{number}" for part in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"))
-        i, f, g, o = split_gates(*(_tensor(tensors, end) for end in ends))
+        w, r, b, c = (_tensor(tensors, end) for end in ends)
+        hidden = r.shape[-1] if r.ndim else 0
+        if w.shape != (4 * hidden, x.size) or r.shape != (4 * hidden, hidden) or {b.shape, c.shape} != {(4 * hidden,)}:
+            raise FormatError(f"the weights of layer {number} of {name} do not fit {x.size} numbers")
+        i, f, g, o = split_gates(w, r, b, c)
         x = slots.lstm(x, LstmGates(i, f, g, o))
         number += 1
     return x
@@ -161,10 +178,10 @@ def _through(policy: SavedPolicy, algorithm: Algorithm, x: Expr) -> Expr:
         raise UnsupportedOperator(f"its activation {kind} is not read; {', '.join(sorted(ACTIVATIONS))} are")
     names = _dense(policy.tensors, algorithm.stacks)
     for place, (weight, bias) in enumerate(names):
-        matrix = _tensor(policy.tensors, weight)
-        if matrix.ndim != 2 or matrix.shape[1] != x.size:
-            raise FormatError(f"{weight} is no matrix that takes {x.size} numbers")
-        x = layers.dense(x, matrix, _tensor(policy.tensors, bias))
+        matrix, offset = _matrix(policy.tensors, weight), _tensor(policy.tensors, bias)
+        if matrix.shape != (offset.size, x.size) or offset.ndim != 1:
+            raise FormatError(f"{weight} and {bias} do not make a layer that takes {x.size} numbers")
+        x = layers.dense(x, matrix, offset)
         if place < len(names) - 1:
             x = ACTIVATIONS[kind](x)
     return x
@@ -178,6 +195,7 @@ def _acting(policy: SavedPolicy, algorithm: Algorithm, x: Expr) -> Expr:
     if low.shape != (x.size,) or high.shape != (x.size,):
         raise FormatError(f"an action has {low.size} numbers, but the last layer {x.size}")
     if algorithm.squashes or policy.squashed:
+        layers.check_finite(np.concatenate([low, high]), "the range of its actions")
         half = np.ldexp(high, -1) - np.ldexp(low, -1)
         return layers.shift(layers.scale(layers.shift(layers.tanh(x), np.ones(x.size)), half), low)
     return _clipped(x, low, high)

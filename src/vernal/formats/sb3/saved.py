@@ -8,33 +8,31 @@ from __future__ import annotations
 
 import base64
 import binascii
-import io
-import json
-import zipfile
-import zlib
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from vernal.errors import FormatError, UnsupportedOperator
-from vernal.formats.limits import DEFAULT
+from vernal.formats.archive import Archive
+from vernal.formats.json_text import parsed_json
+from vernal.formats.limits import DEFAULT, Allowance, ReadLimits
 from vernal.formats.sb3.arrays import array, number, tensor
-from vernal.formats.sb3.pickled import Call, Name, unpickled
+from vernal.formats.sb3.pickled import Call, Name, kind_of, unpickled
 from vernal.formats.sb3.policy import ActionBounds, Normalisation, SavedPolicy, Tensors, network_of
 from vernal.interpret.numbers.rounding import Array
 from vernal.model.network import Network
 
 SETTINGS, WEIGHTS = "data", "policy.pth"
-# What zipfile raises of archives: broken, cut off, of a compression it does not know, encrypted, with impossible places
-DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError)
 
 
-def parse_sb3(content: bytes, name: str, normalisation: Normalisation | None = None) -> Network:
+def parse_sb3(
+    content: bytes, name: str, normalisation: Normalisation | None = None, *, limits: ReadLimits = DEFAULT
+) -> Network:
     """The network of a saved policy; `normalisation` is what its environment did to observations."""
-    with _opened(content, "a policy saved by stable-baselines3") as archive:
-        settings = _settings(_member(archive, SETTINGS))
-        tensors = _tensors(_member(archive, WEIGHTS))
+    archive = Archive(content, "a policy saved by stable-baselines3", limits.bytes)
+    settings = _settings(archive.read(SETTINGS))
+    tensors = _tensors(archive.read(WEIGHTS), limits)
     kwargs = _object(settings.get("policy_kwargs"))
     chosen = kwargs.get("activation_fn") if isinstance(kwargs, Mapping) else None
     _refuse(kwargs, settings)
@@ -60,33 +58,13 @@ def parse_normalisation(content: bytes) -> Normalisation:
         raise FormatError("no statistics of observations, as VecNormalize saves them")
     if not found.get("norm_obs"):
         raise FormatError("it does not normalise observations")
+    if not np.isfinite(mean).all() or not np.isfinite(variance).all() or clip < 0:
+        raise FormatError("its statistics of observations are not finite, or clipped to nothing")
     return Normalisation(mean, variance, epsilon, clip)
 
 
-def _opened(content: bytes, what: str) -> zipfile.ZipFile:
-    try:
-        return zipfile.ZipFile(io.BytesIO(content))
-    except DAMAGED as error:
-        raise FormatError(f"it is not {what}: {error}") from None
-
-
-def _member(archive: zipfile.ZipFile, name: str) -> bytes:
-    """A file of an archive, which may not be larger than a network file may."""
-    try:
-        if archive.getinfo(name).file_size > DEFAULT.bytes:
-            raise FormatError(f"{name!r} in it is larger than {DEFAULT.bytes // 2**20} MiB")
-        return archive.read(name)
-    except KeyError:
-        raise FormatError(f"it is not a policy saved by stable-baselines3: there is no {name!r} in it") from None
-    except DAMAGED as error:
-        raise FormatError(f"{name!r} in it is damaged: {error}") from None
-
-
 def _settings(content: bytes) -> Mapping[str, Any]:
-    try:
-        found = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"its settings are damaged: {error}") from None
+    found = parsed_json(content.decode("utf-8", "replace"), "its settings")
     if not isinstance(found, dict):
         raise FormatError("its settings are damaged: no object")
     return found
@@ -97,35 +75,34 @@ def _object(entry: Any) -> Any:
     if not isinstance(entry, dict) or ":serialized:" not in entry:
         return entry
     try:
-        content = base64.b64decode(str(entry[":serialized:"]), validate=True)
-    except (ValueError, binascii.Error) as error:
-        raise FormatError(f"its settings are damaged: {error}") from None
+        content = base64.b64decode(entry[":serialized:"], validate=True)
+    except (TypeError, ValueError, binascii.Error):
+        raise FormatError("its settings are damaged: a pickle in them is not written in base 64") from None
     return unpickled(content)
 
 
-def _tensors(content: bytes) -> Tensors:
-    with _opened(content, "weights as torch saves them") as archive:
-        folders = {name.removesuffix("data.pkl") for name in archive.namelist() if name.endswith("/data.pkl")}
-        if len(folders) != 1:
-            raise FormatError("its weights are in an old format of torch; save it with torch 1.6 or newer")
-        folder = folders.pop()
-        found = unpickled(_member(archive, f"{folder}data.pkl"))
-        table = found.items if isinstance(found, Call) else found  # an OrderedDict is made by a call
-        if not isinstance(table, dict):
-            raise FormatError("its weights are no table of tensors")
-        made = {
-            str(name): tensor(value, lambda key: _member(archive, f"{folder}data/{key}"))
-            for name, value in table.items()
-        }
+def _tensors(content: bytes, limits: ReadLimits) -> Tensors:
+    archive = Archive(content, "weights as torch saves them", limits.bytes)
+    folders = {name.removesuffix("data.pkl") for name in archive.names if name.endswith("/data.pkl")}
+    if len(folders) != 1:
+        raise FormatError("its weights are in an old format of torch; save it with torch 1.6 or newer")
+    folder, allowance = folders.pop(), Allowance(limits.entries, limits.tick)
+    found = unpickled(archive.read(f"{folder}data.pkl"))
+    table = found.items if isinstance(found, Call) else found  # an OrderedDict is made by a call
+    if not isinstance(table, dict):
+        raise FormatError(f"its weights are {kind_of(found)}, no table of tensors")
+    made = {
+        str(name): tensor(value, lambda key: archive.read(f"{folder}data/{key}"), allowance)
+        for name, value in table.items()
+    }
     return {name: value for name, value in made.items() if value is not None}
 
 
 def _class_name(found: Any) -> str:
     """The name of a class, as of an activation."""
-    name = found.name if isinstance(found, Name) else ""
-    if not name.startswith("torch.nn.modules.activation."):
-        raise UnsupportedOperator(f"its activation {name or found} is no class of torch")
-    return str(name.rpartition(".")[2])
+    if not isinstance(found, Name) or not found.name.startswith("torch.nn.modules.activation."):
+        raise UnsupportedOperator(f"its activation ({kind_of(found)}) is no class of torch")
+    return found.name.rpartition(".")[2]
 
 
 def _refuse(kwargs: Any, settings: Mapping[str, Any]) -> None:
@@ -133,7 +110,8 @@ def _refuse(kwargs: Any, settings: Mapping[str, Any]) -> None:
     if isinstance(kwargs, Mapping) and "features_extractor_class" in kwargs:
         raise UnsupportedOperator("it extracts features by a class of its own; observations as they are are read")
     space = _object(settings.get("observation_space"))
-    if not isinstance(space, Call) or not space.name.endswith(".Box") or len(space.get("_shape") or ()) != 1:
+    shape = space.get("_shape") if isinstance(space, Call) and space.name.endswith(".Box") else None
+    if not isinstance(shape, tuple) or len(shape) != 1:
         raise UnsupportedOperator("its observations are no vector of numbers (a Box of one dimension)")
 
 
@@ -147,4 +125,6 @@ def _bounds(space: Any) -> ActionBounds | None:
 
 
 def _flat(array: Array) -> Array:
+    if np.isnan(array).any():
+        raise FormatError("its bounds of actions are no numbers (NaN)")
     return array.astype(np.float64).ravel()

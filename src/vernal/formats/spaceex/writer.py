@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from vernal.logic.printing import number
 from vernal.model.hybrid import Facets, HybridAutomaton, Location
+from vernal.printable import in_one_line
 
 NAMESPACE = "http://www-verimag.imag.fr/xml-namespaces/sspaceex"
 SYSTEM = "system"
@@ -106,7 +107,7 @@ def _location(
     rows = comparisons(location.invariant, names.variables)
     place = f'x="{200 * (index % 10)}" y="{150 * (index // 10)}" width="150" height="100"'
     return [
-        f'    <location id="{index}" name={quoteattr(location.name)} {place}>',
+        f'    <location id="{index}" name={quoteattr(in_one_line(location.name))} {place}>',
         f"      <invariant>{_conjunction([*rows, *bounds, *until])}</invariant>",
         f"      <flow>{_conjunction(_rates(location, names))}</flow>",
         "    </location>",
