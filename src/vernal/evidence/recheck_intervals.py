@@ -78,6 +78,8 @@ class IntervalCheck:
     def initial(self, sets: Sequence[StateSet]) -> None:
         """Every initial state is in one of the sets."""
         initial = self.watched.system.initial
+        if not self.components:
+            raise CannotCheck("the invariant names no component, so that there are no boxes to cut")
         if initial.count > MAX_POINTS:
             raise CannotCheck("there are too many discrete initial states to look at")
         where, target = build.conj(*initial.where), SetsToBeIn.of(sets)
@@ -134,10 +136,11 @@ class IntervalCheck:
     def _cut(self, boxes: Floats, total: Floats) -> Floats:
         """Both halves of every box, across the component that is widest in proportion; integers between values."""
         low, high = boxes[:, 0], boxes[:, 1]
-        width = np.where(total > 0, (high - low) / np.where(total > 0, total, 1.0), 0.0)
-        side = np.argmax(width, axis=1)
         at = np.arange(len(boxes))
-        middle = 0.5 * low[at, side] + 0.5 * high[at, side]
+        with np.errstate(invalid="ignore"):  # a box without an end has no middle, and is refused below
+            width = np.where(total > 0, (high - low) / np.where(total > 0, total, 1.0), 0.0)
+            side = np.argmax(width, axis=1)
+            middle = 0.5 * low[at, side] + 0.5 * high[at, side]
         if not (np.isfinite(middle) & (low[at, side] < middle) & (middle < high[at, side])).all():
             raise CannotCheck("intervals do not settle some states of the sets, however small the boxes around them")
         left, right = boxes.copy(), boxes.copy()
