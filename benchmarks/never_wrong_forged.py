@@ -5,8 +5,8 @@ evidence. Its files are forged in twenty ways (tests/forgeries.py), all with has
 accepted is judged by enumeration, or in closed form: it is *false* if the verdict of the file is not the truth, and
 *without force* if the verdict is the truth but the evidence would be the same if it were not (tests/forged_force.py). A
 list made by hand comes first (tests/forged_by_hand.py). Prints a table; ends with 1 if anything was accepted that is
-false, if replay failed, or if it rejected what an engine gave as it was; with `--strict` also if anything was accepted
-without force.
+false, if replay or an engine failed, or if replay rejected what an engine gave as it was; with `--strict` also if
+anything was accepted without force.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from tests.forged_judge import Judged, Outcome, judged
 from tests.forged_tasks import Subject, box_subject, finite_subject
 from tests.forgeries import KINDS, Content, Workshop, distinct, forged
 from vernal.engines.registry import engines
+from vernal.evidence.result import Result
 from vernal.evidence.trace_file import document
 
 ENGINES = tuple(engine.name for engine in engines())
@@ -58,6 +59,7 @@ class Run:
     engines: Sequence[str] = ENGINES
     counts: dict[str, Counter[Outcome]] = field(default_factory=dict)
     by_evidence: Counter[str] = field(default_factory=Counter)
+    failed: int = 0  # questions on which an engine failed
     last: list[Content] = field(default_factory=list)  # the files of the task before
 
     @property
@@ -90,12 +92,20 @@ class Run:
         """Evidence of every engine that gives some."""
         for formula in [subject.formula(rng) for _ in range(FORMULAS)]:
             for engine in self.engines:
-                try:
-                    result = vn.check(subject.task, formula, engine=engine, timeout=self.seconds)
-                except vn.VernalError:
-                    continue
-                if result.evidence is not None:
+                result = self._asked(subject, str(formula), engine)
+                if result is not None and result.evidence is not None:
                     yield document(subject.task, result)
+
+    def _asked(self, subject: Subject, formula: str, engine: str) -> Result | None:
+        """What an engine says; one that refuses says nothing, and one that fails is a fault."""
+        try:
+            return vn.check(subject.task, formula, engine=engine, timeout=self.seconds)
+        except vn.VernalError:
+            return None
+        except Exception as error:
+            self.failed += 1
+            print(f"FAILED {engine}, {subject.file.name}: {formula}: {error!r}"[:300], flush=True)
+            return None
 
     def _add(self, kind: str, found: Judged, content: Content, where: str) -> None:
         self.counts.setdefault(kind, Counter())[found.outcome] += 1
@@ -117,7 +127,7 @@ class Run:
         """What may never be."""
         genuine = self.counts.get(GENUINE, Counter())
         bad = genuine[Outcome.REJECTED] + genuine[Outcome.CRASHED] + genuine[Outcome.FALSE]
-        return bad + self.total(Outcome.FALSE) + self.total(Outcome.CRASHED)
+        return bad + self.total(Outcome.FALSE) + self.total(Outcome.CRASHED) + self.failed
 
     def table(self) -> str:
         rows = [[kind, *self._row(count)] for kind, count in self.counts.items()]

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from tests.brute import State, TooLarge
 from tests.explicit_oracle import FiniteOracle, Tableau
+from vernal.evidence.trace import TraceStep
 from vernal.evidence.trace_file import from_json
 from vernal.logic.formula import (
     Always,
@@ -56,11 +57,17 @@ class PathShown:
 
     @classmethod
     def of(cls, content: Mapping[str, Any], graph: FiniteOracle) -> PathShown:
-        system = graph.brute.system
-        trace = from_json(content["trace"], system)
-        states = [tuple(step.state[variable.name] for variable in system.state) for step in trace.steps]
-        exact = tuple(tuple(Fraction(value) for value in state) for state in states)  # type: ignore[arg-type]
-        return cls(exact, trace.loop, content["evidence"] == "tree")
+        trace = from_json(content["trace"], graph.brute.system)
+        states = tuple(_state(step, graph) for step in trace.steps)
+        return cls(states, trace.loop, content["evidence"] == "tree")
+
+
+def _state(step: TraceStep, graph: FiniteOracle) -> State:
+    """A position as brute force has it: the values of variables, and the actions that conditions ask about."""
+    system, names = graph.brute.system, graph.brute.step.names
+    taken = {**step.actions, **{name: choice.index for name, choice in step.choices.items()}}
+    values = [step.state[variable.name] for variable in system.state]
+    return tuple(Fraction(value) for value in (*values, *(taken.get(names[node], 0) for node in graph.brute.open)))  # type: ignore[arg-type]
 
 
 class Place(NamedTuple):
@@ -324,7 +331,7 @@ def _around(graph: FiniteOracle) -> list[State]:
     states = [tuple(map(Fraction, state)) for state in itertools.product(*spans)]
     if len(states) > MAX_AROUND:
         raise TooLarge
-    return states
+    return [position for state in states for position in graph.brute.positions(state)]
 
 
 def _is_inside(state: State, sets: list[Any], content: Mapping[str, Any], graph: FiniteOracle) -> bool:

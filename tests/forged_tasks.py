@@ -18,10 +18,12 @@ from typing import Any, Protocol
 from tests.brute import TooLarge, ValueUndefined
 from tests.explicit_oracle import FiniteOracle
 from tests.forged_force import PathShown, forces_on_graph, invariant_forces
+from tests.graph_loops import integer_network
 from tests.hard_loops import walk
 from vernal.engines.check import parse_formula
 from vernal.evidence.replay import closed
 from vernal.evidence.trace import Trace
+from vernal.formats.convert import write_network
 from vernal.formats.task.blueprint import load
 from vernal.logic.formula import (
     ALL_TIME,
@@ -148,12 +150,16 @@ def _bound(rng: random.Random) -> Bound:
 
 @dataclass(frozen=True)
 class _Variable:
-    """A declaration, its starts, ways to move, and conditions on it; HERE stands for any condition on the state."""
+    """A declaration, its starts, ways to move, conditions on it, and what an agent sees of it.
+
+    HERE stands for any condition.
+    """
 
     declaration: str
     starts: tuple[str, ...]
     moves: tuple[str, ...]
     conditions: tuple[str, ...]
+    seen: str
 
 
 def _integer(name: str, high: int) -> _Variable:
@@ -169,12 +175,13 @@ def _integer(name: str, high: int) -> _Variable:
             f"if(HERE, choose({name}, 0), {high})",
         ),
         tuple(f"{name} {sign} {value}" for sign in ("<=", "==", ">") for value in range(high)),
+        name,
     )
 
 
 def _truth_value(name: str) -> _Variable:
     moves = (f"!{name}", f"choose({name}, !{name})", "HERE", f"{name} | HERE")
-    return _Variable("bool", ("true", "false"), moves, (name, f"!{name}"))
+    return _Variable("bool", ("true", "false"), moves, (name, f"!{name}"), f"if({name}, 1, 0)")
 
 
 def _label(name: str) -> _Variable:
@@ -184,24 +191,37 @@ def _label(name: str) -> _Variable:
         f"if(HERE, RED, {name})",
     )
     labels = ("RED", "GREEN", "BLUE")
-    return _Variable("enum {RED, GREEN, BLUE}", labels, moves, tuple(f"{name} == {label}" for label in labels))
+    conditions = tuple(f"{name} == {label}" for label in labels)
+    return _Variable("enum {RED, GREEN, BLUE}", labels, moves, conditions, f"if({name} == RED, 1, 0)")
+
+
+def _agent(rng: random.Random, folder: Path, name: str, variables: Mapping[str, _Variable]) -> tuple[str, ...]:
+    """An agent that sees the state, perhaps with noise; its scores are small integers, so that they tie."""
+    write_network(integer_network(rng, len(variables), 2), folder / f"{name}.onnx")
+    noise = " + choose(0, 1)" if rng.random() < 0.2 else ""
+    seen = ", ".join(f'"{one.seen}{noise}"' for one in variables.values())
+    return "[agents.pilot]", f'policy = "{name}.onnx"', f"observe = [{seen}]", 'labels = ["STAY", "GO"]'
 
 
 def finite_subject(rng: random.Random, folder: Path, name: str) -> FiniteSubject:
-    """A task file of one or two variables, several starts, draws, and ends of paths now and then."""
+    """A task file of one or two variables, several starts, draws; an agent and ends of paths now and then."""
     kinds: list[Callable[[str], _Variable]] = [lambda n: _integer(n, rng.randint(2, 6)), _truth_value, _label]
     variables = {n: rng.choice(kinds)(n) for n in ("u", "v")[: rng.choice((1, 2, 2))]}
+    agent = _agent(rng, folder, name, variables) if rng.random() < 0.3 else ()
     conditions = tuple(condition for one in variables.values() for condition in one.conditions)
+    conditions += ("pilot == GO", "pilot == STAY") if agent else ()
 
     def filled(text: str) -> str:
         return text.replace("HERE", rng.choice(conditions))
 
-    lines = ["vernal = 1", f'name = "{name}"', "[parameters]", f"k = {rng.choice((-1, 1))}", "[state]"]
-    lines += [f'{n} = "{one.declaration}"' for n, one in variables.items()]
     starts = {n: rng.sample(one.starts, rng.randint(1, len(one.starts))) for n, one in variables.items()}
-    lines += ["[init]", *(f'{n} = "{{{", ".join(values)}}}"' for n, values in starts.items()), "[environment]"]
-    lines += [f'enabled = "{filled("HERE | HERE")}"'] if rng.random() < 0.3 else []
-    lines += ["[environment.next]", *(f'{n} = "{filled(rng.choice(one.moves))}"' for n, one in variables.items())]
+    lines = [
+        *("vernal = 1", f'name = "{name}"', "[parameters]", f"k = {rng.choice((-1, 1))}"),
+        *("[state]", *(f'{n} = "{one.declaration}"' for n, one in variables.items())),
+        *("[init]", *(f'{n} = "{{{", ".join(values)}}}"' for n, values in starts.items())),
+        *(*agent, "[environment]", *([f'enabled = "{filled("HERE | HERE")}"'] if rng.random() < 0.3 else [])),
+        *("[environment.next]", *(f'{n} = "{filled(rng.choice(one.moves))}"' for n, one in variables.items())),
+    ]
     file = folder / f"{name}.toml"
     file.write_text("\n".join([*lines, ""]), encoding="utf-8")
     return FiniteSubject(file, conditions)
@@ -278,9 +298,9 @@ class BoxSubject:
         shown = known.on_path(content["trace"])
         if shown is None or (shown is not known.negated) is not holds or (holds and self.start[0] != self.start[1]):
             return False
-        state, one_path = known.last == 0, self.gust == 0
-        wanted = Quantifier.SOME if holds else Quantifier.ALL
-        return state or one_path or (known.quantifier or Quantifier.ALL) is wanted
+        at_once = known.on_path({"steps": content["trace"]["steps"][:1], "loop": None}) is not None
+        one_path, wanted = self.gust == 0, Quantifier.SOME if holds else Quantifier.ALL
+        return at_once or one_path or (known.quantifier or Quantifier.ALL) is wanted
 
     def _is_invariant(self, content: Mapping[str, Any], known: _Claimed, parameters: Parameters) -> bool | None:
         """Whether intervals hold the starts (of a tree, its state), no step leaves them, and they show the claim."""
