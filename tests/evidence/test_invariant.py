@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -177,6 +178,9 @@ ODD: list[tuple[list[str], list[StateSet]]] = [
     (["x"], []),
     (["x"], [BELOW]),
     (["x"], [BELOW, EVERYTHING]),
+    *((["x"], [StateSet(((Fraction(1),),), (Fraction(10) ** power,))]) for power in (308, 309, 5000, -400)),
+    *((["x"], [StateSet(((Fraction(10) ** power,),), (Fraction(1),))]) for power in (308, 309, 5000, -400)),
+    (["x"], [StateSet(((Fraction(1),),), (Fraction(sys.float_info.max),))]),
     (["x"], [StateSet(((Fraction(0),),), (Fraction(-1),))]),  # no state at all
 ]
 

@@ -125,7 +125,8 @@ class IntervalCheck:
         left = np.ones(len(block), bool)
         if own is not None:
             lower = -known.most(self.components, [tuple(-a for a in row) for row in own.directions])
-            left = ~(lower > np.nextafter(own.bounds[0], np.inf)).any(axis=1)
+            with np.errstate(over="ignore"):  # above the largest float there is no end
+                left = ~(lower > np.nextafter(own.bounds[0], np.inf)).any(axis=1)
         left &= np.broadcast_to(_truth(known.values([guard])[0]).may, left.shape)
         if left.any():
             part = BoxValues(self, block[left])

@@ -27,7 +27,7 @@ def whole(value: Any) -> int | None:
     """How many steps, or nothing."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, Integral) or not 0 <= value < MAX_WHOLE:
+    if isinstance(value, bool) or not isinstance(value, Integral) or not 0 <= int(value) < MAX_WHOLE:
         raise _not("a whole number", value)
     return int(value)
 
@@ -78,7 +78,7 @@ def _is_number(value: Any) -> bool:
     """Whether it is a number that can be added to others: an integer that no float holds cannot."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return False
-    return not isinstance(value, Integral) or abs(value) < MAX_WHOLE
+    return not isinstance(value, Integral) or abs(int(value)) < MAX_WHOLE
 
 
 def _not(wanted: str, value: Any) -> FormatError:
