@@ -12,13 +12,14 @@ anything was accepted without force.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import random
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,8 +30,8 @@ from tests.forged_judge import Judged, Outcome, judged
 from tests.forged_tasks import Subject, box_subject, finite_subject
 from tests.forgeries import KINDS, Content, Workshop, distinct, forged
 from vernal.engines.registry import engines
-from vernal.evidence.result import Result
 from vernal.evidence.trace_file import document
+from vernal.logic.formula import Formula
 
 ENGINES = tuple(engine.name for engine in engines())
 GENUINE, BY_HAND = "as the engine gave it", "made by hand"
@@ -77,7 +78,8 @@ class Run:
         """All forgeries about one task; returns after each, so that a run may end there."""
         rng = random.Random(f"forged {seed}")
         subject = (finite_subject if seed % BOXES else box_subject)(rng, self.folder, f"task{seed}")
-        found = distinct(list(self._genuine(subject, rng)))
+        formulas = [subject.formula(rng) for _ in range(FORMULAS)]
+        found = distinct(list(genuine(subject, formulas, self.engines, self.seconds, self._fail)))
         for content in found:
             self._add(GENUINE, judged(content, subject, self.folder / "forged.json"), content, f"seed {seed}")
             for kind in KINDS:
@@ -88,24 +90,9 @@ class Run:
                     yield
         self.last = found or self.last
 
-    def _genuine(self, subject: Subject, rng: random.Random) -> Iterator[Content]:
-        """Evidence of every engine that gives some."""
-        for formula in [subject.formula(rng) for _ in range(FORMULAS)]:
-            for engine in self.engines:
-                result = self._asked(subject, str(formula), engine)
-                if result is not None and result.evidence is not None:
-                    yield document(subject.task, result)
-
-    def _asked(self, subject: Subject, formula: str, engine: str) -> Result | None:
-        """What an engine says; one that refuses says nothing, and one that fails is a fault."""
-        try:
-            return vn.check(subject.task, formula, engine=engine, timeout=self.seconds)
-        except vn.VernalError:
-            return None
-        except Exception as error:
-            self.failed += 1
-            print(f"FAILED {engine}, {subject.file.name}: {formula}: {error!r}"[:300], flush=True)
-            return None
+    def _fail(self, why: str) -> None:
+        self.failed += 1
+        print(f"FAILED {why}", flush=True)
 
     def _add(self, kind: str, found: Judged, content: Content, where: str) -> None:
         self.counts.setdefault(kind, Counter())[found.outcome] += 1
@@ -137,6 +124,22 @@ class Run:
 
     def _row(self, count: Counter[Outcome]) -> list[str]:
         return [f"{count.total():,}", *(f"{count[column]:,}" for column in COLUMNS)]
+
+
+def genuine(
+    subject: Subject, formulas: Sequence[Formula], names: Sequence[str], seconds: float, fail: Callable[[str], None]
+) -> Iterator[Content]:
+    """The evidence that engines give for their answers; one that refuses gives none, and one that fails is told of."""
+    for formula, engine in itertools.product(formulas, names):
+        try:
+            result = vn.check(subject.task, str(formula), engine=engine, timeout=seconds)
+        except vn.VernalError:
+            continue
+        except Exception as error:
+            fail(f"{engine}, {subject.file.name}: {formula}: {error!r}"[:300])
+            continue
+        if result.evidence is not None:
+            yield document(subject.task, result)
 
 
 def forge(run: Run, files: int, first: int) -> int:

@@ -66,14 +66,19 @@ def replayed(content: Mapping[str, Any], file: Path) -> tuple[Judgement | None, 
 def judged(content: Mapping[str, Any], subject: Subject, file: Path) -> Judged:
     """What became of a file about a task, beside which it is written."""
     judgement, said = replayed(content, file)
+    return Judged(judged_by(judgement, content, subject), said)
+
+
+def judged_by(judgement: Judgement | None, content: Mapping[str, Any], subject: Subject) -> Outcome:
+    """What a judgement is worth; None where replay failed."""
     match judgement:
         case None:
-            return Judged(Outcome.CRASHED, said)
+            return Outcome.CRASHED
         case Judgement.REJECTED:
-            return Judged(Outcome.REJECTED, said)
+            return Outcome.REJECTED
         case Judgement.UNDECIDED:
-            return Judged(Outcome.UNCHECKED, said)
-    return Judged(_accepted(content, subject), said)
+            return Outcome.UNCHECKED
+    return _accepted(content, subject)
 
 
 def _accepted(content: Mapping[str, Any], subject: Subject) -> Outcome:
