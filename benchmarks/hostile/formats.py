@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 import vernal as vn
 from benchmarks.hostile.format_seeds import FormatSeeds
 from benchmarks.hostile.mutate import mutated
@@ -29,7 +31,9 @@ from vernal.formats.jani.task import load_jani
 from vernal.formats.networks import read_network
 from vernal.formats.predicates import with_predicates
 from vernal.formats.vnnlib.reader import read_query
+from vernal.interpret.concrete import evaluate
 from vernal.logic.task import Task
+from vernal.model.network import Network
 from vernal.queries.files import read_list
 from vernal.queries.grid import parse_over
 from vernal.queries.model import load_model
@@ -66,7 +70,7 @@ def formats(seeds: FormatSeeds) -> dict[str, Format]:
 
 def _tasks(seeds: FormatSeeds) -> dict[str, Format]:
     return {
-        "task (.toml)": Format(seeds.tasks, mutated, vn.load),
+        "task (.toml)": Format(seeds.tasks, mutated, lambda file: _told(vn.load(file))),
         "world (.toml)": Format(seeds.worlds, mutated, _read_world),
         "predicates (.toml, .json)": Format(seeds.predicates, mutated, partial(_read_predicates, seeds)),
         "journal": Format(seeds.journals, either(mutated, changed_lines), partial(_read_journal, seeds)),
@@ -75,16 +79,16 @@ def _tasks(seeds: FormatSeeds) -> dict[str, Format]:
 
 def _networks(seeds: FormatSeeds) -> dict[str, Format]:
     found, network = seeds.networks, seeds.networks["onnx"][0]
-    statistics = partial(normalised, seeds.folder / "normalised.zip")
+    statistics = seeds.folder / "normalised.zip"
     return {
-        "ONNX": Format(found["onnx"], mutated, read_network),
-        "ONNX, compressed (.gz)": Format(found["gz"], packed, read_network),
-        "NNet": Format(found["nnet"], mutated, read_network),
-        "Keras (.h5)": Format(found["h5"], mutated, read_network),
-        "Keras (.keras)": Format(found["keras"], mutated, read_network),
-        "stable-baselines3 (.zip)": Format(found["zip"], either(mutated, changed_members), read_network),
-        "VecNormalize (.pkl)": Format(found["pkl"], mutated, statistics),
-        "torch (.pth)": Format(found["pth"], mutated, read_network),
+        "ONNX": Format(found["onnx"], mutated, _read_network),
+        "ONNX, compressed (.gz)": Format(found["gz"], packed, _read_network),
+        "NNet": Format(found["nnet"], mutated, _read_network),
+        "Keras (.h5)": Format(found["h5"], mutated, _read_network),
+        "Keras (.keras)": Format(found["keras"], mutated, _read_network),
+        "stable-baselines3 (.zip)": Format(found["zip"], either(mutated, changed_members), _read_network),
+        "VecNormalize (.pkl)": Format(found["pkl"], mutated, lambda file: _evaluated(normalised(statistics, file))),
+        "torch (.pth)": Format(found["pth"], mutated, _read_network),
         "VNN-LIB": Format(seeds.queries, mutated, lambda file: load_model(read_query(file), network)),
         "list of queries (.csv)": Format(seeds.lists, mutated, read_list),
     }
@@ -95,7 +99,7 @@ def _planning(seeds: FormatSeeds) -> dict[str, Format]:
     policies = [file for model in models if (file := model.with_name("policy.jani2nnet")).exists()]
     interfaces = [model.with_name("policy.toml") for model in models]
     return {
-        "JANI model": Format(models, IN_JSON, lambda file: load_jani(file, property=_pa(file), constants=K)),
+        "JANI model": Format(models, IN_JSON, lambda file: _told(load_jani(file, property=_pa(file), constants=K))),
         "JANI property": Format([model.with_name("pa.jani") for model in models], IN_JSON, _read_property),
         "jani2nnet policy": Format(policies, IN_JSON, _read_policy),
         "policy interface (.toml)": Format(interfaces, mutated, _read_policy),
@@ -125,16 +129,31 @@ def _texts(seeds: FormatSeeds) -> dict[str, Format]:
 K = {"K": 2}  # the constant that drawn models leave open
 
 
+def _told(task: Task) -> str:
+    """A task in words, which looks at all of it."""
+    return vn.explain(task)
+
+
+def _read_network(file: Path) -> object:
+    return _evaluated(read_network(file))
+
+
+def _evaluated(network: Network) -> object:
+    """What a network says of nothing and of something."""
+    sizes = [network.inputs, *(var for var, _ in network.memory)]
+    return [evaluate(network.roots, {var: np.full((1, var.size), x) for var in sizes}) for x in (0.0, 1.5)]
+
+
 def _pa(file: Path) -> str:
     return f"{file.with_name('pa.jani')}#0"
 
 
 def _read_property(file: Path) -> object:
-    return load_jani(file.with_name("model.jani"), property=f"{file}#0", constants=K)
+    return _told(load_jani(file.with_name("model.jani"), property=f"{file}#0", constants=K))
 
 
 def _read_policy(file: Path) -> object:
-    return load_jani(file.with_name("model.jani"), property=_pa(file), policy=file, constants=K)
+    return _told(load_jani(file.with_name("model.jani"), property=_pa(file), policy=file, constants=K))
 
 
 def _read_world(file: Path) -> object:
