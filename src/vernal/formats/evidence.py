@@ -24,7 +24,6 @@ from vernal.evidence.result import VIOLATED, Assurance, Result
 from vernal.evidence.retrace import retrace
 from vernal.evidence.trace import Trace
 from vernal.evidence.trace_file import TraceFile
-from vernal.formats.jani.entries import MAX_BYTES as MAX_TASK_BYTES
 from vernal.formats.jani.task import open_jani
 from vernal.formats.loading import is_planning_model
 from vernal.formats.networks import is_file, read_bytes
@@ -41,6 +40,7 @@ from vernal.model.system import System
 from vernal.run.output import write_text
 
 MAX_BYTES = 256 * 2**20
+MAX_TASK_BYTES = 512 * 2**20  # of a planning model; those of other tasks are smaller
 CHANGED = "the file does not have the hash it was written with: it was changed"
 NOT_EXCLUDED = "an invariant beside a state excludes a claim of all or of some path at that state only"
 
