@@ -21,6 +21,8 @@ networks    one application of a ReLU, maxout, tanh, clipped or branching networ
 (tests/sampling.py). In all of them engines may not contradict each other, every trace has to replay and to show its
 verdict, and no invariant may be rejected by a second check.
 
+Flows (`never_wrong_flows`, `never_wrong_pipes`) and forged evidence (`never_wrong_forged`) have programs of their own.
+
 Prints a table for each engine and solver, and every question that `auto` left open though it should decide it: finite
 draws under any alternation of quantifiers, intervals under one kind. Ends with 1 if anything was wrong.
 """

@@ -114,10 +114,10 @@ def _agent(rng: random.Random, name: str, numbers: list[Expr]) -> Agent:
         network = rnn([cell], [(readout, [rng.randint(-1, 1) for _ in range(outputs)])])
         memory = [Span(Fraction(0), Fraction(0))]
         return make_agent(name, [network], observe, "argmax", labels=labels, memory=memory)
-    return make_agent(name, [_network(rng, len(numbers), outputs)], observe, "argmax", labels=labels)
+    return make_agent(name, [integer_network(rng, len(numbers), outputs)], observe, "argmax", labels=labels)
 
 
-def _network(rng: random.Random, inputs: int, outputs: int) -> Network:
+def integer_network(rng: random.Random, inputs: int, outputs: int) -> Network:
     """Small integers, so that scores tie; now and then thirds and tenths, so that they nearly do."""
     x = network_input(inputs)
     unit = rng.choice([1.0, 1.0, 0.1, 1 / 3])

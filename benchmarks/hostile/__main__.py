@@ -3,7 +3,9 @@
 Every attack is a command in a process of its own, made from the seed and its number, so that one can be repeated:
 `--only tasks --number 1234 --keep FOLDER` runs that one alone and keeps its files. An attack fails where a command ends
 with an internal error, a traceback or a signal, later than two seconds after its limit, with more than 1.5 GiB, with
-control characters on the terminal, or where a changed trace or journal changes an answer.
+control characters on the terminal, where a changed trace or journal changes an answer, where forged evidence is
+accepted that is false or forces nothing, or where a report is not whole. `python -m benchmarks.hostile.files` reads
+many more files, without the commands around them.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ import shutil
 import signal
 
 from benchmarks.hostile.attempt import NOT_BEGUN, run, write
+from benchmarks.hostile.file_attacks import FILE_FAMILIES
 from benchmarks.hostile.flow_attacks import FLOW_FAMILIES
 from benchmarks.hostile.mutate import EXTREMES, mutated
 from benchmarks.hostile.seeds import FORMULAS
@@ -111,4 +112,5 @@ FAMILIES: dict[str, tuple[Family, int]] = {  # with the share of each
     "interrupts": (interrupts, 1),
     "limits": (limits, 2),
     **FLOW_FAMILIES,
+    **FILE_FAMILIES,
 }

@@ -10,6 +10,7 @@ from benchmarks.hostile.attempt import run, write
 from benchmarks.hostile.flow_seeds import FLOW_FORMULAS
 from benchmarks.hostile.mutate import EXTREMES, mutated
 from benchmarks.hostile.siege import LIMIT, Family, Fault, Siege
+from benchmarks.hostile.structured import changed_json, either
 from vernal.cli import exits
 
 MORE_EXTREMES = [*EXTREMES, b"1e-308", b"1e-300", b"1e300", b"-1e300", b"5e-324", b"1e15", b"1e-15", b"1000000"]
@@ -57,7 +58,8 @@ def trajectories(siege: Siege, chance: random.Random) -> Fault:
 def automata(siege: Siege, chance: random.Random) -> Fault:
     """A mutated hybrid automaton, converted to either format."""
     seed = chance.choice(siege.seeds.flows.automata)
-    file = write(siege.folder, f"model{seed.suffix}", mutated(seed.read_bytes(), chance))
+    mutation = either(mutated, changed_json) if seed.suffix == ".json" else mutated
+    file = write(siege.folder, f"model{seed.suffix}", mutation(seed.read_bytes(), chance))
     target = siege.folder / f"converted{chance.choice(('.xml', '.json'))}"
     return run(["convert", str(file), str(target)], LIMIT, siege.slack).fault(LIMIT, siege.slack)
 

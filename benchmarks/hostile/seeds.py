@@ -27,7 +27,7 @@ FORMULAS = [
         "A[T < 20 U mode == HEAT]",
     ),
     *(
-        "(T < 19 -> X[2] T < 25) & !E[0,2] F mode == OFF",
+        "(T < 19 -> X[2] T < 25) & !(F[0,2] mode == OFF)",
         "abs(T - 20)^2 <= 400 U[1,3] T >= 18.5",
         "AG EF (mode == HEAT)",
     ),

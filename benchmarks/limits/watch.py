@@ -66,7 +66,7 @@ def watch(command: Sequence[str], limit: float) -> Watched:
         while not (ended := os.wait4(child, os.WNOHANG))[0]:
             passed = time.monotonic() - started
             if used is None and passed >= limit:
-                used = _processor(child)
+                used = processor_seconds(child)
             if passed > limit + HOPELESS:
                 os.killpg(child, signal.SIGKILL)
             time.sleep(PACE)
@@ -77,7 +77,7 @@ def watch(command: Sequence[str], limit: float) -> Watched:
     return Watched(passed - limit, worked, usage.ru_maxrss / 2**20, os.waitstatus_to_exitcode(ended[1]), said)
 
 
-def _processor(pid: int) -> float:
+def processor_seconds(pid: int) -> float:
     """Seconds of the processor so far, of the process and of its children that have ended; 0 once it has."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

@@ -50,7 +50,11 @@ def test_steps_are_exact_decimals() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["v0", "=1", "v0=", "v0=1,,2", "k=1..2..3..4", "k=5..1", "k=0..1..0", "k=a..b", "k=0..1.5"]
+    "text",
+    [
+        *("v0", "=1", "v0=", "v0=1,,2", "k=1..2..3..4", "k=5..1", "k=0..1..0", "k=a..b", "k=0..1.5"),
+        *("k=1..1e999999999", "x=0..1..1e-999999999", "x=0..1..1E+0999999", f"k=0..{'9' * 5000}", "k=1e401..2"),
+    ],
 )
 def test_what_is_no_axis_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="--over"):

@@ -110,6 +110,14 @@ def test_options_that_make_no_sense(options: list[str], words: str, capsys: pyte
     assert shown.out == ""
 
 
+@pytest.mark.parametrize("name", ["a" * 300, "b/" * 3000, "x\0y", ".", "..", "/", "/dev/zero", "'" * 200])
+def test_a_list_may_name_what_is_no_file(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The line is answered with an error, in its place."""
+    (tmp_path / "list.csv").write_text(f"{name},{name},1\n", encoding="utf-8")
+    assert main(["verify", "--list", str(tmp_path / "list.csv")]) in (0, 2)
+    assert "Traceback" not in capsys.readouterr().err
+
+
 def test_what_is_not_supported_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert ask(f"{DECLARED}(assert (<= (/ X_0 X_1) 1))", tmp_path) == 2
     shown = capsys.readouterr()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -167,6 +168,33 @@ def test_what_is_not_named_may_be_anything(tmp_path: Path) -> None:
     assert checked(free, "G (x <= 1)", [box((0, 1))], ["x"]).judgement is Judgement.ACCEPTED
     tied = task_of(text.replace("0.5*x", "0.5*x + z"), tmp_path)
     assert checked(tied, "G (x <= 1)", [box((0, 1))], ["x"]).judgement is Judgement.UNDECIDED
+
+
+EVERYTHING, BELOW = StateSet((), ()), StateSet(((Fraction(1),),), (Fraction(1),))
+ODD: list[tuple[list[str], list[StateSet]]] = [
+    ([], [EVERYTHING]),
+    ([], []),
+    (["x"], [EVERYTHING]),
+    (["x"], []),
+    (["x"], [BELOW]),
+    (["x"], [BELOW, EVERYTHING]),
+    *((["x"], [StateSet(((Fraction(1),),), (Fraction(10) ** power,))]) for power in (308, 309, 5000, -400)),
+    *((["x"], [StateSet(((Fraction(10) ** power,),), (Fraction(1),))]) for power in (308, 309, 5000, -400)),
+    (["x"], [StateSet(((Fraction(1),),), (Fraction(sys.float_info.max),))]),
+    (["x"], [StateSet(((Fraction(0),),), (Fraction(-1),))]),  # no state at all
+]
+
+
+@pytest.mark.parametrize(("names", "sets"), ODD)
+@pytest.mark.parametrize("text", [HALF, SINE, HALF.replace("0.5*x", "0.5*x + between(-1, 1)")])
+@pytest.mark.parametrize("formula", ["G (x <= 0.5)", "G (x <= x)", "EG (x <= 0.5)"])
+def test_sets_without_ends_or_without_components_are_judged(
+    names: list[str], sets: list[StateSet], text: str, formula: str, tmp_path: Path
+) -> None:
+    """None of them proves what is false; warnings are errors here."""
+    found = checked(task_of(text, tmp_path), formula, sets, names)
+    assert found.judgement is not Judgement.ACCEPTED or formula == "G (x <= x)", found.reason
+    assert found.reason
 
 
 # Data -----------------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from vernal.engines.answers import confirmed
 from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof, Statistics, Subject
 from vernal.errors import FormatError, InputError
-from vernal.evidence import confirm
+from vernal.evidence import confirm, recorded
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.invariant_file import invariant_json, invariant_of
 from vernal.evidence.kinds import Evidence, Tree
@@ -47,15 +47,22 @@ def reading(key: str) -> Iterator[None]:
 
 KINDS: Mapping[str, type[Known]] = {kind.__name__: kind for kind in (Proof, Counterexample, FailingState, Open)}
 READERS: Mapping[str, Callable[[Any], Any]] = {
-    "engine": str,
-    "statistics": dict,
-    "notes": tuple,
+    "engine": recorded.text,
+    "statistics": recorded.counts,
+    "notes": recorded.texts,
     "direction": Direction.__getitem__,
     "subject": Subject.__getitem__,
     "assurance": Assurance.__getitem__,
-    "reason": str,
-    "excluded_by": str,
-}  # from plain data to the value of a field; all other fields are numbers, truth values and paths
+    "reason": recorded.text,
+    "excluded_by": recorded.text,
+    "margin": recorded.number,
+    "empty": recorded.truth,
+    "proven_steps": recorded.whole,
+    "proven_time": recorded.number,
+    "abstraction": recorded.nothing,
+    "evidence": recorded.nothing,  # where there is one, it is a path or an invariant
+    "invariant": recorded.nothing,
+}  # from plain data to the value of a field
 
 
 def to_data(known: Known, system: System) -> dict[str, Any]:
@@ -103,7 +110,7 @@ def _value(name: str, value: Any, system: System) -> Any:
         return invariant_of(value["invariant"], system)
     if name == "trace" or (name == "evidence" and value is not None):
         return replayed(value, system)
-    return READERS[name](value) if name in READERS else value
+    return READERS[name](value)
 
 
 def _refuse_contradiction(known: Known, question: Question) -> None:

@@ -82,7 +82,8 @@ class IntervalCheck:
         where, target = build.conj(*initial.where), SetsToBeIn.of(sets)
         for part in initial.alternatives():
             ends = [part.starts[var][i].ends for var, i in self.components]
-            boxes = np.array([[[float_below(low), float_above(high)] for low, high in ends]]).transpose(0, 2, 1)
+            floats = np.array([(float_below(low), float_above(high)) for low, high in ends])
+            boxes = floats.reshape(1, len(ends), 2).transpose(0, 2, 1)
             self._prove(boxes, None, where, lambda known: self._inside(known, self.components, target))
 
     def step(self, source: StateSet, sets: Sequence[StateSet]) -> None:
@@ -123,7 +124,8 @@ class IntervalCheck:
         left = np.ones(len(block), bool)
         if own is not None:
             lower = -known.most(self.components, [tuple(-a for a in row) for row in own.directions])
-            left = ~(lower > np.nextafter(own.bounds[0], np.inf)).any(axis=1)
+            with np.errstate(over="ignore"):  # above the largest float there is no end
+                left = ~(lower > np.nextafter(own.bounds[0], np.inf)).any(axis=1)
         left &= np.broadcast_to(_truth(known.values([guard])[0]).may, left.shape)
         if left.any():
             part = BoxValues(self, block[left])
@@ -132,11 +134,14 @@ class IntervalCheck:
 
     def _cut(self, boxes: Floats, total: Floats) -> Floats:
         """Both halves of every box, across the component that is widest in proportion; integers between values."""
+        if not self.components:
+            raise CannotCheck("the invariant names no component, and intervals do not settle all states at once")
         low, high = boxes[:, 0], boxes[:, 1]
-        width = np.where(total > 0, (high - low) / np.where(total > 0, total, 1.0), 0.0)
-        side = np.argmax(width, axis=1)
         at = np.arange(len(boxes))
-        middle = 0.5 * low[at, side] + 0.5 * high[at, side]
+        with np.errstate(invalid="ignore"):  # a box without an end has no middle, and is refused below
+            width = np.where(total > 0, (high - low) / np.where(total > 0, total, 1.0), 0.0)
+            side = np.argmax(width, axis=1)
+            middle = 0.5 * low[at, side] + 0.5 * high[at, side]
         if not (np.isfinite(middle) & (low[at, side] < middle) & (middle < high[at, side])).all():
             raise CannotCheck("intervals do not settle some states of the sets, however small the boxes around them")
         left, right = boxes.copy(), boxes.copy()
@@ -222,6 +227,8 @@ class BoxValues:
 
     def ends(self, values: Sequence[Component]) -> tuple[Floats, Floats]:
         """The least and the most of components of expressions."""
+        if not values:
+            return np.zeros((len(self.boxes), 0)), np.zeros((len(self.boxes), 0))
         nodes = list(dict.fromkeys(node for node, _ in values))
         found = dict(zip(nodes, map(self._range, nodes, self.values(nodes)), strict=True))
         lower = [found[node][0][:, i if node.shape else 0] for node, i in values]
@@ -240,7 +247,9 @@ class BoxValues:
         made = np.empty((len(self.boxes), len(directions)))
         for k, row in enumerate(directions):
             places = [place for place, a in enumerate(row) if a]
-            if len(places) == 1 and abs(row[places[0]]) == 1:
+            if not places:
+                made[:, k] = 0.0
+            elif len(places) == 1 and abs(row[places[0]]) == 1:
                 made[:, k] = upper[:, places[0]] if row[places[0]] > 0 else -lower[:, places[0]]
             else:
                 made[:, k] = self._sum(values, row, places)

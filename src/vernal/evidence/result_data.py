@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from vernal.errors import FormatError
-from vernal.evidence import confirm
+from vernal.evidence import confirm, recorded
 from vernal.evidence.invariant_file import invariant_json, invariant_of
 from vernal.evidence.kinds import Evidence, Tree
 from vernal.evidence.reach import ForAllTime, Reach, UpToStep
@@ -50,25 +50,25 @@ def result_of(data: Any, question: Question) -> Result:
     return Result(
         question.claim.text,
         verdict,
-        str(data["engine"]),
+        recorded.text(data["engine"]),
         question.name,
-        reach=_reach(data["steps"]) if verdict is HOLDS else None,
-        reason=data["reason"],
-        proven_steps=data["proven_steps"],
+        reach=_reach(recorded.whole(data["steps"])) if verdict is HOLDS else None,
+        reason=recorded.text_or_none(data["reason"]),
+        proven_steps=recorded.whole(data["proven_steps"]),
         assurance=None if data["assurance"] is None else Assurance[data["assurance"]],
-        margin=data["margin"],
+        margin=recorded.number(data["margin"]),
         vacuous=data["vacuous"] is True,
-        notes=tuple(map(str, data["notes"])),
-        seconds=float(data["seconds"]),
-        statistics=dict(data["statistics"]),
+        notes=recorded.texts(data["notes"]),
+        seconds=recorded.number(data["seconds"]) or 0.0,
+        statistics=recorded.counts(data["statistics"]),
         evidence=evidence,
-        step=data["step"],
-        proviso=data.get("proviso"),
+        step=recorded.whole(data["step"]),
+        proviso=recorded.text_or_none(data.get("proviso")),
     )
 
 
 def _reach(steps: int | None) -> Reach:
-    return ForAllTime() if steps is None else UpToStep(int(steps))
+    return ForAllTime() if steps is None else UpToStep(steps)
 
 
 def _evidence(data: Any, question: Question, verdict: Verdict) -> Evidence | None:

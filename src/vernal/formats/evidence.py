@@ -28,6 +28,7 @@ from vernal.evidence.trace_file import TraceFile
 from vernal.evidence.uniqueness import is_only_path, is_only_position
 from vernal.formats.jani.task import open_jani
 from vernal.formats.loading import is_planning_model
+from vernal.formats.networks import is_file, read_bytes
 from vernal.formats.task.blueprint import load
 from vernal.interpret.exact import Given
 from vernal.logic.claim import Claim
@@ -41,6 +42,7 @@ from vernal.model.system import System
 from vernal.run.output import write_text
 
 MAX_BYTES = 256 * 2**20
+MAX_TASK_BYTES = 512 * 2**20  # of a planning model; those of other tasks are smaller
 CHANGED = "the file does not have the hash it was written with: it was changed"
 NOT_EXCLUDED = "an invariant beside a state excludes a claim of all or of some path at that state only"
 
@@ -84,7 +86,7 @@ def _task(subject: Task | System | Flow) -> Task:
 
 def read_text(file: Path) -> str:
     """The text of a trace file; a missing, enormous or binary file is refused."""
-    if not file.is_file():
+    if not is_file(file):
         raise FileMissing(f"there is no trace file {str(file)!r}")
     if file.stat().st_size > MAX_BYTES:
         raise FormatError(f"{file}: larger than {MAX_BYTES // 2**20} MiB, which is more than a trace file may have")
@@ -189,7 +191,7 @@ def _options(file: TraceFile, path: Path) -> dict[str, str]:
     for name in ("policy", "property"):
         if name in options:
             named, mark, rest = options[name].partition("#")
-            found = [option for option in beside(named, path) if option.is_file()]
+            found = [option for option in beside(named, path) if is_file(option)]
             options[name] = f"{found[0] if named and found else named}{mark}{rest}"
     return options
 
@@ -201,11 +203,11 @@ def find_task(file: TraceFile, path: Path) -> Path:
         raise FormatError(
             "the trace file names no task file: it was made of a system in Python; vn.replay(file, system) checks it"
         )
-    found = [option for option in beside(name, path) if option.is_file()]
+    found = [option for option in beside(name, path) if is_file(option)]
     if not found:
         raise FileMissing(f"the task file {name!r} is neither beside {path} nor in the current folder")
     for option in found:
-        if hashlib.sha256(option.read_bytes()).hexdigest() == recorded:
+        if hashlib.sha256(read_bytes(option, MAX_TASK_BYTES)).hexdigest() == recorded:
             return option
     raise Rejected(f"the task file {found[0]} has changed since: its hash is not the one recorded")
 

@@ -83,6 +83,14 @@ def locate(reference: str, base: Path) -> Path:
     return Path(folder) / inside
 
 
+def is_file(path: Path) -> bool:
+    """Whether there is a plain file of this name; a name that is too long for any is none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
 def read_bytes(file: Path, most: int = DEFAULT.bytes) -> bytes:
     """The content of a plain file of at most so many bytes."""
     try:

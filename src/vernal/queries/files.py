@@ -14,7 +14,7 @@ from pathlib import Path
 
 from vernal.errors import FormatError, Stopped
 from vernal.formats.limits import limits_for
-from vernal.formats.networks import PACKED, read_bytes
+from vernal.formats.networks import PACKED, is_file, read_bytes
 from vernal.formats.vnnlib.query import Query
 from vernal.formats.vnnlib.reader import read_query
 from vernal.queries.answer import Answer
@@ -108,5 +108,5 @@ def _seconds(path: Path, number: int, text: str) -> float:
 
 def _present(file: Path) -> Path:
     """The file, or the compressed one in its stead."""
-    packed = file.with_name(file.name + PACKED)
-    return packed if not file.exists() and packed.exists() else file
+    packed = file.parent / (file.name + PACKED)
+    return packed if not is_file(file) and is_file(packed) else file

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,6 +11,7 @@ from fractions import Fraction
 from vernal.errors import InputError
 
 MAX_CELLS = 1_000_000
+EXPONENT = re.compile(r"[eE][+-]?0*(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,11 @@ def _values(item: str, text: str) -> list[str]:
 
 
 def _decimal(text: str, whole: str) -> Fraction:
+    from vernal.logic.parser import MAX_DIGITS, MAX_EXPONENT
+
+    exponent = EXPONENT.search(text)
+    if len(text) > MAX_DIGITS or (exponent and int(exponent[1][:5]) > MAX_EXPONENT):
+        raise InputError(f"{text[:40]!r} in --over is longer, or beyond 10^{MAX_EXPONENT}: no number Vernal reads")
     try:
         return Fraction(text.strip())
     except (ValueError, ZeroDivisionError):

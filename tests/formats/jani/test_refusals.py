@@ -200,6 +200,20 @@ def test_refused_at_its_place(change: tuple[Change, str, str], tmp_path: Path) -
     assert message in str(caught.value)
 
 
+ODD: list[Json] = [5, "the-floor", True, {"var": "the-floor"}, [5], [{}], [{"var": 1, "value": 1}], [None]]
+
+
+@pytest.mark.parametrize("value", ODD)
+@pytest.mark.parametrize("key", ["values", "variables", "locations"])
+def test_lists_of_start_states_are_lists_of_what_they_should_be(key: str, value: Json, tmp_path: Path) -> None:
+    listed = {"variables": [{"var": "the-floor", "value": 1}], key: value}
+    asked = lift.asked()
+    asked["expression"]["start"] = {"op": "states-values", "values": value if key == "values" else [listed]}
+    lift.write(tmp_path, pa=asked)
+    with pytest.raises(InputError, match=r"\.start\.values"):
+        load_jani(tmp_path / "lift.jani", property=str(tmp_path / "pa.jani"), constants={"top": 3})
+
+
 def test_files_that_are_no_models(tmp_path: Path) -> None:
     lift.write(tmp_path)
     (tmp_path / "broken.jani").write_text("{")

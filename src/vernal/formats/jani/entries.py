@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -78,9 +78,13 @@ class JsonEntry:
         array = self if key is None else self.get(key)
         if array is None:
             return []
-        if not isinstance(array.value, list):
-            array.refuse(f"an array is expected, not {shown(array.value)}")
-        return [JsonEntry(value, self.file, array, place) for place, value in enumerate(array.value)]
+        return [JsonEntry(value, self.file, array, place) for place, value in enumerate(array.elements())]
+
+    def elements(self) -> Sequence[Any]:
+        """The values of an array, as they are."""
+        if not isinstance(self.value, list):
+            self.refuse(f"an array is expected, not {shown(self.value)}")
+        return self.value
 
     def text(self, key: str | None = None) -> str:
         """A string, this one or a member that has to be there."""

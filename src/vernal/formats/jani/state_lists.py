@@ -71,7 +71,7 @@ class StateReader:
     def _state(self, entry: JsonEntry) -> tuple[int, ...]:
         values = list(self.usual)
         named = entry["variables"]
-        for number, pair in enumerate(named.value):
+        for number, pair in enumerate(named.elements()):
             place, value = self._plain(pair) or self._checked(named.items()[number])
             values[place] = value
         for item in entry.items("locations"):
