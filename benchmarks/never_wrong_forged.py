@@ -38,6 +38,8 @@ GENUINE, BY_HAND = "as the engine gave it", "made by hand"
 FORMULAS = 4  # asked of each task
 BOXES = 4  # one task in so many is a box of reals
 ENGINE_SECONDS = 0.5
+OF_SETS = tuple(kind for kind in KINDS if " of sets " in kind or kind == "component left out")
+MORE_SETS = 3  # times more often: invariants are few
 SHOWN = 20  # files of each outcome that are printed
 COLUMNS = (
     Outcome.REJECTED,
@@ -82,7 +84,7 @@ class Run:
         found = distinct(list(genuine(subject, formulas, self.engines, self.seconds, self._fail)))
         for content in found:
             self._add(GENUINE, judged(content, subject, self.folder / "forged.json"), content, f"seed {seed}")
-            for kind in KINDS:
+            for kind in (*KINDS, *(OF_SETS * MORE_SETS if "invariant" in content else ())):
                 made = forged(Workshop(rng, subject, content, rng.choice(self.last or found)), kind)
                 if made is not None:
                     self.by_evidence[made["evidence"]] += 1
