@@ -76,12 +76,13 @@ def component(item: Distribution) -> dict[str, Any]:
 
 def licences(item: Distribution) -> list[dict[str, Any]]:
     """The licence as an expression where the package gives one, else by the names it gives."""
-    expression = item.metadata.get("License-Expression")
-    if expression:
-        return [{"expression": expression}]
-    classified = [entry.removeprefix(LICENCE) for entry in item.metadata.get_all("Classifier") or []]
-    names = [name for name in classified if name.endswith("License")]
-    first = (item.metadata.get("License") or "").strip().partition("\n")[0]
+    expressions, classified, texts = (
+        item.metadata.get_all(key) or [] for key in ("License-Expression", "Classifier", "License")
+    )
+    if expressions:
+        return [{"expression": expressions[0]}]
+    names = [name for entry in classified if (name := entry.removeprefix(LICENCE)).endswith("License")]
+    first = "".join(texts[:1]).strip().partition("\n")[0]
     return [{"license": {"name": name}} for name in names or [first or "unknown"]]
 
 

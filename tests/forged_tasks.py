@@ -53,8 +53,11 @@ KINDS = ((None,), (None,), (Quantifier.ALL,), (Quantifier.SOME,), tuple(Quantifi
 class Subject(Protocol):
     """A task file, what is true of it, and what evidence about it forces."""
 
-    file: Path
-    task: Task
+    @property
+    def file(self) -> Path: ...
+
+    @property
+    def task(self) -> Task: ...
 
     def formula(self, rng: random.Random) -> Formula: ...
 
