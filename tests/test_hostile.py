@@ -36,8 +36,6 @@ SLACK = 20.0  # a busy machine is no failure here
 NEVER_READ = ("torch (.pth)", "SpaceEx configuration (.cfg)")  # refused whatever is in them
 FORGED = 200  # files
 QUICK = ("explicit", "invariants", "falsify", "lasso")
-BELIEVES = pytest.mark.xfail(strict=True, reason="replay accepts evidence that does not force its verdict")
-LATE = pytest.mark.xfail(strict=True, reason="pictures of a report know no limit of time")
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +49,7 @@ def known(siege: Siege, tmp_path_factory: pytest.TempPathFactory) -> dict[str, F
     return formats(plant_formats(tmp_path_factory.mktemp("formats"), siege.seeds))
 
 
-@pytest.mark.parametrize("family", [pytest.param(f, marks=[LATE] if f == "reports" else []) for f in FAMILIES])
+@pytest.mark.parametrize("family", FAMILIES)
 def test_an_attack_of_each_family_fails(family: str, siege: Siege) -> None:
     attack, _ = FAMILIES[family]
     assert attack(siege, random.Random(f"0 {family}")) is None
@@ -179,12 +177,10 @@ def forgeries(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return run
 
 
-@BELIEVES
 def test_nothing_false_is_accepted(forgeries: Run) -> None:
     assert forgeries.total(Outcome.FALSE) == 0
 
 
-@BELIEVES
 def test_nothing_is_accepted_that_does_not_force_its_verdict(forgeries: Run) -> None:
     assert forgeries.total(Outcome.WITHOUT_FORCE) == 0
 
