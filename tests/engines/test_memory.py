@@ -65,7 +65,7 @@ def test_what_is_said_about_gates_is_rigorous_at_most(model: str) -> None:
     task = read(model)
     for formula, expected in (("G[0,2] (abs(x) <= 3)", HOLDS), ("X (abs(x) < 0.1)", VIOLATED)):
         for engine in NAMES:
-            result = ask(task, parse_formula(task, formula), None, engine, Budget(timeout=20))
+            result = ask(task, parse_formula(task, formula), None, engine, Budget(timeout=1))
             assert result.verdict in (expected, UNKNOWN)
             assert result.assurance is not Assurance.EXACT
         assert ask(task, parse_formula(task, formula), None, "auto", Budget(timeout=20)).verdict is expected
@@ -79,7 +79,7 @@ def test_what_is_said_about_gates_is_rigorous_at_most(model: str) -> None:
 )
 def test_random_recurrent_loops_agree_with_brute_force(engine: str) -> None:
     decided = 0
-    for seed in range(40):
+    for seed in range(25):
         rng = random.Random(seed)
         system = recurrent_loop(rng, spans=False, smooth=False)
         asked = recurrent_formula(rng, system)
@@ -88,14 +88,14 @@ def test_random_recurrent_loops_agree_with_brute_force(engine: str) -> None:
             decided += 1
             assert (result.verdict is HOLDS) == Brute(system, asked).holds(asked), f"seed {seed}: {asked}"
             check_evidence(system, asked, result)
-    assert decided > (0 if engine == "ends" else 10), "an engine that decides nothing is tested for nothing"
+    assert decided > (0 if engine == "ends" else 6), "an engine that decides nothing is tested for nothing"
 
 
 @pytest.mark.parametrize("smooth", [False, True])
 def test_proofs_and_counterexamples_never_meet(smooth: bool) -> None:
     """From intervals of states and memories: what one engine proves no other refutes, and all evidence replays."""
     proved = refuted = 0
-    for seed in range(15 if smooth else 30):
+    for seed in range(10 if smooth else 20):
         rng = random.Random(1000 + seed)
         system = recurrent_loop(rng, spans=True, smooth=smooth)
         asked = recurrent_formula(rng, system)

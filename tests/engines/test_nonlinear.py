@@ -25,8 +25,8 @@ from vernal.model.traits import nonlinear_node
 from vernal.run.budget import Budget
 from vernal.simulate.runs import simulate
 
-LOOPS = 40
-RUNS = 4000
+LOOPS = 25
+RUNS = 2000
 
 
 def claim(rng: random.Random, system: System) -> Formula:

@@ -53,7 +53,7 @@ def test_published_counts(model: str, reference: str, verdict: vn.Verdict, count
 @pytest.mark.data
 def test_four_blocks_are_safe_from_no_predicates() -> None:
     model = "plaja/blocksworld/cost_terminal/models/legacy_enc/blocksworld_4_3.jani"
-    result = checked(model, "#0", failing_probability=0.5, item_cost_bound=50)
+    result = checked(model, "#0", failing_probability=0.5, item_cost_bound=10)
     assert result.verdict is vn.HOLDS
     assert result.statistics["abstract_starts"] == 14
     assert int(result.statistics["refinements"]) > 0
