@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import time
 from collections.abc import Callable
 from types import FrameType
 
@@ -25,6 +26,11 @@ def budget_of_looks(looks: int) -> tuple[Budget, Looks]:
     """A budget that is used up after so many looks at its clock, and the clock."""
     clock = Looks()
     return Budget(float(looks), started=0.0, clock=clock), clock
+
+
+def processor(seconds: float) -> Budget:
+    """A budget in seconds of the processor: on a busy machine as much is decided as on a quiet one."""
+    return Budget(seconds, started=time.process_time(), clock=time.process_time)
 
 
 def calls_of(work: Callable[[], object]) -> int:

@@ -18,6 +18,7 @@ from tests.cases import DEEP, GATED, LATE, NEVER, PAIR, SQUASHED, read
 from tests.engines.test_truth import ENDLESS_ONLY, INTEGERS_ONLY, check_evidence
 from tests.formats.samples import session
 from tests.recurrent import recurrent_formula, recurrent_loop, recurrent_networks
+from tests.work import processor
 from vernal.engines.bounds.levels import abstract_box
 from vernal.engines.check import ENGINES, ask, asked_of, find_engine, parse_formula
 from vernal.evidence.replay import verify
@@ -65,7 +66,7 @@ def test_what_is_said_about_gates_is_rigorous_at_most(model: str) -> None:
     task = read(model)
     for formula, expected in (("G[0,2] (abs(x) <= 3)", HOLDS), ("X (abs(x) < 0.1)", VIOLATED)):
         for engine in NAMES:
-            result = ask(task, parse_formula(task, formula), None, engine, Budget(timeout=1))
+            result = ask(task, parse_formula(task, formula), None, engine, processor(1))
             assert result.verdict in (expected, UNKNOWN)
             assert result.assurance is not Assurance.EXACT
         assert ask(task, parse_formula(task, formula), None, "auto", Budget(timeout=20)).verdict is expected
@@ -100,7 +101,7 @@ def test_proofs_and_counterexamples_never_meet(smooth: bool) -> None:
         system = recurrent_loop(rng, spans=True, smooth=smooth)
         asked = recurrent_formula(rng, system)
         engines = ["bounds", "falsify"] if smooth else ["bounds", "falsify", "paths"]
-        answers = [asked_of(find_engine(name), Question(system, asked), Budget(timeout=10)) for name in engines]
+        answers = [asked_of(find_engine(name), Question(system, asked), processor(2)) for name in engines]
         verdicts = {answer.verdict for answer in answers} - {UNKNOWN}
         assert len(verdicts) < 2, f"seed {seed}: {asked}"
         proved, refuted = proved + (HOLDS in verdicts), refuted + (VIOLATED in verdicts)

@@ -17,6 +17,7 @@ from tests.endless import DOWN, HALVING, loop
 from tests.engines.test_truth import check_evidence
 from tests.explicit_oracle import FiniteOracle
 from tests.graph_loops import SMALL, endless_formula, graph_loop
+from tests.work import processor
 from vernal.engines.check import asked_of, find_engine, parse_formula
 from vernal.engines.some_paths import may_restrict
 from vernal.evidence.defined import is_defined
@@ -33,7 +34,6 @@ from vernal.model.graph import variables
 from vernal.model.sorts import REAL
 from vernal.reduce.restrict import restrictions
 from vernal.report.document import document, schema
-from vernal.run.budget import Budget
 
 NEWTON = loop("[1, 2]", "(x + 2/x)/2")
 STAY_OR_LEAVE = loop("[0, 1]", "x + choose(1, 0)")
@@ -188,7 +188,7 @@ def test_random_finite_systems_agree_with_a_naive_checker(engine: str) -> None:
         formula = endless_formula(rng, system, rng.choice([(Quantifier.SOME,), tuple(Quantifier)]), depth=1)
         if Quantifier.SOME not in quantifiers(formula):
             continue
-        result = asked_of(find_engine(engine), Question(system, formula), Budget(timeout=0.3))
+        result = asked_of(find_engine(engine), Question(system, formula), processor(0.3))
         try:
             truth = None if result.verdict is UNKNOWN else FiniteOracle(system, formula).holds()
         except (TooLarge, ValueUndefined):

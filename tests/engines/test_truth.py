@@ -13,6 +13,7 @@ from tests.brute import Brute
 from tests.cases import CASES, NOWHERE, OFFICE, RANGED, STAIRS, Case
 from tests.contract import broken_promises
 from tests.loops import closed_loop, disturbed_loop, formula
+from tests.work import processor
 from vernal.engines.check import ENGINES, ask, asked_of, find_engine, parse_formula
 from vernal.evidence import confirm
 from vernal.evidence.replay import verify
@@ -58,7 +59,9 @@ def check_evidence(system: System, asked: Formula, result: Result) -> None:
 def test_no_engine_is_wrong(case: Case, engine: str) -> None:
     """The verdict, and everything that a verdict carries."""
     asked = parse_formula(case.task, case.formula)
-    result = ask(case.task, asked, None, engine, Budget(timeout=LONG if engine in case.decided_by else SHORT))
+    result = ask(
+        case.task, asked, None, engine, Budget(timeout=LONG) if engine in case.decided_by else processor(SHORT)
+    )
     assert not list(broken_promises(case, Claim(asked), result)), case.why
     if engine in case.decided_by:
         assert result.verdict is case.expected, result.reason
@@ -111,7 +114,7 @@ def test_proofs_and_counterexamples_never_meet() -> None:
         rng = random.Random(seed)
         system = disturbed_loop(rng)
         asked = formula(rng, system)
-        answers = [asked_of(find_engine(e), Question(system, asked), Budget(timeout=1)) for e in ("bounds", "falsify")]
+        answers = [asked_of(find_engine(e), Question(system, asked), processor(1)) for e in ("bounds", "falsify")]
         verdicts = {answer.verdict for answer in answers} - {UNKNOWN}
         assert len(verdicts) < 2, f"seed {seed}: {asked}"
         decided += len(verdicts)

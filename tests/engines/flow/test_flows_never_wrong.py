@@ -10,12 +10,12 @@ from vernal.engines.check import check
 from vernal.logic.task import Task
 
 ENGINES = ("falsify",)
-SEEDS = range(100, 106)
+SEEDS = range(100, 104)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_engine_is_wrong_about_a_flow(seed: int, engine: str) -> None:
     case = flow_case(seed)
-    (result,) = check(Task(case.flow, {"claim": case.formula}), engine=engine, timeout=5).values()
-    assert FlowJudge(case, runs=300, steps=200).problem(result) is None, case
+    (result,) = check(Task(case.flow, {"claim": case.formula}), engine=engine, timeout=2).values()
+    assert FlowJudge(case, runs=100, steps=100).problem(result) is None, case
