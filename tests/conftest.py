@@ -16,10 +16,13 @@ settings.register_profile(
     "vernal",
     derandomize=True,
     deadline=None,
-    max_examples=50,
+    max_examples=30,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("vernal")
+
+# One thread for each worker: two that share two cores would wait for each other's. Numpy is not loaded yet.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 NO_DATA = "needs third-party data: set VERNAL_DATA to its folder"
 

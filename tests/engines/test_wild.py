@@ -90,7 +90,7 @@ CASES = [
 def test_no_engine_is_wrong_or_overflows(case: Case, engine: str) -> None:
     asked = parse_formula(case.task, case.formula)
     must = engine in case.decided_by
-    result = ask(case.task, asked, None, engine, Budget(timeout=60) if must else processor(0.2))
+    result = ask(case.task, asked, None, engine, Budget(timeout=60) if must else processor(0.1))
     assert result.verdict in ({case.expected} if must else {case.expected, UNKNOWN}), (case.why, result.reason)
     check_evidence(case.task.system, asked, result)
 
@@ -98,7 +98,7 @@ def test_no_engine_is_wrong_or_overflows(case: Case, engine: str) -> None:
 @pytest.mark.parametrize("family", ["recurrent", "nonlinear"])
 def test_no_answer_about_a_random_loop_is_refuted_by_samples(family: str, capsys: pytest.CaptureFixture[str]) -> None:
     run = Run(["bounds", "paths", "auto"], timeout=0.2)
-    for seed in range(5000, 5015):
+    for seed in range(5000, 5012):
         run.ask(instance(seed, family))
     assert not any(column.wrong for column in run.columns.values()), capsys.readouterr().out
     answers = run.columns["auto"].verdicts
