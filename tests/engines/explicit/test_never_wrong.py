@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 
 import pytest
 
@@ -19,6 +20,7 @@ from vernal.logic.task import Task
 from vernal.run.budget import Budget
 
 NAMES = [entry.name for entry in ENGINES if is_here(entry.name)]
+judged_graph = cache(lambda seed: Judge(instance(seed, "graphs")))  # what it knows is the same for every engine
 GRAPHS = 8
 FEW = 5  # questions that the other engines are asked
 
@@ -39,9 +41,10 @@ def test_explicit_decides_finite_systems_and_is_right(part: int) -> None:
 @pytest.mark.parametrize("engine", [name for name in NAMES if name != "explicit"])
 def test_no_other_engine_disagrees(engine: str) -> None:
     for seed in range(1000, 1000 + FEW):
-        question = instance(seed, "graphs")
+        judge = judged_graph(seed)
+        question = judge.question
         result = ask(Task(question.system), question.formula, None, engine, processor(0.3))
-        assert not list(Judge(question).problems({engine: result})), question
+        assert not list(judge.problems({engine: result})), question
 
 
 def test_the_oracle_agrees_with_brute_force_on_what_is_bounded() -> None:
