@@ -21,7 +21,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup verify test test-lowest lint bench docs docs-test gallery sbom clean
+.PHONY: help setup verify test test-quick test-lowest lint bench docs docs-test gallery sbom clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,14 @@ verify: $(CORE)  ## check the built-in example, show its verdicts and trace, rep
 test: export PYTHONDONTWRITEBYTECODE :=
 test: lint  ## lint, types and all tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q -rs $(ARGS)
+
+# What most changes break first, chosen by the time it takes: the foundations whole, of the engines the table of ground truth by auto.
+QUICK := tests/model tests/logic tests/interpret tests/evidence tests/simulate tests/solvers \
+  tests/test_house.py tests/test_vocabulary.py tests/engines/test_truth.py
+
+test-quick: export PYTHONDONTWRITEBYTECODE :=
+test-quick: $(DEV)  ## the quick tests only, in less than a minute: for the loop of editing and trying
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q --ignore tests/interpret/flow -k "not test_truth or auto" $(QUICK) $(ARGS)
 
 lint: $(DEV)  ## style and types
 	$(BIN)/ruff check .

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import warnings
@@ -15,12 +16,26 @@ settings.register_profile(
     "vernal",
     derandomize=True,
     deadline=None,
-    max_examples=50,
+    max_examples=30,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("vernal")
 
+# One thread for each worker: two that share two cores would wait for each other's. Numpy is not loaded yet.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 NO_DATA = "needs third-party data: set VERNAL_DATA to its folder"
+
+
+# Collecting makes a million objects that stay until the end: looking through them for garbage, again and again, would
+# take a quarter of the time that collecting takes, and time in every test after it.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """From here on there is garbage to collect, but not among what was collected."""
+    gc.freeze()
+    gc.enable()
 
 
 def data_folder() -> Path | None:

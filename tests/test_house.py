@@ -86,7 +86,7 @@ def import_graph(texts: Mapping[Path, str]) -> dict[str, set[str]]:
     graph: dict[str, set[str]] = {}
     for path, text in texts.items():
         package = ".".join(("vernal", *path.parent.parts))
-        found = {owner(item.module, names) for item in imports(ast.parse(text), package)}
+        found = {owner(item.module, names) for item in imports(tree_of(text), package)}
         graph[module_name(path)] = {name for name in found if name is not None} - {module_name(path)}
     return graph
 
@@ -135,14 +135,19 @@ def bad_arrows(path: Path, text: str) -> list[str]:
     if here not in ROOMS:
         return [f"{path}:1: the room {here!r} has no place in the order; add it to ROOMS and to docs/design.md"]
     package = ".".join(("vernal", *path.parent.parts))
-    found = {(item.line, bad_arrow(here, item.module)) for item in imports(ast.parse(text), package)}
+    found = {(item.line, bad_arrow(here, item.module)) for item in imports(tree_of(text), package)}
     return [f"{path}:{line}: {problem}" for line, problem in sorted((n, p) for n, p in found if p)]
 
 
 @cache
+def tree_of(text: str) -> ast.Module:
+    """The syntax tree of a text, which several tests look at."""
+    return ast.parse(text)
+
+
 def parse(path: Path) -> ast.Module:
     """The syntax tree of a source file."""
-    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    return tree_of(path.read_text(encoding="utf-8"))
 
 
 def where(path: Path, line: int = 1) -> str:

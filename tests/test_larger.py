@@ -60,10 +60,9 @@ def test_a_short_claim_holds_and_a_false_one_has_a_counterexample(name: str) -> 
     assert witness(task.system, false, result.trace).agrees
 
 
-@pytest.mark.parametrize("steps", [8, 10])
-def test_a_wide_box_is_proven_since_most_winners_do_not_matter(steps: int) -> None:
+def test_a_wide_box_is_proven_since_most_winners_do_not_matter() -> None:
     task = load(HERE / "lander_t64.toml", k=10)
-    asked = parse_formula(task, f"X[{steps}] (abs(theta) < pi / 10)")
+    asked = parse_formula(task, "X[8] (abs(theta) < pi / 10)")
     result = ask(task, asked, None, "paths", Budget(timeout=240))
     assert result.verdict is HOLDS
     assert int(result.statistics["foreseen"]) > 0

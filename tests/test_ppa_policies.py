@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from vernal.formats.jani.task import load_jani
 from vernal.run.budget import Budget
 
 STEMS = sorted(file.stem for file in POLICIES.glob("*.nnet"))
+PLAYED = [stem for stem in STEMS if stem.endswith("_16") and stem != "blocksworld-10_aware_16"]  # the longest
 
 
 # Policies -------------------------------------------------------------------------------------------------------------
@@ -40,7 +42,7 @@ def test_every_policy_has_its_success_recorded() -> None:
     assert {stem for name in MEMBERS for stem in (f"{name}_{p}" for p in policies(name))} == set(STEMS)
 
 
-@pytest.mark.parametrize("stem", [stem for stem in STEMS if stem.endswith("_16")])
+@pytest.mark.parametrize("stem", PLAYED)
 def test_a_policy_does_as_recorded(stem: str) -> None:
     """A few hundred runs; where these are all there are, the counts are the same."""
     name, flavour, _ = stem.split("_")
@@ -153,7 +155,8 @@ def test_bounded_model_checking_finds_the_shortest_unsafe_path() -> None:
 def test_bounded_model_checking_agrees_with_explicit_enumeration(tmp_path: Path) -> None:
     """Where most steps are silent: networks and edges are left out at locations that a path cannot be in."""
     bmc = pytest.importorskip("benchmarks.ppa.bmc", reason="bounded model checking needs Z3 (extra smt)")
-    instance, stem = MEMBERS["racetrack-tiny"].make(), POLICIES / "racetrack-tiny_hasty_16"
+    track, stem = MEMBERS["racetrack-tiny"].make(), POLICIES / "racetrack-tiny_hasty_16"
+    instance = replace(track, start={**track.start, "values": track.start["values"][-2:]})  # a safe one, an unsafe one
     generate.write(instance, tmp_path)
     task = load_jani(tmp_path / "model.jani", policy=f"{stem}.jani2nnet", property=_last(tmp_path))
     result = ask(task, next(iter(task.properties.values())), None, "explicit", Budget(timeout=60))

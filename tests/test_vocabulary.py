@@ -6,6 +6,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,10 +34,16 @@ def vocabulary(page: str) -> list[tuple[str, Home]]:
     return [(row["noun"], Home(row["kind"], row["file"])) for row in rows if row is not None]
 
 
+@cache
+def tree_of(text: str) -> ast.Module:
+    """The syntax tree of a text, which several tests look at."""
+    return ast.parse(text)
+
+
 def types_of(file: str, text: str) -> list[tuple[str, Home]]:
     """The classes and aliases at the top level of a module; an alias is a name in capitals and small letters."""
     found = []
-    for node in ast.parse(text).body:
+    for node in tree_of(text).body:
         match node:
             case ast.ClassDef(name=name):
                 found.append((name, Home("class", file)))

@@ -172,14 +172,27 @@ def test_completion_is_offered(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--install-completion" in capsys.readouterr().out
 
 
-def test_the_shell_completes_commands_and_engines() -> None:
-    def completed(line: str) -> set[str]:
-        words = {"_VERNAL_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
-        command = [sys.executable, "-c", "import sys; from vernal.cli.main import main; sys.exit(main())"]
-        ran = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **words}, check=True)
-        return set(ran.stdout.split())
+def completing(line: str) -> dict[str, str]:
+    """What a shell sets to ask how a line may go on."""
+    return {"_VERNAL_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
 
-    assert completed("vernal s") == {"sweep", "simulate", "solvers", "schema", "supports"}
+
+def test_the_shell_completes_commands() -> None:
+    command = [sys.executable, "-c", "import sys; from vernal.cli.main import main; sys.exit(main())"]
+    words = {**os.environ, **completing("vernal s")}
+    ran = subprocess.run(command, capture_output=True, text=True, env=words, check=True)
+    assert set(ran.stdout.split()) == {"sweep", "simulate", "solvers", "schema", "supports"}
+
+
+def test_the_shell_completes_engines_and_names_of_a_task(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def completed(line: str) -> set[str]:
+        for name, value in completing(line).items():
+            monkeypatch.setenv(name, value)
+        assert main([]) == 0
+        return set(capsys.readouterr().out.split())
+
     assert completed("vernal check room.toml --engine ") >= {"auto", "falsify", "bounds"}
     thermostat = "examples/thermostat/thermostat.toml"
     assert completed(f"vernal check {thermostat} --property ") == {"warm", "steady", "in_range"}

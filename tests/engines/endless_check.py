@@ -9,10 +9,10 @@ from tests.brute import TooLarge, ValueUndefined
 from tests.engines.test_truth import check_evidence
 from tests.explicit_oracle import FiniteOracle
 from tests.graph_loops import SMALL, endless_formula, graph_loop
+from tests.work import processor
 from vernal.engines.check import NO_OPTIONS, asked_of, find_engine
 from vernal.evidence.result import HOLDS, UNKNOWN
 from vernal.logic.question import Question
-from vernal.run.budget import Budget
 
 
 def agreement(engine: str, seeds: Iterable[int], options: Mapping[str, object] = NO_OPTIONS, timeout: float = 3) -> int:
@@ -22,7 +22,7 @@ def agreement(engine: str, seeds: Iterable[int], options: Mapping[str, object] =
         rng = random.Random(seed)
         system = graph_loop(rng, SMALL)
         asked = endless_formula(rng, system)
-        result = asked_of(find_engine(engine, options), Question(system, asked), Budget(timeout=timeout))
+        result = asked_of(find_engine(engine, options), Question(system, asked), processor(timeout))
         if result.verdict is UNKNOWN:
             continue
         try:

@@ -21,7 +21,7 @@ from vernal.model.expr import Expr
 from vernal.model.sorts import INT
 from vernal.model.system import System
 
-LIMITS = (0.1, 0.4)  # seconds
+LIMITS = (0.02, 0.1)  # seconds
 MEMORY = 1.0  # GiB that the run may use
 ADDRESSES = 4 << 30  # bytes that the process may ask for, libraries and their threads included
 

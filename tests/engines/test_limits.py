@@ -75,7 +75,7 @@ def moments() -> Iterator[int]:
 @pytest.mark.parametrize(("engine", "options"), SETUPS, ids=IDS)
 def test_time_may_end_at_any_moment(engine: str, options: dict[str, str]) -> None:
     late = 0
-    for system, asked in questions(8):
+    for system, asked in questions(5):
         for looks in moments():
             clock = Clock(looks)
             result = ask(Task(system), asked, None, engine, Budget(1.0, started=0.0, clock=clock), options)

@@ -11,6 +11,7 @@ import pytest
 from tests.engines.test_truth import check_evidence
 from tests.loops import nonlinear_loop
 from tests.systems import make
+from tests.work import processor
 from vernal.engines.check import asked_of, find_engine
 from vernal.engines.falsify.search import Target
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result, Verdict
@@ -25,8 +26,8 @@ from vernal.model.traits import nonlinear_node
 from vernal.run.budget import Budget
 from vernal.simulate.runs import simulate
 
-LOOPS = 40
-RUNS = 4000
+LOOPS = 25
+RUNS = 2000
 
 
 def claim(rng: random.Random, system: System) -> Formula:
@@ -54,9 +55,7 @@ def test_nonlinear_loops_agree_with_dense_sampling(engine: str) -> None:
         rng = random.Random(seed)
         system = nonlinear_loop(rng)
         asked = claim(rng, system)
-        result = asked_of(
-            find_engine(engine), Question(system, asked), Budget(timeout=0.5 if engine == "bounds" else 5)
-        )
+        result = asked_of(find_engine(engine), Question(system, asked), processor(0.5 if engine == "bounds" else 5))
         verdicts.append(result.verdict)
         check_evidence(system, asked, result)
         if result.verdict is HOLDS:

@@ -83,10 +83,10 @@ def test_an_end_that_is_never_reached_spoils_nothing() -> None:
 
 
 @pytest.mark.parametrize("name", ["bounds", "paths", "auto"])
-@pytest.mark.parametrize(("claim", "true"), [("AX[1040] (x < 0)", VIOLATED), ("AX[1040] (z < 0)", VIOLATED)])
-def test_a_doubling_beside_a_random_walk(name: str, claim: str, true: Verdict) -> None:
-    """After 1,024 steps the one has no float any more, and the other still has all of its values."""
-    system = make({"x": (0, 1), "z": 1}, {"x": X + b.between(-1, 1), "z": 2 * Z})
+@pytest.mark.parametrize(("claim", "true"), [("AX[20] (x < 0)", VIOLATED), ("AX[20] (z < 0)", VIOLATED)])
+def test_growth_beside_a_random_walk(name: str, claim: str, true: Verdict) -> None:
+    """After 16 steps the one has no float any more, and the other still has all of its values."""
+    system = make({"x": (0, 1), "z": 1}, {"x": X + b.between(-1, 1), "z": 2**64 * Z})
     assert verdict(name, system, claim, timeout=5) in (true, UNKNOWN)
 
 
@@ -150,6 +150,6 @@ def test_a_number_of_many_digits_is_written() -> None:
 @pytest.mark.parametrize("seed", range(24))
 def test_huge_loops(seed: int, capsys: pytest.CaptureFixture[str]) -> None:
     """A few of the loops that `benchmarks.never_wrong --family huge` asks thousands of; none may raise either."""
-    run = Run(NAMES, timeout=3)
+    run = Run(NAMES, timeout=1)
     run.ask(instance(seed, "huge"))
     assert all(column.wrong == 0 for column in run.columns.values()), capsys.readouterr().out

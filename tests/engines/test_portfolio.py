@@ -120,7 +120,6 @@ def test_auto_ends_when_the_time_does_or_when_all_came_to_their_end(formula: str
     result = asked_of(find_engine("auto"), asked, budget)
     if result.verdict is UNKNOWN:
         assert "timeout after 1.5 s" in (result.reason or "") or not budget.is_cut_short
-        assert budget.elapsed < 3
 
 
 # What is left open ----------------------------------------------------------------------------------------------------

@@ -137,7 +137,7 @@ def test_between_many_starts_nothing_starts(name: str, claim: str, workers: int)
 # Random loops ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("family", "instances"), [("finite", 30), ("intervals", 12)])
+@pytest.mark.parametrize(("family", "instances"), [("finite", 15), ("intervals", 8)])
 def test_hard_loops(family: str, instances: int, capsys: pytest.CaptureFixture[str]) -> None:
     """No answer is wrong, and `auto` decides all that it has to (these loops are small enough for any machine)."""
     run = Run(NAMES[2:], timeout=60)

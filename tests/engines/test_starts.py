@@ -26,7 +26,7 @@ from vernal.model.sorts import BOOL, INT, Sort, enum
 from vernal.run.budget import Budget
 
 NAMES = [entry.name for entry in ENGINES if is_here(entry.name)]
-QUESTIONS = 16
+QUESTIONS = 10
 COUNTER = StartsModel(
     flags=["x", "y"],
     counters={"n": (0, 9)},

@@ -214,8 +214,8 @@ def test_a_step_leaves_behind_what_was_made_of_it(trip: Callable[[Any], Any]) ->
 @cache
 def results() -> list[Result]:
     """Answers of all kinds, each asked for once."""
-    cases = CASES[::3]
-    return [ask(one.task, parse_formula(one.task, one.formula), None, "auto", Budget(timeout=3)) for one in cases]
+    cases = CASES[::6]
+    return [ask(one.task, parse_formula(one.task, one.formula), None, "auto", Budget(timeout=0.5)) for one in cases]
 
 
 @trips

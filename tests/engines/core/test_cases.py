@@ -53,7 +53,7 @@ def cutting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_least_value(activation: str, widths: tuple[int, ...]) -> None:
     """A little below it the claim holds, a little above it is refuted."""
     draw = random.Random(f"{activation} {widths}")
-    for _ in range(3):
+    for _ in range(2):
         network, box = random_network(draw, widths, activation), random_box(draw)
         value, _ = least(network, corners(box))
         system, output = over_a_box(network, box)

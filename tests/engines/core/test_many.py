@@ -47,7 +47,7 @@ def test_thresholds_and_boxes_of_one_network(widths: tuple[int, ...], activation
     network = random_network(draw, widths, activation)
     output = graph(network, INPUTS)
     questions, expected = [], []
-    for _ in range(12):
+    for _ in range(6):
         box = random_box(draw)
         value, _ = least(network, corners(box))
         offset, strict = draw.choice([-EPSILON, EPSILON]), draw.random() < 0.5
@@ -72,7 +72,7 @@ def test_which_score_wins_is_asked_of_all_boxes_at_once(seed: int) -> None:
     draw = random.Random(seed)
     winner = build.argmax(scores(draw))
     questions = []
-    for _ in range(12):
+    for _ in range(6):
         low = [Fraction(draw.randint(-8, 8), 4) for _ in "xy"]
         box = [(end, end + Fraction(draw.randint(1, 4), 8)) for end in low]
         claim = Not(Atom(build.eq(winner, draw.randrange(3))))

@@ -44,7 +44,7 @@ def only_neurons(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_least_value_of_networks_of_two_inputs(widths: tuple[int, ...]) -> None:
     """Against all their linear pieces, exactly; at a margin of zero an engine may leave it open, but not be wrong."""
     draw = random.Random(str(widths))
-    for _ in range(3):
+    for _ in range(2):
         network, box = random_network(draw, widths, "relu"), random_box(draw)
         decides_the_least_value(network, box)
 
@@ -117,7 +117,7 @@ class Wide:
 
 
 @pytest.mark.parametrize("rows", [0, 2])
-@pytest.mark.parametrize(("inputs", "widths"), [(20, (5, 3)), (40, (4, 3)), (30, (7,)), (12, (3, 3, 3))], ids=str)
+@pytest.mark.parametrize(("inputs", "widths"), [(20, (5, 3)), (30, (7,)), (12, (3, 3, 3))], ids=str)
 def test_the_least_value_of_networks_with_many_inputs(inputs: int, widths: tuple[int, ...], rows: int) -> None:
     """The larger of two outputs, so that it takes both of their rows, and rows on the inputs."""
     rng = np.random.default_rng([inputs, rows])

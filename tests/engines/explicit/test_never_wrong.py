@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 
 import pytest
 
@@ -12,14 +13,16 @@ from tests.explicit_oracle import FiniteOracle
 from tests.graph_loops import graph_formula, graph_loop
 from tests.judge import Judge, instance
 from tests.loops import closed_loop, formula
+from tests.work import processor
 from vernal.engines.check import ENGINES, ask
 from vernal.evidence.result import UNKNOWN
 from vernal.logic.task import Task
 from vernal.run.budget import Budget
 
 NAMES = [entry.name for entry in ENGINES if is_here(entry.name)]
-GRAPHS = 12
-FEW = 6  # questions that the other engines are asked
+judged_graph = cache(lambda seed: Judge(instance(seed, "graphs")))  # what it knows is the same for every engine
+GRAPHS = 8
+FEW = 5  # questions that the other engines are asked
 
 
 @pytest.mark.parametrize("part", range(3))
@@ -38,14 +41,15 @@ def test_explicit_decides_finite_systems_and_is_right(part: int) -> None:
 @pytest.mark.parametrize("engine", [name for name in NAMES if name != "explicit"])
 def test_no_other_engine_disagrees(engine: str) -> None:
     for seed in range(1000, 1000 + FEW):
-        question = instance(seed, "graphs")
-        result = ask(Task(question.system), question.formula, None, engine, Budget(timeout=1))
-        assert not list(Judge(question).problems({engine: result})), question
+        judge = judged_graph(seed)
+        question = judge.question
+        result = ask(Task(question.system), question.formula, None, engine, processor(0.3))
+        assert not list(judge.problems({engine: result})), question
 
 
 def test_the_oracle_agrees_with_brute_force_on_what_is_bounded() -> None:
     agreed = 0
-    for seed in range(20):
+    for seed in range(14):
         rng = random.Random(seed)
         system = graph_loop(rng)
         asked = formula(rng, system)
@@ -55,7 +59,7 @@ def test_the_oracle_agrees_with_brute_force_on_what_is_bounded() -> None:
             agreed += 1
         except (TooLarge, ValueUndefined):
             continue
-    assert agreed > 10
+    assert agreed > 6
 
 
 def test_formulas_and_systems_are_of_every_kind() -> None:

@@ -78,7 +78,7 @@ def test_claims_that_hold(flow: vn.Flow, formula: str) -> None:
     ],
 )
 def test_claims_that_fail_are_never_proven(flow: vn.Flow, formula: str) -> None:
-    result = check(flow, formula, timeout=1.0)
+    result = check(flow, formula, timeout=0.4)
     assert result.verdict is vn.UNKNOWN
     assert result.reason
 

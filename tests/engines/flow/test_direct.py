@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.interpret.flow.models import exponential, flow_of, jet, state, steam
+from tests.work import budget_of_looks, processor
 from vernal.engines.flow.direct import DirectFlowpipe
 from vernal.engines.flow.judge import judge
 from vernal.engines.flow.starts import cut, start_boxes
@@ -22,7 +23,6 @@ from vernal.model import build
 from vernal.model.flow import Flow
 from vernal.model.functions import sqrt
 from vernal.reduce.base import Direction
-from vernal.run.budget import Budget
 
 X, Y = state("x", "y")
 
@@ -33,7 +33,7 @@ def asked(flow: Flow, text: str) -> FlowQuestion:
 
 
 def attempt(flow: Flow, text: str, timeout: float = 60.0) -> Known:
-    return DirectFlowpipe().attempt(asked(flow, text), Budget(timeout))
+    return DirectFlowpipe().attempt(asked(flow, text), processor(timeout))
 
 
 def pipe_of(known: Known) -> Flowpipe:
@@ -91,7 +91,7 @@ def test_until_when_all_are_inside_is_told() -> None:
     ],
 )
 def test_what_is_false_is_never_proven(flow: Flow, text: str) -> None:
-    known = attempt(flow, text, timeout=3)
+    known = attempt(flow, text, timeout=0.5)
     assert isinstance(known, Open)
     assert known.reason
 
@@ -109,14 +109,14 @@ def test_disturbances_widen_the_pipe_and_no_more_than_they_can() -> None:
     """x' = d - x with d in [-1, 1]: |x| <= 1 - e^-t from 0, and that is reached."""
     flow = flow_of({X: build.between(-1, 1) - X}, [(0, 0)], [(-2, 2)])
     pipe_of(attempt(flow, "G[0,1] x <= 0.66 & G[0,1] x >= -0.66"))  # 0.632
-    assert isinstance(attempt(flow, "G[0,1] x <= 0.63", timeout=2), Open)
+    assert isinstance(attempt(flow, "G[0,1] x <= 0.63", timeout=0.5), Open)
 
 
 def test_constraints_on_the_start_leave_out_what_they_exclude() -> None:
     flow = flow_of({X: build.const(0), Y: build.const(1)}, [(0, 1), (0, 1)], [(0, 3), (0, 3)])
     half = replace(flow, init=replace(flow.init, where=(build.compare("<=", X + Y, Fraction(1, 2)),)))
     pipe_of(attempt(half, "G[0,1] x + y <= 1.9"))
-    assert isinstance(attempt(flow, "G[0,1] x + y <= 1.9", timeout=2), Open)
+    assert isinstance(attempt(flow, "G[0,1] x + y <= 1.9", timeout=0.5), Open)
     nothing = replace(flow, init=replace(flow.init, where=(X + Y <= -1,)))
     known = attempt(nothing, "G[0,1] x <= 0")
     assert isinstance(known, Proof)
@@ -140,7 +140,7 @@ def test_an_explosion_is_left_open_with_its_time() -> None:
 
 
 def test_a_field_without_slopes_says_where() -> None:
-    known = attempt(root(), "G[0,2] x <= 0.1", timeout=3)
+    known = attempt(root(), "G[0,2] x <= 0.1", timeout=2)
     assert isinstance(known, Open)
     assert "no smooth step was found where x in [" in known.reason
     assert "--engine abstraction" in known.reason
@@ -157,7 +157,7 @@ def test_operators_without_slopes_and_endless_times_are_refused() -> None:
 
 
 def test_the_time_is_kept() -> None:
-    budget = Budget(0.5)
+    budget, clock = budget_of_looks(100)
     known = DirectFlowpipe().attempt(asked(exponential(), "G[0,1] y >= 0.6"), budget)
     assert isinstance(known, Open)
-    assert budget.elapsed < 2
+    assert 100 <= clock.count < 110

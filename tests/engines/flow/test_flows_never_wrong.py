@@ -13,12 +13,12 @@ from vernal.engines.registry import flow_engines
 from vernal.logic.task import Task
 
 ENGINES = [entry.name for entry in flow_engines()]
-SEEDS = range(100, 106)
+SEEDS = range(100, 104)
 
 
 @cache
 def judge(seed: int) -> FlowJudge:
-    return FlowJudge(flow_case(seed), runs=300, steps=200)
+    return FlowJudge(flow_case(seed), runs=100, steps=100)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -12,7 +12,9 @@ import pytest
 import vernal as vn
 from tests.cases import HEAD
 from tests.recurrent import recurrent_networks
-from vernal.engines.check import check, parse_formula
+from tests.work import budget_of_looks
+from vernal.engines.check import asked_of, check, parse_formula
+from vernal.engines.invariants.engine import Invariants
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.recheck import Judgement, recheck
 from vernal.evidence.result import HOLDS, UNKNOWN, Assurance, Result
@@ -20,6 +22,7 @@ from vernal.formats.onnx.writer import write_onnx
 from vernal.formats.recurrent import rnn
 from vernal.formats.task.blueprint import load
 from vernal.logic.claim import Claim
+from vernal.logic.question import Question
 from vernal.logic.task import Task
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -220,10 +223,12 @@ def test_python_systems(tmp_path: Path) -> None:
 
 def test_time_is_kept(tmp_path: Path) -> None:
     task = load(ROOT / "examples" / "cartpole" / "cartpole.toml")
-    result = check(task, "G (abs(theta) < 0.2095)", engine="invariants", timeout=3)
+    budget, clock = budget_of_looks(200)
+    asked = Question(task.system, parse_formula(task, "G (abs(theta) < 0.2095)"))
+    result = asked_of(Invariants(), asked, budget)
     assert result.verdict is UNKNOWN
-    assert result.seconds < 5
-    assert "timeout after 3 s" in (result.reason or "")
+    assert 200 <= clock.count < 230
+    assert "timeout after 200 s" in (result.reason or "")
 
 
 def test_points_of_runs_are_inside(tmp_path: Path) -> None:

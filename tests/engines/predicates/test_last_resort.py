@@ -75,7 +75,7 @@ def test_a_proof_rests_on_what_programs_rest_on(assurance: Assurance, monkeypatc
 def test_what_programs_leave_open_counts_as_possible_and_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     starved(monkeypatch, Open(engine="answering", reason="no"))
     left_open = 0
-    for seed in range(12):
+    for seed in range(6):
         case = drawn(seed, transfer_case)
         result = ask(case, case.predicates, refine=False)
         assert result.verdict in {expected(PlanningOracle(case.system, case.unsafe)), vn.UNKNOWN}

@@ -16,6 +16,7 @@ from tests.judge import instance
 from tests.loops import closed_loop, disturbed_loop, formula
 from tests.test_vcas import RATES, SAFE
 from tests.test_vcas import cell as vcas_cell
+from tests.work import processor
 from vernal.engines.check import ask, asked_of, find_engine, parse_formula
 from vernal.engines.options import Encoding, MilpOptions
 from vernal.engines.programs.conditions import BoundedStarts, cases, refuting_condition
@@ -83,16 +84,16 @@ def test_encodings_and_solvers_agree_with_brute_force(encoding: Encoding, solver
 def test_milp_agrees_with_the_other_engines_on_intervals() -> None:
     engines = [*(Milp(MilpOptions(encoding)) for encoding in Encoding), find_engine("bounds"), find_engine("falsify")]
     decided = 0
-    for seed in range(1000, 1030):
+    for seed in range(1000, 1015):
         rng = random.Random(seed)
         system = disturbed_loop(rng)
         claim = formula(rng, system)
-        results = [asked_of(engine, Question(system, claim), Budget(timeout=3)) for engine in engines]
+        results = [asked_of(engine, Question(system, claim), processor(1)) for engine in engines]
         assert len({result.verdict for result in results} - {UNKNOWN}) < 2, f"seed {seed}: {claim}"
         for result in results[:2]:
             check_evidence(system, claim, result)
             decided += result.verdict is not UNKNOWN
-    assert decided > 20
+    assert decided > 10
 
 
 @pytest.mark.parametrize("encoding", Encoding)

@@ -158,7 +158,7 @@ def _all_in(corners: Floats, xs: Floats, ys: Floats) -> bool:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("of", [["x", "y"], ["x - y", "x*y"], ["x^2", "x > y", "2*x + y"]], ids=str)
+@pytest.mark.parametrize("of", [["x - y", "x*y"], ["x^2", "x > y", "2*x + y"]], ids=str)
 def test_a_thousand_trajectories_of_the_jet_are_inside(engine: str, of: Sequence[str]) -> None:
     sets = reach(jet(), of=of, time=1.5, engine=engine, timeout=60)
     assert sets.is_complete
@@ -175,7 +175,7 @@ def test_a_thousand_trajectories_of_the_steam_governor_are_inside() -> None:
     assert 0.9 < sets.timed.inside_until < 0.99
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(5))
 def test_trajectories_of_random_flows_are_inside(seed: int) -> None:
     flow = flow_case(seed).flow
     names = [variable.name for variable in flow.state]

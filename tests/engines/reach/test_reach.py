@@ -204,7 +204,6 @@ def test_a_stopped_walk_has_the_steps_that_were_done() -> None:
     assert not sets.is_complete
     assert sets.reason == "timeout after 1.5 s"
     assert 1 < len(sets.steps) < 10_000
-    assert sets.seconds < 10
     assert reach(task, steps=3, memory=0.001).reason == "memory beyond 0.001 GiB"
 
 
@@ -239,16 +238,17 @@ def test_expressions_may_be_given_as_such() -> None:
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers")
 @pytest.mark.timeout(60, method="thread")  # the other method is an alarm itself
 def test_a_walk_that_does_not_look_at_the_clock_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    slow = ReachWalk.add
+    slow, ends_by_itself = ReachWalk.add, []
 
     def forgetful(walk: ReachWalk, step: ReachedStep) -> None:
         slow(walk, step)
         ends = time.monotonic() + 30
         while len(walk.steps) == 2 and time.monotonic() < ends:
             pass
+        ends_by_itself.append(len(walk.steps))
 
     monkeypatch.setattr(ReachWalk, "add", forgetful)
     sets = reach(counter(), steps=5, timeout=0.2)
     assert sets.reason == "timeout after 0.2 s"
     assert len(sets.steps) == 2
-    assert sets.seconds < 10
+    assert ends_by_itself == [1]

@@ -18,7 +18,7 @@ from vernal.model.initial import Valuation
 from vernal.model.sorts import BOOL, Kind
 from vernal.run.budget import Budget
 
-SEEDS = range(120)
+SEEDS = range(40)
 
 
 @pytest.mark.parametrize("filtered", [False, True], ids=["argmax", "applicable"])
