@@ -7,9 +7,12 @@ import importlib
 import os
 import warnings
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from vernal.engines import base
 
 # The same examples on every run and every machine; a slow machine is not a failure.
 settings.register_profile(
@@ -82,3 +85,14 @@ def data() -> Path:
     if folder is None:
         pytest.skip(NO_DATA)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def failures_are_raised(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test passes over an error that `auto` went around, but those that are about just that."""
+
+    def broken(engine: str, error: Exception) -> NoReturn:
+        raise error
+
+    if request.node.get_closest_marker("swallows") is None:
+        monkeypatch.setattr(base, "broken", broken)

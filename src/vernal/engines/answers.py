@@ -51,16 +51,21 @@ def answered(question: Question | FlowQuestion, known: Known, budget: Budget) ->
         return in_time(lambda: answer(question, known, budget), budget.extended(GRACE), GRACE)
     except Stopped as stop:
         left = known if isinstance(known, Open) else _open(known, f"{stop.reason}: {UNCONFIRMED}")
-        return replace(_left_open(question, left), abstraction=known.abstraction)
+        return _with_failures(replace(_left_open(question, left), abstraction=known.abstraction), known)
 
 
 def answer(question: Question | FlowQuestion, known: Known, budget: Budget) -> Result:
     """The result that follows from what an engine knows."""
     if isinstance(question, FlowQuestion):
-        return _flow_answer(question, known, budget.extended(GRACE))
+        return _with_failures(_flow_answer(question, known, budget.extended(GRACE)), known)
     known = confirmed(question.claim, believed(question.claim, known))
     final = replace(budget.extended(GRACE), journal=None)
-    return replace(_result(question, known, final), abstraction=known.abstraction)
+    return _with_failures(replace(_result(question, known, final), abstraction=known.abstraction), known)
+
+
+def _with_failures(result: Result, known: Known) -> Result:
+    """The result with a note of every engine that ended in an error of its own."""
+    return replace(result, failed=known.failed, notes=(*result.notes, *map(str, known.failed)))
 
 
 def _result(question: Question, known: Known, final: Budget) -> Result:
@@ -128,6 +133,7 @@ def _open(known: Known, reason: str) -> Open:
         statistics=known.statistics,
         notes=known.notes,
         abstraction=known.abstraction,
+        failed=known.failed,
         reason=reason,
     )
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from vernal.engines.answers import believed
-from vernal.engines.base import Engine, within
+from vernal.engines.base import Engine, guarded
 from vernal.engines.knowledge import Known, Open, Statistics
+from vernal.evidence.result import EngineFailure
 from vernal.logic.question import Question
 from vernal.run.budget import TIMEOUT, Budget
 
@@ -67,14 +68,20 @@ class Attempts:
         """What an engine knows within its part of the time, if that may be believed."""
         own, begun = part.apart(), self.budget.elapsed
         given = own.left
-        known = believed(self.question.claim, within(engine, self.question, own))
+        known = believed(self.question.claim, guarded(engine, self.question, own))
         self.budget.stops.extend(own.stops)
         if isinstance(known, Open):
             self.turns.append(Turned(known, self.budget.elapsed - begun))
             entry = self.engines.setdefault(engine, Attempted(engine, again))
             entry.cut_short, entry.longest = own.is_cut_short, max(entry.longest, given)
             entry.used = 0.0 if given <= 0 else self.turns[-1].seconds / given
-        return known
+            return known
+        return replace(known, failed=self.failed)
+
+    @property
+    def failed(self) -> tuple[EngineFailure, ...]:
+        """The engines that ended in an error of their own."""
+        return tuple(dict.fromkeys(one for turn in self.turns for one in turn.known.failed))
 
     @property
     def slowdown(self) -> float:
@@ -112,6 +119,7 @@ class Attempts:
             margin=max(margins, default=None),
             statistics=self._statistics(),
             notes=tuple(dict.fromkeys(note for known in left_open for note in known.notes)),
+            failed=self.failed,
         )
 
     def _statistics(self) -> Statistics:

@@ -7,7 +7,8 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from vernal.engines.knowledge import Known, Open
-from vernal.errors import Stopped
+from vernal.errors import Stopped, VernalError
+from vernal.evidence.result import EngineFailure
 from vernal.interpret.numbers.room import limited
 from vernal.logic.question import Question
 from vernal.logic.timed import FlowQuestion
@@ -39,6 +40,25 @@ class FlowEngine(Procedure[FlowQuestion], Protocol):
 def infinite_bounds() -> np.errstate:
     """Bounds beyond all floats are infinite: they say nothing, and are no reason for a warning."""
     return np.errstate(over="ignore", invalid="ignore", divide="ignore")
+
+
+def guarded(engine: Procedure[Q], question: Q, budget: Budget) -> Known:
+    """The same of an engine that is one of several: a bug in it leaves the question open, and is no answer of all.
+
+    Errors of ours say something about the question, and are raised as ever.
+    """
+    try:
+        return within(engine, question, budget)
+    except VernalError:
+        raise
+    except Exception as error:
+        return broken(engine.name, error)
+
+
+def broken(engine: str, error: Exception) -> Open:
+    """What is known after an engine ended in an error of its own: that it did."""
+    failure = EngineFailure(engine, type(error).__name__)
+    return Open(engine=engine, reason=f"it failed ({failure.exception})", failed=(failure,))
 
 
 def within(engine: Procedure[Q], question: Q, budget: Budget) -> Known:

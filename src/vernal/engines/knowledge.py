@@ -15,7 +15,7 @@ from vernal.evidence.abstraction import FiniteAbstraction
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.kinds import Evidence
 from vernal.evidence.neural import NeuralAbstraction
-from vernal.evidence.result import Assurance
+from vernal.evidence.result import Assurance, EngineFailure
 from vernal.evidence.trace import Trace
 from vernal.reduce.base import Direction
 
@@ -48,6 +48,7 @@ class Knowledge:
     statistics: Statistics = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     abstraction: FiniteAbstraction | NeuralAbstraction | None = None  # that it rests on, where it was asked for
+    failed: tuple[EngineFailure, ...] = ()  # engines that were asked before, and ended in an error of their own
 
 
 @dataclass(frozen=True, kw_only=True)

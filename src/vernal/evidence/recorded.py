@@ -51,6 +51,16 @@ def text_or_none(value: Any) -> str | None:
     return None if value is None else text(value)
 
 
+def pairs(value: Any) -> tuple[tuple[str, str], ...]:
+    """A list of pairs of texts."""
+    if not isinstance(value, list | tuple):
+        raise _not("a list of pairs", value)
+    found = tuple(map(texts, value))
+    if any(len(each) != 2 for each in found):
+        raise _not("a list of pairs", value)
+    return tuple((first, second) for first, second in found)
+
+
 def texts(value: Any) -> tuple[str, ...]:
     """A list of texts."""
     if not isinstance(value, list | tuple):

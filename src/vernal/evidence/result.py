@@ -55,6 +55,17 @@ class Assurance(IntEnum):
 
 
 @dataclass(frozen=True)
+class EngineFailure(Portable):
+    """An engine that ended in an error of its own while others went on, and the name of the exception."""
+
+    engine: str
+    exception: str
+
+    def __str__(self) -> str:
+        return f"the engine {self.engine} failed ({self.exception}) and says nothing of this question; please report it"
+
+
+@dataclass(frozen=True)
 class Result(Portable):
     """The answer to one question."""
 
@@ -77,6 +88,7 @@ class Result(Portable):
     proven_time: float | None = None  # with unknown, in continuous time: the claim is proven until then
     time: float | None = None  # with violated, in continuous time: when the violation shows
     abstraction: FiniteAbstraction | NeuralAbstraction | None = None  # that it rests on, where it was asked for
+    failed: tuple[EngineFailure, ...] = ()  # engines of `auto` that ended in an error; each has a note, too
     task: Task | None = field(default=None, repr=False, compare=False, metadata=STAYS)  # what the question was about
 
     def __post_init__(self) -> None:

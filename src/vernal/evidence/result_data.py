@@ -14,7 +14,7 @@ from vernal.evidence.invariant_file import invariant_json, invariant_of
 from vernal.evidence.kinds import Evidence, Tree
 from vernal.evidence.reach import ForAllTime, Reach, UpToStep
 from vernal.evidence.replay import replayed
-from vernal.evidence.result import HOLDS, VIOLATED, Assurance, Result, Verdict
+from vernal.evidence.result import HOLDS, VIOLATED, Assurance, EngineFailure, Result, Verdict
 from vernal.evidence.trace_file import to_json
 from vernal.logic.question import Question
 from vernal.model.system import System
@@ -33,6 +33,7 @@ def result_data(result: Result, system: System) -> dict[str, Any]:
         "margin": margin if margin is not None and math.isfinite(margin) else None,
         "vacuous": result.vacuous,
         "notes": list(result.notes),
+        "failed": [[one.engine, one.exception] for one in result.failed],
         "seconds": result.seconds,
         "statistics": dict(result.statistics),
         "excluded_by": result.evidence.excluded_by if isinstance(result.evidence, Tree) else None,
@@ -59,6 +60,7 @@ def result_of(data: Any, question: Question) -> Result:
         margin=recorded.number(data["margin"]),
         vacuous=data["vacuous"] is True,
         notes=recorded.texts(data["notes"]),
+        failed=tuple(EngineFailure(*one) for one in recorded.pairs(data.get("failed", []))),
         seconds=recorded.number(data["seconds"]) or 0.0,
         statistics=recorded.counts(data["statistics"]),
         evidence=evidence,

@@ -73,6 +73,7 @@ def result_object(task: Task, result: Result) -> dict[str, Any]:
         "margin": _finite(result.margin),
         "vacuous": result.vacuous,
         "notes": list(result.notes),
+        "failed": [{"engine": one.engine, "exception": one.exception} for one in result.failed],
         "engine": result.engine,
         "seconds": round(result.seconds, 6),
         "statistics": _statistics(result.statistics),

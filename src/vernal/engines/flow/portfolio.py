@@ -11,7 +11,7 @@ from dataclasses import replace
 from math import inf
 from typing import NamedTuple
 
-from vernal.engines.base import FlowEngine, within
+from vernal.engines.base import FlowEngine, guarded
 from vernal.engines.flow.abstract import NeuralEngine
 from vernal.engines.flow.direct import DirectFlowpipe
 from vernal.engines.flow.falsify import FalsifyFlow
@@ -77,7 +77,7 @@ class FlowRounds:
 
     def _asked(self, turn: FlowTurn, part: Budget) -> Known:
         started, name = time.monotonic(), turn.engine.name
-        known = within(turn.engine, self.question, part)
+        known = guarded(turn.engine, self.question, part)
         self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - started
         if isinstance(known, Open):
             self.opened[name] = _further(self.opened.get(name), known)
@@ -85,7 +85,8 @@ class FlowRounds:
 
     def _with_seconds(self, known: Known) -> Known:
         spent = {f"seconds of {name}": round(value, 3) for name, value in self.seconds.items()}
-        return replace(known, statistics={**known.statistics, **spent})
+        failed = tuple(dict.fromkeys(one for known in self.opened.values() for one in known.failed))
+        return replace(known, statistics={**known.statistics, **spent}, failed=failed)
 
 
 def _further(before: Open | None, now: Open) -> Open:
