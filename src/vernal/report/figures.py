@@ -8,7 +8,11 @@ from io import BytesIO, StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from vernal.errors import InputError
+from vernal.interpret.numbers.rounding import Floats
 from vernal.run.output import write_bytes
 
 if TYPE_CHECKING:
@@ -40,6 +44,7 @@ WIDTH = 5.2  # inches: the text width of a two-column paper's figure*
 CURVE, LABEL_ROW = 1.0, 0.2  # heights in inches: of a panel with a curve, and of each label on an axis
 PLANE = 0.8 * WIDTH  # height of a plane, in inches
 MAX_PANELS = 16
+DRAWABLE = 1e300  # the largest number that is drawn: the ends of an axis are beyond those of what is on it
 MAX_LIMIT_DISTANCE = 4  # times the extent of a curve: a limit further away would only flatten it
 
 
@@ -125,6 +130,12 @@ def plane_axes(across: str, up: str) -> tuple[Figure, Axes]:
     return figure, axes
 
 
+def drawable(values: ArrayLike) -> Floats:
+    """Values as they are drawn: nothing where one is too large for a picture."""
+    given = np.asarray(values, np.float64)
+    return np.where(np.abs(given) <= DRAWABLE, given, np.nan)
+
+
 def limit_values(values: float | Iterable[float]) -> list[float]:
     """One limit or several, as a list."""
     return [float(value) for value in (values if isinstance(values, Iterable) else (values,))]
@@ -138,7 +149,7 @@ def near_limits(limits: Iterable[float], low: float, high: float) -> list[float]
 
 def draw_limits(line: Any, values: float | Iterable[float]) -> None:
     """Dashed lines at limits; `line` draws one, `axhline` or `axvline` of a panel."""
-    for value in limit_values(values):
+    for value in [one for one in limit_values(values) if abs(one) <= DRAWABLE]:
         line(value, color=LIMIT, linewidth=1, linestyle=(0, (5, 3)), zorder=5)
 
 

@@ -7,11 +7,19 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
 from vernal.errors import InputError
 from vernal.interpret.numbers.rounding import Floats
-from vernal.report.figures import INK, RUN, SOFT, AxisLimits, draw_limits, limit_values, near_limits, plane_axes
+from vernal.report.figures import (
+    INK,
+    RUN,
+    SOFT,
+    AxisLimits,
+    draw_limits,
+    drawable,
+    limit_values,
+    near_limits,
+    plane_axes,
+)
 from vernal.report.runs import Quantity, present
 from vernal.report.values import Series, as_float
 
@@ -43,7 +51,7 @@ def plane_of_trace(
     """The trace as a line through its positions; its first and last are marked, and where a loop closes."""
     _refuse(items)
     figure, axes = plane_axes(items[0].title, items[1].title)
-    xs, ys = (np.array([math.nan if one is None else as_float(one) for one in item.values]) for item in items)
+    xs, ys = (drawable([math.nan if one is None else as_float(one) for one in item.values]) for item in items)
     axes.plot(xs, ys, color=INK, linewidth=1.2)
     axes.plot(xs, ys, "o", color=INK, markersize=2.6 if len(xs) <= MARKED_POSITIONS else 0)
     last = len(xs) - 1
@@ -59,7 +67,7 @@ def plane_of_runs(items: Sequence[Quantity], limits: AxisLimits, *, strict: bool
     """Every run as a thin line from a dot, which is its `first` position."""
     _refuse(items)
     figure, axes = plane_axes(items[0].title, items[1].title)
-    xs, ys = (item.values[:MAX_RUNS] for item in items)
+    xs, ys = (drawable(item.values[:MAX_RUNS]) for item in items)
     axes.plot(xs.T, ys.T, color=INK, linewidth=0.5, alpha=0.4)
     axes.plot(xs[:, 0], ys[:, 0], "o", color=RUN, markersize=2.4, zorder=4, label=first)
     every = len(items[0].values)

@@ -24,6 +24,7 @@ from vernal.report.figures import (
     WIDTH,
     AxisLimits,
     draw_limits,
+    drawable,
     label_legend,
     measure_time,
     name_panel,
@@ -142,7 +143,8 @@ def _mark_loop(panels: Sequence[Axes], curves: Sequence[Series], loop: int, last
     for panel, item in zip(panels, curves, strict=False):
         value = item.values[loop]
         if value is not None:
-            panel.plot([loop, last], [as_float(value)] * 2, "o", color=INK, markerfacecolor="white", markersize=4.5)
+            ends = drawable([as_float(value)] * 2)
+            panel.plot([loop, last], ends, "o", color=INK, markerfacecolor="white", markersize=4.5)
     where = panels[0].get_xaxis_transform()
     said = f"from step {last} on as from step {loop}, for ever"
     panels[0].text(last, 1.02, said, transform=where, ha="right", va="bottom", size=7, color=SOFT)
@@ -164,7 +166,7 @@ def _draw_given(curves: Mapping[str, Axes], limits: AxisLimits) -> None:
 
 def _curve(panel: Axes, item: Series, places: Sequence[float]) -> None:
     """A quantity over steps or time; draws and integers keep their value until the next one, gaps stay gaps."""
-    values = [math.nan if value is None else as_float(value) for value in item.values]
+    values = drawable([math.nan if value is None else as_float(value) for value in item.values]).tolist()
     held = item.group in ("choice", "disturbance") or item.sort.is_discrete
     panel.plot(*(_held(values, places) if held else (places, values)), color=INK, linewidth=1.2)
     panel.plot(places, values, "o", color=INK, markersize=2.6 if len(values) <= 60 else 0)

@@ -22,6 +22,7 @@ from vernal.report.figures import (
     TUBE,
     AxisLimits,
     draw_limits,
+    drawable,
     measure_time,
     name_panel,
     note_left_out,
@@ -112,7 +113,7 @@ def tube_figure(picture: SetPicture, limits: AxisLimits) -> Figure:
 def _ends(values: Sequence[ReachedValue]) -> tuple[Floats, Floats]:
     """Both ends of every interval; not numbers where there is no bound, so that nothing is drawn."""
     ends = [(one.lower, one.upper) if isinstance(one, NumberBounds) else (math.nan, math.nan) for one in values]
-    low, high = np.array([end if all(map(math.isfinite, end)) else (math.nan, math.nan) for end in ends]).T
+    low, high = drawable([end if all(map(math.isfinite, end)) else (math.nan, math.nan) for end in ends]).T
     return low, high
 
 
@@ -127,7 +128,7 @@ def _band(axes: Axes, part: TubePanel) -> None:
     for side in (low, high):
         axes.plot(steps, side, color=INK, linewidth=1.1, zorder=4, **line)
     if part.runs is not None:
-        axes.plot(steps, part.runs.T, color=RUN, linewidth=0.45, alpha=0.6, zorder=3, **line)
+        axes.plot(steps, drawable(part.runs.T), color=RUN, linewidth=0.45, alpha=0.6, zorder=3, **line)
     _measure(axes)
 
 
@@ -139,7 +140,7 @@ def _timed_band(axes: Axes, part: TubePanel) -> None:
     for side in (low, high):
         axes.plot(part.edges, side, color=INK, linewidth=0.9, zorder=4, drawstyle="steps-post")
     if part.runs is not None and part.times is not None:
-        axes.plot(part.times, part.runs.T, color=RUN, linewidth=0.45, alpha=0.6, zorder=3)
+        axes.plot(part.times, drawable(part.runs.T), color=RUN, linewidth=0.45, alpha=0.6, zorder=3)
     _measure(axes)
 
 
@@ -201,7 +202,7 @@ def plane_figure(picture: SetPicture, limits: AxisLimits) -> Figure:
     _polygons(axes, picture, scale)
     look: Any = {"linewidth": 0, "marker": ".", "markersize": 1.6} if edges is None else {"linewidth": 0.45}
     if picture.runs:
-        xs, ys = (column.T for column in picture.runs)
+        xs, ys = (drawable(column.T) for column in picture.runs)
         axes.plot(xs, ys, color=RUN, alpha=0.7, rasterized=edges is None, zorder=3, **look)
     for draw, title in zip((axes.axvline, axes.axhline), picture.of, strict=True):
         draw_limits(draw, limits.get(title, ()))
@@ -219,15 +220,21 @@ def _polygons(axes: Axes, picture: SetPicture, scale: Any) -> None:
 
     shade = min(SHADE, FEW_POLYGONS * SHADE / len(picture.steps))  # where many overlap, what is below has to be seen
     for t, step in enumerate(picture.steps):
-        corners = step.polygon
+        corners = _corners(step)
         if corners is None:
             continue
         tone = scale.to_rgba(t if step.span is None else step.span[0])
         axes.add_patch(Polygon(corners, closed=True, facecolor=tone, alpha=shade, linewidth=0, zorder=1))
         axes.add_patch(Polygon(corners, closed=True, fill=False, edgecolor=tone, linewidth=0.9, zorder=2))
-    first = picture.steps[0].polygon
+    first = _corners(picture.steps[0])
     if first is not None and picture.edges is None:
         x, y = max(first, key=lambda corner: corner[1])
         look: Any = {"size": 7, "color": SOFT, "ha": "center", "va": "bottom", "zorder": 6}
         look["path_effects"] = [withStroke(linewidth=2, foreground="white")]
         axes.annotate("step 0", (x, y), textcoords="offset points", xytext=(0, 2), **look)
+
+
+def _corners(step: ReachedStep) -> Sequence[tuple[float, float]] | None:
+    """Those of a polygon that is drawn."""
+    corners = step.polygon
+    return None if corners is None or not np.isfinite(drawable(corners)).all() else corners
