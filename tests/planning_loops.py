@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -141,6 +141,28 @@ def transfer_case(rng: random.Random) -> PlanningCase:
     system = planning_system(variables, edges, network, init, filtered=rng.random() < 0.3)
     predicates = tuple(dict.fromkeys(condition(rng, variables, rng.choice([0, 0, 1])) for _ in range(3)))
     return PlanningCase(system, condition(rng, variables, 1), predicates)
+
+
+def noisy_case(rng: random.Random) -> PlanningCase:
+    """One of the others, whose policy sees some of its variables through finite draws of the environment."""
+    case = rng.choice([planning_case, transfer_case])(rng)
+    (agent,) = case.system.agents
+    seen = [_noisy(rng, value, case.system.state) for value in agent.observe]
+    shared = b.choose(0, 1, name="shared")
+    seen = [value + shared if rng.random() < 0.3 else value for value in seen]
+    labels = agent.var.sort if agent.act == "argmax" else None
+    policy = make_agent(agent.name, agent.networks, seen, agent.act, labels=labels)
+    return replace(case, system=replace(case.system, agents=(policy,)))
+
+
+def _noisy(rng: random.Random, value: Expr, variables: Sequence[Variable]) -> Expr:
+    ways = [
+        lambda: value,
+        lambda: value + b.choose(-1, 0, 1, name="noise"),
+        lambda: b.if_(condition(rng, variables, 0), b.choose(value, -value, name="sign"), value),
+        lambda: b.choose(value, b.when(value + 1, condition(rng, variables, 0)), name="guarded"),
+    ]
+    return rng.choice(ways)()
 
 
 def _outcomes(rng: random.Random, variables: Sequence[Variable], labels: int) -> list[LabelledEdge]:

@@ -11,7 +11,8 @@ import pytest
 from tests.brute import Brute, State, TooLarge, ValueUndefined
 from tests.explicit_oracle import listed
 from tests.graph_loops import SMALL, graph_loop
-from tests.planning_loops import planning_case
+from tests.planning_answers import drawn
+from tests.planning_loops import noisy_case, planning_case
 from vernal.errors import Stopped
 from vernal.interpret import exact
 from vernal.interpret.exact import Given
@@ -20,7 +21,7 @@ from vernal.model.expr import Argmax, Expr
 from vernal.model.sorts import INT
 from vernal.model.system import Init, OneOf, System, Variable
 from vernal.reduce import operators as reduction
-from vernal.reduce.operators import NoOperators, StepOperator, operators
+from vernal.reduce.operators import NoOperators, StepOperator, operators, ways_to_fail
 from vernal.run.budget import Budget
 
 MAX_STATES = 60
@@ -82,6 +83,14 @@ def test_random_planning_systems(seed: int) -> None:
         pytest.skip("too large")
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_policies_that_see_draws(seed: int) -> None:
+    try:
+        _compare(drawn(seed, noisy_case).system)
+    except TooLarge:
+        pytest.skip("too large")
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_planning_systems_have_small_operators(seed: int) -> None:
     """Guards mention no network and no decision; a silent operator does not look at the policy's action."""
@@ -99,9 +108,11 @@ def test_an_unused_policy_selects_nothing() -> None:
 
 def test_intervals_have_no_operators() -> None:
     x = Variable("x", INT, Fraction(0), Fraction(3))
-    drawn = build.if_(build.between(0, 1) <= build.const(Fraction(1, 2)), build.const(0), build.const(1))
+    value = build.if_(build.between(0, 1) <= build.const(Fraction(1, 2)), build.const(0), build.const(1))
     with pytest.raises(NoOperators, match="interval"):
-        operators(System("drawn", (x,), Init({"x": OneOf((Fraction(0),))}), {"x": drawn}).step)
+        operators(System("drawn", (x,), Init({"x": OneOf((Fraction(0),))}), {"x": value}).step)
+    with pytest.raises(NoOperators, match="interval"):
+        ways_to_fail(value <= 0)
 
 
 def _coins(count: int) -> System:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import floor, inf
 from typing import TypeAlias
@@ -39,7 +39,7 @@ def _ends(node: Expr, known: Mapping[Expr, IndexRange], declared: Mapping[str, I
             return -highs[0], -lows[0]
         case e.Add():
             divisor = _divisor(node)
-            return (sum(lows), sum(highs)) if divisor is None else _remainders(divisor)
+            return (_sum(lows), _sum(highs)) if divisor is None else _remainders(divisor)
         case e.Min():
             return min(lows), min(highs)
         case e.Max():
@@ -74,10 +74,16 @@ def _hull(ends: list[IndexRange]) -> IndexRange:
     return min(low for low, _ in ends), max(high for _, high in ends)
 
 
+def _sum(ends: Sequence[Fraction | float]) -> Fraction | float:
+    """Infinite where one of them is; a float and a rational are never added, which fails beyond all floats."""
+    return next((end for end in ends if isinstance(end, float)), None) or sum(ends)
+
+
 def _scaled(ends: IndexRange, factor: Fraction) -> IndexRange:
     if not factor:
         return Fraction(0), Fraction(0)
-    low, high = ends[0] * factor, ends[1] * factor
+    sign = 1 if factor > 0 else -1
+    low, high = (end * (factor if isinstance(end, Fraction) else sign) for end in ends)
     return (low, high) if factor > 0 else (high, low)
 
 

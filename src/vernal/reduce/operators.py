@@ -12,6 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import product
+from math import prod
 
 from vernal.model import build
 from vernal.model import expr as e
@@ -39,7 +41,8 @@ class StepOperator:
     """One way a step can go: where `guard` is true and the policy says so, the variables take their updates.
 
     The policy says so where every winner is a largest component of its argmax and every comparison is true. A
-    comparison may be a disjunction of one about networks with conditions on the state.
+    comparison may be a disjunction of one about networks with conditions on the state. Where a policy sees draws, an
+    argmax is that of the step with these taken.
     """
 
     guard: Expr
@@ -71,29 +74,88 @@ def operators(step: Step, tick: Tick = idle) -> tuple[StepOperator, ...]:
     """
     if step.memory:
         raise NoOperators("a policy with memory has no operators over the state alone")
-    roots = (step.enabled, *step.next_state)
-    intervals = [node.occurrence.name for node in decisions(roots) if isinstance(node, e.Between)]
-    if intervals:
-        raise NoOperators(f"{intervals[0]!r} is drawn from an interval, which is no finite choice")
-    cases = [DecidedCase({}, {}, TRUE, step.enabled)]
-    for entry in plan(roots):
+    return tuple(
+        _as_written(operator, seen)
+        for seen in _sights((step.enabled, *step.next_state))
+        for operator in _operators(seen.roots[0], dict(zip(step.state, seen.roots[1:], strict=True)), tick)
+    )
+
+
+def _operators(enabled: Expr, following: Mapping[Expr, Expr], tick: Tick) -> list[StepOperator]:
+    cases = [DecidedCase({}, {}, TRUE, enabled)]
+    for entry in plan((enabled, *following.values())):
         cases = list(_divided(cases, entry, tick))
-    made = [_operator(step, case) for case in _ticking(cases, tick)]
-    return tuple(_without_needless_winners([one for one in made if one is not None]))
+    made = [_operator(following, case) for case in _ticking(cases, tick)]
+    return _without_needless_winners([operator for operator in made if operator is not None])
 
 
 def ways_to_fail(keep: Expr, tick: Tick = idle) -> tuple[StepOperator, ...]:
     """The ways in which a condition on the state and the actions at it is false, as operators that change nothing."""
-    wrong = build.negate(keep)
+    return tuple(
+        _as_written(operator, seen)
+        for seen in _sights([build.negate(keep)])
+        for operator in _ways_to_be_true(seen.roots[0], tick)
+    )
+
+
+def _ways_to_be_true(condition: Expr, tick: Tick) -> list[StepOperator]:
     cases = [DecidedCase({}, {}, TRUE, TRUE)]
-    for entry in plan([wrong]):
+    for entry in plan([condition]):
         cases = list(_divided(cases, entry, tick))
     made = []
     for case in cases:
-        (guard,) = specialise([build.conj(case.guard, wrong)], case.known)
+        (guard,) = specialise([build.conj(case.guard, condition)], case.known)
         if guard is not FALSE:
             made.append(_with_guard(guard, {}, case))
-    return tuple(_without_needless_winners(made))
+    return _without_needless_winners(made)
+
+
+def _refuse_many(combinations: int) -> None:
+    if combinations > MAX_OPERATORS:
+        raise NoOperators(f"there are more than {MAX_OPERATORS:,} combinations of choices in one step")
+
+
+# What a policy sees ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """One way in which the draws fall that a policy sees: expressions in which they are taken, and which these are."""
+
+    roots: Sequence[Expr]
+    taken: Mapping[Finitely, int]
+    written: Mapping[e.Occurrence, Finitely]  # every decision as it is without them
+
+
+def _sights(roots: Sequence[Expr]) -> Iterator[Sight]:
+    """Draws that a policy sees are taken before everything else: then its scores depend on the state alone."""
+    found = decisions(roots)
+    for node in found:
+        if isinstance(node, e.Between):
+            raise NoOperators(f"{node.occurrence.name!r} is drawn from an interval, which is no finite choice")
+    written = {node.occurrence: node for node in found if isinstance(node, Finitely)}
+    drawn = _drawn_below(found)
+    _refuse_many(prod(len(node.options) for node in drawn))
+    for numbers in product(*(range(len(node.options)) for node in drawn)):
+        known: dict[Expr, Expr] = {}
+        for node, number in zip(drawn, numbers, strict=True):  # those in the options of others come before them
+            known[node] = specialise([node.options[number]], known)[0]
+        yield Sight(specialise(roots, known) if known else roots, dict(zip(drawn, numbers, strict=True)), written)
+
+
+def _drawn_below(found: Sequence[Expr]) -> list[Choose]:
+    """The choices that scores depend on."""
+    below = decisions([scores for node in found if isinstance(node, Argmax) for scores in node.args])
+    for node in below:
+        if isinstance(node, Argmax):
+            raise NoOperators(f"what a policy sees depends on {node.occurrence.name!r}, which is an action itself")
+    return [node for node in below if isinstance(node, Choose)]
+
+
+def _as_written(operator: StepOperator, seen: Sight) -> StepOperator:
+    """An operator with the decisions of the step itself."""
+    own = {seen.written[node.occurrence]: number for node, number in operator.decisions.items()}
+    return replace(operator, decisions={**seen.taken, **own})
 
 
 # Deciding -------------------------------------------------------------------------------------------------------------
@@ -103,8 +165,7 @@ def _divided(cases: Sequence[DecidedCase], entry: Reached, tick: Tick) -> Iterat
     """The cases with one more decision; it is looked at before there are too many of them."""
     found = (one for case in cases for one in _decided(entry.node, entry.condition, case))
     for number, one in enumerate(_ticking(found, tick)):
-        if number == MAX_OPERATORS:
-            raise NoOperators(f"there are more than {MAX_OPERATORS:,} combinations of choices in one step")
+        _refuse_many(number + 1)
         yield one
 
 
@@ -185,13 +246,13 @@ def _implied(part: Expr, facts: set[Expr]) -> bool:
 # Operators ------------------------------------------------------------------------------------------------------------
 
 
-def _operator(step: Step, case: DecidedCase) -> StepOperator | None:
+def _operator(following: Mapping[Expr, Expr], case: DecidedCase) -> StepOperator | None:
     """The operator of a case in which everything is decided."""
     (guard,) = specialise([build.conj(case.guard, case.enabled)], case.known)
     if guard is FALSE:
         return None
-    following = [_taken(expr, case.known) for expr in step.next_state]
-    updates: dict[Expr, Expr] = {var: expr for var, expr in zip(step.state, following, strict=True) if expr is not var}
+    after = {var: _taken(expr, case.known) for var, expr in following.items()}
+    updates = {var: expr for var, expr in after.items() if expr is not var}
     return _with_guard(guard, updates, case)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from vernal.errors import InputError
 from vernal.interpret.numbers.rounding import Floats
@@ -157,9 +158,10 @@ def plane_axes(across: str, up: str) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def drawable(values: Floats) -> Floats:
+def drawable(values: ArrayLike) -> Floats:
     """Numbers that a picture can show; those too large for that are left out, as infinite ones are."""
-    return np.where(np.abs(values) <= LARGEST, values, np.nan)
+    given = np.asarray(values, np.float64)
+    return np.where(np.abs(given) <= LARGEST, given, np.nan)
 
 
 def _is_drawable(value: float) -> bool:

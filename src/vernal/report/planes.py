@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
 from vernal.errors import InputError
 from vernal.interpret.numbers.rounding import Floats
 from vernal.report.figures import (
@@ -69,7 +67,7 @@ def plane_of_runs(items: Sequence[Quantity], limits: AxisLimits, *, strict: bool
     """Every run as a thin line from a dot, which is its `first` position."""
     _refuse(items)
     figure, axes = plane_axes(items[0].title, items[1].title)
-    xs, ys = (item.values[:MAX_RUNS] for item in items)
+    xs, ys = (drawable(item.values[:MAX_RUNS]) for item in items)
     axes.plot(xs.T, ys.T, color=INK, linewidth=0.5, alpha=0.4)
     axes.plot(xs[:, 0], ys[:, 0], "o", color=RUN, markersize=2.4, zorder=4, label=first)
     every = len(items[0].values)
@@ -90,7 +88,7 @@ def _refuse(items: Sequence[Plottable]) -> None:
 
 def drawn_values(item: Series) -> Floats:
     """The numbers of a quantity along a trace, as far as they can be drawn."""
-    return drawable(np.array([math.nan if value is None else as_float(value) for value in item.values]))
+    return drawable([math.nan if value is None else as_float(value) for value in item.values])
 
 
 def _mark(axes: Axes, x: float, y: float, label: str, *, filled: bool) -> None:

@@ -123,17 +123,18 @@ def _limits(picture: RunPicture, item: Quantity) -> list[float]:
 
 def _spread(panel: Axes, item: Quantity, places: Sequence[float]) -> None:
     """The range of all runs, the middle nine tenths, the median, and a few runs; integers as steps."""
-    steps = [step for step in range(item.values.shape[1]) if np.isfinite(item.values[:, step]).any()]
+    values = drawable(item.values)
+    steps = [step for step in range(values.shape[1]) if np.isfinite(values[:, step]).any()]
     if not steps:  # undefined everywhere
         return
-    columns = [item.values[np.isfinite(item.values[:, step]), step] for step in steps]
+    columns = [values[np.isfinite(values[:, step]), step] for step in steps]
     least, low, median, high, most = np.array([np.quantile(column, QUANTILES) for column in columns]).T
     held: Any = {"step": "post"} if item.sort.is_discrete else {}
     line: Any = {"drawstyle": "steps-post"} if item.sort.is_discrete else {}
     there = [places[step] for step in steps]
     panel.fill_between(there, least, most, color=INK, alpha=ALL, linewidth=0, **held)
     panel.fill_between(there, low, high, color=INK, alpha=NINE_IN_TEN - ALL, linewidth=0, **held)
-    panel.plot(places, item.values[:SINGLE_RUNS].T, color=INK, alpha=SINGLE, linewidth=0.5, **line)
+    panel.plot(places, values[:SINGLE_RUNS].T, color=INK, alpha=SINGLE, linewidth=0.5, **line)
     panel.plot(there, median, color=INK, linewidth=1.5, **line)
     panel.margins(y=0.1)
     panel.locator_params(axis="y", nbins=4)

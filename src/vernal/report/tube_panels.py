@@ -130,7 +130,7 @@ def _band(axes: Axes, part: TubePanel) -> None:
     for side in (low, high):
         axes.plot(steps, side, color=INK, linewidth=1.1, zorder=4, **line)
     if part.runs is not None:
-        axes.plot(steps, part.runs.T, color=RUN, linewidth=0.45, alpha=0.6, zorder=3, **line)
+        axes.plot(steps, drawable(part.runs.T), color=RUN, linewidth=0.45, alpha=0.6, zorder=3, **line)
     _measure(axes)
 
 
@@ -142,7 +142,7 @@ def _timed_band(axes: Axes, part: TubePanel) -> None:
     for side in (low, high):
         axes.plot(part.edges, side, color=INK, linewidth=0.9, zorder=4, drawstyle="steps-post")
     if part.runs is not None and part.times is not None:
-        axes.plot(part.times, part.runs.T, color=RUN, linewidth=0.45, alpha=0.6, zorder=3)
+        axes.plot(part.times, drawable(part.runs.T), color=RUN, linewidth=0.45, alpha=0.6, zorder=3)
     _measure(axes)
 
 
@@ -204,7 +204,7 @@ def plane_figure(picture: SetPicture, limits: AxisLimits) -> Figure:
     _polygons(axes, picture, scale)
     look: Any = {"linewidth": 0, "marker": ".", "markersize": 1.6} if edges is None else {"linewidth": 0.45}
     if picture.runs:
-        xs, ys = (column.T for column in picture.runs)
+        xs, ys = (drawable(column.T) for column in picture.runs)
         axes.plot(xs, ys, color=RUN, alpha=0.7, rasterized=edges is None, zorder=3, **look)
     for draw, title in zip((axes.axvline, axes.axhline), picture.of, strict=True):
         draw_limits(draw, limits.get(title, ()))

@@ -245,3 +245,18 @@ def test_points_of_runs_are_inside(tmp_path: Path) -> None:
         (float(t), float(m)) for t, m in zip(runs.state["T"].ravel(), runs.state["mode"].ravel(), strict=True)
     ]
     assert all(invariant.contains([Fraction(t), Fraction(int(m))]) for t, m in states)
+
+
+@pytest.mark.parametrize("width", [2.0**power for power in (-1074, -1073, -1060, -1050, -1022)])
+@pytest.mark.parametrize("moves", ["if(x > 0, 0, w)", "if(x > 0, x / 2, w)", "w * (y + 1)"])
+def test_widths_next_to_zero(width: float, moves: str, tmp_path: Path) -> None:
+    """No unit in which sets are measured is finer than floats are."""
+    text = f'''
+constants = {{ w = {width!r} }}
+state = {{ x = "real", y = "real" }}
+init = {{ x = 0, y = 0 }}
+environment.next = {{ x = "{moves}", y = "y / 2 + x / 2" }}
+'''
+    task = task_of(text, tmp_path)
+    proven(task, "G (x <= 1)")
+    assert check(task, "G (x <= w)", engine="invariants", timeout=5).engine == "invariants"

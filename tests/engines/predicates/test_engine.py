@@ -11,7 +11,7 @@ import pytest
 import vernal as vn
 from tests.planning_answers import ask, drawn, never
 from tests.planning_answers import expected as expected_of
-from tests.planning_loops import LabelledEdge, PlanningCase, planning_system, relu_network
+from tests.planning_loops import LabelledEdge, PlanningCase, noisy_case, planning_system, relu_network
 from tests.planning_oracle import PlanningOracle
 from vernal.engines.predicates import danger
 from vernal.errors import InputError
@@ -31,6 +31,20 @@ def expected(case: PlanningCase) -> vn.Verdict:
 def test_verdicts_are_those_of_the_states(seed: int) -> None:
     case = drawn(300 + seed)
     assert ask(case, case.predicates).verdict is expected(case)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_policy_may_see_draws(seed: int) -> None:
+    """Scores that are compared, and not by an argmax, are more than the engine takes then, which it says."""
+    case = drawn(seed, noisy_case)
+    result = ask(case, case.predicates)
+    if result.verdict is vn.UNKNOWN:
+        assert case.system.agents[0].act == "raw"
+        assert result.reason is not None
+        assert result.reason.startswith("not supported by this engine: a guard compares")
+    else:
+        every_state = vn.check(case.system, never(case.unsafe), engine="explicit")
+        assert result.verdict is every_state.verdict
 
 
 @pytest.mark.parametrize("seed", range(12))

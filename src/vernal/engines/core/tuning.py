@@ -22,7 +22,7 @@ from vernal.interpret.abstract import Range
 from vernal.interpret.linear.ascent import Ascent, TunedBound, WeightedRows
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.tuned import Tuning
-from vernal.interpret.numbers.rounding import Array, Floats, Mask
+from vernal.interpret.numbers.rounding import LEAST_FLOAT, Array, Floats, Mask
 from vernal.model.expr import Expr
 
 FREE_SIDE = 0.1  # a relaxation costs less where a row takes its lower plane, whose slope is free
@@ -165,7 +165,7 @@ class Tuner:
         """Lower bounds of the largest of the differences that are asked, from bounds of weighted sums."""
         total = ascent.best_tuning.weights[:, self.asked].sum(axis=1) * (1.0 + 1e-12)
         low = np.where(ascent.best.low > 0, ascent.best.low / total, ascent.best.low)
-        return np.where(ascent.best.low > 0, np.maximum(np.nextafter(low, -np.inf), 5e-324), low)
+        return np.where(ascent.best.low > 0, np.maximum(np.nextafter(low, -np.inf), LEAST_FLOAT), low)
 
     def _scores(self, linear: Linear, boxes: Indices, bound: TunedBound) -> Floats:
         """(groups, inner components): how much the relaxation of each activation may cost the bound."""

@@ -24,7 +24,7 @@ from vernal.engines.invariants.exact_cells import (
 from vernal.engines.invariants.excluding import BROKEN, excluded
 from vernal.engines.invariants.forward import ImageLevels, Widening, levels, maximal
 from vernal.engines.invariants.images import Images
-from vernal.engines.invariants.partition import BoxGrid, Greatest, domain, merged, needed, reached
+from vernal.engines.invariants.partition import Greatest, domain, grid_of, merged, needed, reached
 from vernal.engines.invariants.templates import Samples, candidates, claim_limits
 from vernal.engines.knowledge import Known, Open, Proof, Subject
 from vernal.engines.some_paths import by_all_paths
@@ -213,7 +213,7 @@ class InvariantSearch:
         self._tell("boxes of a grid")
         spread = self.samples.spread()
         for number, count in enumerate(RESOLUTIONS):
-            grid = BoxGrid(np.where(self.dynamics.whole, 1.0, spread / count), self.dynamics.whole)
+            grid = grid_of(spread / count, self.dynamics.whole)
             cells = reached(self.images, self.dynamics, start, grid)
             if cells is not None:
                 yield Proposal("boxes of a grid", merged(cells), cells)

@@ -16,7 +16,7 @@ import numpy as np
 from vernal.engines.invariants.cells import CellBatch, Directions, hulls, joined, within
 from vernal.engines.invariants.dynamics import WatchedLoop
 from vernal.engines.invariants.images import Images
-from vernal.interpret.numbers.rounding import Floats
+from vernal.interpret.numbers.rounding import LEAST_FLOAT, Floats
 
 MAX_LEVELS = 30
 PLAIN = (8, 24)  # rounds in which a hull grows by itself, before it is moved further
@@ -66,6 +66,7 @@ def _snapped(cells: CellBatch) -> CellBatch:
     size = np.maximum(np.abs(cells.lower), np.abs(cells.upper)).max(axis=0, initial=0.0)
     with np.errstate(all="ignore"):
         unit = np.exp2(np.floor(np.log2(np.where(np.isfinite(size) & (size > 0), size, 1.0))) - SNAP)
+    unit = np.maximum(unit, LEAST_FLOAT)  # of bounds next to zero it would be zero itself
     return CellBatch(
         cells.template, np.floor(cells.lower / unit) * unit, np.ceil(cells.upper / unit) * unit, cells.labels
     )

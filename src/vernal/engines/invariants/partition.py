@@ -17,7 +17,7 @@ from vernal.engines.invariants.cells import CellBatch, Directions, joined
 from vernal.engines.invariants.coverage import Coverage
 from vernal.engines.invariants.dynamics import WatchedLoop
 from vernal.engines.invariants.images import Images
-from vernal.interpret.numbers.rounding import Floats
+from vernal.interpret.numbers.rounding import LEAST_FLOAT, Floats
 
 MAX_CELLS = 20_000
 BATCH = 2048  # cells moved at once
@@ -42,6 +42,11 @@ class BoxGrid:
     def boxes(self, places: GridPlaces) -> tuple[Floats, Floats]:
         low = np.where(self.whole, places, places * self.step).astype(np.float64)
         return low, np.where(self.whole, places, (places + 1) * self.step).astype(np.float64)
+
+
+def grid_of(width: Floats, whole: NDArray[np.bool_]) -> BoxGrid:
+    """Boxes of about this width where components are real."""
+    return BoxGrid(np.where(whole, 1.0, np.maximum(width, LEAST_FLOAT)), whole)
 
 
 def reached(images: Images, dynamics: WatchedLoop, start: CellBatch, grid: BoxGrid) -> CellBatch | None:

@@ -21,7 +21,7 @@ from vernal.engines.invariants.cells import CellBatch, Directions
 from vernal.engines.invariants.certify import Certifier, TooManyStarts
 from vernal.engines.invariants.dynamics import WatchedLoop
 from vernal.engines.invariants.images import Images
-from vernal.engines.invariants.partition import BoxGrid, GridPlaces, boxes_met, grid_cells
+from vernal.engines.invariants.partition import BoxGrid, GridPlaces, boxes_met, grid_cells, grid_of
 from vernal.engines.invariants.templates import Samples
 from vernal.engines.knowledge import Open, Proof
 from vernal.engines.liveness.asking import NAME, negated, open_for
@@ -104,7 +104,7 @@ def _grids(loop: WatchedLoop, resolutions: Sequence[int], seed: int) -> Iterator
     for count in resolutions:
         across = np.where(loop.whole, 2 * spread, 2.0 * count) + 4
         limit = labels * float(across.prod())
-        yield BoxGrid(np.where(loop.whole, 1.0, spread / count), loop.whole), int(min(limit, MAX_BOXES))
+        yield grid_of(spread / count, loop.whole), int(min(limit, MAX_BOXES))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from vernal.engines.predicates.policy import PointQuestion, Selection, selection
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.question import OptionLabels
 from vernal.model import build
-from vernal.model.expr import Choose, Compare, Const, Expr, Var
+from vernal.model.expr import Argmax, Choose, Compare, Const, Expr, Var
 from vernal.model.graph import substitute, variables
 from vernal.model.initial import OneOf, Start
 from vernal.model.sorts import INT, REAL
@@ -94,7 +94,8 @@ class OperatorModel:
             if isinstance(node, Choose) and node.occurrence.name in self.option_labels:
                 return self.option_labels[node.occurrence.name][place]
         names = self.system.step.names
-        taken = source.winners or [each for each in source.decisions.items() if source.comparisons]
+        won = [each for each in source.decisions.items() if isinstance(each[0], Argmax)]
+        taken = won or [each for each in source.decisions.items() if source.comparisons]
         parts = [node.sort.labels[place] if node.sort.labels else f"{names[node]} {place}" for node, place in taken]
         return ", ".join(parts) or None
 

@@ -27,6 +27,7 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 UNIT = 2.0**-53
+LEAST_FLOAT = 2.0**-1074  # the smallest number above 0
 TINY = 2.0**-1000  # far above what underflow can lose in any dot product, far below anything that matters
 LARGEST = 2.0**900  # values beyond count as unbounded, so that ...
 FLOOR = 2.0**-120  # ... the underflow of coefficients (2^-1075 each) times values stays far below this, however many
@@ -241,7 +242,7 @@ class Backend:
     @cached_property
     def least(self) -> Array:
         """The smallest number above 0."""
-        return self.array(np.float64(5e-324))
+        return self.array(np.float64(LEAST_FLOAT))
 
     def up(self, x: Array) -> Array:
         """The next float above."""
