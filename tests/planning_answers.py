@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ TESTS = 40  # of one system
 DEFAULT = PredicateOptions()
 
 
+@cache
 def drawn(seed: int, make: Callable[[random.Random], PlanningCase] = planning_case) -> PlanningCase:
     """A random case small enough to look at all its states."""
     rng = random.Random(seed)
@@ -165,7 +167,7 @@ def expected(oracle: PlanningOracle) -> vn.Verdict:
 
 def mistakes(case: PlanningCase, seed: int) -> Iterator[str]:
     """Where the engine differs from what the states say: verdicts, abstractions and tests, in every manner."""
-    oracle = PlanningOracle(case.system, case.unsafe)
+    oracle = case.oracle
     yield from _wrong_verdicts(case, oracle)
     yield from _wrong_abstractions(case, oracle)
     yield from _wrong_tests(case, oracle, random.Random(seed))

@@ -10,9 +10,11 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
+from tests.planning_oracle import PlanningOracle
 from vernal.model import build as b
 from vernal.model.agent import make_agent
 from vernal.model.expr import Expr, Matrix
@@ -95,6 +97,11 @@ class PlanningCase:
     system: System
     unsafe: Expr
     predicates: tuple[Expr, ...]
+
+    @cached_property
+    def oracle(self) -> PlanningOracle:
+        """What all its states say; most of the time of a test goes into their successors."""
+        return PlanningOracle(self.system, self.unsafe)
 
     @property
     def finest(self) -> tuple[Expr, ...]:

@@ -8,7 +8,6 @@ import pytest
 
 from tests.planning_answers import DEFAULT, MANNERS, contains, drawn, explored, mistakes
 from tests.planning_loops import PlanningCase, transfer_case
-from tests.planning_oracle import PlanningOracle
 from vernal.engines.options import Precision, PredicateOptions
 from vernal.model.expr import Expr
 
@@ -16,7 +15,7 @@ from vernal.model.expr import Expr
 def agrees(case: PlanningCase, predicates: tuple[Expr, ...], options: PredicateOptions = DEFAULT) -> bool:
     """Whether the abstraction is that of the states, and nothing is open."""
     found = explored(case, predicates, options)
-    return not found.open_ones and found.answer == PlanningOracle(case.system, case.unsafe).abstraction(predicates)
+    return not found.open_ones and found.answer == case.oracle.abstraction(predicates)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -37,7 +36,7 @@ def test_tests_without_any_work_are_left_open_and_nothing_is_missing() -> None:
         case = drawn(seed, transfer_case)
         found = explored(case, case.predicates, manner=MANNERS["starved"])
         left_open += found.open_ones
-        assert contains(found.answer, PlanningOracle(case.system, case.unsafe).abstraction(case.predicates))
+        assert contains(found.answer, case.oracle.abstraction(case.predicates))
     assert left_open > 0
 
 

@@ -12,7 +12,6 @@ import vernal as vn
 from tests.planning_answers import ask, drawn, never
 from tests.planning_answers import expected as expected_of
 from tests.planning_loops import LabelledEdge, PlanningCase, noisy_case, planning_system, relu_network
-from tests.planning_oracle import PlanningOracle
 from vernal.engines.predicates import danger
 from vernal.errors import InputError
 from vernal.evidence.result import Assurance
@@ -24,7 +23,7 @@ from vernal.model.system import Init, OneOf, Span, System, Variable
 
 
 def expected(case: PlanningCase) -> vn.Verdict:
-    return expected_of(PlanningOracle(case.system, case.unsafe))
+    return expected_of(case.oracle)
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -11,7 +11,7 @@ import vernal as vn
 from tests.formats.jani import lift
 from tests.planning_answers import abstraction, ask, drawn
 from tests.planning_loops import PlanningCase
-from tests.planning_oracle import AbstractAnswer, PlanningOracle
+from tests.planning_oracle import AbstractAnswer
 from vernal.engines.candidates import path_of
 from vernal.engines.predicates import danger
 from vernal.engines.predicates.concrete import ConcretePath, ConcreteStates
@@ -42,7 +42,7 @@ def test_all_of_the_abstraction_is_handed_out(seed: int) -> None:
         frozenset(own),
         frozenset((own[move.source], own[move.target]) for move in made.transitions),
         frozenset(own[state] for state in made.unsafe),
-    ) == PlanningOracle(case.system, case.unsafe).abstraction(made.predicates)
+    ) == case.oracle.abstraction(made.predicates)
     assert len(set(own)) == len(made)
     assert made.unsafe == tuple(range(made.unsafe[0], made.unsafe[0] + len(made.unsafe))) if made.unsafe else True
 
@@ -50,7 +50,7 @@ def test_all_of_the_abstraction_is_handed_out(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(10))
 def test_every_start_has_the_verdict_of_its_states(seed: int) -> None:
     case = drawn(1300 + seed)
-    made, oracle = handed_out(case), PlanningOracle(case.system, case.unsafe)
+    made, oracle = handed_out(case), case.oracle
     unsafe = set()
     for start in oracle.starts:
         reached = oracle._closure({start}, lambda state: oracle.after[state])
@@ -113,7 +113,7 @@ def test_it_travels() -> None:
 
 def distance(case: PlanningCase) -> int | None:
     """The number of steps to the nearest unsafe state, level by level."""
-    oracle = PlanningOracle(case.system, case.unsafe)
+    oracle = case.oracle
     level, seen, steps = set(oracle.starts), set(oracle.starts), 0
     while level:
         if any(oracle.truths([case.unsafe], state)[0] for state in level):
