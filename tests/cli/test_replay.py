@@ -92,16 +92,27 @@ def test_a_true_path_that_does_not_show_the_claim_is_rejected(tmp_path: Path, ca
     assert "does not show" in capsys.readouterr().out
 
 
-def test_a_witness_is_accepted(tmp_path: Path, capsys: Said) -> None:
+def test_a_witness_of_one_start_shows_nothing_of_others(tmp_path: Path, capsys: Said) -> None:
     file = evidence(tmp_path, "EF[0,4] (T > 20.5)", HOLDS)
-    assert main(["replay", str(file)]) == 0
-    assert "the formula is true" in capsys.readouterr().out
+    assert main(["replay", str(file)]) == 5
+    said = capsys.readouterr().out
+    assert said.startswith("could not be checked")
+    assert "the formula is true" in said
+    assert "every initial state" in said
 
 
 def test_a_path_shows_no_more_than_a_path_can(tmp_path: Path, capsys: Said) -> None:
     file = evidence(tmp_path, "EF[0,4] (T > 99)", VIOLATED)
-    assert main(["replay", str(file)]) == 0
-    assert "other paths" in capsys.readouterr().out
+    assert main(["replay", str(file)]) == 5
+    assert "this is one of several" in capsys.readouterr().out
+
+
+def test_what_it_was_checked_against_is_printed(bad: Path, capsys: Said) -> None:
+    assert main(["replay", str(bad)]) == 0
+    content = json.loads(bad.read_text())["task"]
+    said = capsys.readouterr().out
+    assert f"{content['file']} (sha256 {content['sha256'][:12]})" in said
+    assert "k = 4" in said
 
 
 def test_a_changed_task_is_rejected(bad: Path, tmp_path: Path, capsys: Said) -> None:
@@ -141,7 +152,7 @@ def test_a_tree_is_replayed_as_one(spec: str, tmp_path: Path, capsys: Said) -> N
     assert main(["check", str(task), "--spec", spec, "--trace", str(file), "--quiet"]) == 10
     content = json.loads(file.read_text())
     assert (content["evidence"], len(content["trace"]["steps"])) == ("tree", 1)
-    assert main(["replay", str(file)]) == 0
+    assert main(["replay", str(file)]) == 5
     assert content["excluded_by"] in capsys.readouterr().out
     content |= {"evidence": "trace", "excluded_by": None}
     content["sha256"] = trace_file.fingerprint(content)
