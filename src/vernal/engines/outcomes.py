@@ -20,7 +20,7 @@ from vernal.evidence.invariant import Invariant
 from vernal.evidence.invariant_file import invariant_json, invariant_of
 from vernal.evidence.kinds import Evidence, Tree
 from vernal.evidence.replay import replayed
-from vernal.evidence.result import Assurance
+from vernal.evidence.result import Assurance, EngineFailure
 from vernal.evidence.trace import Trace
 from vernal.evidence.trace_file import to_json
 from vernal.logic.question import Question
@@ -50,6 +50,7 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
     "engine": recorded.text,
     "statistics": recorded.counts,
     "notes": recorded.texts,
+    "failed": lambda value: tuple(EngineFailure(*one) for one in recorded.pairs(value)),
     "direction": Direction.__getitem__,
     "subject": Subject.__getitem__,
     "assurance": Assurance.__getitem__,
@@ -79,6 +80,10 @@ def _plain(value: object, system: System) -> object:
             return {"invariant": invariant_json(value)}
         case Enum():
             return value.name
+        case EngineFailure():
+            return [value.engine, value.exception]
+        case tuple():
+            return [_plain(each, system) for each in value]
         case float() if not math.isfinite(value):
             return None
     return value
@@ -102,7 +107,8 @@ def is_decided(outcome: Record) -> bool:
 
 def _read(data: Record, system: System) -> Known:
     kind = KINDS[data["kind"]]
-    return kind(**{entry.name: _value(entry.name, data[entry.name], system) for entry in fields(kind)})
+    whole = {"failed": [], **data}  # which older records do not have
+    return kind(**{entry.name: _value(entry.name, whole[entry.name], system) for entry in fields(kind)})
 
 
 def _value(name: str, value: Any, system: System) -> Any:
