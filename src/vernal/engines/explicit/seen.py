@@ -30,12 +30,13 @@ def seen_states(system: System, columns: Columns, graph: Graph) -> SeenStates:
 def _outside(variable: Variable, columns: Columns, rows: Codes) -> Mask:
     """The states at which a component of a variable is outside its range."""
     codes = rows[:, list(columns.places[variable.var])]
+    wrong: Mask
     if variable.sort == REAL:  # entries are numbers of values
         wrong = np.array([_is_outside(value, variable) for value in columns.rationals.values], dtype=bool)[codes]
     else:
         low, high = _integers(variable)
         wrong = (codes < low) | (codes > high)
-    outside: Mask = wrong.any(axis=1)
+    outside: Mask = np.logical_or.reduce(wrong, axis=1)
     return outside
 
 
