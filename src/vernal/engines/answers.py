@@ -146,7 +146,7 @@ def _holds(question: Question, proof: Proof, budget: Budget) -> Result:
     empty = proof.empty or is_empty(question.system, budget) is True
     vacuous = [NO_START] if empty else [ALWAYS_TRUE] if claim.vacuous else []
     path = None if proof.evidence is None else proof.evidence.path
-    ranges = [] if empty else range_notes(question, path, budget)
+    ranges = [] if empty else range_notes(question, path, budget, proof.seen)
     return Result(
         claim.text,
         HOLDS,
@@ -181,7 +181,7 @@ def _violated(question: Question, known: Counterexample, budget: Budget) -> Resu
         question.name,
         assurance=confirm.assurance(trace, claim.formula),
         margin=margin_on(trace, claim),
-        notes=(*known.notes, *range_notes(question, trace, budget)),
+        notes=(*known.notes, *range_notes(question, trace, budget, known.seen)),
         statistics=known.statistics,
         evidence=trace,
         step=len(trace) - 1,
@@ -202,7 +202,7 @@ def _fails(question: Question, known: FailingState, budget: Budget) -> Result:
         known.engine,
         question.name,
         assurance=known.assurance,
-        notes=(note, *known.notes, *range_notes(question, known.trace, budget)),
+        notes=(note, *known.notes, *range_notes(question, known.trace, budget, known.seen)),
         statistics=known.statistics,
         evidence=Tree(known.trace, known.excluded_by, known.invariant),
         step=0,

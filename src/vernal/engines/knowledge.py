@@ -40,6 +40,17 @@ class Candidate:
     steps: int
 
 
+@dataclass(frozen=True)
+class SeenStates:
+    """All states that are reached within `depth` steps, or all there are, looked at one by one.
+
+    `exits` are the variables that have a value outside their declared range in one of them, each with the first step.
+    """
+
+    exits: Mapping[str, int]
+    depth: int | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Knowledge:
     """What all kinds of knowledge have in common."""
@@ -49,6 +60,7 @@ class Knowledge:
     notes: tuple[str, ...] = ()
     abstraction: FiniteAbstraction | NeuralAbstraction | None = None  # that it rests on, where it was asked for
     failed: tuple[EngineFailure, ...] = ()  # engines that were asked before, and ended in an error of their own
+    seen: SeenStates | None = None  # where states were enumerated
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -61,6 +61,7 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
     "proven_steps": recorded.whole,
     "proven_time": recorded.number,
     "abstraction": recorded.nothing,
+    "seen": recorded.nothing,  # states are enumerated at once, and not in parts
     "evidence": recorded.nothing,  # where there is one, it is a path or an invariant
     "invariant": recorded.nothing,
 }  # from plain data to the value of a field
@@ -107,7 +108,7 @@ def is_decided(outcome: Record) -> bool:
 
 def _read(data: Record, system: System) -> Known:
     kind = KINDS[data["kind"]]
-    whole = {"failed": [], **data}  # which older records do not have
+    whole = {"failed": [], "seen": None, **data}  # which older records do not have
     return kind(**{entry.name: _value(entry.name, whole[entry.name], system) for entry in fields(kind)})
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vernal.engines.bounds.levels import Levels
+from vernal.engines.knowledge import SeenStates
 from vernal.errors import Stopped
 from vernal.evidence.replay import range_exits
 from vernal.evidence.trace import Trace
@@ -27,24 +28,38 @@ MAX_UNROLLED = 2_000  # nodes of the loop, unrolled, that are bounded where ends
 LOOK_AHEAD = 20  # steps looked at where the claim has no bound
 
 
-def range_notes(question: Question, trace: Trace | None, budget: Budget) -> list[str]:
-    """What is to be said of declared ranges: left on the trace for certain, or perhaps on some path."""
-    left = {} if trace is None else range_exits(trace)
-    notes = [f"{name} leaves its range at step {step} of the trace" for name, step in left.items()]
+def range_notes(question: Question, trace: Trace | None, budget: Budget, seen: SeenStates | None = None) -> list[str]:
+    """What is to be said of declared ranges: left on the trace or at a state that was seen, or perhaps on some path.
+
+    Where all states of the question were seen, there is nothing left to be said of others.
+    """
+    on_trace = {} if trace is None else range_exits(trace)
+    at_states = {} if seen is None else {name: t for name, t in seen.exits.items() if name not in on_trace}
+    notes = [f"{name} leaves its range at step {t} of the trace" for name, t in on_trace.items()]
+    notes += [f"{name} leaves its range at step {t}" for name, t in at_states.items()]
     steps = question.claim.horizon
+    if seen is not None and (seen.depth is None or (steps is not None and steps <= seen.depth)):
+        return notes
     if steps is None:
         steps = LOOK_AHEAD if trace is None or not trace.complete else len(trace) - 1
     try:
         possible = possible_exits(question.system, steps, budget)
     except Stopped as stop:
         return [*notes, f"whether declared ranges are kept was not found out: {stop.reason}"]
-    return notes + [f"{name} may leave its range from step {t} on" for name, t in possible.items() if name not in left]
+    known = -1 if seen is None or seen.depth is None else seen.depth
+    later = {name: max(t, known + 1) for name, t in possible.items() if name not in {**on_trace, **at_states}}
+    return notes + [f"{name} may leave its range from step {t} on" for name, t in later.items() if t <= steps]
+
+
+def ranged_variables(system: System) -> list[Variable]:
+    """The variables whose declared range can be left: of the others it is a part of what a step does."""
+    declared = [variable for variable in system.state if variable.lower is not None or variable.upper is not None]
+    return [variable for variable in declared if not variable.enforced]
 
 
 def possible_exits(system: System, steps: int, budget: Budget) -> dict[str, int]:
     """For each variable whose range may be left within so many steps: the first step at which it may."""
-    declared = [variable for variable in system.state if variable.lower is not None or variable.upper is not None]
-    ranged = [variable for variable in declared if not variable.enforced]
+    ranged = ranged_variables(system)
     if not ranged:
         return {}
     exits = _exits_by_ends(system, ranged, steps, budget)

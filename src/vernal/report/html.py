@@ -137,7 +137,7 @@ def _section(result: Result, words: FormulaWords, pictures: Pictures) -> str:
     parts = [f"<h2>{escape(result.property or shortened(result.formula, MAX_FORMULA))}: {_verdict(result)}</h2>"]
     said = words(result)
     parts.append(f"<p><code>{escape(result.formula)}</code></p>")
-    parts += [f"<p>{escape(said[:1].upper() + said[1:])}.</p>"] if said else []
+    parts += [f"<p>{escape(shortened(said[:1].upper() + said[1:]))}.</p>"] if said else []
     parts += [f'<p class="note">{escape(line)}</p>' for line in _remarks(result)]
     parts += _figures(pictures.paths)
     trace = result.trace

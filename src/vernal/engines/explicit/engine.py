@@ -8,6 +8,7 @@ its horizon are looked at, so that a system without end may be asked such a clai
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -19,9 +20,10 @@ from vernal.engines.explicit.explore import Enumeration, TooManyStates
 from vernal.engines.explicit.margin import least_margin
 from vernal.engines.explicit.product import GraphPath, GraphProduct
 from vernal.engines.explicit.roads import of_all_paths
+from vernal.engines.explicit.seen import seen_states
 from vernal.engines.explicit.table import Numbers
 from vernal.engines.explicit.witness import Witnesses
-from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof, Statistics, Subject
+from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof, SeenStates, Statistics, Subject
 from vernal.evidence.result import Assurance
 from vernal.evidence.trace import Trace
 from vernal.logic.automaton import automaton
@@ -48,7 +50,8 @@ class Explicit:
     def attempt(self, question: Question, budget: Budget) -> Known:
         """What the graph shows; open where there is none that is finite and small enough."""
         try:
-            return GraphQuestion(question, Enumeration(question, budget, self.most)).known()
+            asked = GraphQuestion(question, Enumeration(question, budget, self.most))
+            return replace(asked.known(), seen=asked.seen)
         except TooManyStates as stop:
             proven = stop.depth if invariant(question) is not None and stop.depth >= 0 else None
             return Open(engine=self.name, reason=stop.reason, proven_steps=proven)
@@ -87,6 +90,10 @@ class GraphQuestion:
         else:
             states = self.claim.formula
         return self._on_paths() if states is None else self._on_states(states)
+
+    @property
+    def seen(self) -> SeenStates:
+        return seen_states(self.question.system, self.enumeration.columns, self.graph)
 
     # Roads ------------------------------------------------------------------------------------------------------------
 

@@ -167,6 +167,7 @@ class Enumeration:
             depth=np.repeat(np.arange(len(sizes)), sizes),
             complete=complete,
             goal=goal,
+            within=None if parts.expanded and not sizes[-1] else int(np.flatnonzero(sizes).max(initial=0)),
         )
 
 

@@ -73,6 +73,7 @@ class Graph:
     depth: Numbers  # of every state: the fewest transitions it takes from an initial state
     complete: bool  # whether the successors of every state are known
     goal: bool  # whether the enumeration stopped at a goal
+    within: int | None  # the transitions within which all reachable states are here; None: all of them are
 
     @property
     def size(self) -> int:
