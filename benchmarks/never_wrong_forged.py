@@ -25,9 +25,10 @@ from pathlib import Path
 
 import vernal as vn
 from benchmarks.measure import table
+from tests.forged_boxes import box_subject
 from tests.forged_by_hand import hand_made
 from tests.forged_judge import Judged, Outcome, judged
-from tests.forged_tasks import Subject, box_subject, finite_subject
+from tests.forged_tasks import Subject, finite_subject
 from tests.forgeries import KINDS, Content, Workshop, distinct, forged
 from vernal.engines.registry import engines
 from vernal.evidence.trace_file import document

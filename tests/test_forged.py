@@ -14,10 +14,11 @@ import vernal as vn
 from benchmarks import never_wrong_forged
 from benchmarks.never_wrong_forged import Run, forge
 from tests.explicit_oracle import FiniteOracle
+from tests.forged_boxes import box_subject
 from tests.forged_by_hand import README_TASK, hand_made
 from tests.forged_force import PathShown, Place, everything, forces_on_graph
 from tests.forged_judge import Outcome
-from tests.forged_tasks import any_path, box_subject, finite_subject
+from tests.forged_tasks import any_path, finite_subject
 from tests.forgeries import KINDS, made_of
 from vernal.engines.check import parse_formula
 from vernal.evidence.kinds import Tree

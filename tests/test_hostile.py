@@ -127,7 +127,7 @@ def _reads(file: Path) -> None:
         case "warn":
             warnings.warn("look out", stacklevel=1)
         case "die":
-            os.kill(os.getpid(), signal.SIGSEGV)
+            os.kill(os.getpid(), signal.SIGKILL)  # as a segmentation fault, but without its dump on the terminal
         case "hang":
             while True:
                 time.process_time()
@@ -147,7 +147,7 @@ def test_what_becomes_of_files_is_told_apart(tmp_path: Path, monkeypatch: pytest
     assert fates == {"read": {Fate.READ}, "refuse": {Fate.REFUSED}, **bad}
     assert all(count.total() == 3 for count in shots.counts.values())
     assert len(shots.faults) == 12
-    assert any("-11" in fault for fault in shots.faults)
+    assert sum("ended with -9" in fault for fault in shots.faults) == 3
     assert len(list((tmp_path / "kept").iterdir())) == 12
     assert "| hang" in shots.table()
 

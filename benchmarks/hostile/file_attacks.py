@@ -13,8 +13,9 @@ from benchmarks.hostile.mutate import mutated
 from benchmarks.hostile.siege import LIMIT, Family, Fault, Siege
 from benchmarks.hostile.structured import changed_json, changed_members, either
 from benchmarks.never_wrong_forged import genuine
+from tests.forged_boxes import box_subject
 from tests.forged_judge import FAULTS, judged_by
-from tests.forged_tasks import box_subject, finite_subject
+from tests.forged_tasks import finite_subject
 from tests.forgeries import KINDS, Workshop, distinct, forged
 from tests.jani_models import write_planning_files
 from vernal.cli import exits
