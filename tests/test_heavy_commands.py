@@ -1,4 +1,4 @@
-"""The heavy commands of benchmarks/limits: there are sixty, three of them end in time, and what is late is told."""
+"""The heavy commands of benchmarks/limits: there are seventy-four, some end in time here, and what is late is told."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def commands(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Heavy]:
     return {entry.name: entry for entry in heavy(tmp_path_factory.mktemp("heavy"))}
 
 
-def test_there_are_sixty_and_their_files(commands: dict[str, Heavy]) -> None:
-    assert len(commands) == 60
+def test_there_are_seventy_four_and_their_files(commands: dict[str, Heavy]) -> None:
+    assert len(commands) == 74
     for entry in commands.values():
         assert Path(entry.arguments[1]).exists(), entry.name
 
@@ -31,6 +31,23 @@ def test_there_are_sixty_and_their_files(commands: dict[str, Heavy]) -> None:
 def test_a_heavy_command_is_unknown_soon_after_its_limit(name: str, commands: dict[str, Heavy]) -> None:
     ended = watch([*commands[name].arguments, "--timeout", "0.2"], 0.2)
     assert (ended.code, ended.verdict) == (5, "unknown"), ended.said
+    assert min(ended.late, ended.worked) < BUSY
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "report of twenty claims",
+        "simulate, 16 million positions",
+        "explain, a tree of nine steps",
+        "convert, 3000-1000-1000-5",
+        "replay, a thousand ifs",
+    ],
+)
+def test_a_command_that_was_stopped_ends_with_5(name: str, commands: dict[str, Heavy]) -> None:
+    ended = watch([*commands[name].arguments, "--timeout", "0.2"], 0.2)
+    assert ended.code == 5, ended.said
+    assert "timeout after" in ended.said
     assert min(ended.late, ended.worked) < BUSY
 
 

@@ -1,1 +1,1 @@
-"""Limits of time and memory, on sixty heavy commands: how late each ends, and how much it takes."""
+"""Limits of time and memory, on seventy-four heavy commands: how late each ends, and how much it takes."""

@@ -1,10 +1,11 @@
 """How late do heavy commands end? `python -m benchmarks.limits [--limit S ...] [--memory GiB] [--only TEXT ...]`.
 
-Sixty commands, each in a process of its own under `--timeout` 0.2, 1 and 5 s. The process is forked where everything
-is loaded, and the time counts from there: what `--timeout` counts besides, loading the interpreter and libraries, would
-use up small limits before any work begins. For each: seconds after the limit by the clock on the wall, seconds of the
-processor after the limit, the most memory, and the verdict. A command is late if both are more than two seconds (on a
-busy machine the first says how busy it is); with --memory, too large if it takes more than that and ALLOWANCE.
+Seventy-four commands, each in a process of its own under `--timeout` 0.2, 1 and 5 s. The process is forked where
+everything is loaded, and the time counts from there: what `--timeout` counts besides, loading the interpreter and
+libraries, would use up small limits before any work begins. For each: seconds after the limit by the clock on the wall,
+seconds of the processor after the limit, the most memory, and the verdict. A command is late if both are more than two
+seconds (on a busy machine the first says how busy it is); with --memory, too large if it takes more than that and
+ALLOWANCE.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def main() -> int:
         chosen = [entry for entry in heavy(Path(temporary)) if _is_chosen(entry, options.only)]
         for entry, limit, ended in _runs(chosen, options):
             found.setdefault(entry.name, []).append(ended)
-            fault = _fault(ended, options.memory)
+            fault = _fault(ended, options.memory if entry.memory else None)
             faults += bool(fault)
             print(f"{entry.name} at {limit:g} s: {_times(ended)}  {fault}", file=sys.stderr, flush=True)
             if options.verbose:
@@ -53,7 +54,7 @@ def _runs(entries: Sequence[Heavy], options: argparse.Namespace) -> Iterator[tup
     for entry in entries:
         for limit in options.limit:
             asked = [*entry.arguments, "--timeout", str(limit)]
-            asked += ["--memory", str(options.memory)] if options.memory else []
+            asked += ["--memory", str(options.memory)] if options.memory and entry.memory else []
             yield entry, limit, watch(asked, limit * entry.questions)
 
 

@@ -1,15 +1,17 @@
-"""Sixty commands that would take minutes and gigabytes without limits."""
+"""Seventy-four commands that would take minutes and gigabytes without limits."""
 
 from __future__ import annotations
 
 import random
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from benchmarks.limits.entry import Heavy, random_network, written
+from benchmarks.limits.flows import TEXTS as FLOWS
 from benchmarks.limits.flows import heavy_flows
+from benchmarks.limits.others import heavy_others
 from vernal.formats.onnx.writer import write_onnx
 
 ROOT = Path(__file__).parent.parent.parent
@@ -23,7 +25,16 @@ LARGER = ROOT / "benchmarks/larger"
 
 def heavy(folder: Path) -> list[Heavy]:
     """The commands; files that they need are written into the folder."""
-    return [*_published(), *_written(folder), *_planning(folder), *_queries(folder), *heavy_flows(folder)]
+    tasks = {name: written(folder / f"{name}.toml", text()) for name, text in TEXTS.items()}
+    flow = written(folder / "flow.toml", FLOWS["six variables, time 1000"]())
+    return [
+        *_published(),
+        *_written(tasks),
+        *_planning(folder),
+        *_queries(folder),
+        *heavy_flows(folder),
+        *heavy_others(folder, tasks, flow),
+    ]
 
 
 # Examples and benchmarks ----------------------------------------------------------------------------------------------
@@ -64,8 +75,7 @@ def _check(name: str, file: Path, *rest: str, unroll: str | None = None, **setti
 # Written for this -----------------------------------------------------------------------------------------------------
 
 
-def _written(folder: Path) -> list[Heavy]:
-    files = {name: written(folder / f"{name}.toml", text()) for name, text in TEXTS.items()}
+def _written(files: Mapping[str, Path]) -> list[Heavy]:
     return [
         _check("forty squarings in lets", files["squarings"], "G[0,4] (x >= 0)"),
         _check("integers that square", files["integers"], "X[20000] (n != m)"),

@@ -15,7 +15,7 @@ from vernal.errors import Stopped
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 
-ALLOWANCE, LEAST = 1.5, 0.5  # seconds after the limit for all pictures of a command together, and at least from now
+ALLOWANCE, LEAST = 1.0, 0.5  # seconds after the limit for all pictures of a command together, and at least from now
 GRACE = 0.2  # seconds after that, when the picture under way is interrupted
 SHARE, SECONDS = (
     0.6,

@@ -76,6 +76,7 @@ def test_batches_are_no_larger_than_there_is_room_for(used: list[float]) -> None
         assert 1 <= first <= most < 64
     with limited(1.0):
         assert batch_sizes(64, 4096, 5000) == (1, 1)
+        assert batch_sizes(64, 4096, 0) == (64, LEAST // 64)  # of questions without numbers
         assert FEWEST <= batch_size(system, 0) < MOST
 
 

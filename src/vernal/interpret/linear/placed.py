@@ -62,7 +62,8 @@ def batch_sizes(first: int, most: int, numbers: int) -> tuple[int, int]:
     """
     device = current()
     if device is None or device.smallest > most:
-        fits = max(1, numbers_at_once(most * ARRAYS_OF_A_BOX * numbers) // (ARRAYS_OF_A_BOX * numbers))
+        own = ARRAYS_OF_A_BOX * max(1, numbers)
+        fits = max(1, numbers_at_once(most * own) // own)
         return min(first, fits), min(most, fits)
     fits = free_numbers(device.name) // (ARRAYS_OF_A_BOX * numbers)
     return max(first, device.smallest), max(most, min(fits, MOST))
