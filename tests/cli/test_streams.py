@@ -96,3 +96,20 @@ def test_an_interrupt_while_modules_are_loaded_is_no_traceback() -> None:
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ran.returncode == exits.INTERRUPTED
     assert ran.stderr == "interrupted\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["check", "check --json -", "explain", "simulate --runs 2 --steps 2", "reach --steps 2", "sweep --over k=1..2"],
+)
+def test_a_stream_that_knows_no_other_script_gets_escapes(tmp_path: Path, command: str) -> None:
+    """Names are of any script; documents stay what they are."""
+    task = tmp_path / "wärme.toml"
+    task.write_text(ROOM.replace('name = "room"', 'name = "wärme→"'), encoding="utf-8")
+    first, *rest = command.split()
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    ran = subprocess.run([*VERNAL, first, str(task), *rest], capture_output=True, env=environment, check=False)
+    assert ran.returncode in (exits.OK, exits.REFUTED, exits.UNDECIDED), ran.stderr
+    assert b"internal error" not in ran.stderr
+    if "-" in rest:
+        assert json.loads(ran.stdout)["task"]["name"] == "wärme→"

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sys
+from io import TextIOWrapper
 
 
 def main() -> int:
     """Load the command line and run it."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # what it cannot write, names of other scripts, say, it writes escaped
+            stream.reconfigure(errors="backslashreplace")
     try:
         from vernal.cli.main import main as run
     except KeyboardInterrupt:

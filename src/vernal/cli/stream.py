@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import warnings
@@ -97,7 +98,7 @@ def inputs_of(task: Task) -> list[Path]:
 def put(file: str, text: str) -> None:
     """To the file, or to stdout where the file is `-`."""
     if file == "-":
-        sys.stdout.write(text)
+        sys.stdout.write(_escaped(text, sys.stdout.encoding))
         sys.stdout.flush()
     else:
         write_text(file, text)
@@ -109,3 +110,12 @@ def open_closed() -> None:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open as long as the process lives
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+
+
+def _escaped(document: str, encoding: str | None) -> str:
+    """A JSON document as a stream can write it: in JSON every character has an escape of its own."""
+    try:
+        document.encode(encoding or "utf-8")
+    except UnicodeEncodeError:
+        return "".join(one if one.isascii() else json.dumps(one)[1:-1] for one in document)
+    return document

@@ -102,7 +102,17 @@ REFUSALS: dict[str, tuple[Change, str, str]] = {
     "a strange probability": (
         lambda m, q, i: edge(m)["destinations"][1]["probability"].update(exp=2),
         "$.automata[0].edges[0].destinations[1].probability",
-        "2.0 is no probability",
+        "2 is no probability",
+    ),
+    "a probability beyond floats": (
+        lambda m, q, i: edge(m)["destinations"][1]["probability"].update(exp=10**400),
+        "$.automata[0].edges[0].destinations[1].probability",
+        "is no probability",
+    ),
+    "a bound beyond floats": (
+        lambda m, q, i: m["variables"][0]["type"].update({"upper-bound": 10**400}),
+        "$.variables[0].type.upper-bound",
+        "beyond 2^53",
     ),
     "a probability of the state": (
         lambda m, q, i: edge(m)["destinations"][1]["probability"].update(exp="the-floor"),

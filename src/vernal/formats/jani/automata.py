@@ -13,8 +13,12 @@ from vernal.formats.jani.expressions import Names, read_condition, read_constant
 from vernal.model import build
 from vernal.model.build import TRUE
 from vernal.model.expr import Const, Expr
+from vernal.model.numbers import show
 from vernal.model.sorts import REAL, enum
 from vernal.model.system import Variable
+from vernal.printable import shortened
+
+SHOWN_DIGITS = 40  # of a number in a message
 
 Updates = Mapping[str, Expr]  # by the variable's name in the system; what is not named keeps its value
 
@@ -198,7 +202,7 @@ class EdgeReader:
         inner = entry.get("exp") if isinstance(entry.value, dict) and "op" not in entry.value else entry
         value = read_constant(inner or entry, self.names, REAL).value
         if not 0 <= value <= 1:
-            entry.refuse(f"{float(value)} is no probability")
+            entry.refuse(f"{shortened(show(value), SHOWN_DIGITS)} is no probability")
         return value > 0
 
     def _assigned(self, entry: JsonEntry) -> Variable:

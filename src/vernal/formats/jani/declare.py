@@ -17,6 +17,8 @@ from vernal.model.system import Variable
 
 TYPES = 'bool, or {"kind": "bounded", "base": "int", "lower-bound": ..., "upper-bound": ...}'
 
+LARGEST = 2**53  # beyond it floats skip integers
+
 ConstantValues = Mapping[str, Fraction | bool]  # constants set from outside
 
 
@@ -117,7 +119,10 @@ def _bound(entry: JsonEntry, key: str, name: str, names: Names) -> Fraction:
     bound = entry.get(key)
     if bound is None:
         entry.refuse(f"the variable {name!r} has no {key}; integers need both bounds")
-    return read_constant(bound, names, INT).value
+    value = read_constant(bound, names, INT).value
+    if abs(value) > LARGEST:
+        bound.refuse(f"the {key} of {name!r} is beyond 2^53, from where on floating point does not count integers")
+    return value
 
 
 def _refused_type(name: str, written: object) -> str:
