@@ -83,7 +83,8 @@ class IntervalCheck:
         where, target = build.conj(*initial.where), SetsToBeIn.of(sets)
         for part in initial.alternatives():
             ends = [part.starts[var][i].ends for var, i in self.components]
-            boxes = np.array([[[float_below(low), float_above(high)] for low, high in ends]]).transpose(0, 2, 1)
+            floats = np.array([(float_below(low), float_above(high)) for low, high in ends])
+            boxes = floats.reshape(1, len(ends), 2).transpose(0, 2, 1)
             self._prove(boxes, None, where, lambda known: self._inside(known, self.components, target))
 
     def step(self, source: StateSet, sets: Sequence[StateSet]) -> None:
@@ -133,6 +134,8 @@ class IntervalCheck:
 
     def _cut(self, boxes: Floats, total: Floats) -> Floats:
         """Both halves of every box, across the component that is widest in proportion; integers between values."""
+        if not self.components:
+            raise CannotCheck("the invariant names no component, and intervals do not settle all states at once")
         low, high = boxes[:, 0], boxes[:, 1]
         width = np.where(total > 0, (high - low) / np.where(total > 0, total, 1.0), 0.0)
         side = np.argmax(width, axis=1)
@@ -227,6 +230,8 @@ class BoxValues:
 
     def ends(self, values: Sequence[Component]) -> tuple[Floats, Floats]:
         """The least and the most of components of expressions."""
+        if not values:
+            return np.zeros((len(self.boxes), 0)), np.zeros((len(self.boxes), 0))
         nodes = list(dict.fromkeys(node for node, _ in values))
         found = dict(zip(nodes, map(self._range, nodes, self.values(nodes)), strict=True))
         lower = [found[node][0][:, i if node.shape else 0] for node, i in values]
@@ -245,7 +250,9 @@ class BoxValues:
         made = np.empty((len(self.boxes), len(directions)))
         for k, row in enumerate(directions):
             places = [place for place, a in enumerate(row) if a]
-            if len(places) == 1 and abs(row[places[0]]) == 1:
+            if not places:
+                made[:, k] = 0.0
+            elif len(places) == 1 and abs(row[places[0]]) == 1:
                 made[:, k] = upper[:, places[0]] if row[places[0]] > 0 else -lower[:, places[0]]
             else:
                 made[:, k] = self._sum(values, row, places)
