@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import vernal as vn
+from tests.available import is_here
 from tests.systems import make
+from vernal.engines.check import engines
 from vernal.engines.influence import open_shares
 from vernal.evidence.result import UNKNOWN
 from vernal.interpret.abstract import Truth
@@ -88,6 +90,26 @@ def test_engines_do_without_numbers(
         assert result.verdict in {vn.HOLDS if holds else vn.VIOLATED, UNKNOWN}, claim
         if engine in ("auto", "paths"):
             assert result.verdict is not UNKNOWN, claim
+
+
+ENDLESS = [
+    (tied, {"G (x | !x)": True, "G x": False, "EG x": False, "G F x": False, "G (a == 0)": False}),
+    (flipping, {"G (x | !x)": True, "G (x -> X !x)": True, "G F x": True, "F G x": False}),
+    (tossed, {"G (x | !x)": True, "F x": False, "AG EF x": True}),
+    (drawn, {"G (x | !x)": True, "G x": False}),
+    (labelled, {"G (x -> X (m == B))": True, "G (m != B)": False}),
+    (nothing, {"G (1 < 2)": True, "G (2 < 1)": False, "F (2 < 1)": False, "G F (1 < 2)": True}),
+]
+
+
+@pytest.mark.parametrize("engine", [entry.name for entry in engines() if entry.name != "smt" or is_here("smt")])
+@pytest.mark.parametrize(("system", "claims"), ENDLESS, ids=lambda part: getattr(part, "__name__", ""))
+def test_claims_without_a_bound_do_without_numbers(
+    system: Callable[[], System], claims: dict[str, bool], engine: str
+) -> None:
+    for claim, holds in claims.items():
+        result = vn.check(system(), claim, engine=engine, timeout=1)
+        assert result.verdict in {vn.HOLDS if holds else vn.VIOLATED, UNKNOWN}, claim
 
 
 def test_nothing_has_a_share_where_there_is_nothing_to_cut() -> None:

@@ -200,6 +200,35 @@ def test_sets_without_ends_or_without_components_are_judged(
 # Data -----------------------------------------------------------------------------------------------------------------
 
 
+ANYWHERE, NOWHERE = StateSet((), ()), StateSet(((),), (Fraction(-1),))
+TASKS = {"half": HALF, "turn": TURN, "flip": FLIP, "sine": SINE, "count": COUNT}
+SETS = {"none": [], "anywhere": [ANYWHERE], "nowhere": [NOWHERE], "both": [NOWHERE, ANYWHERE]}
+
+
+@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("sets", SETS)
+def test_an_invariant_may_name_no_component(name: str, sets: str, tmp_path: Path) -> None:
+    """It is every state, or no state, and proves what is true of every state."""
+    task = task_of(TASKS[name], tmp_path)
+    var = task.system.state[0].name
+    said = {formula: checked(task, formula, SETS[sets], ()) for formula in ("G (1 <= 2)", f"G ({var} <= 5)")}
+    if ANYWHERE not in SETS[sets]:
+        assert {found.judgement for found in said.values()} == {Judgement.REJECTED}
+    else:
+        assert said["G (1 <= 2)"].judgement is Judgement.ACCEPTED
+        assert said[f"G ({var} <= 5)"].judgement is Judgement.UNDECIDED
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_rows_of_zeros_say_nothing(name: str, tmp_path: Path) -> None:
+    task = task_of(TASKS[name], tmp_path)
+    names = [variable.name for variable in task.system.state]
+    zeros = tuple(Fraction(0) for _ in names)
+    whole, none = (StateSet((zeros,), (Fraction(bound),)) for bound in (0, -1))
+    assert checked(task, "G (1 <= 2)", [whole], names).judgement is not Judgement.REJECTED
+    assert checked(task, "G (1 <= 2)", [none], names).judgement is Judgement.REJECTED
+
+
 def invariant() -> Invariant:
     return Invariant(("x", "y"), (octagon("0.6", "1"), box((0, 0.1), ("1/3", 1))), ((box((0, 1), (0, 1)),),))
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
@@ -90,6 +91,63 @@ def test_what_a_replay_starts_from_is_written_in_full() -> None:
 def test_short_numbers_come_back_exactly(value: Fraction) -> None:
     written = write_number(value, full=True)
     assert read_number(json.loads(json.dumps(written)), "here") == value
+
+
+@given(st.integers(1, 10**40), st.integers(1, 10**20), st.integers(310, 900), st.booleans(), st.integers(-1, 1))
+def test_numbers_beyond_floats_are_rounded_as_decimals_are(
+    numerator: int, denominator: int, exponent: int, negative: bool, beside: int
+) -> None:
+    value = Fraction((10 * numerator + 5) * 10**exponent + beside, denominator if denominator % 3 else 1)
+    value = -value if negative else value
+    with localcontext() as context:
+        context.prec = 17
+        expected = f"{Decimal(value.numerator) / Decimal(value.denominator):.16E}"
+    assert write_number(value) == expected or abs(value) < 10**310
+
+
+HUGE = "1.0E+999999"  # Python writes no integer of so many digits
+
+
+def number_places(document: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where numbers stand in a document."""
+    match document:
+        case dict() | list():
+            for key, part in document.items() if isinstance(document, dict) else enumerate(document):
+                yield from number_places(part, (*place, key))
+        case bool():
+            return
+        case int() | float():
+            yield place
+
+
+def with_number(document: Any, place: tuple[Any, ...], number: Any) -> Any:
+    """The document with another number at a place."""
+    changed = json.loads(json.dumps(document))
+    part = changed
+    for key in place[:-1]:
+        part = part[key]
+    part[place[-1]] = number
+    return changed
+
+
+@pytest.mark.parametrize("position", [0, 1, 2])
+def test_a_number_beyond_all_texts_is_refused_in_words(position: int) -> None:
+    system, trace = sample()
+    document = to_json(trace, system)
+    places = [place for place in number_places(document) if place[:2] == ("steps", position)]
+    assert places
+    for place in places:
+        assert len(refusal(system, with_number(document, place, HUGE))) < 500
+
+
+def refusal(system: System, document: Any) -> str:
+    """Why a document is no path of the system."""
+    try:
+        read = verify(system, from_json(document, system))
+    except FormatError as refused:
+        return str(refused)
+    assert not read.accepted
+    return str(read.problem)
 
 
 def test_an_enclosure_is_settled_where_one_float_says_it() -> None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
+from vernal.model.numbers import rounded
+
 DIGITS = 6
 
 
@@ -36,11 +38,11 @@ class UntilTime:
 
     def __str__(self) -> str:
         if self.inside is None:
-            return f"until t = {float(self.last):g}, of trajectories inside the region"
+            return f"until t = {rounded(self.last)}, of trajectories inside the region"
         if self.inside >= self.last:
-            return f"until t = {float(self.last):g}, inside the region"
+            return f"until t = {rounded(self.last)}, inside the region"
         within = f"all trajectories stay inside the region until t = {rounded_down(self.inside)}"
-        return f"until t = {float(self.last):g}; {within}"
+        return f"until t = {rounded(self.last)}; {within}"
 
 
 def rounded_down(value: Fraction | float) -> str:

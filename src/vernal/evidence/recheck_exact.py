@@ -17,6 +17,7 @@ from vernal.interpret.symbolic.execute import NotPiecewiseLinear, Piece, execute
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.initial import Start
+from vernal.model.numbers import rounded
 from vernal.model.sorts import Kind
 
 MAX_POINTS = 10_000  # combinations of discrete values of one set that are looked at one by one
@@ -190,7 +191,8 @@ class ExactCheck:
         """One of the states, in words."""
         values = [fraction(form.at(polyhedron.point)) for form in forms]
         names = [getattr(var, "name", "memory") + (f"[{i}]" if var.shape else "") for var, i in self.watched.components]
-        return ", ".join(f"{name} = {float(value):g}" for name, value in zip(names, values, strict=True))
+        shown = ", ".join(f"{name} = {rounded(value)}" for name, value in zip(names, values, strict=True))
+        return shown or "any"
 
 
 def _initial(var: Expr, index: int, start: Start) -> SymbolicScalar:

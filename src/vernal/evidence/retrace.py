@@ -12,6 +12,7 @@ from vernal.evidence.trajectory import PRECISIONS, again
 from vernal.evidence.walk import Problem
 from vernal.logic.formula import Formula
 from vernal.model.flow import Flow
+from vernal.model.numbers import nearest
 from vernal.model.tick import Tick, idle
 
 
@@ -55,7 +56,7 @@ def differences(recorded: Trace, found: Trace) -> Iterator[Problem]:
 def _agree(said: TraceValue, found: TraceValue) -> bool:
     """Whether two enclosures have a number in common; one that was written as a float is any that rounds to it."""
     (a, b), (c, d) = _ends(said), _ends(found)
-    return float(a) <= float(d) and float(c) <= float(b)
+    return nearest(a) <= nearest(d) and nearest(c) <= nearest(b)
 
 
 def _ends(value: TraceValue) -> tuple[Fraction, Fraction]:
@@ -66,8 +67,8 @@ def _ends(value: TraceValue) -> tuple[Fraction, Fraction]:
 def _shown(value: TraceValue) -> str:
     assert not isinstance(value, tuple)
     if isinstance(value, Enclosure) and not settled(value):
-        return f"[{float(value.lower)!r}, {float(value.upper)!r}]"
-    return repr(float(_middle(value)))
+        return f"[{nearest(value.lower)!r}, {nearest(value.upper)!r}]"
+    return repr(nearest(_middle(value)))
 
 
 def _middle(value: TraceNumber) -> Fraction:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from vernal.model.hooks import hook
+from vernal.model.numbers import rounded
 from vernal.model.portable import STAYS, Portable
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class Trace(Portable):
 
     def __repr__(self) -> str:
         if self.times is not None:
-            return f"<Trace of a trajectory until time {float(self.times[-1]):g}>"
+            return f"<Trace of a trajectory until time {rounded(self.times[-1])}>"
         returns = "" if self.loop is None else f", returning to {self.loop}"
         return f"<Trace of {len(self.steps)} positions{returns}>"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from decimal import Decimal, localcontext
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -20,6 +20,7 @@ from vernal.model.sorts import INT, REAL, Kind, Sort
 
 MAX_TEXT = 80  # characters of "p/q"
 MAX_FULL = 4000  # ... where nothing may be lost
+MORE_DIGITS = 24  # than one that are looked at where seventeen are written
 RATIONAL = re.compile(r"-?\d{1,4000}(/[1-9]\d{0,3999})?")
 BEYOND_FLOATS = re.compile(r"-?\d\.\d{1,16}E\+\d{1,6}")  # what no float reaches
 
@@ -42,10 +43,11 @@ def write_number(value: TraceNumber, sort: Sort = REAL, *, full: bool = False) -
 
 
 def _scientific(value: Fraction) -> str:
-    """Seventeen digits of a number beyond all floats."""
-    with localcontext() as context:
-        context.prec, context.Emax = 17, 999999
-        return f"{Decimal(value.numerator) / Decimal(value.denominator):.16E}"
+    """Seventeen digits of a number beyond all floats: of some more of them, the others may be a million."""
+    power = math.floor(math.log10(abs(value.numerator)) - math.log10(value.denominator)) - MORE_DIGITS
+    digits, rest = divmod(abs(value.numerator), value.denominator * 10**power)
+    shown = Decimal(10 * digits + bool(rest)).scaleb(power - 1)  # so that what is left out decides between two
+    return f"{shown.copy_sign(Decimal(value.numerator > 0 or -1)):.16E}"
 
 
 def settled(value: TraceNumber) -> bool:

@@ -23,6 +23,7 @@ from vernal.interpret.numbers import reals
 from vernal.interpret.numbers.reals import Undefined
 from vernal.interpret.numbers.size import MAX_BITS
 from vernal.model.expr import Between, Choose, Expr
+from vernal.model.numbers import rounded, written
 from vernal.model.system import System
 from vernal.model.tick import Tick, idle
 
@@ -47,11 +48,23 @@ class Problem:
     time: Fraction | None = None
 
     def __str__(self) -> str:
-        place = f"step {self.step}" if self.time is None else f"time {float(self.time):.6g}"
+        place = f"step {self.step}" if self.time is None else f"time {rounded(self.time)}"
         place += f", {self.variable}" if self.variable else ""
         if self.recorded is None and self.recomputed is None:
             return f"{place}: {self.why}"
-        return f"{place}: recorded {self.recorded}, recomputed {self.recomputed} ({self.why})"
+        return f"{place}: recorded {_said(self.recorded)}, recomputed {_said(self.recomputed)} ({self.why})"
+
+
+def _said(value: object) -> str:
+    """A value in a message: numbers may be longer than any text."""
+    match value:
+        case Fraction():
+            return written(value)
+        case Enclosure():
+            return f"[{written(value.lower)}, {written(value.upper)}]"
+        case tuple():
+            return f"({', '.join(map(_said, value))})"
+    return str(value)
 
 
 class NotAPath(VernalError):
@@ -206,7 +219,8 @@ class ReplayWalk:
         values = self.system.unpack(first, memory)
         for var, component, start in self.system.initial.outside(values):
             what, name = self.origin(var)
-            raise NotAPath(Problem(0, f"{values[var][component]} is not an initial {what} ({start})", name))
+            value = written(Fraction(values[var][component]))
+            raise NotAPath(Problem(0, f"{value} is not an initial {what} ({start})", name))
         self.check_where(first)
 
     def origin(self, var: Expr) -> tuple[str, str]:

@@ -38,6 +38,7 @@ from vernal.logic.safety import excluding
 from vernal.logic.task import Task
 from vernal.model.flow import Flow
 from vernal.model.initial import Box
+from vernal.model.numbers import rounded
 from vernal.model.system import System
 from vernal.run.output import write_text
 
@@ -130,7 +131,7 @@ def _refutes(file: TraceFile, task: Task) -> Recheck:
         raise Rejected(CHANGED)
     if found.truth is not False:
         raise Rejected("it is a trajectory of the flow, but does not show that the formula is violated")
-    end = f"{float(recorded.times[-1]):g}" if recorded.times else "0"
+    end = rounded(recorded.times[-1]) if recorded.times else "0"
     reason = f"a trajectory until time {end}, enclosed again; on it the formula is violated, whatever solution is taken"
     return Recheck(Judgement.ACCEPTED, reason, found.trace)
 

@@ -19,6 +19,7 @@ from vernal.interpret.numbers.reals import ExactNumber, ExactScalar, Undefined
 from vernal.model import expr as e
 from vernal.model.build import TRUE
 from vernal.model.expr import Choose, Expr
+from vernal.model.numbers import written
 from vernal.model.sorts import BOOL, Sort
 from vernal.model.tick import Tick, idle
 
@@ -104,7 +105,9 @@ def option(node: Choose, walk: Walk) -> int:
     index = walk.decisions[node]
     assert isinstance(index, Fraction | int)
     if not 0 <= index < len(node.options) or index != int(index):
-        raise LookupError(f"{node.occurrence.name} has options 0 to {len(node.options) - 1}, not {index}")
+        raise LookupError(
+            f"{node.occurrence.name} has options 0 to {len(node.options) - 1}, not {written(Fraction(index))}"
+        )
     return int(index)
 
 

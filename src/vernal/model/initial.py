@@ -31,7 +31,7 @@ class Span:
     upper: Fraction
 
     def __str__(self) -> str:
-        return f"[{self.lower}, {self.upper}]"
+        return f"[{numbers.written(self.lower)}, {numbers.written(self.upper)}]"
 
     @property
     def ends(self) -> Ends:
@@ -78,7 +78,7 @@ class OneOf:
     values: tuple[Fraction, ...]
 
     def __str__(self) -> str:
-        return f"one of {', '.join(str(value) for value in self.values)}"
+        return f"one of {', '.join(numbers.written(value) for value in self.values)}"
 
     @property
     def ends(self) -> Ends:

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+LONG = 1000  # bits of a numerator or a denominator: three hundred digits
+DIGITS = 6  # significant digits of a number that is rounded
+
 
 def nearest(value: Fraction) -> float:
     """The float nearest to a rational; infinite beyond all floats."""
@@ -19,10 +22,28 @@ def nearest(value: Fraction) -> float:
 
 def show(value: Fraction) -> str:
     """A number for a message: as a decimal where that is exact, else as a fraction."""
-    if value.denominator == 1:
-        return str(value.numerator)
-    decimal = repr(float(value)) if abs(value) < 10**15 else ""
-    return decimal if decimal and "e" not in decimal and Fraction(decimal) == value else str(value)
+    if value.denominator == 1 or abs(value) >= 10**15:
+        return written(value)
+    decimal = repr(float(value))
+    return decimal if "e" not in decimal and Fraction(decimal) == value else written(value)
+
+
+def written(value: Fraction) -> str:
+    """A number for a message as it is, or rounded where nobody would read it: there are some that have no text."""
+    is_long = max(value.numerator.bit_length(), value.denominator.bit_length()) > LONG
+    return rounded(value) if is_long else str(value)
+
+
+def rounded(value: Fraction, digits: int = DIGITS) -> str:
+    """A number to some significant digits, however large or small it is."""
+    near = nearest(value)
+    if math.isfinite(near) and bool(near) == bool(value):
+        return f"{near:.{digits}g}"
+    size = math.log10(abs(value.numerator)) - math.log10(value.denominator)
+    power = math.floor(size)
+    shown = f"{10 ** (size - power):.{digits}g}"
+    shown, power = ("1", power + 1) if shown == "10" else (shown, power)
+    return f"{'-' if value < 0 else ''}{shown}e{power:+}"
 
 
 def from_numpy(value: Any) -> Any:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 
 from vernal.evidence.trace import Enclosure, Trace, TraceNumber, TraceStep, TraceValue
+from vernal.model.numbers import rounded
 from vernal.model.sorts import REAL, Kind, Sort
 from vernal.model.system import System
 from vernal.printable import in_one_line
@@ -36,10 +36,7 @@ def number(value: TraceNumber | float) -> str:
 
 def _beyond_floats(value: TraceNumber) -> str:
     """A number too large for a float, in the same manner."""
-    exact = value.middle if isinstance(value, Enclosure) else value
-    context = Context(prec=DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN)
-    quotient = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
-    return f"{quotient.normalize(context):e}"
+    return rounded(value.middle if isinstance(value, Enclosure) else value, DIGITS)
 
 
 def scalar(value: TraceNumber, sort: Sort) -> str:

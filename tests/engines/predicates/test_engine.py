@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -17,7 +18,9 @@ from vernal.errors import InputError
 from vernal.evidence.result import Assurance
 from vernal.logic.task import Task
 from vernal.model import build
+from vernal.model.agent import make_agent
 from vernal.model.given import Declaration
+from vernal.model.network import Network, network_input
 from vernal.model.sorts import INT
 from vernal.model.system import Init, OneOf, Span, System, Variable
 
@@ -137,6 +140,36 @@ def test_an_unsafe_policy_has_a_shortest_path() -> None:
     assert result.verdict is vn.VIOLATED
     assert result.step == 4  # from x = 2
     assert result.statistics["unsafe_starts"] == 1
+
+
+def decided_beforehand(actions: int, layers: int) -> System:
+    """A policy that looks at nothing: one score is larger than the others, or as large as the first."""
+    x = Variable("x", INT, Fraction(0), Fraction(9))
+    edges = [LabelledEdge(number, build.TRUE, {"x": x.var + number - 1}) for number in range(actions)]
+    scores = np.array([1.0 if number in (0, 2) else 0.0 for number in range(actions)])
+    first = (scores[:, None], np.zeros(actions))
+    network = relu_network([first, *[(np.eye(actions), np.zeros(actions))] * (layers - 1)])
+    if not layers:
+        seen = network_input(actions)
+        network = Network("seen", seen, seen)
+    system = planning_system(
+        [x], edges, network, Init({"x": Span(Fraction(2), Fraction(4))}), ["x"] * (1 if layers else actions)
+    )
+    observed = [build.const(1)] if layers else [build.const(Fraction(score)) for score in scores]
+    agent = make_agent("policy", [network], observed, labels=system.agents[0].var.sort)
+    return replace(system, agents=(agent,))
+
+
+@pytest.mark.parametrize("test", ["own", "relaxed", "relaxed+branching"])
+@pytest.mark.parametrize("layers", [0, 1, 2])
+@pytest.mark.parametrize("actions", [1, 2, 3, 4])
+def test_a_policy_that_looks_at_nothing(actions: int, layers: int, test: str) -> None:
+    system = decided_beforehand(actions, layers)
+    x = system.state[0].var
+    for unsafe in (build.compare("<=", 5, x), build.compare("<=", x, 0), build.eq(x, 20)):
+        found = vn.check(system, never(unsafe), engine="predicates", options={"test": test}).verdict
+        every_state = vn.check(system, never(unsafe), engine="explicit").verdict
+        assert found in ({every_state} if test == "own" and layers else {every_state, vn.UNKNOWN})
 
 
 def test_a_tie_counts_for_every_action() -> None:

@@ -50,7 +50,7 @@ class Samples:
             return np.zeros((0, STEPS + 1, len(self.dynamics.numbers)))
         for var, i in self.dynamics.numbers:
             columns.append(runs.memory[var][:, :, i] if var in runs.memory else runs.state[var.name])
-        return np.stack(columns, axis=2) if columns else np.zeros((RUNS, STEPS + 1, 0))
+        return np.stack(columns, axis=2) if columns else np.zeros((len(runs.lengths), STEPS + 1, 0))
 
     def breaks(self) -> bool:
         """Whether some run breaks the claim, as far as floats tell; then looking for an invariant is in vain."""
@@ -59,7 +59,7 @@ class Samples:
             return False
         keep = concrete.compile([view.keep])
         for position in range(view.safety.first, STEPS + 1):
-            (kept,) = keep(self.runs.inputs(position), RUNS)
+            (kept,) = keep(self.runs.inputs(position), len(self.runs.lengths))
             there = self.runs.lengths > position
             if (there & ~np.broadcast_to(kept, there.shape)).any():
                 return True

@@ -61,6 +61,8 @@ class OperatorModel:
         self.system, self.option_labels = system, labels or {}
         self.variables: tuple[Var, ...] = system.step.state
         self.table = AtomTable(self.variables)
+        if not system.state:
+            raise NotLinear("the system has no variables that predicates could tell apart")
         ends = [_ends(variable) for variable in system.state]
         lower, upper = (np.array([[float(end) for end in side]]) for side in zip(*ends, strict=True))
         self.judge = BoxJudge(self.table, IntegerBoxes(lower, upper))

@@ -15,7 +15,7 @@ import numpy as np
 from vernal.engines.core.requirement import ALWAYS, Combined, Difference, Requirement, requirement
 from vernal.engines.explicit.columns import Columns, NotFinite
 from vernal.engines.explicit.points import Points, RowBatch
-from vernal.engines.predicates.atoms import AtomTable, Condition, NotLinear, connected
+from vernal.engines.predicates.atoms import NEVER, AtomTable, Condition, NotLinear, connected
 from vernal.engines.predicates.boxes import BoxJudge, IntegerBoxes
 from vernal.engines.predicates.relations import Relations
 from vernal.interpret.abstract import Finite, Range, Truth, Value, indices
@@ -71,17 +71,17 @@ class Selection:
 
 def selection_of(operator: StepOperator, table: AtomTable) -> Selection | None:
     """The selection of an operator; None where the policy is not asked."""
-    won = [row for node, winner in operator.winners for row in _of_winner(node, winner, table)]
+    won = [row for node, winner in operator.winners for row in _of_winner(node, winner)]
     compared = [row for said in operator.comparisons for row in _of_comparison(said, table)]
     return Selection(operator.winners, tuple(compared), (*won, *compared)) if won or compared else None
 
 
-def _of_winner(node: Argmax, winner: int, table: AtomTable) -> Iterator[ScoreRow]:
+def _of_winner(node: Argmax, winner: int) -> Iterator[ScoreRow]:
     """No rival of the winner has a larger score."""
     scores = node.args[0]
     for rival in range(scores.size):
         if rival != winner:
-            yield from _of_comparison(build.component(scores, rival) <= build.component(scores, winner), table)
+            yield from _rows(build.component(scores, rival) <= build.component(scores, winner), NEVER)
 
 
 def _of_comparison(said: Expr, table: AtomTable) -> Iterator[ScoreRow]:
@@ -90,8 +90,12 @@ def _of_comparison(said: Expr, table: AtomTable) -> Iterator[ScoreRow]:
     if len(about) > 1:
         raise NotLinear("a guard compares the policy's outputs in more than one way at once")
     others = [table.condition(part) for part in disjuncts(said) if part not in about]
-    for difference in _differences(requirement(about[0])):
-        yield ScoreRow(about[0], difference, connected(False, others))
+    yield from _rows(about[0], connected(False, others))
+
+
+def _rows(said: Expr, unless: Condition) -> Iterator[ScoreRow]:
+    for difference in _differences(requirement(said)):
+        yield ScoreRow(said, difference, unless)
 
 
 def _differences(required: Requirement) -> Iterator[Difference]:

@@ -105,9 +105,9 @@ def best_multiples(A: Floats, B: Floats, low: Floats, high: Floats, lower: Float
 
 
 def _first(ratios: Floats, where: Mask) -> Floats:
-    """The first ratio in each row at which something is true; infinite where it is nowhere."""
-    found = np.take_along_axis(ratios, where.argmax(axis=1)[:, None], axis=1)[:, 0]
-    return np.where(where.any(axis=1), found, np.inf)
+    """The first ratio of each ascending row at which something is true; infinite where it is nowhere."""
+    found: Floats = np.where(where, ratios, np.inf).min(axis=1, initial=np.inf)
+    return found
 
 
 # Several things at once -----------------------------------------------------------------------------------------------
