@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from vernal.errors import FormatError, InputError
 from vernal.formats.networks import read_bytes
 from vernal.logic.task import InputFile
+from vernal.model.numbers import show
 
 MAX_BYTES = 512 * 2**20
 MAX_DIGITS = 400  # characters of one number
@@ -119,7 +120,7 @@ def shown(value: Any) -> str:
         case list():
             return f"an array of {len(value)}"
         case Fraction():
-            return str(float(value))
+            return show(value)
     return json.dumps(value, ensure_ascii=False)[:80]
 
 
