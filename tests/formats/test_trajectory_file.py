@@ -141,3 +141,13 @@ def test_it_is_drawn_over_time(folder: Path) -> None:
     trace.plot(folder / "plane.svg", of=["x", "y"], plane=True)
     drawn = trace.plot(of="x + y")
     assert [axes.get_ylabel() for axes in drawn.axes] == ["x + y"]
+
+
+@pytest.mark.parametrize(("group", "name"), [("state", "x"), ("disturbances", "w")])
+def test_numbers_that_nothing_is_computed_with_are_refused(folder: Path, group: str, name: str) -> None:
+    document = json.loads((folder / "near.json").read_text())
+    document["trace"]["steps"][1][group][name] = "1.0E+999999"
+    document["sha256"] = fingerprint(document)
+    (folder / "huge.json").write_text(json.dumps(document))
+    with pytest.raises(FormatError, match="bits"):
+        vn.replay(folder / "huge.json")

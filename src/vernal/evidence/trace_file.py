@@ -22,8 +22,9 @@ from vernal.evidence.invariant import Invariant
 from vernal.evidence.invariant_file import invariant_json
 from vernal.evidence.kinds import Evidence, EvidenceKind, Tree
 from vernal.evidence.result import Result, Verdict
-from vernal.evidence.trace import Choice, Trace, TraceStep, TraceValue
+from vernal.evidence.trace import Choice, Trace, TraceStep, TraceValue, components
 from vernal.evidence.trace_values import read_number, read_value, write_number, write_value
+from vernal.interpret.numbers.size import MAX_BITS
 from vernal.logic.task import Task
 from vernal.model.expr import Between, Expr
 from vernal.model.flow import Flow
@@ -92,7 +93,22 @@ def timed_trace(document: Any, flow: Flow) -> Trace:
     if fields["loop"] is not None or not times or times[0] != 0 or any(a >= b for a, b in pairwise(times)):
         raise FormatError("trace: the times of a trajectory begin with 0 and ascend, and it does not loop")
     untimed = [{key: item for key, item in step.items() if key != "time"} for step in steps]
-    return replace(from_json({"steps": untimed, "loop": None}, flow.rate_step), times=times, system=flow)
+    trace = from_json({"steps": untimed, "loop": None}, flow.rate_step)
+    for t, step in enumerate(trace.steps):
+        _refuse_endless(step, f"step {t}")
+    return replace(trace, times=times, system=flow)
+
+
+def _refuse_endless(step: TraceStep, where: str) -> None:
+    """An error for numbers of more bits than anything is computed with: enclosing a solution would take for ever."""
+    for name, value in (*step.state.items(), *step.disturbances.items()):
+        ends = [
+            end
+            for one in components(value)
+            for end in ((one,) if isinstance(one, Fraction) else (one.lower, one.upper))
+        ]
+        if any(max(end.numerator.bit_length(), end.denominator.bit_length()) > MAX_BITS for end in ends):
+            raise FormatError(f"{where}, {name}: a number of more than {MAX_BITS:,} bits")
 
 
 def _read_step(document: Any, system: System, where: str) -> TraceStep:

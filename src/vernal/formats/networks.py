@@ -160,7 +160,7 @@ def _parser(file: Path) -> Callable[[bytes, str], Network]:
         from vernal.formats.sb3.saved import parse_sb3
 
         return parse_sb3
-    what = repr(suffix) if suffix else "a folder" if file.is_dir() else "a file without an ending"
+    what = repr(suffix) if suffix else "a folder" if os.path.isdir(file) else "a file without an ending"
     known = ".onnx, .nnet, .h5 and .zip (stable-baselines3) files"
     raise FormatError(f"{file}: networks are read from {known}, not from {what}")
 

@@ -5,7 +5,6 @@ A file is TOML with `predicates = ["x <= 3", ...]`, or JSON with an array of JAN
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from vernal.errors import FormatError, TypeClash
 from vernal.formats.jani.entries import read_json
 from vernal.formats.jani.expressions import read_condition
 from vernal.formats.networks import read_bytes
+from vernal.formats.toml_text import read_toml
 from vernal.logic.elaborate import Scope, expression
 from vernal.logic.syntax import Source
 from vernal.logic.task import Task
@@ -44,10 +44,7 @@ def read_predicates(file: Path, task: Task) -> tuple[Expr, ...]:
 
 
 def _texts(file: Path) -> list[str]:
-    try:
-        document = tomllib.loads(read_bytes(file, MAX_BYTES).decode("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, ValueError) as error:
-        raise FormatError(f"{file}: not a TOML file: {error}") from None
+    document = read_toml(read_bytes(file, MAX_BYTES), str(file))
     texts = document.get("predicates")
     if set(document) != {"predicates"} or not isinstance(texts, list) or not all(isinstance(t, str) for t in texts):
         raise FormatError(f'{file}: a file of predicates says predicates = ["x <= 3", ...], and nothing else')

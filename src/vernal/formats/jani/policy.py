@@ -12,16 +12,16 @@ a small TOML file of the same shape:
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from vernal.errors import FormatError, NameUnknown, TypeClash, nearest
+from vernal.errors import NameUnknown, TypeClash, nearest
 from vernal.formats.jani.compose import PlanningModel
 from vernal.formats.jani.entries import JsonEntry, read_json
 from vernal.formats.networks import locate, read_bytes, read_network
+from vernal.formats.toml_text import read_toml
 from vernal.logic.task import InputFile
 from vernal.model import build
 from vernal.model.agent import make_agent
@@ -75,10 +75,7 @@ def read_policy(file: Path, model: PlanningModel) -> PolicyInterface:
 
 def _read_toml(file: Path) -> tuple[JsonEntry, InputFile]:
     content = read_bytes(file, MAX_BYTES)
-    try:
-        value = tomllib.loads(content.decode("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValueError) as error:
-        raise FormatError(f"{file}: not a TOML file: {error}") from None
+    value = read_toml(content, str(file))
     return JsonEntry(value, str(file)), InputFile(str(file), hashlib.sha256(content).hexdigest())
 
 

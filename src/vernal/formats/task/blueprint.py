@@ -10,7 +10,6 @@ file are reported at once, each at its line and column.
 from __future__ import annotations
 
 import hashlib
-import re
 import tomllib
 from collections.abc import Mapping
 from fractions import Fraction
@@ -24,6 +23,7 @@ from vernal.formats.task.places import Places, scan, toml_error
 from vernal.formats.task.schema import TaskTable, fit
 from vernal.formats.task.text import decode, read_bytes
 from vernal.formats.task.world import give, on_worlds
+from vernal.formats.toml_text import LONG_KEY, MAX_PARTS
 from vernal.logic.parser import MAX_SYMBOLS, symbols
 from vernal.logic.syntax import Source, Syntax, place_in
 from vernal.logic.task import InputFile, Task
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 MAX_BITS = 4000  # of a parameter's numerator or denominator, as of numbers in the file
 ENTRY = 5  # as many symbols as an entry of a file takes time besides its own
-MAX_PARTS = 64  # of a dotted key: tomllib takes time and memory quadratic in them
-LONG_KEY = re.compile(rf"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{MAX_PARTS}}}""")
 VERSION = 1
 
 Override = str | int | float | Fraction
