@@ -6,8 +6,6 @@ import math
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 LONG = 1000  # bits of a numerator or a denominator: three hundred digits
 DIGITS = 6  # significant digits of a number that is rounded
 
@@ -48,6 +46,8 @@ def rounded(value: Fraction, digits: int = DIGITS) -> str:
 
 def from_numpy(value: Any) -> Any:
     """A scalar of numpy, or an array without dimensions, as the number that it holds exactly; all else as it is."""
+    import numpy as np  # messages need numbers where nothing else needs numpy
+
     if not isinstance(value, np.generic) and not (isinstance(value, np.ndarray) and value.ndim == 0):
         return value
     item = value.item()
