@@ -90,8 +90,8 @@ def test_a_field_of_polynomials_is_not_said_to_have_no_derivative() -> None:
 # What flows do not have yet -------------------------------------------------------------------------------------------
 
 
-def not_yet(why: str) -> pytest.MarkDecorator:
-    return pytest.mark.xfail(strict=True, reason=f"not yet: {why}")
+def not_yet(why: str, *, strict: bool = True) -> pytest.MarkDecorator:
+    return pytest.mark.xfail(strict=strict, reason=f"not yet: {why}")
 
 
 @not_yet("proofs about flows have no margin")
@@ -106,14 +106,14 @@ def test_a_claim_about_a_flow_is_violated_by_a_margin(claim: FlowClaim) -> None:
     assert answer(claim, "falsify", LONG).margin is not None
 
 
-@not_yet("weaker claims are not proven of flows")
+@not_yet("weaker claims are not proven of flows", strict=False)  # it may be decided, on a quick machine
 def test_what_is_proven_of_an_open_claim_is_said() -> None:
     result = check(read(DECAY), "G[0,2] (x <= 1)", engine="flowpipe", timeout=2)
     assert result.verdict is UNKNOWN
     assert any("proven" in note for note in result.notes)
 
 
-@not_yet("auto speaks of shares of the time that nobody asked for")
+@not_yet("auto speaks of shares of the time that nobody asked for", strict=False)  # which depends on the machine
 def test_reasons_speak_of_the_claim_and_not_of_shares() -> None:
     result = check(read(OSCILLATOR), "G[0,300] (x^2 + y^2 <= 1.21)", timeout=1)
     assert result.reason is not None
