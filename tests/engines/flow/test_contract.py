@@ -82,9 +82,9 @@ def test_at_least_twenty_flows_are_known() -> None:
 
 
 def test_a_field_of_polynomials_is_not_said_to_have_no_derivative() -> None:
-    result = check(read(OSCILLATOR), "G[0,300] (x^2 + y^2 <= 1.21)", engine="flowpipe", timeout=3)
-    assert result.reason is not None
-    assert "no bounded derivative" not in result.reason
+    """Whether it is decided in that time depends on the machine."""
+    result = check(read(OSCILLATOR), "G[0,300] (x^2 + y^2 <= 1.21)", engine="flowpipe", timeout=1)
+    assert "no bounded derivative" not in (result.reason or "")
 
 
 # What flows do not have yet -------------------------------------------------------------------------------------------
