@@ -17,6 +17,7 @@ from vernal.interpret.linear.placed import bounds_over
 from vernal.interpret.numbers.rounding import Mask, float_above, float_below
 from vernal.interpret.symbolic.affine import Forms
 from vernal.interpret.unrolling.stepwise import Unrolling
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Atom, Formula, Not
 from vernal.logic.margin import atom_margin
 from vernal.logic.normal import fold, nnf, rebuild
@@ -64,6 +65,8 @@ class Levels:
 
     When the budget runs out nothing more is computed: what is not known then stays open, and `raise_if_stopped` raises.
     """
+
+    direction = Direction.TWO_SIDED
 
     def __init__(
         self,
