@@ -13,9 +13,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.engines.explicit.table import Codes, Numbers
 from vernal.interpret.numbers.rounding import Mask
 from vernal.model.expr import Expr
+from vernal.sets.finite.table import Codes, Numbers
 
 
 @dataclass(frozen=True, eq=False)

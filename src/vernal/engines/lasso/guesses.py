@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from vernal.engines.falsify.lift import decisions_taken
 from vernal.engines.lasso.runs import hints, near_misses, positions
 from vernal.evidence.periodic import EnclosedLoop
 from vernal.evidence.replay import NodeDecisions
@@ -22,6 +21,7 @@ from vernal.model.expr import Between, Expr
 from vernal.model.initial import Valuation
 from vernal.model.system import System
 from vernal.model.tick import Tick
+from vernal.simulate.lift import decisions_taken
 from vernal.simulate.runs import Runs
 
 PERIODS = (2, 3, 4, 6)  # of loops that are tried from where runs begin, beside those of one step

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from flint import arb, arb_mat, ctx
 
-from vernal.engines.candidates import lasso_of
-from vernal.engines.knowledge import Candidate
 from vernal.engines.lasso.guesses import guesses
 from vernal.evidence import confirm
+from vernal.evidence.candidates import lasso_of
+from vernal.evidence.knowledge import Candidate
 from vernal.evidence.periodic import EnclosedLoop, LoopImage, LoopUnknown, LoopWalk, proven_lasso
 from vernal.evidence.replay import NotAPath, Undecided
 from vernal.evidence.trace import Enclosure, Trace, TraceNumber

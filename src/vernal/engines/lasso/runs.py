@@ -13,10 +13,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.engines.candidates import path_of
-from vernal.engines.falsify.lift import decisions_taken, first_values
-from vernal.engines.knowledge import Candidate
 from vernal.evidence import confirm
+from vernal.evidence.candidates import path_of
+from vernal.evidence.knowledge import Candidate
 from vernal.evidence.replay import closed
 from vernal.evidence.trace import Trace
 from vernal.interpret import concrete
@@ -29,6 +28,7 @@ from vernal.model.initial import Box, Ends, Valuation
 from vernal.model.sorts import REAL
 from vernal.model.system import System
 from vernal.model.tick import Tick
+from vernal.simulate.lift import decisions_taken, first_values
 from vernal.simulate.runs import Plan, Runs, Simulator, random_plan
 
 PERIODS = (1, 2, 3, 4, 6)  # of the decisions of half of the runs; those of the others never repeat on purpose
