@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 
 from vernal.model.initial import Box
-from vernal.model.system import System
+from vernal.model.system import Model
 from vernal.reduce.base import Direction
 from vernal.reduce.starts import start_boxes
 
@@ -22,7 +22,7 @@ class Boxes:
     direction: Direction
 
 
-def initial_boxes(system: System, limit: int = MAX_BOXES) -> Boxes:
+def initial_boxes(system: Model, limit: int = MAX_BOXES) -> Boxes:
     """Cover the initial set by at most `limit` boxes; what `where` says of reals, or of many states, is left aside."""
     initial = system.initial
     if not initial.where and initial.is_convex:

@@ -32,8 +32,9 @@ from vernal.interpret.linear.forms import MAX_INPUTS
 from vernal.logic.claim import is_small
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
+from vernal.model.closed import ClosedStep
 from vernal.model.expr import Expr
-from vernal.model.system import Step, System
+from vernal.model.system import System
 from vernal.model.tick import Tick
 from vernal.reduce.base import Direction
 from vernal.reduce.initial import initial_boxes
@@ -101,7 +102,7 @@ def _by_polynomials(search: BoxSearch) -> Proof:
 class KnownRefutations:
     """What states of one graph have to satisfy to refute claims, made once for those that are asked again."""
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: ClosedStep) -> None:
         self._unrolling = step.once(Unrolling)
         self._made: dict[tuple[Formula, tuple[Expr, ...]], Clauses] = {}
 

@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from vernal.engines.flow.affine.modes import Modes
+from vernal.engines.flow.affine.modes import ModeSet
 from vernal.interpret.geometry.zonotope import Zonotope
 from vernal.interpret.numbers.rounding import Floats, gamma
 
@@ -32,7 +32,7 @@ class Travellers:
     """States at one time: a zonotope, the locations they may be in, and the root that they come from."""
 
     states: Zonotope
-    modes: Modes
+    modes: ModeSet
     root: int
 
 
@@ -51,7 +51,7 @@ class Root:
 
     step: int  # in which it begins
     states: Zonotope
-    modes: Modes
+    modes: ModeSet
 
     @cached_property
     def inverse(self) -> Floats | None:

@@ -17,7 +17,7 @@ import numpy as np
 from vernal.engines.flow.affine.ancestry import Ancestry, Root, Segment, Travellers, both_ways
 from vernal.engines.flow.affine.duals import greatest
 from vernal.engines.flow.affine.jumps import Corners, JumpEntry, Jumps, corners
-from vernal.engines.flow.affine.modes import ModeGraph, Modes
+from vernal.engines.flow.affine.modes import ModeGraph, ModeSet
 from vernal.engines.flow.affine.sides import may_leave
 from vernal.engines.flow.affine.step import HybridSteps, StepOutcome
 from vernal.engines.flow.affine.tubes import FlowTube
@@ -175,7 +175,7 @@ class Propagation:
         modes = frozenset(mode for mode, box in boxes.items() if box is not None)
         return self._around(whole, modes, step)
 
-    def _around(self, boxes: list[Corners], modes: Modes, step: int) -> Root:
+    def _around(self, boxes: list[Corners], modes: ModeSet, step: int) -> Root:
         box = boxes[0]
         for other in boxes[1:]:
             box = box.joined(other)
@@ -184,7 +184,7 @@ class Propagation:
     def _merged(self, found: list[Travellers], step: int) -> list[Travellers]:
         """With one box in the place of many sets in the same locations that came by jumps."""
         kept: list[Travellers] = []
-        groups: dict[Modes, list[Travellers]] = {}
+        groups: dict[ModeSet, list[Travellers]] = {}
         for travellers in found:
             entered = self.ancestry.roots[travellers.root].step > 0
             (groups.setdefault(travellers.modes, []) if entered else kept).append(travellers)
@@ -192,7 +192,7 @@ class Propagation:
             kept += group if len(group) <= MOST_ENTERED else [self._as_one(group, modes, step)]
         return kept
 
-    def _as_one(self, group: list[Travellers], modes: Modes, step: int) -> Travellers:
+    def _as_one(self, group: list[Travellers], modes: ModeSet, step: int) -> Travellers:
         n = len(self.region.lower)
         ends = [travellers.states.support(both_ways(np.eye(n))) for travellers in group]
         boxes = [Corners(-found[n:], found[:n]) for found in ends]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from vernal.engines.flow.affine.duals import greatest
-from vernal.engines.flow.affine.modes import Modes
+from vernal.engines.flow.affine.modes import ModeSet
 from vernal.engines.flow.affine.tubes import FlowTube
 from vernal.interpret.numbers.rounding import Mask, gamma
 from vernal.model.hybrid import Facets, HybridAutomaton, Location
 
 
-def may_leave(automaton: HybridAutomaton, tube: FlowTube, modes: Modes, kept: Mask) -> bool:
+def may_leave(automaton: HybridAutomaton, tube: FlowTube, modes: ModeSet, kept: Mask) -> bool:
     """Whether some state of the tube, in one of the locations, may be about to leave the region.
 
     `kept` sides, the upper ones of all variables and then the lower ones, are known not to be left.
