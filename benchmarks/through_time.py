@@ -22,12 +22,12 @@ from numpy.typing import NDArray  # noqa: E402
 
 import vernal as vn  # noqa: E402
 from benchmarks.bounds import Place  # noqa: E402
-from vernal.engines.bounds.levels import abstract_box  # noqa: E402
 from vernal.interpret.abstract import Range, Value  # noqa: E402
 from vernal.interpret.linear.bounds import Linear, Mode  # noqa: E402
+from vernal.interpret.unrolling.stepwise import Unrolling  # noqa: E402
 from vernal.model.expr import Expr  # noqa: E402
-from vernal.reduce.initial import initial_boxes  # noqa: E402
-from vernal.reduce.unroll import Unrolling  # noqa: E402
+from vernal.sets.initial_boxes import initial_boxes  # noqa: E402
+from vernal.sets.levels import abstract_box  # noqa: E402
 
 Floats = NDArray[np.float64]
 POLICY = Path(__file__).parent / "lander" / "r2x32.onnx"

@@ -23,7 +23,10 @@ import vernal
 from vernal.cli.main import app
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("*.md", "docs/*.md", "examples/*/README.md", "benchmarks/README.md", "benchmarks/*/README.md")
+PAGES = (
+    *("*.md", "docs/*.md", "docs/decisions/*.md"),
+    *("examples/*/README.md", "benchmarks/README.md", "benchmarks/*/README.md"),
+)
 FILES = ("LICENSE", "NOTICE", "CITATION.cff", "docs/*.css", "docs/images/*", "docs/images/*/*", "benchmarks/*/*.svg")
 CODE = re.compile(r"`[^`\n]*`")
 NOTEBOOKS = "examples/notebooks/*.ipynb"

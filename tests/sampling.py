@@ -13,7 +13,6 @@ from functools import cached_property
 
 import numpy as np
 
-from vernal.engines.falsify.lift import violation
 from vernal.engines.falsify.search import Population, Target, children, first_plan
 from vernal.evidence import confirm
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result
@@ -21,6 +20,7 @@ from vernal.evidence.trace import Trace
 from vernal.logic.formula import Formula, Not, Quantifier
 from vernal.logic.normal import horizon, quantifiers, strip_quantifiers
 from vernal.model.system import Init, OneOf, System
+from vernal.simulate.lift import violation
 from vernal.simulate.runs import Runs, Simulator
 from vernal.simulate.starts import NoInitialState
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from vernal.engines.core.search import BoxSearch
 from vernal.engines.split.engine import refuted_by, search_for
 from vernal.logic.question import Question
 from vernal.run.budget import Budget
+from vernal.sets.core.search import BoxSearch
 
 
 def branch_and_bound(question: Question, budget: Budget) -> BoxSearch | None:

@@ -1,4 +1,4 @@
-"""The vocabulary in docs/design.md: every noun is a type at the stated place, and no other type has its name."""
+"""The vocabulary in docs/vocabulary.md: every noun is a type at the stated place, and no other type has its name."""
 
 from __future__ import annotations
 
@@ -26,9 +26,8 @@ class Home(NamedTuple):
 
 
 def vocabulary(page: str) -> list[tuple[str, Home]]:
-    """The nouns of the table below the heading, with their homes."""
-    section = page.split("\n## Vocabulary\n", 1)[1].split("\n## ", 1)[0]
-    lines = [line for line in section.splitlines() if line.startswith("| `")]
+    """The nouns of the page's tables, with their homes."""
+    lines = [line for line in page.splitlines() if line.startswith("| `")]
     rows = [ROW.match(line) for line in lines]
     assert all(rows), [line for line, row in zip(lines, rows, strict=True) if row is None]
     return [(row["noun"], Home(row["kind"], row["file"])) for row in rows if row is not None]
@@ -80,7 +79,7 @@ def source() -> dict[str, str]:
 
 
 def test_every_noun_is_one_type() -> None:
-    page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "vocabulary.md").read_text(encoding="utf-8")
     assert problems(page, source()) == []
     assert len(vocabulary(page)) >= LEAST
 
@@ -91,7 +90,7 @@ def test_a_name_has_one_home() -> None:
     assert shared <= {"And", "Or", "Not"}
 
 
-FAKE = "\n## Vocabulary\n\n| noun | type | what it is |\n|---|---|---|\n| `Box` | class, `a.py` | ends |\n\n## Next\n"
+FAKE = "# Vocabulary\n\n| noun | type | what it is |\n|---|---|---|\n| `Box` | class, `a.py` | ends |\n"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from vernal.engines.bounds.levels import abstract_box
 from vernal.engines.programs.program import program
 from vernal.interpret.abstract import Finite, Range, Truth
 from vernal.interpret.geometry.affine_form import AffineForm
@@ -28,6 +27,7 @@ from vernal.model.sorts import INT, Kind
 from vernal.model.system import System
 from vernal.model.tick import Tick
 from vernal.run.budget import Budget
+from vernal.sets.levels import abstract_box
 from vernal.solvers.base import MilpProblem, MilpSolver, SolveStatus
 
 GAP = 1e-4  # relative; within it HiGHS calls a point optimal

@@ -23,26 +23,26 @@ from fractions import Fraction
 from benchmarks.forever.boxes import Images, Programs, Propagation
 from benchmarks.forever.invariants import Maximal, Minimal, closed_range
 from benchmarks.ladder import AskedOnce
-from vernal.engines.candidates import failing_state, path_of
-from vernal.engines.knowledge import Candidate, Counterexample, FailingState, Known, Open, Proof, Statistics
 from vernal.engines.options import MilpOptions
-from vernal.engines.programs.conditions import Case, refuting_condition
 from vernal.engines.programs.milp import Milp
 from vernal.engines.programs.program import Solving
 from vernal.evidence import confirm
+from vernal.evidence.candidates import failing_state, path_of
+from vernal.evidence.knowledge import Candidate, Counterexample, FailingState, Known, Open, Proof, Statistics
 from vernal.evidence.replay import NodeDecisions, verify
 from vernal.evidence.result import Assurance
 from vernal.evidence.trace import Trace
+from vernal.interpret.unrolling.stepwise import Unrolling
+from vernal.logic.direction import Direction
 from vernal.logic.formula import ALL_TIME, Always, And, Bound, Eventually, Formula, Not, Or, Release, Until, Weak
 from vernal.logic.normal import Logic, classify
 from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.initial import Valuation
-from vernal.reduce.base import Direction
-from vernal.reduce.initial import initial_boxes
-from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
+from vernal.sets.initial_boxes import initial_boxes
+from vernal.sets.refutation import Case, refuting_condition
 from vernal.solvers.highs import Highs
 
 DEPTH = 20

@@ -13,7 +13,7 @@ import pytest
 import vernal as vn
 from tests.engines.flow.standin import Knows, pipe, proof, standing_in
 from vernal.cli.main import main
-from vernal.engines.knowledge import Counterexample, Known, Open
+from vernal.evidence.knowledge import Counterexample, Known, Open
 from vernal.evidence.trajectory import trajectory
 from vernal.logic.timed import FlowQuestion
 from vernal.report.document import schema

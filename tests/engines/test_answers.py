@@ -9,13 +9,13 @@ import pytest
 from tests.cases import CLIPPED, COUNTER, RANGED, STILL, read
 from vernal.engines.answers import OF_STATES, answer, believed
 from vernal.engines.check import parse_formula
-from vernal.engines.knowledge import Counterexample, FailingState, Open, Proof, Subject
-from vernal.engines.ranges import possible_exits
+from vernal.evidence.knowledge import Counterexample, FailingState, Open, Proof, Subject
 from vernal.evidence.replay import run
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance
+from vernal.logic.direction import Direction
 from vernal.logic.question import Question
-from vernal.reduce.base import Direction
 from vernal.run.budget import Budget
+from vernal.sets.declared_ranges import possible_exits
 
 EVERY, SOME, MIXED, STATES = "G[0,2] (x >= 0)", "EX (x >= 0)", "AG[0,1] EX (x >= 0)", "AX (x >= 1) | AX (x <= 1)"
 

@@ -18,7 +18,6 @@ import pytest
 import vernal as vn
 from tests.engines import heavy
 from tests.loops import closed_loop, disturbed_loop, formula
-from vernal.engines.bounds.levels import Levels
 from vernal.engines.check import ask, asked_of, find_engine
 from vernal.errors import Stopped
 from vernal.evidence.result import UNKNOWN, Result
@@ -26,16 +25,17 @@ from vernal.interpret import exact
 from vernal.interpret.abstract import Range
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.symbolic.affine import Forms
+from vernal.interpret.unrolling.stepwise import Unrolling
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model.graph import order
 from vernal.model.system import System
-from vernal.reduce.initial import initial_boxes
-from vernal.reduce.unroll import Unrolling
 from vernal.run import alarm
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
+from vernal.sets.initial_boxes import initial_boxes
+from vernal.sets.levels import Levels
 
 SETUPS: list[tuple[str, dict[str, str]]] = [
     ("auto", {}),

@@ -20,7 +20,6 @@ from tests.engines.test_truth import ENDLESS_ONLY, INTEGERS_ONLY, check_evidence
 from tests.formats.samples import session
 from tests.recurrent import recurrent_formula, recurrent_loop, recurrent_networks
 from tests.work import processor
-from vernal.engines.bounds.levels import abstract_box
 from vernal.engines.check import ENGINES, ask, asked_of, find_engine, parse_formula
 from vernal.evidence.replay import verify
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance
@@ -29,6 +28,7 @@ from vernal.formats.onnx.writer import write_onnx
 from vernal.formats.recurrent import rnn
 from vernal.interpret import interval
 from vernal.interpret.abstract import Range
+from vernal.interpret.unrolling.stepwise import Unrolling
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task
@@ -39,9 +39,9 @@ from vernal.model.graph import draws
 from vernal.model.network import Network
 from vernal.model.sorts import BOOL, REAL
 from vernal.model.system import Init, OneOf, Span, Start, System, Variable
-from vernal.reduce.initial import initial_boxes
-from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
+from vernal.sets.initial_boxes import initial_boxes
+from vernal.sets.levels import abstract_box
 
 NAMES = [entry.name for entry in ENGINES if is_here(entry.name)]
 NOT_REFUTING = ("ends", "explicit", "liveness", "invariants")  # the first takes no intervals of reals, the others prove

@@ -13,7 +13,6 @@ import vernal as vn
 from tests.available import is_here
 from tests.systems import make
 from vernal.engines.check import engines
-from vernal.engines.influence import open_shares
 from vernal.evidence.result import UNKNOWN
 from vernal.interpret.abstract import Truth
 from vernal.interpret.linear.bounds import Linear
@@ -23,6 +22,7 @@ from vernal.model.expr import Matrix
 from vernal.model.network import Network, network_input
 from vernal.model.sorts import BOOL, enum
 from vernal.model.system import System
+from vernal.sets.influence import open_shares
 
 MODE = enum("A", "B", "C")
 X, M = b.var("x", BOOL), b.var("m", MODE)

@@ -12,9 +12,6 @@ from tests.available import is_here
 from tests.judge import instance
 from tests.systems import make
 from vernal.engines.check import ask, parse_formula
-from vernal.engines.paths.batches import bounded
-from vernal.engines.paths.decide import mask_of
-from vernal.engines.paths.regions import Template, regions
 from vernal.evidence.replay import verify
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Verdict
 from vernal.evidence.trace_values import write_number
@@ -27,6 +24,9 @@ from vernal.model import build as b
 from vernal.model.expr import Matrix
 from vernal.model.system import System
 from vernal.run.budget import Budget
+from vernal.sets.pieces.batches import bounded
+from vernal.sets.pieces.decisions import mask_of
+from vernal.sets.regions.regions import Template, regions
 
 X, Y, Z = b.var("x"), b.var("y"), b.var("z")
 EVERY = SETUPS | MORE

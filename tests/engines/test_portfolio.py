@@ -10,15 +10,15 @@ from tests import systems
 from tests.engines.test_several import Hours
 from vernal.engines.attempts import Attempts
 from vernal.engines.check import asked_of, find_engine, parse_formula
-from vernal.engines.knowledge import Known, Open, Proof
 from vernal.engines.portfolio import decided, further
 from vernal.engines.turns import Turn
 from vernal.errors import Stopped
+from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.result import HOLDS, UNKNOWN, Assurance
+from vernal.logic.direction import Direction
 from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model import build
-from vernal.reduce.base import Direction
 from vernal.run.budget import Budget
 
 

@@ -14,9 +14,9 @@ from tests.systems import counter
 from vernal.engines import so_far
 from vernal.engines.answers import GRACE, answered
 from vernal.engines.check import parse_formula
-from vernal.engines.knowledge import Open
 from vernal.engines.several import FairShares
 from vernal.errors import Stopped
+from vernal.evidence.knowledge import Open
 from vernal.evidence.result import HOLDS, UNKNOWN, Result
 from vernal.logic.question import Question
 from vernal.logic.task import Task

@@ -10,10 +10,10 @@ from tests import systems
 from vernal.engines import together
 from vernal.engines.bounds.together import known_by_bounds
 from vernal.engines.check import asked_of, find_engine
-from vernal.engines.knowledge import Counterexample, Proof
 from vernal.engines.split.many import Decided
 from vernal.engines.together import FIRST, MOST, CommonWork, known_together
 from vernal.errors import Stopped
+from vernal.evidence.knowledge import Counterexample, Proof
 from vernal.evidence.result import HOLDS, VIOLATED, Verdict
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.plain import Plain

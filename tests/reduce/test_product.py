@@ -12,7 +12,7 @@ from tests.engines.liveness.naive import AllStates
 from tests.explicit_oracle import FiniteOracle
 from tests.graph_loops import SMALL, endless_formula, graph_loop
 from vernal.engines.check import parse_formula
-from vernal.engines.knowledge import Proof
+from vernal.evidence.knowledge import Proof
 from vernal.logic.automaton import Automaton, Edge, automaton, degeneralised
 from vernal.logic.formula import Formula, Not
 from vernal.logic.question import Question

@@ -17,13 +17,13 @@ from tests.systems import make
 from vernal.engines import answers
 from vernal.engines import check as checking
 from vernal.engines.check import parse_formula
-from vernal.engines.knowledge import Known, Open, Proof
 from vernal.errors import Stopped
+from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.result import UNKNOWN, Assurance
+from vernal.logic.direction import Direction
 from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model import build
-from vernal.reduce.base import Direction
 from vernal.run import alarm as module
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget

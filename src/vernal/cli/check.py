@@ -250,7 +250,7 @@ def interrupted(task: Task, question: Asked, engine: str, reason: str) -> Result
     """The answer to a question there was no time for."""
     from vernal.engines.answers import answer
     from vernal.engines.check import question_of
-    from vernal.engines.knowledge import Open
+    from vernal.evidence.knowledge import Open
     from vernal.run.budget import Budget
 
     asked = question_of(task, question.formula, question.name)

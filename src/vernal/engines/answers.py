@@ -11,15 +11,13 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-from vernal.engines.emptiness import is_empty
 from vernal.engines.flow.region import has_no_start, is_certain
-from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof, Subject
-from vernal.engines.ranges import range_notes
 from vernal.engines.so_far import best_margin, in_words
 from vernal.errors import Stopped
 from vernal.evidence import confirm
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.kinds import Tree
+from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, Subject
 from vernal.evidence.reach import ForAllTime, Reach, UntilTime, UpToStep
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result
 from vernal.evidence.trace import Trace
@@ -32,6 +30,8 @@ from vernal.logic.question import Question
 from vernal.logic.timed import FlowQuestion
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
+from vernal.sets.declared_ranges import range_notes
+from vernal.sets.emptiness import is_empty
 
 GRACE = 0.5  # seconds for notes of all answers after the time is up, and as many until they are interrupted
 MOMENT, SHARE = 1.0, 0.25  # for what is proven of a claim that stays open: seconds at most, and of those it took so far

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from vernal.engines.answers import believed
 from vernal.engines.base import Engine, guarded
-from vernal.engines.knowledge import Known, Open, Statistics
+from vernal.evidence.knowledge import Known, Open, Statistics
 from vernal.evidence.result import EngineFailure
 from vernal.logic.question import Question
 from vernal.run.budget import TIMEOUT, Budget

@@ -6,17 +6,14 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from vernal.engines.knowledge import Known, Open
 from vernal.errors import Stopped, VernalError
+from vernal.evidence.knowledge import Known, Open
 from vernal.evidence.result import EngineFailure
 from vernal.interpret.numbers.room import limited
 from vernal.logic.question import Question
 from vernal.logic.timed import FlowQuestion
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
-
-UNBOUNDED = "not supported by this engine: the formula has no bound; bound it, as in G[0,20] p, or ask auto"
-
 
 Q = TypeVar("Q", contravariant=True)
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from vernal.engines.knowledge import Counterexample, Known, Open, Proof
 from vernal.engines.parts import Attempt
 from vernal.evidence import confirm
+from vernal.evidence.knowledge import Counterexample, Known, Open, Proof
 from vernal.logic.formula import Always, Eventually, Formula, Release, Until, Weak
 from vernal.logic.normal import steps
 from vernal.logic.question import Question

@@ -12,7 +12,6 @@ from vernal.engines.attempts import Attempts
 from vernal.engines.base import Engine
 from vernal.engines.deepening.engine import Deepening
 from vernal.engines.deepening.glance import FewSets, FirstWalk
-from vernal.engines.explicit.size import is_discrete
 from vernal.engines.falsify.engine import Falsify
 from vernal.engines.falsify.far import FarRuns
 from vernal.engines.induction.engine import Induction
@@ -28,6 +27,7 @@ from vernal.logic.formula import Formula
 from vernal.logic.progress import waits
 from vernal.logic.question import Question
 from vernal.logic.safety import excluding, safety_claim
+from vernal.sets.finite.size import is_discrete
 
 ROUND_SECONDS = (1.0, 6.0, 40.0)  # for each engine in each round, of a claim without a bound
 SHARE_OF_GLANCE, GLANCE = 0.1, 0.8  # the share of the time that is left, and the most seconds, for a glance

@@ -13,19 +13,19 @@ from enum import Enum
 from typing import Any, TypeVar
 
 from vernal.engines.answers import confirmed
-from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof, Statistics, Subject
 from vernal.errors import FormatError, InputError
 from vernal.evidence import confirm, recorded
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.invariant_file import invariant_json, invariant_of
 from vernal.evidence.kinds import Evidence, Tree
+from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, Statistics, Subject
 from vernal.evidence.replay import replayed
 from vernal.evidence.result import Assurance, EngineFailure
 from vernal.evidence.trace import Trace
 from vernal.evidence.trace_file import to_json
+from vernal.logic.direction import Direction
 from vernal.logic.question import Question
 from vernal.model.system import System
-from vernal.reduce.base import Direction
 from vernal.run.executor import Finished
 from vernal.run.journal import Record
 

@@ -11,19 +11,19 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
-from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof
 from vernal.engines.outcomes import combined, is_decided, known_of, summed, to_data
 from vernal.errors import Stopped
+from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof
 from vernal.evidence.trace import Trace
+from vernal.logic.direction import Direction
 from vernal.logic.question import Question
 from vernal.model.initial import Box
 from vernal.model.sorts import REAL
 from vernal.model.system import System
-from vernal.reduce.base import Direction
-from vernal.reduce.initial import initial_boxes
 from vernal.run.budget import Budget
 from vernal.run.executor import carry_out
 from vernal.run.worker import Job, Worked, function, named
+from vernal.sets.initial_boxes import initial_boxes
 
 PARTS = 4  # at least so many, where there is something to cut; each may cost as much as the whole
 

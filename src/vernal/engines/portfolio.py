@@ -11,20 +11,20 @@ from collections.abc import Iterable, Iterator
 from vernal.engines.attempts import Attempts
 from vernal.engines.bounds.engine import NONLINEAR, SMOOTH, Bounds, Effort, effort
 from vernal.engines.explicit.engine import Explicit
-from vernal.engines.explicit.size import is_discrete
 from vernal.engines.falsify.engine import Falsify
 from vernal.engines.falsify.reseeded import Reseeded
-from vernal.engines.knowledge import Known, Open
 from vernal.engines.options import BoundsOptions, DepthOptions
 from vernal.engines.paths.engine import Paths
 from vernal.engines.settled import OperatorEnds
 from vernal.engines.split.engine import BranchAndBound
 from vernal.engines.turns import BRIEF, Turn, graphs
+from vernal.evidence.knowledge import Known, Open
 from vernal.logic.question import Question
 from vernal.model.system import System
-from vernal.reduce.free import has_winners
 from vernal.run.budget import Budget
 from vernal.run.shares import further_turn
+from vernal.sets.finite.size import is_discrete
+from vernal.sets.pieces.free_winners import has_winners
 
 LONGER = (
     20.0  # seconds for a proof by bounds of a nonlinear loop, as long as every second round settles half of its boxes

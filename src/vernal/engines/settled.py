@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from vernal.engines.base import Engine
-from vernal.engines.knowledge import Known, Open, Proof, Subject
+from vernal.evidence.knowledge import Known, Open, Proof, Subject
 from vernal.evidence.result import Assurance
+from vernal.logic.direction import Direction
 from vernal.logic.normal import TRUTH
 from vernal.logic.question import Question
-from vernal.reduce.base import Direction
 from vernal.reduce.settled import settled
 from vernal.run.budget import Budget
 

@@ -11,8 +11,6 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from vernal.engines.bounds.engine import FURTHEST
-from vernal.engines.bounds.levels import Levels
-from vernal.engines.halving import Halving
 from vernal.errors import Stopped
 from vernal.logic.claim import position_expression
 from vernal.logic.formula import Always, Atom, Formula, Next
@@ -22,8 +20,10 @@ from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.numbers import show
-from vernal.reduce.initial import initial_boxes
 from vernal.run.budget import Budget
+from vernal.sets.halving import Halving
+from vernal.sets.initial_boxes import initial_boxes
+from vernal.sets.levels import Levels
 
 DIGITS = 6
 MOST, FEW = 64, 8  # boxes that are bounded at once, and that cost hardly more than one

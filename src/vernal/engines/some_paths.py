@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from vernal.engines.candidates import states_of
-from vernal.engines.knowledge import FailingState, Known, Open, Proof, Subject
 from vernal.errors import Stopped
+from vernal.evidence.candidates import states_of
 from vernal.evidence.defined import is_defined
 from vernal.evidence.invariant import Invariant
+from vernal.evidence.knowledge import FailingState, Known, Open, Proof, Subject
 from vernal.evidence.trace import Trace
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula, Quantifier
 from vernal.logic.question import Question
 from vernal.model.graph import decisions
 from vernal.model.initial import Box
 from vernal.model.system import System
-from vernal.reduce.base import Direction
 from vernal.reduce.restrict import restrictions
 from vernal.run.budget import Budget
 

@@ -15,11 +15,11 @@ from vernal.engines.answers import answered
 from vernal.engines.base import Engine, within
 from vernal.engines.bounds.engine import Effort, effort
 from vernal.engines.bounds.together import known_by_bounds
-from vernal.engines.knowledge import Known, Proof
 from vernal.engines.paths.together import kept_together
 from vernal.engines.placing import device_for
 from vernal.engines.split.many import Decided, decide_together
 from vernal.errors import Stopped
+from vernal.evidence.knowledge import Known, Proof
 from vernal.evidence.result import Result
 from vernal.interpret.linear.plain import Plain
 from vernal.interpret.numbers.device import using

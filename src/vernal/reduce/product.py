@@ -29,6 +29,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from vernal.logic.buchi import Automaton, Edge
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Always, And, Atom, Formula, Not, Or
 from vernal.model import build
 from vernal.model import expr as e
@@ -38,7 +39,6 @@ from vernal.model.graph import order
 from vernal.model.sorts import BOOL, enum
 from vernal.model.system import OneOf, System, Variable
 from vernal.model.tick import Tick, idle
-from vernal.reduce.base import Direction
 
 MAX_SIMULATED = 60  # states of an automaton that are compared with each other; of a larger one only equal ones are
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from vernal.logic.direction import Direction
 from vernal.model.expr import Between, Choose, Expr
 from vernal.model.graph import rewrite
 from vernal.model.motion import Step
 from vernal.model.system import Agent, System
-from vernal.reduce.base import Direction
 
 
 @dataclass(frozen=True)

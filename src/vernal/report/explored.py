@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
-from vernal.engines.paths.batches import Indices, Pairs, Pieces
-from vernal.engines.paths.positions import DiscreteState
-from vernal.engines.paths.record import Recorder
-from vernal.engines.paths.trails import Taken
 from vernal.errors import InputError
 from vernal.interpret.numbers.rounding import Floats
+from vernal.sets.pieces.batches import Indices, Pairs, Pieces
+from vernal.sets.pieces.positions import DiscreteState
+from vernal.sets.pieces.recorder import Recorder
+from vernal.sets.pieces.trails import Taken
 
 TOO_MANY = 20_000  # sets of one step, even if they are only counted
 

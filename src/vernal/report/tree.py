@@ -11,15 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vernal.engines.paths.affine import AffineSpace, Cutting
-from vernal.engines.paths.batches import Pieces
-from vernal.engines.paths.explore import OVERFLOWING
-from vernal.engines.paths.positions import NotExplorable, Position, StepGraph
-from vernal.engines.paths.samples import likely
-from vernal.engines.search import Search, Stage
 from vernal.errors import InputError
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.claim import Claim
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula, Not
 from vernal.logic.normal import atoms, horizon
 from vernal.logic.printing import text
@@ -33,13 +28,18 @@ from vernal.model.system import System
 from vernal.model.tick import Tick, idle
 from vernal.model.traits import varying
 from vernal.printable import in_one_line
-from vernal.reduce.base import Direction
-from vernal.reduce.initial import initial_boxes
 from vernal.report.explored import ExploredSet, ExploredStep, ExploredTree, Fate
 from vernal.report.figures import INK, SOFT, new_figure, plot_style, save_figure
 from vernal.report.markup import as_drawn
 from vernal.report.values import number, scalar
 from vernal.run.threads import one_blas_thread
+from vernal.sets.initial_boxes import initial_boxes
+from vernal.sets.pieces.affine import AffineSpace, Cutting
+from vernal.sets.pieces.batches import Pieces
+from vernal.sets.pieces.exploration import OVERFLOWING
+from vernal.sets.pieces.positions import NotExplorable, Position, StepGraph
+from vernal.sets.pieces.samples import likely
+from vernal.sets.search import Search, Stage
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

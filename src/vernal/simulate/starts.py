@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from vernal.errors import InputError
 from vernal.interpret import concrete, exact
+from vernal.interpret.discrete.starts import start_boxes
+from vernal.interpret.discrete.values import ValueBoxes, values_at
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Var
@@ -24,8 +26,6 @@ from vernal.model.numbers import nearest
 from vernal.model.sorts import BOOL, REAL
 from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
-from vernal.reduce.starts import start_boxes
-from vernal.reduce.values import ValueBoxes, values_at
 
 BATCHES = 200  # of samples, before the initial set is called too thin to sample
 SMALLEST_BATCH = 1000

@@ -6,12 +6,12 @@ import pytest
 
 from tests.cases import DEPENDS, DESCENT, ROOMS, TEN, TWO_COINS, UNTAKEN, read
 from vernal.engines.check import ask, parse_formula
-from vernal.engines.explicit.columns import NotFinite
 from vernal.engines.explicit.explore import Enumeration, TooManyStates
 from vernal.engines.explicit.graph import Graph
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED
 from vernal.logic.question import Question
 from vernal.run.budget import Budget
+from vernal.sets.finite.columns import NotFinite
 
 COUNT = """
 [state]

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import vernal as vn
-from vernal.engines.explicit import observations
 from vernal.engines.explicit.explore import Enumeration
 from vernal.interpret import exact
 from vernal.interpret.exact import Given
@@ -22,6 +21,7 @@ from vernal.model.network import Network, network_input
 from vernal.model.sorts import INT
 from vernal.model.system import Init, OneOf, System, Variable
 from vernal.run.budget import Budget
+from vernal.sets.finite import observations
 
 OPTIONS = 12
 

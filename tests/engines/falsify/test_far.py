@@ -9,8 +9,8 @@ from vernal.engines.check import asked_of, parse_formula
 from vernal.engines.falsify.engine import FEWEST, batch_size
 from vernal.engines.falsify.far import FarRuns
 from vernal.engines.falsify.reseeded import Reseeded
-from vernal.engines.knowledge import Counterexample, Open
 from vernal.engines.portfolio import Portfolio
+from vernal.evidence.knowledge import Counterexample, Open
 from vernal.evidence.result import UNKNOWN, VIOLATED
 from vernal.logic.question import Question
 from vernal.logic.task import Task

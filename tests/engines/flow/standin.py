@@ -11,12 +11,12 @@ import pytest
 
 from vernal.engines import registry
 from vernal.engines.base import FlowEngine
-from vernal.engines.knowledge import Known, Open, Proof
 from vernal.engines.registry import EngineEntry
 from vernal.evidence.flowpipe import Flowpipe
+from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.result import Assurance
+from vernal.logic.direction import Direction
 from vernal.logic.timed import FlowQuestion
-from vernal.reduce.base import Direction
 from vernal.run.budget import Budget
 
 Knows = Callable[[FlowQuestion], Known]

@@ -11,12 +11,13 @@ import pytest
 import vernal as vn
 from tests.engines.flow.standin import Knows, pipe, proof, standing_in
 from vernal.engines.check import check
-from vernal.engines.knowledge import Counterexample, Known, Open
 from vernal.errors import InputError, Stopped
 from vernal.evidence.flowpipe import Flowpipe
+from vernal.evidence.knowledge import Counterexample, Known, Open
 from vernal.evidence.trace import Trace
 from vernal.evidence.trajectory import trajectory
 from vernal.formats.task.blueprint import load
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Always, Atom, Bound
 from vernal.logic.task import AbstractionSettings, Task
 from vernal.logic.timed import FlowQuestion
@@ -24,7 +25,6 @@ from vernal.model import build
 from vernal.model.expr import Role
 from vernal.model.flow import Flow
 from vernal.queries.over import sweep
-from vernal.reduce.base import Direction
 
 JET = """
 vernal = 1

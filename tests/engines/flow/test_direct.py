@@ -13,16 +13,16 @@ from tests.work import budget_of_looks, processor
 from vernal.engines.flow.direct import DirectFlowpipe
 from vernal.engines.flow.judge import judge
 from vernal.engines.flow.starts import cut, start_boxes
-from vernal.engines.knowledge import Known, Open, Proof
 from vernal.evidence.flowpipe import Flowpipe
+from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.result import Assurance
+from vernal.logic.direction import Direction
 from vernal.logic.elaborate import formula
 from vernal.logic.scope import Scope
 from vernal.logic.timed import FlowQuestion
 from vernal.model import build
 from vernal.model.flow import Flow
 from vernal.model.functions import sqrt
-from vernal.reduce.base import Direction
 
 X, Y = state("x", "y")
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from vernal.engines.flow.falsify import GENERATIONS, FalsifyFlow, apart
-from vernal.engines.knowledge import Counterexample, Open
 from vernal.errors import Stopped
+from vernal.evidence.knowledge import Counterexample, Open
 from vernal.evidence.trace import Enclosure, TraceValue
 from vernal.evidence.trajectory import trajectory_truth
 from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula, Implies, Not, Or

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from vernal.engines.flow.abstract import abstract_automaton
-from vernal.engines.flow.affine.pipe import pipe
 from vernal.engines.flow.judge import judge
 from vernal.engines.flow.starts import start_boxes
 from vernal.engines.flow.template import directions_of
@@ -19,6 +18,7 @@ from vernal.logic.task import Transitions
 from vernal.logic.timed import FlowQuestion
 from vernal.model.tick import idle
 from vernal.reduce.neural.abstraction import abstract
+from vernal.sets.zonotopes.pipe import pipe
 
 MODELS = Path(__file__).parents[3] / "benchmarks" / "neural-abstractions"
 SIX = ("jet", "steam", "exponential", "watertank", "nl1", "nl2")

@@ -10,7 +10,7 @@ import pytest
 
 import vernal as vn
 from vernal.engines.flow.falsify import FalsifyFlow
-from vernal.engines.knowledge import Counterexample
+from vernal.evidence.knowledge import Counterexample
 from vernal.evidence.trajectory import trajectory_truth
 from vernal.logic.formula import Always, Atom, Bound, Not
 from vernal.logic.timed import FlowQuestion

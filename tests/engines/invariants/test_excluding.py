@@ -12,10 +12,7 @@ from numpy.typing import NDArray
 import vernal as vn
 from tests.systems import make
 from vernal.engines.check import asked_of, check, parse_formula
-from vernal.engines.invariants.cells import CellBatch, Directions
-from vernal.engines.invariants.coverage import Coverage
 from vernal.engines.invariants.engine import Invariants
-from vernal.engines.invariants.partition import merged, needed
 from vernal.evidence.kinds import Tree
 from vernal.evidence.result import UNKNOWN, VIOLATED, Verdict
 from vernal.formats.task.blueprint import load
@@ -24,6 +21,9 @@ from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model import build
 from vernal.run.budget import Budget
+from vernal.sets.cells.cells import CellBatch, Directions
+from vernal.sets.cells.coverage import Coverage
+from vernal.sets.cells.partition import merged, needed
 
 ROOT = Path(__file__).resolve().parents[3]
 

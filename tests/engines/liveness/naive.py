@@ -9,8 +9,9 @@ from fractions import Fraction
 from tests.brute import Brute, State
 from tests.explicit_oracle import listed
 from vernal.engines.check import find_engine
-from vernal.engines.knowledge import Known, Open, Proof
+from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.result import Assurance
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Always, And, Atom, Bound, Formula, Not, Or
 from vernal.logic.question import Question
 from vernal.logic.semantics import evaluate
@@ -18,7 +19,6 @@ from vernal.model import build as b
 from vernal.model.expr import Expr
 from vernal.model.initial import Start
 from vernal.model.system import Init, System
-from vernal.reduce.base import Direction
 from vernal.run.budget import Budget
 
 MAX_STATES = 3000

@@ -16,9 +16,9 @@ from tests.graph_loops import SMALL, endless_formula, graph_loop
 from tests.work import budget_of_looks
 from vernal.engines.base import Engine
 from vernal.engines.check import asked_of, find_engine, parse_formula
-from vernal.engines.knowledge import Known, Open, Proof
 from vernal.engines.liveness.counting import Counting
 from vernal.engines.liveness.engine import Liveness
+from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.result import HOLDS, UNKNOWN
 from vernal.logic.formula import (
     And,

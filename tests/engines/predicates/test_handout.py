@@ -12,12 +12,12 @@ from tests.formats.jani import lift
 from tests.planning_answers import abstraction, ask, drawn
 from tests.planning_loops import PlanningCase
 from tests.planning_oracle import AbstractAnswer
-from vernal.engines.candidates import path_of
 from vernal.engines.predicates import danger
 from vernal.engines.predicates.concrete import ConcretePath, ConcreteStates
 from vernal.engines.predicates.shortest import NONE_SHORTER, ShorterPath
 from vernal.errors import Stopped
 from vernal.evidence.abstraction import FiniteAbstraction, StartVerdict
+from vernal.evidence.candidates import path_of
 from vernal.formats.jani.task import load_jani
 from vernal.run.budget import Budget
 

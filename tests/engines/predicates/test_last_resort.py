@@ -10,15 +10,15 @@ import vernal as vn
 from tests.engines.predicates.test_configurations import recorded
 from tests.planning_answers import ask, drawn, expected
 from tests.planning_loops import transfer_case
-from vernal.engines.knowledge import Known, Open, Proof
 from vernal.engines.predicates import engine as predicates_engine
 from vernal.engines.predicates.concrete import ConcreteStates
 from vernal.engines.predicates.last_resort import ProgramTests
 from vernal.engines.predicates.policy import PolicyBounds
 from vernal.engines.predicates.witnesses import Existence, WitnessSearch
+from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.result import Assurance
+from vernal.logic.direction import Direction
 from vernal.logic.question import Question
-from vernal.reduce.base import Direction
 from vernal.run.budget import Budget
 
 

@@ -19,7 +19,6 @@ from tests.test_vcas import cell as vcas_cell
 from tests.work import processor
 from vernal.engines.check import ask, asked_of, find_engine, parse_formula
 from vernal.engines.options import Encoding, MilpOptions
-from vernal.engines.programs.conditions import BoundedStarts, cases, refuting_condition
 from vernal.engines.programs.milp import Milp
 from vernal.errors import InputError, NameUnknown
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result
@@ -29,6 +28,7 @@ from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model.tick import idle
 from vernal.run.budget import Budget
+from vernal.sets.refutation import BoundedStarts, cases, refuting_condition
 from vernal.solvers import registry
 from vernal.solvers.base import MilpProblem as LinearProgram
 from vernal.solvers.base import MilpSolver, Solved, SolveStatus

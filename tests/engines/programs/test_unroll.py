@@ -21,6 +21,9 @@ from vernal.engines.programs.milp import Milp
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Verdict
 from vernal.formats.recurrent import rnn
 from vernal.interpret import exact
+from vernal.interpret.unrolling.feedforward import Wait
+from vernal.interpret.unrolling.history import HistoryUnrolling
+from vernal.interpret.unrolling.stepwise import Unrolling
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task
@@ -30,9 +33,6 @@ from vernal.model.expr import Argmax, Expr, Occurrence, Relu
 from vernal.model.graph import draws, order, variables
 from vernal.model.sorts import BOOL, REAL
 from vernal.model.system import Init, OneOf, Span, System, Variable
-from vernal.reduce.feedforward import Wait
-from vernal.reduce.history import HistoryUnrolling
-from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
 from vernal.solvers.base import Solved, SolveStatus
 from vernal.solvers.fake import Fake

@@ -18,8 +18,8 @@ from onnx import helper
 from tests.formats import samples
 from tests.work import calls_of
 from vernal.engines.check import ask, asked_of
-from vernal.engines.knowledge import Known, Open
 from vernal.errors import FormatError, InputError, ParseError, Stopped
+from vernal.evidence.knowledge import Known, Open
 from vernal.evidence.result import Result
 from vernal.formats.vnnlib.query import Query
 from vernal.formats.vnnlib.reader import parse_query, read_query

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 from tests.cases import CASES, Case
-from tests.engines.core import test_cases, test_split
+from tests.engines.split import test_split
 from tests.hosted import hosted_kernels, needs_compiler
 from tests.interpret.linear.test_bounds import closed_loop, random_network
 from tests.operators import SAMPLES
+from tests.sets.core import test_cases
 from vernal.engines.check import check, parse_formula
-from vernal.engines.core import improve
 from vernal.engines.placing import device_for, smallest_batch, weights
 from vernal.errors import InputError, MissingExtra, Stopped
 from vernal.interpret.abstract import Finite, Range, Truth, Value
@@ -40,6 +40,7 @@ from vernal.model.initial import Init, Span
 from vernal.model.network import network_input
 from vernal.model.sorts import REAL
 from vernal.model.system import System, Variable
+from vernal.sets.core import improve
 
 
 @cache

@@ -15,13 +15,12 @@ from functools import partial
 
 import numpy as np
 
-from vernal.engines.base import UNBOUNDED
-from vernal.engines.bounds.levels import Levels
-from vernal.engines.bounds.winners import OpenWinners
-from vernal.engines.candidates import failing_path, failing_state
-from vernal.engines.halving import Halving
-from vernal.engines.knowledge import (
+from vernal.engines.options import BoundsOptions
+from vernal.errors import Stopped
+from vernal.evidence.candidates import failing_path, failing_state
+from vernal.evidence.knowledge import (
     NO_STATISTICS,
+    UNBOUNDED,
     Counterexample,
     FailingState,
     Known,
@@ -30,11 +29,10 @@ from vernal.engines.knowledge import (
     Statistics,
     Subject,
 )
-from vernal.engines.options import BoundsOptions
-from vernal.errors import Stopped
 from vernal.evidence.result import Assurance
 from vernal.interpret.linear.plain import Plain
 from vernal.interpret.linear.sloped import Sloped
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Always, Bound, Formula
 from vernal.logic.normal import horizon, steps
 from vernal.logic.question import Question
@@ -43,9 +41,11 @@ from vernal.model.initial import Box
 from vernal.model.system import System
 from vernal.model.tick import Tick
 from vernal.model.traits import branches, nonlinear_node
-from vernal.reduce.base import Direction
-from vernal.reduce.initial import initial_boxes
 from vernal.run.budget import Budget
+from vernal.sets.halving import Halving
+from vernal.sets.initial_boxes import initial_boxes
+from vernal.sets.levels import Levels
+from vernal.sets.winners import OpenWinners
 
 FURTHEST = 50_000  # steps that are unrolled at most
 LOOK_AHEAD = 20  # steps looked at for a formula without a bound, to say what is proven

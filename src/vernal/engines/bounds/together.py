@@ -8,14 +8,14 @@ from contextlib import suppress
 import numpy as np
 
 from vernal.engines.bounds.engine import FURTHEST, BoxTally, proof_of, refuted_by
-from vernal.engines.bounds.levels import Levels
-from vernal.engines.knowledge import Known
 from vernal.errors import Stopped
+from vernal.evidence.knowledge import Known
 from vernal.interpret.linear.bounds import Linear
 from vernal.logic.question import Question
 from vernal.model.tick import Tick
-from vernal.reduce.initial import initial_boxes
 from vernal.run.budget import Budget
+from vernal.sets.initial_boxes import initial_boxes
+from vernal.sets.levels import Levels
 
 
 def known_by_bounds(questions: Sequence[Question], budget: Budget, method: type[Linear] = Linear) -> dict[int, Known]:

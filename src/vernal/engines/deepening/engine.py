@@ -13,19 +13,17 @@ from dataclasses import dataclass, replace
 
 from vernal.engines.base import Engine, within
 from vernal.engines.bounds.engine import FURTHEST, Bounds
-from vernal.engines.candidates import failing_state, witnessed
 from vernal.engines.deepening.glance import FewSets
 from vernal.engines.deepening.walk import FOLLOWED_STEPS, PathWalk
 from vernal.engines.falsify.engine import Falsify
-from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof
 from vernal.engines.options import DepthOptions
 from vernal.engines.paths.engine import Paths
-from vernal.engines.paths.explore import kept_steps
-from vernal.engines.paths.positions import nonlinear_step
-from vernal.engines.single_path import OPEN_ACTION, is_only_position
 from vernal.engines.some_paths import proven_by_all_paths
 from vernal.errors import Stopped
 from vernal.evidence import confirm
+from vernal.evidence.candidates import failing_state, witnessed
+from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof
+from vernal.evidence.single_path import OPEN_ACTION, is_only_position
 from vernal.logic.formula import Formula, Quantifier
 from vernal.logic.normal import TRUTH
 from vernal.logic.prefix import says_something
@@ -33,6 +31,8 @@ from vernal.logic.question import Question
 from vernal.logic.shorten import stronger, weaker
 from vernal.model.expr import Between
 from vernal.run.budget import Budget
+from vernal.sets.pieces.exploration import kept_steps
+from vernal.sets.pieces.positions import nonlinear_step
 
 GLANCE, MOST_GLANCED = 0.2, 1.0  # the share of the time, and the most seconds, for a few exact sets
 FIRST = 0.5  # the share of the time that is left for the first of two ways

@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from vernal.engines.deepening.walk import PathWalk
-from vernal.engines.knowledge import Known, Open
-from vernal.engines.paths.exact_search import follow
-from vernal.engines.paths.positions import nonlinear_step
+from vernal.evidence.knowledge import Known, Open
 from vernal.logic.question import Question
 from vernal.model.expr import Between
 from vernal.run.budget import Budget
+from vernal.sets.exact.search import follow
+from vernal.sets.pieces.positions import nonlinear_step
 
 METHOD, WALK = "a few exact sets", "one walk over all paths"
 MAX_SETS = 200

@@ -7,21 +7,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from vernal.engines.halving import describe
-from vernal.engines.knowledge import Counterexample, Known, Open, Proof
 from vernal.engines.parts import of_whole
-from vernal.engines.paths.exact_search import MAX_PIECES, follow
-from vernal.engines.paths.explore import Exploration, Explorer, kept_steps
-from vernal.engines.paths.positions import NotExplorable
 from vernal.errors import Stopped, UnsupportedFormula
+from vernal.evidence.knowledge import Counterexample, Known, Open, Proof
 from vernal.evidence.result import Assurance
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula
 from vernal.logic.progress import waits
 from vernal.logic.question import Question
 from vernal.model.initial import Box
-from vernal.reduce.base import Direction
-from vernal.reduce.initial import initial_boxes
 from vernal.run.budget import Budget
+from vernal.sets.exact.search import MAX_PIECES, follow
+from vernal.sets.halving import describe
+from vernal.sets.initial_boxes import initial_boxes
+from vernal.sets.pieces.exploration import Exploration, Explorer, kept_steps
+from vernal.sets.pieces.positions import NotExplorable
 
 FOLLOWED_STEPS = "followed steps"  # in the statistics: how far every path was followed without a failure
 FEW_PIECES = 5_000  # exact sets of a search for all that can be reached, after a walk that found no failure

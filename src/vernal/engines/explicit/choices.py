@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from vernal.engines.explicit.columns import NotFinite, slices
-from vernal.engines.explicit.points import UNDECIDED, Points, RowBatch
-from vernal.engines.explicit.table import Numbers
 from vernal.interpret.numbers.rounding import Mask
 from vernal.model.build import TRUE
 from vernal.model.expr import Argmax, Between, Choose, Expr
 from vernal.model.graph import decisions
 from vernal.model.reaching import Finitely, Reached, above_decisions, by_argument, plan
+from vernal.sets.finite.columns import NotFinite, slices
+from vernal.sets.finite.points import UNDECIDED, Points, RowBatch
+from vernal.sets.finite.table import Numbers
 
 MAX_ROWS = 1 << 16  # rows of a batch while decisions multiply it
 

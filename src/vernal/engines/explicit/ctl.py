@@ -20,7 +20,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from vernal.engines.explicit.graph import Graph
-from vernal.engines.explicit.table import Numbers
 from vernal.errors import UnsupportedFormula
 from vernal.interpret.numbers.rounding import Mask
 from vernal.logic.formula import (
@@ -42,6 +41,7 @@ from vernal.logic.formula import (
 from vernal.logic.normal import fold, steps
 from vernal.model.expr import Const, Expr
 from vernal.model.tick import Tick
+from vernal.sets.finite.table import Numbers
 
 ALL, SOME = Quantifier.ALL, Quantifier.SOME
 

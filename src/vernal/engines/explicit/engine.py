@@ -13,26 +13,26 @@ from functools import partial
 
 import numpy as np
 
-from vernal.engines.candidates import witnessed
-from vernal.engines.explicit.columns import NotFinite
 from vernal.engines.explicit.ctl import of_position, satisfied
 from vernal.engines.explicit.explore import Enumeration, TooManyStates
 from vernal.engines.explicit.margin import least_margin
 from vernal.engines.explicit.product import GraphPath, GraphProduct
 from vernal.engines.explicit.roads import of_all_paths
 from vernal.engines.explicit.seen import seen_states
-from vernal.engines.explicit.table import Numbers
 from vernal.engines.explicit.witness import Witnesses
-from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof, SeenStates, Statistics, Subject
+from vernal.evidence.candidates import witnessed
+from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, SeenStates, Statistics, Subject
 from vernal.evidence.result import Assurance
 from vernal.evidence.trace import Trace
 from vernal.logic.automaton import automaton
 from vernal.logic.claim import position_claim
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Always, Formula, Not
 from vernal.logic.normal import Logic, classify
 from vernal.logic.question import Question
-from vernal.reduce.base import Direction
 from vernal.run.budget import Budget
+from vernal.sets.finite.columns import NotFinite
+from vernal.sets.finite.table import Numbers
 
 UNDEFINED = "an atom of the formula is undefined at reachable states, and the answer depends on it"
 NOT_REPLAYED = "a path was found on the graph but did not replay"

@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from vernal.engines.explicit.choices import Decider, refuse_intervals
-from vernal.engines.explicit.columns import Columns, NotFinite, slices
 from vernal.engines.explicit.following import Following
 from vernal.engines.explicit.graph import Graph, links
-from vernal.engines.explicit.points import UNDECIDED, Points, RowBatch
-from vernal.engines.explicit.table import Codes, Numbers, RowTable
+from vernal.interpret.discrete.starts import start_boxes
 from vernal.interpret.numbers.rounding import Mask
 from vernal.logic.question import Question
 from vernal.model.expr import Expr
 from vernal.model.graph import decisions, order
-from vernal.reduce.starts import start_boxes
 from vernal.run.budget import Budget
+from vernal.sets.finite.columns import Columns, NotFinite, slices
+from vernal.sets.finite.points import UNDECIDED, Points, RowBatch
+from vernal.sets.finite.table import Codes, Numbers, RowTable
 
 BATCH = 1 << 14  # states whose successors are computed together
 MEMORY = 2.0  # GiB for everything where no limit is given

@@ -12,11 +12,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from vernal.engines.explicit.points import Points, RowBatch
-from vernal.engines.explicit.table import Codes, Numbers
 from vernal.model.expr import Choose, Const, Expr, Switch
 from vernal.model.fold import specialise
 from vernal.model.graph import decisions, order
+from vernal.sets.finite.points import Points, RowBatch
+from vernal.sets.finite.table import Codes, Numbers
 
 FEW_OPTIONS = 8  # of a choice, up to which its options are computed side by side
 

@@ -1,7 +1,7 @@
 """The reachable graph: positions, what is true at them, and the transitions between them, in arrays.
 
 A position is a state together with those actions that the state leaves open and that the formula or the guard asks
-about (docs/design.md, "States, positions and open actions"). The positions of one state stand next to each other.
+about (docs/decisions/positions-and-open-actions.md). The positions of one state stand next to each other.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.engines.explicit.table import Codes, Numbers
 from vernal.interpret.numbers.rounding import Mask
 from vernal.model.expr import Expr
+from vernal.sets.finite.table import Codes, Numbers
 
 
 @dataclass(frozen=True, eq=False)

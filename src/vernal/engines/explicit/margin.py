@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from vernal.engines.explicit.columns import slices
 from vernal.engines.explicit.explore import BATCH, Enumeration
 from vernal.engines.explicit.graph import Graph
-from vernal.engines.explicit.points import RowBatch
 from vernal.interpret.numbers.rounding import Mask
 from vernal.logic.claim import PositionClaim
+from vernal.sets.finite.columns import slices
+from vernal.sets.finite.points import RowBatch
 
 FURTHEST = 1_000  # steps after which it is not asked any more which positions there are at a step
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vernal.engines.explicit.columns import NotFinite
 from vernal.engines.explicit.ctl import atom
 from vernal.engines.explicit.graph import Graph, Links, links
-from vernal.engines.explicit.table import Numbers
 from vernal.interpret.numbers.rounding import Mask
 from vernal.logic.automaton import Automaton, Edge
 from vernal.model.tick import Tick
+from vernal.sets.finite.columns import NotFinite
+from vernal.sets.finite.table import Numbers
 
 
 @dataclass(frozen=True)

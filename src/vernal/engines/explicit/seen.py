@@ -7,14 +7,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from vernal.engines.explicit.columns import LARGEST_INTEGER, Columns
 from vernal.engines.explicit.graph import Graph
-from vernal.engines.explicit.table import Codes
-from vernal.engines.knowledge import SeenStates
-from vernal.engines.ranges import ranged_variables
+from vernal.evidence.knowledge import SeenStates
 from vernal.interpret.numbers.rounding import Mask
 from vernal.model.sorts import REAL
 from vernal.model.system import System, Variable
+from vernal.sets.declared_ranges import ranged_variables
+from vernal.sets.finite.columns import LARGEST_INTEGER, Columns
+from vernal.sets.finite.table import Codes
 
 
 def seen_states(system: System, columns: Columns, graph: Graph) -> SeenStates:

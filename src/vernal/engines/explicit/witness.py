@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from vernal.engines.candidates import lasso_of, path_of
 from vernal.engines.explicit.explore import Enumeration
 from vernal.engines.explicit.graph import Graph
-from vernal.engines.explicit.points import UNDECIDED, RowBatch
 from vernal.engines.explicit.product import GraphPath
-from vernal.engines.knowledge import Candidate
 from vernal.evidence import confirm
+from vernal.evidence.candidates import lasso_of, path_of
+from vernal.evidence.knowledge import Candidate
 from vernal.evidence.trace import Trace
 from vernal.logic.formula import Formula
 from vernal.model.expr import Expr
+from vernal.sets.finite.points import UNDECIDED, RowBatch
 
 
 class Witnesses:

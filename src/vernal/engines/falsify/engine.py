@@ -13,17 +13,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vernal.engines import single_path
-from vernal.engines.candidates import witnessed
-from vernal.engines.falsify.lift import violation
 from vernal.engines.falsify.search import Population, Target, children, first_plan, freedom
-from vernal.engines.knowledge import NO_STATISTICS, Counterexample, Known, Open, Statistics
-from vernal.evidence import confirm
+from vernal.evidence import confirm, single_path
+from vernal.evidence.candidates import witnessed
 from vernal.evidence.confirm import close_atom
+from vernal.evidence.knowledge import NO_STATISTICS, Counterexample, Known, Open, Statistics
 from vernal.evidence.trace import Trace
 from vernal.evidence.uniqueness import uncertain
 from vernal.interpret.numbers.room import numbers_at_once
 from vernal.interpret.numbers.rounding import Floats
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula, Not, Quantifier
 from vernal.logic.normal import atoms, horizon
 from vernal.logic.prefix import WINDOW, refutable, says_something
@@ -31,8 +30,8 @@ from vernal.logic.question import Question
 from vernal.model.expr import Argmax, Expr, Role, Var
 from vernal.model.graph import order
 from vernal.model.system import System
-from vernal.reduce.base import Direction
 from vernal.run.budget import Budget
+from vernal.simulate.lift import violation
 from vernal.simulate.runs import Plan, Runs, Simulator
 from vernal.simulate.starts import NoInitialState
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from vernal.engines.falsify.engine import LONGEST, TOLERANCE, Falsify, batch_size
-from vernal.engines.falsify.lift import violation
 from vernal.engines.falsify.search import Target, first_plan
-from vernal.engines.knowledge import Counterexample, Known, Open
+from vernal.evidence.knowledge import Counterexample, Known, Open
 from vernal.evidence.trace import Trace
 from vernal.logic.formula import Formula
 from vernal.logic.normal import horizon
@@ -17,6 +16,7 @@ from vernal.logic.prefix import says_something
 from vernal.logic.question import Question
 from vernal.logic.shorten import weaker
 from vernal.run.budget import Budget
+from vernal.simulate.lift import violation
 from vernal.simulate.runs import Runs, Simulator
 from vernal.simulate.starts import NoInitialState
 

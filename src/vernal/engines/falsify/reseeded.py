@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import count
 
 from vernal.engines.falsify.engine import Falsify
-from vernal.engines.knowledge import Known, Open
+from vernal.evidence.knowledge import Known, Open
 from vernal.logic.question import Question
 from vernal.run.budget import Budget
 

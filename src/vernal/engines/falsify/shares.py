@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.engines.falsify.lift import violation
 from vernal.errors import Stopped
 from vernal.evidence.trace import Trace
 from vernal.logic.claim import claim_of
@@ -24,6 +23,7 @@ from vernal.logic.semantics import evaluate
 from vernal.model.expr import Expr
 from vernal.model.tick import Tick, idle
 from vernal.run.budget import Budget
+from vernal.simulate.lift import violation
 from vernal.simulate.runs import Runs
 
 UNDEFINED = -1  # in tables of truth, besides 0 and 1

@@ -16,28 +16,28 @@ from itertools import islice
 
 import numpy as np
 
-from vernal.engines.flow.affine.pipe import pipe
 from vernal.engines.flow.followed import FollowedFlow, FoundPipe
 from vernal.engines.flow.judge import PipeJudge
 from vernal.engines.flow.monotone import kept_sides
 from vernal.engines.flow.starts import StartBoxes, halved, start_boxes
 from vernal.engines.flow.template import chosen
-from vernal.engines.knowledge import Known, Open, Proof
 from vernal.engines.options import AbstractionOptions
 from vernal.errors import Stopped
 from vernal.evidence.flowpipe import Flowpipe
+from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.neural import NeuralAbstraction
 from vernal.evidence.result import Assurance
+from vernal.logic.direction import Direction
 from vernal.logic.task import AbstractionSettings, Transitions
 from vernal.logic.timed import FlowQuestion
 from vernal.model.flow import Flow
 from vernal.model.hybrid import HybridAutomaton
 from vernal.model.tick import Tick
-from vernal.reduce.base import Direction
 from vernal.reduce.neural.abstraction import abstractions
 from vernal.reduce.neural.coverage import covers
 from vernal.reduce.neural.partition import automaton_of
 from vernal.run.budget import Budget
+from vernal.sets.zonotopes.pipe import pipe
 
 MOST_NETWORKS = 6  # each with half the error of the one before
 ROUNDS = 2  # of halving what is open, before a tighter network

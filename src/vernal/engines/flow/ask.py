@@ -5,10 +5,11 @@ from __future__ import annotations
 from vernal.engines.answers import answered
 from vernal.engines.base import FlowEngine, within
 from vernal.engines.flow.region import has_no_start, is_certain
-from vernal.engines.knowledge import Known, Proof
 from vernal.errors import InputError, TypeClash
+from vernal.evidence.knowledge import Known, Proof
 from vernal.evidence.result import Assurance, Result
 from vernal.interpret.domains import first_gap
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
 from vernal.logic.task import Task
@@ -16,7 +17,6 @@ from vernal.logic.timed import FlowQuestion, refuse_untimed
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow, constraint_problem, rate_problem, region_problem
 from vernal.model.graph import draws
-from vernal.reduce.base import Direction
 from vernal.run.budget import Budget
 
 

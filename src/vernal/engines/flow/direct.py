@@ -15,18 +15,18 @@ from vernal.engines.flow.judge import PipeJudge
 from vernal.engines.flow.rounds import BoxRounds
 from vernal.engines.flow.starts import StartBoxes, cut, start_boxes
 from vernal.engines.flow.template import chosen
-from vernal.engines.knowledge import Known, Open, Proof
 from vernal.engines.options import FlowpipeOptions
 from vernal.errors import Stopped
 from vernal.evidence.flowpipe import Flowpipe
+from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.result import Assurance
 from vernal.interpret.flow.follow import Segments, horizon_on_grid
 from vernal.interpret.flow.taylor import unknown_operators
 from vernal.interpret.numbers.rounding import Floats, float_above
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Always
 from vernal.logic.timed import FlowQuestion
 from vernal.model.flow import Flow
-from vernal.reduce.base import Direction
 from vernal.run.budget import Budget
 
 FINE_PARTS = 16  # of a step, for which bounds are recorded where bounds are what is asked for

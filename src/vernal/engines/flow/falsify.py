@@ -13,11 +13,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.engines.falsify.lift import first_values
 from vernal.engines.falsify.search import Population, children, first_plan, freedom
 from vernal.engines.flow.margins import FlowTarget
-from vernal.engines.knowledge import Counterexample, Known, Open, Statistics
 from vernal.errors import Stopped
+from vernal.evidence.knowledge import Counterexample, Known, Open, Statistics
 from vernal.evidence.trace import Trace
 from vernal.evidence.trajectory import PRECISIONS, refuted, trajectory
 from vernal.evidence.walk import NotAPath
@@ -29,6 +28,7 @@ from vernal.model.expr import Between, Expr
 from vernal.model.initial import Span, represented
 from vernal.run.budget import Budget
 from vernal.simulate.flows import STRETCHES, FlowSimulator
+from vernal.simulate.lift import first_values
 from vernal.simulate.runs import Plan, Runs
 from vernal.simulate.starts import NoInitialState
 

@@ -15,8 +15,8 @@ from vernal.engines.base import FlowEngine, guarded
 from vernal.engines.flow.abstract import NeuralEngine
 from vernal.engines.flow.direct import DirectFlowpipe
 from vernal.engines.flow.falsify import FalsifyFlow
-from vernal.engines.knowledge import Known, Open
 from vernal.errors import Stopped
+from vernal.evidence.knowledge import Known, Open
 from vernal.logic.task import MAX_ABSTRACTED, UNSAID
 from vernal.logic.timed import FlowQuestion
 from vernal.run.budget import Budget

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from vernal.engines.emptiness import is_empty
 from vernal.errors import Stopped
 from vernal.logic.claim import position_expression
 from vernal.logic.formula import Always, Eventually, Formula, Not
@@ -14,6 +13,7 @@ from vernal.logic.vacuity import is_vacuous
 from vernal.model.flow import Flow
 from vernal.model.initial import Init, Span
 from vernal.run.budget import Budget
+from vernal.sets.emptiness import is_empty
 
 
 def has_no_start(flow: Flow, budget: Budget) -> bool:

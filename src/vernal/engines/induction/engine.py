@@ -15,20 +15,20 @@ from vernal.engines.base import Engine
 from vernal.engines.bounds.engine import Bounds
 from vernal.engines.falsify.engine import Falsify
 from vernal.engines.induction.step import InductionStep, NotInductive
-from vernal.engines.knowledge import Counterexample, Known, Open, Proof, Subject
 from vernal.engines.options import InductionOptions
 from vernal.engines.paths.engine import Paths
-from vernal.engines.paths.explore import kept_steps
 from vernal.engines.some_paths import by_all_paths
 from vernal.errors import MissingExtra, Stopped
 from vernal.evidence import confirm
+from vernal.evidence.knowledge import Counterexample, Known, Open, Proof, Subject
 from vernal.evidence.result import Assurance
 from vernal.logic.claim import always
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Always, Bound
 from vernal.logic.normal import horizon
 from vernal.logic.question import Question
-from vernal.reduce.base import Direction
 from vernal.run.budget import Budget
+from vernal.sets.pieces.exploration import kept_steps
 from vernal.solvers import registry
 from vernal.solvers.base import SmtSolver
 

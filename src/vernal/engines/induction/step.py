@@ -16,13 +16,12 @@ from math import ceil, floor
 
 from vernal.engines.base import Engine
 from vernal.engines.induction.implied import implied_ends
-from vernal.engines.knowledge import Counterexample, Proof
-from vernal.engines.paths.exact_loop import Loop
-from vernal.engines.programs.conditions import refuting_condition
 from vernal.errors import Stopped, UnsupportedFormula, VernalError
+from vernal.evidence.knowledge import Counterexample, Proof
 from vernal.evidence.result import Assurance
 from vernal.interpret.ends import UNKNOWN_ENDS, meet
 from vernal.interpret.smt import NoTerm, PartialSpan, Script
+from vernal.interpret.unrolling.stepwise import Unrolling
 from vernal.logic.formula import Always, Bound, Formula, Implies
 from vernal.logic.question import Question
 from vernal.model import build
@@ -32,8 +31,9 @@ from vernal.model.initial import Init, OneOf, Span, Start, start_between
 from vernal.model.sorts import INT
 from vernal.model.system import Agent, System
 from vernal.reduce.lasting import lasting_ends
-from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
+from vernal.sets.exact.loop import Loop
+from vernal.sets.refutation import refuting_condition
 from vernal.solvers.base import Satisfiable, SmtSolver
 
 AnyStart = Start | PartialSpan

@@ -12,32 +12,32 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vernal.engines.invariants.cells import CellBatch, Directions, hulls, joined
-from vernal.engines.invariants.certify import Certifier, TooManyStarts
-from vernal.engines.invariants.dynamics import WatchedLoop
-from vernal.engines.invariants.exact_cells import (
+from vernal.engines.invariants.excluding import BROKEN, excluded
+from vernal.engines.invariants.forward import ImageLevels, Widening, levels, maximal
+from vernal.engines.some_paths import by_all_paths
+from vernal.errors import Stopped
+from vernal.evidence.invariant import Invariant
+from vernal.evidence.invariant_file import component_names
+from vernal.evidence.knowledge import Known, Open, Proof, Subject
+from vernal.evidence.result import Assurance
+from vernal.logic.direction import Direction
+from vernal.logic.question import Question
+from vernal.logic.safety import SafetyClaim, excluding, safety_claim
+from vernal.model.system import System
+from vernal.model.traits import nonlinear_node
+from vernal.run.budget import Budget
+from vernal.sets.cells.cells import CellBatch, Directions, hulls, joined
+from vernal.sets.cells.certifier import Certifier, TooManyStarts
+from vernal.sets.cells.dynamics import WatchedLoop
+from vernal.sets.cells.exact_cells import (
     RationalCells,
     as_they_are,
     nearest_decimals,
     shortened_outward,
 )
-from vernal.engines.invariants.excluding import BROKEN, excluded
-from vernal.engines.invariants.forward import ImageLevels, Widening, levels, maximal
-from vernal.engines.invariants.images import Images
-from vernal.engines.invariants.partition import Greatest, domain, grid_of, merged, needed, reached
-from vernal.engines.invariants.templates import Samples, candidates, claim_limits
-from vernal.engines.knowledge import Known, Open, Proof, Subject
-from vernal.engines.some_paths import by_all_paths
-from vernal.errors import Stopped
-from vernal.evidence.invariant import Invariant
-from vernal.evidence.invariant_file import component_names
-from vernal.evidence.result import Assurance
-from vernal.logic.question import Question
-from vernal.logic.safety import SafetyClaim, excluding, safety_claim
-from vernal.model.system import System
-from vernal.model.traits import nonlinear_node
-from vernal.reduce.base import Direction
-from vernal.run.budget import Budget
+from vernal.sets.cells.images import Images
+from vernal.sets.cells.partition import Greatest, domain, grid_of, merged, needed, reached
+from vernal.sets.cells.templates import Samples, candidates, claim_limits
 
 MAX_ROUNDED = 8  # cells that are rounded in several ways; a union of more is checked a few times only
 MAX_SIMPLIFIED = 200  # boxes of a union of which one is left out after the other

@@ -7,14 +7,14 @@ any one will do to show it.
 
 from __future__ import annotations
 
-from vernal.engines.candidates import failing_state
-from vernal.engines.knowledge import Known, Open, Proof
 from vernal.engines.some_paths import NO_STATE, fails_by
+from vernal.evidence.candidates import failing_state
 from vernal.evidence.defined import is_defined
 from vernal.evidence.invariant import Invariant
+from vernal.evidence.knowledge import Known, Open, Proof
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
-from vernal.reduce.base import Direction
 from vernal.run.budget import Budget
 
 BROKEN = "a simulated run breaks the claim, so there is no invariant to look for; falsify will show a path"

@@ -13,10 +13,10 @@ from itertools import product
 
 import numpy as np
 
-from vernal.engines.invariants.cells import CellBatch, Directions, hulls, joined, within
-from vernal.engines.invariants.dynamics import WatchedLoop
-from vernal.engines.invariants.images import Images
 from vernal.interpret.numbers.rounding import LEAST_FLOAT, Floats
+from vernal.sets.cells.cells import CellBatch, Directions, hulls, joined, within
+from vernal.sets.cells.dynamics import WatchedLoop
+from vernal.sets.cells.images import Images
 
 MAX_LEVELS = 30
 PLAIN = (8, 24)  # rounds in which a hull grows by itself, before it is moved further

@@ -13,16 +13,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from vernal.engines.candidates import witnessed
-from vernal.engines.knowledge import Counterexample, Known, Open
 from vernal.engines.lasso.guided import GuidedSearch
 from vernal.engines.lasso.newton import has_irrational_loops, periodic_point
 from vernal.engines.lasso.runs import hints, lasso_among, near_misses, periodic, simulated
 from vernal.engines.lasso.tree import LassoTree
 from vernal.engines.options import DepthOptions
-from vernal.engines.paths.exact_space import TooMany
-from vernal.engines.single_path import OPEN_ACTION, is_only_position
 from vernal.errors import Stopped, TooLong, UnsupportedFormula
+from vernal.evidence.candidates import witnessed
+from vernal.evidence.knowledge import Counterexample, Known, Open
+from vernal.evidence.single_path import OPEN_ACTION, is_only_position
 from vernal.evidence.trace import Trace
 from vernal.interpret.geometry.polyhedra import TooManyRows
 from vernal.interpret.symbolic.execute import NotPiecewiseLinear
@@ -31,6 +30,7 @@ from vernal.logic.progress import waits
 from vernal.logic.question import Question
 from vernal.model.system import System
 from vernal.run.budget import Budget
+from vernal.sets.exact.space import TooMany
 from vernal.simulate.runs import Runs
 from vernal.simulate.starts import NoInitialState
 

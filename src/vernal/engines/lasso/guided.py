@@ -14,15 +14,15 @@ from itertools import islice
 import numpy as np
 from flint import fmpq
 
-from vernal.engines.falsify.lift import decisions_taken, first_values
 from vernal.engines.lasso.runs import NearMiss
 from vernal.engines.lasso.tree import LassoTree, Link
-from vernal.engines.paths.exact_space import ExactStates
 from vernal.evidence.replay import NodeDecisions
 from vernal.evidence.trace import Trace
 from vernal.interpret.geometry.affine_form import rational
 from vernal.interpret.geometry.polyhedra import Polyhedron
 from vernal.model.expr import Between, Choose, Component
+from vernal.sets.exact.space import ExactStates
+from vernal.simulate.lift import decisions_taken, first_values
 from vernal.simulate.runs import Runs
 
 MAX_OUTCOMES = 256  # of one step, among which the run's is looked for

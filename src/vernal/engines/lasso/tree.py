@@ -11,8 +11,6 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from vernal.engines.paths.exact_loop import Loop
-from vernal.engines.paths.exact_space import ExactSpace, ExactStates
 from vernal.evidence import confirm
 from vernal.evidence.replay import closed
 from vernal.evidence.trace import Trace
@@ -25,6 +23,8 @@ from vernal.logic.semantics import evaluate
 from vernal.model.expr import Expr
 from vernal.model.system import System
 from vernal.model.tick import Tick
+from vernal.sets.exact.loop import Loop
+from vernal.sets.exact.space import ExactSpace, ExactStates
 
 
 @dataclass(frozen=True, eq=False)

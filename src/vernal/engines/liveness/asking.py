@@ -8,12 +8,12 @@ from typing import Protocol, TypeVar
 from vernal.engines.answers import believed
 from vernal.engines.attempts import Turned, reasons
 from vernal.engines.base import Engine, within
-from vernal.engines.knowledge import Open, Proof, Statistics
+from vernal.evidence.knowledge import Open, Proof, Statistics
 from vernal.evidence.result import Assurance
 from vernal.logic.automaton import Automaton, automaton, degeneralised
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula, Not
 from vernal.logic.question import Question
-from vernal.reduce.base import Direction
 from vernal.run.budget import Budget
 
 NAME = "liveness"

@@ -17,24 +17,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vernal.engines.base import Engine
-from vernal.engines.invariants.cells import CellBatch, Directions
-from vernal.engines.invariants.certify import Certifier, TooManyStarts
-from vernal.engines.invariants.dynamics import WatchedLoop
-from vernal.engines.invariants.images import Images
-from vernal.engines.invariants.partition import BoxGrid, GridPlaces, boxes_met, grid_cells, grid_of
-from vernal.engines.invariants.templates import Samples
-from vernal.engines.knowledge import Open, Proof
 from vernal.engines.liveness.asking import NAME, negated, open_for
 from vernal.engines.liveness.ends import ends_well
+from vernal.evidence.knowledge import Open, Proof
 from vernal.evidence.result import Assurance
 from vernal.logic.automaton import Automaton
 from vernal.logic.claim import position_expression
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.safety import SafetyClaim
-from vernal.reduce.base import Direction
 from vernal.reduce.product import marking_product
 from vernal.run.budget import Budget
+from vernal.sets.cells.cells import CellBatch, Directions
+from vernal.sets.cells.certifier import Certifier, TooManyStarts
+from vernal.sets.cells.dynamics import WatchedLoop
+from vernal.sets.cells.images import Images
+from vernal.sets.cells.partition import BoxGrid, GridPlaces, boxes_met, grid_cells, grid_of
+from vernal.sets.cells.templates import Samples
 
 METHOD = "boxes without fair cycles"
 COARSE, FINE = (4, 16), (32, 64, 128, 256)  # boxes across what runs reach

@@ -21,7 +21,6 @@ from vernal.engines.bounds.engine import Bounds
 from vernal.engines.deepening.glance import FewSets
 from vernal.engines.induction.engine import Induction
 from vernal.engines.invariants.engine import Invariants
-from vernal.engines.knowledge import Known, Open, Proof
 from vernal.engines.liveness.asking import NAME, ProofMethod, in_turn, open_for
 from vernal.engines.liveness.counting import Counting
 from vernal.engines.liveness.cycles import COARSE, FEW_BOXES, FINE, FairCycles
@@ -29,6 +28,7 @@ from vernal.engines.liveness.promptness import Promptness
 from vernal.engines.paths.engine import Paths
 from vernal.engines.some_paths import by_all_paths
 from vernal.errors import Stopped
+from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.logic.question import Question
 from vernal.run.budget import Budget
 

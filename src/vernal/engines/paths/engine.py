@@ -11,24 +11,23 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 
-from vernal.engines.base import UNBOUNDED
 from vernal.engines.bounds.engine import FURTHEST
-from vernal.engines.halving import describe
-from vernal.engines.knowledge import NO_STATISTICS, Counterexample, Known, Open, Proof, Statistics
 from vernal.engines.parts import attempt_parts, each_part
-from vernal.engines.paths import exact_search
-from vernal.engines.paths.explore import Exploration, Explorer, kept_steps
-from vernal.engines.paths.positions import NotExplorable
 from vernal.engines.paths.tubes import Tubes
 from vernal.errors import Stopped, UnsupportedFormula
+from vernal.evidence.knowledge import NO_STATISTICS, UNBOUNDED, Counterexample, Known, Open, Proof, Statistics
 from vernal.evidence.result import Assurance
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.model.expr import Between, Expr
 from vernal.model.initial import Box
-from vernal.reduce.base import Direction
-from vernal.reduce.initial import initial_boxes
 from vernal.run.budget import Budget
+from vernal.sets.exact import search as exact_search
+from vernal.sets.halving import describe
+from vernal.sets.initial_boxes import initial_boxes
+from vernal.sets.pieces.exploration import Exploration, Explorer, kept_steps
+from vernal.sets.pieces.positions import NotExplorable
 
 TUBES = 0.6  # the share of the time in which regions of the state space are tried first
 

@@ -12,23 +12,23 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from vernal.engines.bounds.engine import FURTHEST
-from vernal.engines.knowledge import Known, Proof
-from vernal.engines.paths.affine import AffineSpace, Cutting
-from vernal.engines.paths.batches import Indices, Pieces
-from vernal.engines.paths.explore import OVERFLOWING, SCATTERED
-from vernal.engines.paths.margins import MarginMeter
-from vernal.engines.paths.positions import NotExplorable, Position, StepGraph
-from vernal.engines.search import Search, Stage
 from vernal.errors import Stopped, UnsupportedFormula
+from vernal.evidence.knowledge import Known, Proof
 from vernal.evidence.result import Assurance
 from vernal.logic.claim import position_claim
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
 from vernal.logic.question import Question
 from vernal.model.initial import Box
-from vernal.reduce.base import Direction
-from vernal.reduce.initial import initial_boxes
 from vernal.run.budget import Budget
+from vernal.sets.initial_boxes import initial_boxes
+from vernal.sets.pieces.affine import AffineSpace, Cutting
+from vernal.sets.pieces.batches import Indices, Pieces
+from vernal.sets.pieces.exploration import OVERFLOWING, SCATTERED
+from vernal.sets.pieces.margins import MarginMeter
+from vernal.sets.pieces.positions import NotExplorable, Position, StepGraph
+from vernal.sets.search import Search, Stage
 
 MAX_MEASURED = 20_000  # pieces of a step that are measured one by one: beyond, all sets have one margin
 

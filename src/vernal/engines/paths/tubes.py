@@ -15,12 +15,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from vernal.engines.paths.batches import Indices
-from vernal.engines.paths.explore import OVERFLOWING, Exploration
-from vernal.engines.paths.positions import NotExplorable, Position, StepGraph
-from vernal.engines.paths.region_space import MAX_REGIONS, Measures, Passage, RegionSpace, Tube, components
-from vernal.engines.paths.regions import Regions
-from vernal.engines.search import Search, Stage
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.claim import PositionClaim, position_claim
 from vernal.logic.formula import Formula
@@ -28,6 +22,12 @@ from vernal.logic.normal import atoms
 from vernal.logic.question import Question
 from vernal.model.initial import Box
 from vernal.run.budget import Budget
+from vernal.sets.pieces.batches import Indices
+from vernal.sets.pieces.exploration import OVERFLOWING, Exploration
+from vernal.sets.pieces.positions import NotExplorable, Position, StepGraph
+from vernal.sets.regions.regions import Regions
+from vernal.sets.regions.space import MAX_REGIONS, Measures, Passage, RegionSpace, Tube, components
+from vernal.sets.search import Search, Stage
 
 RESOLUTIONS = (0, 6, 10, 13, 15)  # how often the spread of a component is halved; at first nothing is cut
 GAIN = 0.75  # the worst margin has to shrink to this share in a round, else there is most likely a real failure

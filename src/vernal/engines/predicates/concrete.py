@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vernal.engines.explicit.points import RowBatch
-from vernal.engines.knowledge import Candidate
 from vernal.engines.predicates.boxes import IntegerArray, IntegerBoxes
 from vernal.engines.predicates.model import OperatorModel, PlanOperator
 from vernal.engines.predicates.policy import PointQuestion, PolicyBounds, Selection
+from vernal.evidence.knowledge import Candidate
 from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.model.expr import Expr
+from vernal.sets.finite.points import RowBatch
 
 
 class Successors(NamedTuple):

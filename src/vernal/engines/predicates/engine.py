@@ -13,9 +13,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
 
-from vernal.engines.candidates import refuting_path
-from vernal.engines.explicit.columns import NotFinite
-from vernal.engines.knowledge import Counterexample, Known, Open, Proof
 from vernal.engines.options import PredicateOptions, TransitionTest
 from vernal.engines.predicates.abstraction import Abstraction, PointTests
 from vernal.engines.predicates.atoms import NotLinear
@@ -30,15 +27,18 @@ from vernal.engines.predicates.refine import Refinement
 from vernal.engines.predicates.shortest import with_shortest_path
 from vernal.engines.predicates.witnesses import WitnessSearch
 from vernal.errors import Stopped
+from vernal.evidence.candidates import refuting_path
+from vernal.evidence.knowledge import Counterexample, Known, Open, Proof
 from vernal.interpret.relus import NoColumn
 from vernal.interpret.smt import NoTerm
+from vernal.logic.direction import Direction
 from vernal.logic.question import Question
 from vernal.logic.safety import safety_claim
 from vernal.model.build import FALSE
 from vernal.model.expr import Expr
-from vernal.reduce.base import Direction
 from vernal.reduce.operators import NoOperators
 from vernal.run.budget import Budget
+from vernal.sets.finite.columns import NotFinite
 
 MAX_REPLAYS = 64  # of unsafe paths from different abstract starts
 MAX_ROUNDS = 200  # of refinement

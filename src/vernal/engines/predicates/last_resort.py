@@ -16,11 +16,11 @@ from fractions import Fraction
 import numpy as np
 
 from vernal.engines.base import Engine, within
-from vernal.engines.knowledge import Counterexample, Known, Proof
 from vernal.engines.predicates.boxes import IntegerBoxes
 from vernal.engines.predicates.model import OperatorModel
 from vernal.engines.predicates.policy import PointQuestion
 from vernal.engines.programs.milp import Milp
+from vernal.evidence.knowledge import Counterexample, Known, Proof
 from vernal.evidence.result import Assurance
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.formula import Atom

@@ -12,6 +12,8 @@ import numpy as np
 from vernal.engines.predicates.atoms import NEVER, AtomTable, Comparison, Condition, NotLinear, conjuncts, connected
 from vernal.engines.predicates.boxes import BoxJudge, IntegerBoxes
 from vernal.engines.predicates.policy import PointQuestion, Selection, selection_of
+from vernal.interpret.discrete.starts import start_boxes
+from vernal.interpret.discrete.values import values_at
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.question import OptionLabels
 from vernal.model import build
@@ -23,8 +25,6 @@ from vernal.model.system import System, Variable
 from vernal.model.tick import Tick, idle
 from vernal.reduce.operators import StepOperator, operators, ways_to_fail
 from vernal.reduce.operators import conjuncts as expression_conjuncts
-from vernal.reduce.starts import start_boxes
-from vernal.reduce.values import values_at
 
 WIDEST = 2**31
 MAX_KEPT = 16  # relations between variables that are looked at

@@ -12,9 +12,6 @@ from functools import cached_property
 
 import numpy as np
 
-from vernal.engines.core.requirement import ALWAYS, Combined, Difference, Requirement, requirement
-from vernal.engines.explicit.columns import Columns, NotFinite
-from vernal.engines.explicit.points import Points, RowBatch
 from vernal.engines.predicates.atoms import NEVER, AtomTable, Condition, NotLinear, connected
 from vernal.engines.predicates.boxes import BoxJudge, IntegerBoxes
 from vernal.engines.predicates.relations import Relations
@@ -30,6 +27,9 @@ from vernal.model.graph import variables
 from vernal.model.sorts import Kind
 from vernal.model.tick import Tick
 from vernal.reduce.operators import StepOperator, disjuncts, mentions_network
+from vernal.sets.core.requirement import ALWAYS, Combined, Difference, Requirement, requirement
+from vernal.sets.finite.columns import Columns, NotFinite
+from vernal.sets.finite.points import Points, RowBatch
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,13 +12,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from vernal.engines.candidates import refuting_path
-from vernal.engines.knowledge import Counterexample
 from vernal.engines.predicates.abstraction import AbstractGraph, Abstraction
 from vernal.engines.predicates.boxes import IntegerBoxes, all_points, number_of_points
 from vernal.engines.predicates.concrete import ConcretePath, ConcreteStates, StateGraph
 from vernal.engines.predicates.danger import leading_to_unsafe
 from vernal.errors import Stopped
+from vernal.evidence.candidates import refuting_path
+from vernal.evidence.knowledge import Counterexample
 from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.logic.question import Question
 from vernal.run.budget import Budget

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 from vernal.engines.outcomes import reading
-from vernal.engines.programs.conditions import BoundedStarts, Case
 from vernal.engines.programs.program import Asking, End, ProgramAnswer, Tally
 from vernal.errors import FormatError
 from vernal.evidence import confirm
@@ -20,6 +19,7 @@ from vernal.run.budget import Budget
 from vernal.run.executor import Finished
 from vernal.run.journal import Record, digest
 from vernal.run.worker import Job, Worked, named
+from vernal.sets.refutation import BoundedStarts, Case
 
 COUNTED = ("programs", "columns", "rows", "binaries")
 

@@ -23,37 +23,36 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 
-from vernal.engines.base import UNBOUNDED
-from vernal.engines.candidates import failing_state, witnessed
 from vernal.engines.deepen import deepened
-from vernal.engines.knowledge import Counterexample, FailingState, Known, Open, Proof, Statistics
 from vernal.engines.options import Encoding, MilpOptions, Unroll
 from vernal.engines.programs.cases import CaseWork, is_decided
-from vernal.engines.programs.conditions import (
-    BoundedStarts,
-    Case,
-    cases,
-    refuting_condition,
-)
 from vernal.engines.programs.program import Asking, End, ProgramAnswer, Solving
-from vernal.engines.single_path import OPEN_ACTION, is_only_position
 from vernal.errors import Stopped, UnsupportedFormula
+from vernal.evidence.candidates import failing_state, witnessed
+from vernal.evidence.knowledge import UNBOUNDED, Counterexample, FailingState, Known, Open, Proof, Statistics
 from vernal.evidence.result import Assurance
+from vernal.evidence.single_path import OPEN_ACTION, is_only_position
 from vernal.evidence.trace import Trace
 from vernal.interpret import exact
 from vernal.interpret.exact import Given
+from vernal.interpret.unrolling import history
+from vernal.interpret.unrolling.stepwise import Unrolling
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula, Not
 from vernal.logic.question import Question
 from vernal.model.expr import Expr
 from vernal.model.graph import decisions
 from vernal.model.initial import InitialSet
 from vernal.model.system import System
-from vernal.reduce import history
-from vernal.reduce.base import Direction
-from vernal.reduce.initial import MAX_BOXES
-from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
 from vernal.run.executor import carry_out
+from vernal.sets.initial_boxes import MAX_BOXES
+from vernal.sets.refutation import (
+    BoundedStarts,
+    Case,
+    cases,
+    refuting_condition,
+)
 from vernal.solvers import registry
 from vernal.solvers.base import Capabilities
 

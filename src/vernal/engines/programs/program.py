@@ -12,9 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from vernal.engines.candidates import refuting_path
-from vernal.engines.knowledge import Candidate
-from vernal.engines.programs.conditions import BoundedStarts, Case
+from vernal.evidence.candidates import refuting_path
+from vernal.evidence.knowledge import Candidate
 from vernal.evidence.replay import NodeDecisions
 from vernal.evidence.trace import Trace
 from vernal.interpret.milp.curves import Site, next_cut
@@ -27,6 +26,7 @@ from vernal.model.expr import Expr, Occurrence
 from vernal.model.initial import InitialSet, Valuation
 from vernal.model.system import System
 from vernal.run.budget import Budget
+from vernal.sets.refutation import BoundedStarts, Case
 from vernal.simulate.starts import tied_exactly
 from vernal.solvers.base import MilpProblem, MilpSolver, Solved, SolveStatus
 

@@ -13,18 +13,18 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from vernal.engines.options import SmtOptions
-from vernal.engines.programs.conditions import BoundedStarts, Case
 from vernal.engines.programs.milp import UNSUPPORTED, WHOLE, Refuter
 from vernal.engines.programs.program import Asking, End, ProgramAnswer, Tally
 from vernal.evidence.replay import NodeDecisions
 from vernal.interpret.smt import NoTerm, Script
+from vernal.interpret.unrolling.stepwise import Unrolling
 from vernal.logic.formula import Formula
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Occurrence
 from vernal.model.initial import InitialSet, Valuation
 from vernal.model.system import System
-from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
+from vernal.sets.refutation import BoundedStarts, Case
 from vernal.solvers import registry
 from vernal.solvers.base import Satisfiable, SmtSolver
 

@@ -14,13 +14,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from vernal.engines.paths.affine import TOO_MANY_TO_GATHER, AffineSpace
-from vernal.engines.paths.batches import Indices, Pieces
-from vernal.engines.paths.decide import MAX_PARTS, TOO_FEW_TO_GATHER, Layout, decide
-from vernal.engines.paths.positions import DiscreteState, Key, NotExplorable, Position
-from vernal.engines.search import Stage
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.expr import Expr
+from vernal.sets.pieces.affine import TOO_MANY_TO_GATHER, AffineSpace
+from vernal.sets.pieces.batches import Indices, Pieces
+from vernal.sets.pieces.decisions import MAX_PARTS, TOO_FEW_TO_GATHER, Layout, decide
+from vernal.sets.pieces.positions import DiscreteState, Key, NotExplorable, Position
+from vernal.sets.search import Stage
 
 FLAT = 3  # components: with more, the surface of a decision is too long to be cut along
 LEAST = 32  # pieces of one stage, however many stages there are at a step

@@ -15,15 +15,9 @@ from functools import partial
 import numpy as np
 
 from vernal.engines.bounds.engine import FURTHEST
-from vernal.engines.bounds.levels import Levels
-from vernal.engines.halving import Halving
-from vernal.engines.paths.affine import AffineSpace, Cutting
-from vernal.engines.paths.batches import Pieces
-from vernal.engines.paths.positions import NotExplorable, Position, StepGraph
 from vernal.engines.reach.measure import chosen_rows, measured
 from vernal.engines.reach.sets import ReachedStep
 from vernal.engines.reach.space import BoundedSpace
-from vernal.engines.search import Search, Stage
 from vernal.errors import Stopped
 from vernal.interpret.abstract import Value
 from vernal.interpret.linear.bounds import Linear
@@ -36,8 +30,14 @@ from vernal.model.initial import Box
 from vernal.model.sorts import BOOL
 from vernal.model.system import System
 from vernal.model.traits import nonlinear_node
-from vernal.reduce.initial import initial_boxes
 from vernal.run.budget import Budget
+from vernal.sets.halving import Halving
+from vernal.sets.initial_boxes import initial_boxes
+from vernal.sets.levels import Levels
+from vernal.sets.pieces.affine import AffineSpace, Cutting
+from vernal.sets.pieces.batches import Pieces
+from vernal.sets.pieces.positions import NotExplorable, Position, StepGraph
+from vernal.sets.search import Search, Stage
 
 STARTS = 64  # boxes that an initial set is cut into, where narrower ones are bounded better
 UNTOUCHED = build.var("beyond the last step", BOOL, role=Role.INPUT)  # the atom of a formula that asks nothing before

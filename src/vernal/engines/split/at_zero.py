@@ -13,12 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from vernal.engines.core.domains import Domains, whole_boxes
-from vernal.engines.core.search import BoxSearch
-from vernal.engines.knowledge import Known, Open, Proof
-from vernal.engines.paths import exact_search
-from vernal.engines.programs.conditions import refuting_condition
 from vernal.errors import Stopped
+from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.interpret.symbolic.polynomial import PolynomialBox
 from vernal.logic.question import Question
 from vernal.model import build
@@ -26,6 +22,10 @@ from vernal.model.expr import Expr
 from vernal.model.graph import order
 from vernal.model.initial import Box
 from vernal.run.budget import Budget
+from vernal.sets.core.domains import Domains, whole_boxes
+from vernal.sets.core.search import BoxSearch
+from vernal.sets.exact import search as exact_search
+from vernal.sets.refutation import refuting_condition
 
 MAX_ATTEMPTS = 256  # at boxes around some, before the rest is left open
 SECONDS = (0.3, 0.05)  # for all of them, and for a part

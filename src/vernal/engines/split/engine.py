@@ -14,32 +14,32 @@ from math import inf, isfinite
 
 import numpy as np
 
-from vernal.engines.base import UNBOUNDED, within
+from vernal.engines.base import within
 from vernal.engines.bounds.engine import FURTHEST
-from vernal.engines.bounds.levels import MAX_SHARED_STEPS, abstract_box
-from vernal.engines.core.clauses import Clauses, compiled, stacked
-from vernal.engines.core.domains import DomainFrame, joined
-from vernal.engines.core.search import BoxSearch
-from vernal.engines.core.witness import Replays
 from vernal.engines.falsify.engine import Falsify
-from vernal.engines.knowledge import NO_STATISTICS, Counterexample, Known, Open, Proof, Statistics
-from vernal.engines.programs.conditions import refuting_condition
 from vernal.engines.split.at_zero import ZeroBoxes
 from vernal.errors import Stopped
+from vernal.evidence.knowledge import NO_STATISTICS, UNBOUNDED, Counterexample, Known, Open, Proof, Statistics
 from vernal.evidence.result import Assurance
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.forms import MAX_INPUTS
+from vernal.interpret.unrolling.stepwise import Unrolling
 from vernal.logic.claim import is_small
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.model.closed import ClosedStep
 from vernal.model.expr import Expr
 from vernal.model.system import System
 from vernal.model.tick import Tick
-from vernal.reduce.base import Direction
-from vernal.reduce.initial import initial_boxes
-from vernal.reduce.unroll import Unrolling
 from vernal.run.budget import Budget
+from vernal.sets.core.clauses import Clauses, compiled, stacked
+from vernal.sets.core.domains import DomainFrame, joined
+from vernal.sets.core.search import BoxSearch
+from vernal.sets.core.witness import Replays
+from vernal.sets.initial_boxes import initial_boxes
+from vernal.sets.levels import MAX_SHARED_STEPS, abstract_box
+from vernal.sets.refutation import refuting_condition
 
 MAX_KNOWN = 64  # claims about one graph whose clauses are kept
 PAUSES = (0.3, 3.0, 20.0)  # seconds of search, after which states are bred for at most half as long ...

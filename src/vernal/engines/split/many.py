@@ -12,14 +12,14 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from vernal.engines.base import infinite_bounds
-from vernal.engines.core.clauses import Clauses
-from vernal.engines.core.search import BoxSearch
-from vernal.engines.knowledge import Known
 from vernal.engines.split.engine import not_asked, outcome, refuted_by, search_for
 from vernal.errors import Stopped
+from vernal.evidence.knowledge import Known
 from vernal.interpret.numbers.room import limited
 from vernal.logic.question import Question
 from vernal.run.budget import Budget
+from vernal.sets.core.clauses import Clauses
+from vernal.sets.core.search import BoxSearch
 
 MAX_SHARED_BOXES = 512  # of one question; one that needs more has time of its own
 

@@ -16,6 +16,7 @@ from vernal.formats.jani.automata import Updates, free_name
 from vernal.formats.jani.compose import Outcome, OutcomePart, PlanningModel
 from vernal.formats.jani.declare import whole_range
 from vernal.formats.jani.policy import PolicyInterface
+from vernal.interpret.discrete.starts import has_state
 from vernal.interpret.ends import EndsProgram, PartialEnds
 from vernal.model import build
 from vernal.model.build import FALSE, TRUE
@@ -24,7 +25,6 @@ from vernal.model.initial import Start
 from vernal.model.sorts import INT
 from vernal.model.system import Agent, Init, System, Variable
 from vernal.model.tick import Tick, idle
-from vernal.reduce.starts import has_state
 
 POLICY, EDGE, STUCK = "policy", "edge", "stuck"
 

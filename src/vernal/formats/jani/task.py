@@ -22,6 +22,7 @@ from vernal.formats.jani.policy import PolicyInterface, read_policy
 from vernal.formats.jani.properties import PropertyReader, SafetyProperty, pick
 from vernal.formats.jani.state_lists import StateList
 from vernal.formats.task.blueprint import Override
+from vernal.interpret.discrete.starts import narrowed
 from vernal.logic.elaborate import Scope, expression
 from vernal.logic.formula import Always, And, Atom, Formula, Not, Or
 from vernal.logic.syntax import Source
@@ -34,7 +35,6 @@ from vernal.model.graph import order
 from vernal.model.sorts import BOOL
 from vernal.model.system import Init, System
 from vernal.model.tick import Tick, idle
-from vernal.reduce.starts import narrowed
 
 NOT_STUCK = "not_stuck"
 APPLICABLE = "applicable"

@@ -21,10 +21,10 @@ from vernal.errors import InputError
 from vernal.evidence.neural import NeuralAbstraction
 from vernal.interpret.geometry.polytopes import Polytope, box
 from vernal.interpret.numbers.rounding import float_above
+from vernal.logic.direction import Direction
 from vernal.logic.task import Transitions
 from vernal.model.hybrid import HybridAutomaton, Location
 from vernal.model.tick import Tick, idle
-from vernal.reduce.base import Direction
 from vernal.reduce.neural.activation import ActivationRegion, activation_regions, integer_layers
 from vernal.reduce.neural.crossings import crossings_of
 from vernal.reduce.neural.merging import merged

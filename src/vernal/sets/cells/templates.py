@@ -1,0 +1,186 @@
+"""Directions for cells: boxes, octagons, and directions learned from runs and from the claim.
+
+Nothing here has to be right: a template only says in which directions sets are measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+
+from vernal.errors import VernalError
+from vernal.interpret import concrete
+from vernal.interpret.numbers.rounding import Floats
+from vernal.model.build import FALSE
+from vernal.model.expr import Compare, Expr
+from vernal.model.graph import order
+from vernal.model.terms import terms
+from vernal.sets.cells.cells import Directions
+from vernal.sets.cells.dynamics import WatchedLoop
+from vernal.simulate.runs import Runs, simulate
+
+RUNS, STEPS = 64, 60  # that are simulated
+MAX_DIRECTIONS = 64
+SAME = 1e-6  # rows that agree to this, up to their length, are one
+OCTAGON_NUMBERS = 6  # components for which all sums and differences of two are measured
+FACES = (4, 8, 16)  # directions around a plane in which the loop turns, few first
+BACK = 8  # steps a direction of the claim is followed back
+
+
+class Samples:
+    """Runs of the loop: where states are, and how they move, for learning from."""
+
+    def __init__(self, dynamics: WatchedLoop, seed: int) -> None:
+        self.dynamics = dynamics
+        self.runs = self._simulated(seed)
+        self.states = self._numbers()  # (runs, positions, numbers)
+
+    def _simulated(self, seed: int) -> Runs | None:
+        try:
+            return simulate(self.dynamics.system, RUNS, STEPS, np.random.default_rng(seed), corners=True)
+        except VernalError:
+            return None
+
+    def _numbers(self) -> Floats:
+        runs, columns = self.runs, []
+        if runs is None:
+            return np.zeros((0, STEPS + 1, len(self.dynamics.numbers)))
+        for var, i in self.dynamics.numbers:
+            columns.append(runs.memory[var][:, :, i] if var in runs.memory else runs.state[var.name])
+        return np.stack(columns, axis=2) if columns else np.zeros((len(runs.lengths), STEPS + 1, 0))
+
+    def breaks(self) -> bool:
+        """Whether some run breaks the claim, as far as floats tell; then looking for an invariant is in vain."""
+        view = self.dynamics
+        if self.runs is None or view.safety.stop is not FALSE:
+            return False
+        keep = concrete.compile([view.keep])
+        for position in range(view.safety.first, STEPS + 1):
+            (kept,) = keep(self.runs.inputs(position), len(self.runs.lengths))
+            there = self.runs.lengths > position
+            if (there & ~np.broadcast_to(kept, there.shape)).any():
+                return True
+        return False
+
+    @property
+    def points(self) -> Floats:
+        """All states that were met, (points, numbers)."""
+        runs, positions, numbers = self.states.shape
+        flat = self.states.reshape(runs * positions, numbers)  # there may be no numbers at all
+        return flat[np.isfinite(flat).all(axis=1) & (np.abs(flat) < 1e12).all(axis=1)]
+
+    def spread(self) -> Floats:
+        """How far each component reaches, as a power of two; 1 where it does not vary."""
+        points = self.points
+        if not len(points):
+            return np.ones(self.states.shape[2])
+        wide = np.ptp(points, axis=0)
+        return np.exp2(np.round(np.log2(np.where(wide > 0, wide, 1.0))))
+
+    def linear_part(self) -> Floats | None:
+        """The matrix that fits the steps best."""
+        runs, positions, numbers = self.states.shape
+        before = self.states[:, :-1].reshape(runs * (positions - 1), numbers)
+        after = self.states[:, 1:].reshape(runs * (positions - 1), numbers)
+        good = np.isfinite(before).all(axis=1) & np.isfinite(after).all(axis=1) & (np.abs(after) < 1e12).all(axis=1)
+        before, after = before[good], after[good]
+        if len(before) <= before.shape[1] + 1:
+            return None
+        A, *_ = np.linalg.lstsq(np.hstack([before, np.ones((len(before), 1))]), after, rcond=None)
+        return np.asarray(A[:-1].T, dtype=np.float64)
+
+
+def candidates(dynamics: WatchedLoop, samples: Samples) -> Iterator[Directions]:
+    """Templates to try, cheap ones first."""
+    n = len(dynamics.numbers)
+    unit = np.eye(n)
+    yield Directions(unit, "boxes")
+    claim = [row for row, _ in claim_limits(dynamics)]
+    if n < 2:
+        return
+    A = samples.linear_part()
+    learned = [] if A is None else [eigen_rows(A, faces) for faces in FACES]
+    back = [] if A is None else back_rows(claim, A)
+    seen: set[bytes] = set()
+    for template in (
+        *(_template("learned directions", [*claim, *rows], n) for rows in learned[:1]),
+        *([_template("octagons", [*claim, *octagon_rows(samples.spread())], n)] if n <= OCTAGON_NUMBERS else []),
+        *(_template("learned directions", [*claim, *rows, *back], n) for rows in learned[1:]),
+    ):
+        key = template.rows.tobytes()
+        if key not in seen and len(template.rows) > n:
+            seen.add(key)
+            yield template
+
+
+def _template(name: str, rows: Sequence[Floats], n: int) -> Directions:
+    """The components and these rows, each direction once, scaled to a largest coefficient of 1 in short numbers."""
+    made: list[Floats] = list(np.eye(n))
+    for row in rows:
+        largest = np.abs(row).max(initial=0.0)
+        if not np.isfinite(largest) or largest == 0 or len(made) >= MAX_DIRECTIONS:
+            continue
+        short = np.round(row / largest * 2**20) / 2**20
+        if not any(_are_same(short, other) for other in made):
+            made.append(short)
+    return Directions(np.array(made).reshape(-1, n), name)
+
+
+def _are_same(a: Floats, b: Floats) -> bool:
+    cosine = abs(float(a @ b)) / float(np.linalg.norm(a) * np.linalg.norm(b))
+    return bool(1 - cosine < SAME**2)
+
+
+def octagon_rows(spread: Floats) -> list[Floats]:
+    """Sums and differences of two components, each in units of its spread."""
+    rows = []
+    for i, k in combinations(range(len(spread)), 2):
+        for sign in (1.0, -1.0):
+            row = np.zeros(len(spread))
+            row[i], row[k] = 1 / spread[i], sign / spread[k]
+            rows.append(row)
+    return rows
+
+
+def eigen_rows(A: Floats, faces: int) -> list[Floats]:
+    """Left eigenvectors, in which a linear loop only scales; where it turns in a plane, directions around it."""
+    try:
+        values, vectors = np.linalg.eig(A.T)
+    except np.linalg.LinAlgError:
+        return []
+    rows: list[Floats] = []
+    for value, vector in zip(values, vectors.T, strict=True):
+        real, imaginary = np.real(vector), np.imag(vector)
+        if abs(np.imag(value)) < 1e-12:
+            rows.append(real)
+        elif np.imag(value) > 0:
+            angles = np.pi * np.arange(faces) / faces
+            rows += [np.cos(angle) * real + np.sin(angle) * imaginary for angle in angles]
+    return rows
+
+
+def back_rows(claim: Sequence[Floats], A: Floats) -> list[Floats]:
+    """What the directions of the claim were some steps before."""
+    rows, newest = [], list(claim)
+    for _ in range(BACK):
+        newest = [row @ A for row in newest]
+        rows += newest
+    return rows
+
+
+def claim_limits(dynamics: WatchedLoop) -> list[tuple[Floats, float]]:
+    """What the claim and the guard compare: sums of components, as rows, with a constant."""
+    places: dict[Expr, int] = {var: place for place, (var, _) in enumerate(dynamics.numbers) if not var.shape}
+    found: list[tuple[Floats, float]] = []
+    for node in order([dynamics.keep, dynamics.guard]):
+        if isinstance(node, Compare) and node.args[0].sort.is_number and not node.shape:
+            parts, constant = terms((node.args[0], Fraction(1)), (node.args[1], Fraction(-1)))
+            if parts and all(part in places for part in parts):
+                row = np.zeros(len(dynamics.numbers))
+                for part, factor in parts.items():
+                    row[places[part]] = float(factor)
+                found.append((row, -float(constant)))
+    return found

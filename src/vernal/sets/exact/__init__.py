@@ -1,0 +1,1 @@
+"""Exact polyhedra of states, followed from step to step in rational arithmetic."""

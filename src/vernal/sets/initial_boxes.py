@@ -1,0 +1,38 @@
+"""The initial set as boxes: one for each combination of discrete starts, a hull where there are too many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain, islice
+
+from vernal.interpret.discrete.starts import start_boxes
+from vernal.logic.direction import Direction
+from vernal.model.initial import Box
+from vernal.model.system import Model
+
+MAX_BOXES = 256
+EFFORT = 50_000  # boxes looked at in search of those that constraints leave
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """Boxes that cover the initial set; EXACT if they are it (constraints by `where` are not in them)."""
+
+    boxes: tuple[Box, ...]
+    direction: Direction
+
+
+def initial_boxes(system: Model, limit: int = MAX_BOXES) -> Boxes:
+    """Cover the initial set by at most `limit` boxes; what `where` says of reals, or of many states, is left aside."""
+    initial = system.initial
+    if not initial.where and initial.is_convex:
+        return Boxes((initial.hull,), Direction.EXACT)
+    solved = start_boxes(initial, most=limit, effort=EFFORT)
+    if solved is not None and len(solved):
+        parts = list(islice(chain.from_iterable(p.alternatives() for p in solved.alternatives(initial)), limit + 1))
+        if len(parts) <= limit:
+            return Boxes(tuple(part.hull for part in parts), Direction.OVER)
+    few = 0 < initial.count <= limit
+    alternatives = initial.alternatives() if few and not initial.is_convex else [initial]
+    exact = few and not initial.where
+    return Boxes(tuple(part.hull for part in alternatives), Direction.EXACT if exact else Direction.OVER)

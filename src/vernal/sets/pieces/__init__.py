@@ -1,0 +1,1 @@
+"""Affine pieces of the initial set, followed from step to step in batches."""

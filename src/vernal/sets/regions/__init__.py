@@ -1,0 +1,1 @@
+"""Regions: sets of states between directions of a template, followed from step to step in batches."""
