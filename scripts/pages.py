@@ -3,11 +3,13 @@
     python scripts/pages.py build/pages        then: mkdocs build --strict
 
 Pages keep their places, so that a link that works in the repository works on the site. The reference of the command
-line is made from its options, that of Python from the public names; nothing of either is written by hand.
+line is made from its options, that of Python from the public names, the list of modules from their docstrings;
+nothing of these is written by hand.
 """
 
 from __future__ import annotations
 
+import ast
 import inspect
 import json
 import re
@@ -59,6 +61,7 @@ def main(target: Path) -> None:
         write(target / file.relative_to(ROOT).with_suffix(".md"), notebook_page(file))
     write(target / "docs/reference/commands.md", commands_page())
     write(target / "docs/reference/names.md", names_page())
+    write(target / "docs/reference/modules.md", modules_page())
 
 
 def page(text: str) -> str:
@@ -129,6 +132,23 @@ def section_of(name: str) -> str:
     home = "vernal.worlds" if name == "worlds" else getattr(getattr(vernal, name), "__module__", "vernal.evidence")
     fitting = [prefix for prefix in SECTIONS if home.startswith(prefix)]
     return SECTIONS[max(fitting, key=len)] if fitting else "More"
+
+
+def modules_page() -> str:
+    """Every module of the package by room, with the first sentence it says about itself."""
+    source = ROOT / "src" / "vernal"
+    parts = ["# Modules", "", "For those who change the code: [the design](../design.md) is the way in.", ""]
+    for package in sorted(file.parent for file in source.rglob("__init__.py") if file.parent != source):
+        parts += [f"## {package.relative_to(source)}/", "", first_line(package / "__init__.py"), ""]
+        modules = [file for file in sorted(package.glob("*.py")) if file.name != "__init__.py"]
+        parts += [*(f"- `{file.name}`: {first_line(file)}" for file in modules), ""]
+    return "\n".join(parts)
+
+
+def first_line(file: Path) -> str:
+    """The first line of a module's docstring."""
+    told = ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
+    return told.partition("\n")[0].replace("<", "&lt;")
 
 
 def notebook_page(file: Path) -> str:

@@ -21,7 +21,7 @@ FENCED = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+?)\s*$", re.MULTILINE)
-GENERATED = {"docs/reference/commands.md", "docs/reference/names.md"}
+GENERATED = {f"docs/reference/{name}.md" for name in ("commands", "names", "modules")}
 
 
 def links(page: Path) -> Iterator[str]:

@@ -11,7 +11,6 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-from vernal.engines.flow.region import has_no_start, is_certain
 from vernal.engines.so_far import best_margin, in_words
 from vernal.errors import Stopped
 from vernal.evidence import confirm
@@ -32,6 +31,7 @@ from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 from vernal.sets.declared_ranges import range_notes
 from vernal.sets.emptiness import is_empty
+from vernal.sets.region_vacuity import has_no_start, is_certain
 
 GRACE = 0.5  # seconds for notes of all answers after the time is up, and as many until they are interrupted
 MOMENT, SHARE = 1.0, 0.25  # for what is proven of a claim that stays open: seconds at most, and of those it took so far

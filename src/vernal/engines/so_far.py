@@ -10,7 +10,6 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
-from vernal.engines.bounds.engine import FURTHEST
 from vernal.errors import Stopped
 from vernal.logic.claim import position_expression
 from vernal.logic.formula import Always, Atom, Formula, Next
@@ -23,7 +22,7 @@ from vernal.model.numbers import show
 from vernal.run.budget import Budget
 from vernal.sets.halving import Halving
 from vernal.sets.initial_boxes import initial_boxes
-from vernal.sets.levels import Levels
+from vernal.sets.levels import MAX_UNROLLED_STEPS, Levels
 
 DIGITS = 6
 MOST, FEW = 64, 8  # boxes that are bounded at once, and that cost hardly more than one
@@ -34,7 +33,7 @@ def best_margin(question: Question, budget: Budget) -> float:
     """A lower bound of the margin over all paths, as good as the time allows; of claims about one number."""
     reach, best = question.claim.horizon, -math.inf
     asked = _asked(question.claim.path)
-    if reach is None or reach > FURTHEST or asked is None or _weakened(asked, Fraction(0))[0] is None:
+    if reach is None or reach > MAX_UNROLLED_STEPS or asked is None or _weakened(asked, Fraction(0))[0] is None:
         return best
     proven = math.inf
     try:

@@ -33,6 +33,7 @@ from vernal.sets.pieces.decisions import mask_of
 from vernal.sets.winners import Doubt
 
 EXACT_BELOW = 1e-9  # relative; a margin this close to zero is asked of exact arithmetic
+MAX_UNROLLED_STEPS = 50_000  # a question further ahead is none for an unrolling
 NOTHING_PUT_OFF: Mapping[Argmax, Mask] = {}
 MAX_SHARED_STEPS = 100  # steps; a longer unrolling is memory, and not kept for the next question
 

@@ -11,10 +11,10 @@ import pytest
 from tests.interpret.flow.models import exponential, flow_of, jet, state, steam
 from tests.work import budget_of_looks, processor
 from vernal.engines.flow.direct import DirectFlowpipe
-from vernal.engines.flow.judge import judge
 from vernal.engines.flow.starts import cut, start_boxes
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.knowledge import Known, Open, Proof
+from vernal.evidence.pipe_judge import judge
 from vernal.evidence.result import Assurance
 from vernal.logic.direction import Direction
 from vernal.logic.elaborate import formula

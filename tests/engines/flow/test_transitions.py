@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from vernal.engines.flow.abstract import abstract_automaton
-from vernal.engines.flow.judge import judge
 from vernal.engines.flow.starts import start_boxes
 from vernal.engines.flow.template import directions_of
 from vernal.evidence.flowpipe import Flowpipe
+from vernal.evidence.pipe_judge import judge
 from vernal.formats.task.blueprint import load
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.task import Transitions

@@ -44,10 +44,9 @@ from vernal.model.traits import branches, nonlinear_node
 from vernal.run.budget import Budget
 from vernal.sets.halving import Halving
 from vernal.sets.initial_boxes import initial_boxes
-from vernal.sets.levels import Levels
+from vernal.sets.levels import MAX_UNROLLED_STEPS, Levels
 from vernal.sets.winners import OpenWinners
 
-FURTHEST = 50_000  # steps that are unrolled at most
 LOOK_AHEAD = 20  # steps looked at for a formula without a bound, to say what is proven
 
 
@@ -127,8 +126,8 @@ class Bounds:
         reach = question.claim.horizon
         if reach is None:
             return self._unbounded(question, budget)
-        if reach > FURTHEST:
-            return self._open(f"a horizon of {reach:,} steps is too long; at most {FURTHEST:,} are")
+        if reach > MAX_UNROLLED_STEPS:
+            return self._open(f"a horizon of {reach:,} steps is too long; at most {MAX_UNROLLED_STEPS:,} are")
         tally = BoxTally(open=list(initial_boxes(question.system).boxes))
         reason = "the bounds are too loose to decide"
         first: Levels | None = None

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from vernal.engines.bounds.engine import FURTHEST, BoxTally, proof_of, refuted_by
+from vernal.engines.bounds.engine import BoxTally, proof_of, refuted_by
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Known
 from vernal.interpret.linear.bounds import Linear
@@ -15,7 +15,7 @@ from vernal.logic.question import Question
 from vernal.model.tick import Tick
 from vernal.run.budget import Budget
 from vernal.sets.initial_boxes import initial_boxes
-from vernal.sets.levels import Levels
+from vernal.sets.levels import MAX_UNROLLED_STEPS, Levels
 
 
 def known_by_bounds(questions: Sequence[Question], budget: Budget, method: type[Linear] = Linear) -> dict[int, Known]:
@@ -25,7 +25,7 @@ def known_by_bounds(questions: Sequence[Question], budget: Budget, method: type[
     """
     first, found = questions[0], [initial_boxes(question.system).boxes for question in questions]
     reach, ends = first.claim.horizon, np.cumsum([0, *map(len, found)]).tolist()
-    if reach is None or reach > FURTHEST or not ends[-1]:
+    if reach is None or reach > MAX_UNROLLED_STEPS or not ends[-1]:
         return {}
     levels = Levels(first.system, [box for boxes in found for box in boxes], budget, reach, method)
     made: dict[int, Known] = {}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from vernal.engines.base import Engine, within
-from vernal.engines.bounds.engine import FURTHEST, Bounds
+from vernal.engines.bounds.engine import Bounds
 from vernal.engines.deepening.glance import FewSets
 from vernal.engines.deepening.walk import FOLLOWED_STEPS, PathWalk
 from vernal.engines.falsify.engine import Falsify
@@ -31,6 +31,7 @@ from vernal.logic.question import Question
 from vernal.logic.shorten import stronger, weaker
 from vernal.model.expr import Between
 from vernal.run.budget import Budget
+from vernal.sets.levels import MAX_UNROLLED_STEPS
 from vernal.sets.pieces.exploration import kept_steps
 from vernal.sets.pieces.positions import nonlinear_step
 
@@ -53,7 +54,7 @@ class Deepening:
 
     def __init__(self, options: DepthOptions = DepthOptions(), engines: Sequence[Engine] | None = None) -> None:
         """`engines` answer the bounded questions, in this order."""
-        self.depth = min(options.depth, FURTHEST)
+        self.depth = min(options.depth, MAX_UNROLLED_STEPS)
         self.engines = (Falsify(generations=0), Bounds(), Paths()) if engines is None else tuple(engines)
 
     def attempt(self, question: Question, budget: Budget) -> Known:

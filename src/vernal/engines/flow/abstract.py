@@ -17,7 +17,6 @@ from itertools import islice
 import numpy as np
 
 from vernal.engines.flow.followed import FollowedFlow, FoundPipe
-from vernal.engines.flow.judge import PipeJudge
 from vernal.engines.flow.monotone import kept_sides
 from vernal.engines.flow.starts import StartBoxes, halved, start_boxes
 from vernal.engines.flow.template import chosen
@@ -26,6 +25,7 @@ from vernal.errors import Stopped
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.neural import NeuralAbstraction
+from vernal.evidence.pipe_judge import PipeJudge
 from vernal.evidence.result import Assurance
 from vernal.logic.direction import Direction
 from vernal.logic.task import AbstractionSettings, Transitions

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from vernal.engines.answers import answered
 from vernal.engines.base import FlowEngine, within
-from vernal.engines.flow.region import has_no_start, is_certain
 from vernal.errors import InputError, TypeClash
 from vernal.evidence.knowledge import Known, Proof
 from vernal.evidence.result import Assurance, Result
@@ -18,6 +17,7 @@ from vernal.model.expr import Expr
 from vernal.model.flow import Flow, constraint_problem, rate_problem, region_problem
 from vernal.model.graph import draws
 from vernal.run.budget import Budget
+from vernal.sets.region_vacuity import has_no_start, is_certain
 
 
 def flow_question(task: Task, formula: Formula, name: str | None = None) -> FlowQuestion:

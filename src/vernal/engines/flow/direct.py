@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from vernal.engines.flow.followed import FollowedFlow, FoundPipe
-from vernal.engines.flow.judge import PipeJudge
 from vernal.engines.flow.rounds import BoxRounds
 from vernal.engines.flow.starts import StartBoxes, cut, start_boxes
 from vernal.engines.flow.template import chosen
@@ -19,6 +18,7 @@ from vernal.engines.options import FlowpipeOptions
 from vernal.errors import Stopped
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.knowledge import Known, Open, Proof
+from vernal.evidence.pipe_judge import PipeJudge
 from vernal.evidence.result import Assurance
 from vernal.interpret.flow.follow import Segments, horizon_on_grid
 from vernal.interpret.flow.taylor import unknown_operators

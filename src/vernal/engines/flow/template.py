@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from vernal.engines.flow.conditions import StateConditions
 from vernal.errors import InputError
+from vernal.evidence.segment_truth import StateConditions
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.elaborate import expression, system_scope
 from vernal.logic.syntax import Source

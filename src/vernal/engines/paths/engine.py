@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 
-from vernal.engines.bounds.engine import FURTHEST
 from vernal.engines.parts import attempt_parts, each_part
 from vernal.engines.paths.tubes import Tubes
 from vernal.errors import Stopped, UnsupportedFormula
@@ -26,6 +25,7 @@ from vernal.run.budget import Budget
 from vernal.sets.exact import search as exact_search
 from vernal.sets.halving import describe
 from vernal.sets.initial_boxes import initial_boxes
+from vernal.sets.levels import MAX_UNROLLED_STEPS
 from vernal.sets.pieces.exploration import Exploration, Explorer, kept_steps
 from vernal.sets.pieces.positions import NotExplorable
 
@@ -52,8 +52,8 @@ class Paths:
         reach = question.claim.horizon
         if reach is None:
             return self._open(UNBOUNDED)
-        if reach > FURTHEST:
-            return self._open(f"a horizon of {reach:,} steps is too long; at most {FURTHEST:,} are")
+        if reach > MAX_UNROLLED_STEPS:
+            return self._open(f"a horizon of {reach:,} steps is too long; at most {MAX_UNROLLED_STEPS:,} are")
         if budget.journal is not None:
             return attempt_parts(question, budget, self.name, explore)
         return explore(question, budget)

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from vernal.engines.bounds.engine import FURTHEST
 from vernal.errors import Stopped, UnsupportedFormula
 from vernal.evidence.knowledge import Known, Proof
 from vernal.evidence.result import Assurance
@@ -23,6 +22,7 @@ from vernal.logic.question import Question
 from vernal.model.initial import Box
 from vernal.run.budget import Budget
 from vernal.sets.initial_boxes import initial_boxes
+from vernal.sets.levels import MAX_UNROLLED_STEPS
 from vernal.sets.pieces.affine import AffineSpace, Cutting
 from vernal.sets.pieces.batches import Indices, Pieces
 from vernal.sets.pieces.exploration import OVERFLOWING, SCATTERED
@@ -82,7 +82,7 @@ def kept_together(questions: Sequence[Question], budget: Budget) -> dict[int, Kn
     first = questions[0]
     reach, path = first.claim.horizon, first.claim.linear
     owners, boxes = _all_boxes(questions)
-    if reach is None or reach > FURTHEST or path is None or not boxes:
+    if reach is None or reach > MAX_UNROLLED_STEPS or path is None or not boxes:
         return {}
     try:
         sieve = sift(first, path, boxes, reach, budget)

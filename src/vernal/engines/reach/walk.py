@@ -14,7 +14,6 @@ from functools import partial
 
 import numpy as np
 
-from vernal.engines.bounds.engine import FURTHEST
 from vernal.engines.reach.measure import chosen_rows, measured
 from vernal.engines.reach.sets import ReachedStep
 from vernal.engines.reach.space import BoundedSpace
@@ -33,7 +32,7 @@ from vernal.model.traits import nonlinear_node
 from vernal.run.budget import Budget
 from vernal.sets.halving import Halving
 from vernal.sets.initial_boxes import initial_boxes
-from vernal.sets.levels import Levels
+from vernal.sets.levels import MAX_UNROLLED_STEPS, Levels
 from vernal.sets.pieces.affine import AffineSpace, Cutting
 from vernal.sets.pieces.batches import Pieces
 from vernal.sets.pieces.positions import NotExplorable, Position, StepGraph
@@ -102,8 +101,8 @@ class ReachWalk:
     # By bounds over the unrolling
 
     def _bound(self, boxes: Sequence[Box]) -> None:
-        if self.last > FURTHEST:
-            raise Stopped(f"{self.last:,} steps are too many; at most {FURTHEST:,} are bounded")
+        if self.last > MAX_UNROLLED_STEPS:
+            raise Stopped(f"{self.last:,} steps are too many; at most {MAX_UNROLLED_STEPS:,} are bounded")
         levels = Levels(self.system, boxes, self.budget, self.last)
         alive = np.ones(len(boxes), dtype=bool)
         for t in range(self.last + 1):

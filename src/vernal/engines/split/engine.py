@@ -15,7 +15,6 @@ from math import inf, isfinite
 import numpy as np
 
 from vernal.engines.base import within
-from vernal.engines.bounds.engine import FURTHEST
 from vernal.engines.falsify.engine import Falsify
 from vernal.engines.split.at_zero import ZeroBoxes
 from vernal.errors import Stopped
@@ -38,7 +37,7 @@ from vernal.sets.core.domains import DomainFrame, joined
 from vernal.sets.core.search import BoxSearch
 from vernal.sets.core.witness import Replays
 from vernal.sets.initial_boxes import initial_boxes
-from vernal.sets.levels import MAX_SHARED_STEPS, abstract_box
+from vernal.sets.levels import MAX_SHARED_STEPS, MAX_UNROLLED_STEPS, abstract_box
 from vernal.sets.refutation import refuting_condition
 
 MAX_KNOWN = 64  # claims about one graph whose clauses are kept
@@ -51,8 +50,8 @@ def not_asked(question: Question) -> str | None:
     reach = question.claim.horizon
     if reach is None:
         return UNBOUNDED
-    if reach > FURTHEST:
-        return f"a horizon of {reach:,} steps is too long; at most {FURTHEST:,} are"
+    if reach > MAX_UNROLLED_STEPS:
+        return f"a horizon of {reach:,} steps is too long; at most {MAX_UNROLLED_STEPS:,} are"
     if len(question.system.state) > MAX_INPUTS:
         return f"more than {MAX_INPUTS:,} variables are too many for linear bounds"
     return "not supported by this engine: a claim of some path" if question.claim.mentions_some else None

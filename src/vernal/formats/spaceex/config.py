@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from vernal.engines.flow.conditions import RowCase, StateConditions
+from vernal.evidence.segment_truth import RowCase, StateConditions
 from vernal.formats.spaceex.writer import SYSTEM, SpaceExNames, summed, term
 from vernal.interpret.geometry.affine_form import Relation, Row, fraction
 from vernal.logic.formula import Always, And, Atom, Formula, Not

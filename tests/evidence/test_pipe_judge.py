@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from vernal.engines.flow.conditions import StateConditions
-from vernal.engines.flow.judge import PipeJudge, judge
 from vernal.engines.flow.template import chosen, directions_of, octagon
 from vernal.errors import InputError
 from vernal.evidence.flowpipe import Flowpipe
+from vernal.evidence.pipe_judge import PipeJudge, judge
+from vernal.evidence.segment_truth import StateConditions
 from vernal.logic.elaborate import formula
 from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula
 from vernal.logic.scope import Scope

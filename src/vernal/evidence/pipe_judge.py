@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from vernal.engines.flow.conditions import SegmentTruth, StateConditions
 from vernal.evidence.flowpipe import Flowpipe
+from vernal.evidence.segment_truth import SegmentTruth, StateConditions
 from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
 from vernal.logic.formula import Always, And, Bound, Eventually, Formula, Or
 from vernal.logic.normal import order
