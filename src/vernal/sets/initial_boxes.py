@@ -8,7 +8,7 @@ from itertools import chain, islice
 from vernal.interpret.discrete.starts import start_boxes
 from vernal.logic.direction import Direction
 from vernal.model.initial import Box
-from vernal.model.system import System
+from vernal.model.system import Model
 
 MAX_BOXES = 256
 EFFORT = 50_000  # boxes looked at in search of those that constraints leave
@@ -28,7 +28,7 @@ class Boxes:
         return self.direction is Direction.EXACT
 
 
-def initial_boxes(system: System, limit: int = MAX_BOXES) -> Boxes:
+def initial_boxes(system: Model, limit: int = MAX_BOXES) -> Boxes:
     """Cover the initial set by at most `limit` boxes; what `where` says of reals, or of many states, is left aside."""
     initial = system.initial
     if not initial.where and initial.is_convex:

@@ -26,7 +26,7 @@ from vernal.logic.semantics import evaluate_levels, margins
 from vernal.model import build
 from vernal.model.expr import Argmax, Compare, Const, Expr
 from vernal.model.initial import Box
-from vernal.model.system import System, Variable
+from vernal.model.system import Model, Variable
 from vernal.run.budget import Budget
 from vernal.sets.halving import ComponentWeights
 from vernal.sets.influence import open_shares
@@ -71,7 +71,7 @@ class Levels:
 
     def __init__(
         self,
-        system: System,
+        system: Model,
         boxes: Sequence[Box],
         budget: Budget,
         horizon: int,

@@ -26,8 +26,9 @@ from vernal.interpret.unrolling.stepwise import Unrolling
 from vernal.logic.claim import is_small
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
+from vernal.model.closed import ClosedStep
 from vernal.model.expr import Expr
-from vernal.model.system import Step, System
+from vernal.model.system import System
 from vernal.model.tick import Tick
 from vernal.run.budget import Budget
 from vernal.sets.core.clauses import Clauses, compiled, stacked
@@ -99,7 +100,7 @@ def _by_polynomials(search: BoxSearch) -> Proof:
 class KnownRefutations:
     """What states of one graph have to satisfy to refute claims, made once for those that are asked again."""
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: ClosedStep) -> None:
         self._unrolling = step.once(Unrolling)
         self._made: dict[tuple[Formula, tuple[Expr, ...]], Clauses] = {}
 
