@@ -39,10 +39,6 @@ MOMENT, SHARE = 1.0, 0.25  # for what is proven of a claim that stays open: seco
 UNCONFIRMED = "there is an answer, but it could not be confirmed in time"
 NO_START = "vacuous: there is no initial state"
 ALWAYS_TRUE = "vacuous: the claim is true whatever the system does; a conjunction where a disjunction was meant?"
-OF_STATES = (
-    "not supported by this engine: every path keeps it, but CTL asks states to: of some alternatives one has to hold "
-    "for all paths"
-)
 
 
 def answered(question: Question | FlowQuestion, known: Known, budget: Budget) -> Result:
@@ -50,7 +46,7 @@ def answered(question: Question | FlowQuestion, known: Known, budget: Budget) ->
     try:
         return in_time(lambda: answer(question, known, budget), budget.extended(GRACE), GRACE)
     except Stopped as stop:
-        left = known if isinstance(known, Open) else _open(known, f"{stop.reason}: {UNCONFIRMED}")
+        left = known if isinstance(known, Open) else left_open(known, f"{stop.reason}: {UNCONFIRMED}")
         return _with_failures(replace(_left_open(question, left), abstraction=known.abstraction), known)
 
 
@@ -100,42 +96,6 @@ def _weaker(question: Question, known: Open, budget: Budget) -> list[str]:
     found = best_margin(question, budget.part(1.0, min(MOMENT, SHARE * budget.elapsed)))
     said = in_words(question, max(found, -math.inf if known.margin is None else known.margin))
     return [] if said is None else [said]
-
-
-# What may be believed -------------------------------------------------------------------------------------------------
-
-
-def believed(claim: Claim, known: Known) -> Known:
-    """What is known, if its direction allows to say so of this claim; else that it is open, and why."""
-    match known:
-        case Proof(direction=direction, subject=subject):
-            if subject is Subject.PATHS and claim.linear is None and not claim.mentions_some:
-                return _open(known, OF_STATES)
-            if not all(map(direction.may_prove, claim.quantifiers)):
-                return _open(known, f"a proof of direction {direction.value} says nothing of some of these paths")
-        case Counterexample(direction=direction) if not all(map(direction.may_refute, claim.quantifiers)):
-            return _open(known, "one path does not refute a claim of some path")
-        case FailingState(direction=direction) if not all(map(direction.may_refute, claim.quantifiers)):
-            return _open(known, f"a refutation of direction {direction.value} says nothing of some of these paths")
-    return known
-
-
-def confirmed(claim: Claim, known: Known) -> Known:
-    """What is known, if the claim is false on the path of a counterexample; else that it is open."""
-    if isinstance(known, Counterexample) and confirm.truth(known.trace, claim.path) is not False:
-        return _open(known, "a counterexample was found but did not replay")
-    return known
-
-
-def _open(known: Known, reason: str) -> Open:
-    return Open(
-        engine=known.engine,
-        statistics=known.statistics,
-        notes=known.notes,
-        abstraction=known.abstraction,
-        failed=known.failed,
-        reason=reason,
-    )
 
 
 # Verdicts -------------------------------------------------------------------------------------------------------------
@@ -231,13 +191,13 @@ def _flow_believed(question: FlowQuestion, known: Known, budget: Budget) -> Know
     """What is known, if it may be said of all trajectories; a trajectory that is to refute that is enclosed again."""
     match known:
         case Proof(direction=direction) if not direction.may_prove(Quantifier.ALL):
-            return _open(known, f"a proof of direction {direction.value} says nothing of some of the trajectories")
+            return left_open(known, f"a proof of direction {direction.value} says nothing of some of the trajectories")
         case Proof(evidence=Flowpipe(until=until)) if until < question.horizon:
-            return _open(known, TOO_SHORT.format(until=until))
+            return left_open(known, TOO_SHORT.format(until=until))
         case Counterexample(trace=trace) if not _is_refuted(question, trace, budget):
-            return _open(known, "a counterexample was found but did not replay")
+            return left_open(known, "a counterexample was found but did not replay")
         case FailingState():
-            return _open(known, "one trajectory is needed to refute a claim of all of them")
+            return left_open(known, "one trajectory is needed to refute a claim of all of them")
     return known
 
 
