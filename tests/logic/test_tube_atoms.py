@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vernal.errors import UnsupportedFormula
+from vernal.logic.direction import Direction
 from vernal.logic.elaborate import formula
 from vernal.logic.formula import Always, And, Bound, Eventually, Formula, Or
 from vernal.logic.normal import nnf
@@ -104,6 +105,8 @@ class PathSpace:
     path: Recorded
     atoms: TubeAtoms
     done: bool = False
+
+    direction = Direction.EXACT
 
     def enter(self) -> Iterator[tuple[Hashable, int]]:
         yield (), 0

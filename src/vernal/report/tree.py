@@ -14,7 +14,6 @@ import numpy as np
 from vernal.errors import InputError
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.claim import Claim
-from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula, Not
 from vernal.logic.normal import atoms, horizon
 from vernal.logic.printing import text
@@ -119,7 +118,7 @@ def explored(
         asked = path = _bounded(path, depth)
     reach = horizon(path) or 0
     boxes = initial_boxes(system)
-    if boxes.direction is Direction.OVER and not system.init.where:
+    if boxes.are_hulls:
         raise InputError("there are too many initial sets to draw; give fewer values to a variable in [init], or --set")
     tree = SetGraph(most)
     try:

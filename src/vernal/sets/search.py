@@ -18,6 +18,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, Self, TypeVar
 
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula
 from vernal.logic.progress import FALSE, TRUE, Obligation, Obligations
 from vernal.model.expr import Expr
@@ -53,6 +54,10 @@ S_co = TypeVar("S_co", bound=States, covariant=True)
 
 class Space(Protocol[S_co]):
     """A kind of sets of states: the initial ones, and how sets that arrive at one stage are merged."""
+
+    @property
+    def direction(self) -> Direction:
+        """How paths through the sets relate to those of the system."""
 
     def enter(self) -> Iterable[tuple[Hashable, object]]:
         """The initial sets, each with what its states have in common."""

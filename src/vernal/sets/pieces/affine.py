@@ -15,6 +15,7 @@ import numpy as np
 from vernal.errors import Stopped
 from vernal.interpret.numbers.room import refuse_beyond
 from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
+from vernal.logic.direction import Direction
 from vernal.logic.question import Question
 from vernal.model.expr import Between, Expr
 from vernal.model.initial import Box
@@ -44,7 +45,9 @@ class Cutting(Enum):
 
 
 class AffineSpace:
-    """The pieces of one exploration, and how each came about."""
+    """The pieces of one exploration, and how each came about: around all states, and going all ways that are open."""
+
+    direction = Direction.OVER
 
     def __init__(
         self,

@@ -17,6 +17,7 @@ import numpy as np
 from vernal.evidence.trace import Trace
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.claim import position_claim
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Always, Formula, Quantifier
 from vernal.logic.normal import atoms, horizon
 from vernal.logic.question import Question
@@ -55,6 +56,7 @@ class Exploration:
     statistics: dict[str, int | float | str] = field(default_factory=dict)
     passed: int = -1  # the last position up to which no path is in doubt
     margin: float = np.inf  # a lower bound of the claim's margin, minus infinity where it is none of one position
+    direction: Direction = Direction.EXACT  # the weakest of the sets that were explored
 
     def count(self, name: str, number: int) -> None:
         """Add to a statistic."""
@@ -129,6 +131,7 @@ class Explorer:
             tick=self.budget.check,
             obligations=self.outlook.obligations,
         )
+        self.outcome.direction = self.outcome.direction.then(space.direction)
         ended = search.levels(horizon)
         self.outcome.ongoing |= not ended
         self.outcome.count("decided", space.decided)

@@ -9,6 +9,7 @@ import numpy as np
 
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
+from vernal.logic.direction import Direction
 from vernal.model import build
 from vernal.model.expr import Compare, Expr
 from vernal.model.initial import Box, Ends
@@ -96,7 +97,9 @@ def components(graph: StepGraph, box: Box) -> tuple[DiscreteState, list[Ends]]:
 
 
 class RegionSpace:
-    """The regions of one round."""
+    """The regions of one round, each around the states that arrive in it."""
+
+    direction = Direction.OVER
 
     def __init__(
         self,
