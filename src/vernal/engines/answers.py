@@ -14,9 +14,10 @@ from fractions import Fraction
 from vernal.engines.so_far import best_margin, in_words
 from vernal.errors import Stopped
 from vernal.evidence import confirm
+from vernal.evidence.belief import believed, confirmed, left_open
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.kinds import Tree
-from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, Subject
+from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof
 from vernal.evidence.reach import ForAllTime, Reach, UntilTime, UpToStep
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result
 from vernal.evidence.trace import Trace
@@ -176,14 +177,14 @@ TOO_SHORT = "the flowpipe that was found ends at t = {until:g}, before the claim
 
 
 def _flow_answer(question: FlowQuestion, known: Known, budget: Budget) -> Result:
-    match believed := _flow_believed(question, known, budget):
+    match found := _flow_believed(question, known, budget):
         case Proof():
-            made = _flow_holds(question, believed, budget)
+            made = _flow_holds(question, found, budget)
         case Counterexample():
-            made = _flow_violated(question, believed)
+            made = _flow_violated(question, found)
         case _:
-            assert isinstance(believed, Open)
-            made = _left_open(question, believed)
+            assert isinstance(found, Open)
+            made = _left_open(question, found)
     return replace(made, abstraction=known.abstraction)
 
 
