@@ -48,7 +48,7 @@ class DecidedDraws:
 
     def apply(self, question: Question, budget: Budget) -> Iterator[Subquestion]:
         for one in restrictions(question.system, MAX_RESTRICTIONS):
-            asked = replace(question, system=one.system)
+            asked = replace(question, model=one.system)
             notes = (f"some path keeps it: one on which {one.decided}",)
             yield Subquestion(asked, self.direction, share=RESTRICTED, notes=notes)
 

@@ -81,7 +81,7 @@ class KeptByNone:
             start = system.cut(_at(trace, system))
             if start is None:
                 return
-            alone = replace(asked, system=start)
+            alone = replace(asked, model=start)
             yield Subquestion(alone, self.direction, Relation.NEGATES, share=ONE_STATE)
 
     def lift(self, question: Question, found: Sequence[Known]) -> Known:
