@@ -25,11 +25,11 @@ from vernal.sets.pieces.decisions import MAX_PARTS, TOO_FEW_TO_GATHER, Layout, d
 from vernal.sets.pieces.moves import affine_step, bounded_step
 from vernal.sets.pieces.outlook import Outlook
 from vernal.sets.pieces.positions import DiscreteState, Key, NotExplorable, Position, StepGraph, position
-from vernal.sets.pieces.recorder import SILENT, Recorder
 from vernal.sets.pieces.rounds import Round
 from vernal.sets.pieces.trail_planes import TrailPlanes
 from vernal.sets.pieces.trails import Trails
 from vernal.sets.search import Stage
+from vernal.sets.set_graph import SILENT, Recorder
 
 TOO_MANY_TO_GATHER = (
     512  # pieces of a nonlinear loop that are not worth gathering: hulls of their memories decide nothing
@@ -173,7 +173,7 @@ class AffineSpace:
             return self.move(rest, discrete, numbers) if finite.any() else None
         names = tuple(self.graph.name(node) for node, _ in moved.draws if isinstance(node, Between))
         trail = self.trails.extend(rows.trail, position.taken, names)
-        self.record.moved(rows.trail, trail, position.taken, names)
+        self.record.moved(position, trail, names)
         if self.outlook is not None:
             self.planes.extend(rows.trail, position.asked, trail)
         pieces = replace(reached, trail=trail)
