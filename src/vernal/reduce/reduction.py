@@ -31,7 +31,7 @@ NO_PATH = "a path was found that does not refute the claim itself"
 ONE_WAY = "what was proven of another claim says nothing of this one"
 
 
-class Relation(Enum):
+class Entailment(Enum):
     """How the claim that is asked instead relates to the one that was asked."""
 
     SAME = "says the same"
@@ -46,7 +46,7 @@ class Subquestion:
 
     question: Question
     direction: Direction  # how its paths relate to those of the question
-    relation: Relation = Relation.SAME
+    entails: Entailment = Entailment.SAME
     are_starts: bool = True  # whether its initial states are some of the question's
     share: float = 1.0  # of the time that is left
     notes: tuple[str, ...] = ()  # where it decides
@@ -81,7 +81,7 @@ def carried(question: Question, sub: Subquestion, known: Known, budget: Budget) 
         case FailingState():
             found = _of_state(question, sub, known)
         case Open():
-            same = sub.relation is Relation.SAME and sub.direction is Direction.EXACT
+            same = sub.entails is Entailment.SAME and sub.direction is Direction.EXACT
             return known if same else replace(known, proven_steps=None, proven_time=None, margin=None)
     if isinstance(found, Open):
         return found
@@ -92,16 +92,16 @@ def carried(question: Question, sub: Subquestion, known: Known, budget: Budget) 
 
 
 def _of_proof(question: Question, sub: Subquestion, known: Proof, budget: Budget) -> Known:
-    if sub.relation is not Relation.SAME and not all(map(sub.direction.may_prove, sub.question.claim.quantifiers)):
+    if sub.entails is not Entailment.SAME and not all(map(sub.direction.may_prove, sub.question.claim.quantifiers)):
         return left_open(known, ONE_WAY)
-    if sub.relation is Relation.FOLLOWS:
+    if sub.entails is Entailment.FOLLOWS:
         return replace(left_open(known, ONE_WAY), proven_steps=sub.proven_steps)
-    if sub.relation is Relation.NEGATES:
+    if sub.entails is Entailment.NEGATES:
         return _refuted(question, sub, known, budget)
     evidence = known.evidence if _same_graph(question, sub) else None
     if isinstance(evidence, Trace):
         evidence = replace(evidence, system=question.system)
-    subject = known.subject if sub.relation is Relation.SAME else Subject.STATES
+    subject = known.subject if sub.entails is Entailment.SAME else Subject.STATES
     return replace(known, direction=_direction(sub, known.direction), subject=subject, evidence=evidence)
 
 
@@ -140,14 +140,14 @@ def _of_path(question: Question, sub: Subquestion, known: Counterexample) -> Kno
     trace = _of_question(question, sub, known.trace)
     if trace is None or confirm.truth(trace, question.claim.path) is not False:
         return left_open(known, NO_PATH)
-    same = sub.relation is Relation.SAME and sub.direction is Direction.EXACT
+    same = sub.entails is Entailment.SAME and sub.direction is Direction.EXACT
     return replace(known, trace=trace, direction=known.direction if same else Counterexample.direction)
 
 
 def _of_state(question: Question, sub: Subquestion, known: FailingState) -> Known:
-    if sub.relation not in (Relation.SAME, Relation.FOLLOWS):
+    if sub.entails not in (Entailment.SAME, Entailment.FOLLOWS):
         return left_open(known, ONE_WAY)
-    if sub.relation is Relation.FOLLOWS and not all(map(sub.direction.may_refute, sub.question.claim.quantifiers)):
+    if sub.entails is Entailment.FOLLOWS and not all(map(sub.direction.may_refute, sub.question.claim.quantifiers)):
         return left_open(known, ONE_WAY)
     trace = _of_question(question, sub, known.trace)
     if trace is None:
@@ -161,7 +161,7 @@ def _direction(sub: Subquestion, direction: Direction) -> Direction:
 
     What was believed of another claim is true of it, whichever paths it speaks of: so it sorts the initial states.
     """
-    return sub.direction.then(direction) if sub.relation is Relation.SAME else Direction.TWO_SIDED
+    return sub.direction.then(direction) if sub.entails is Entailment.SAME else Direction.TWO_SIDED
 
 
 def _same_graph(question: Question, sub: Subquestion) -> bool:

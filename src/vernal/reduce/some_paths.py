@@ -21,7 +21,7 @@ from vernal.logic.question import Question
 from vernal.logic.safety import excluding
 from vernal.model.initial import Box
 from vernal.model.system import System
-from vernal.reduce.reduction import NO_STATE, Relation, Subquestion, first_decided, invariant_of
+from vernal.reduce.reduction import NO_STATE, Entailment, Subquestion, first_decided, invariant_of
 from vernal.run.budget import Budget
 
 WHOLE, ONE_STATE = 0.6, 0.4  # shares of the time that is left
@@ -47,7 +47,7 @@ class KeptByAll:
     def apply(self, question: Question, budget: Budget) -> Iterator[Subquestion]:
         formula = question.claim.sufficient
         assert formula is not None
-        yield Subquestion(replace(question, formula=formula), self.direction, Relation.IMPLIES, share=self.share)
+        yield Subquestion(replace(question, formula=formula), self.direction, Entailment.IMPLIES, share=self.share)
 
     def lift(self, question: Question, found: Sequence[Known]) -> Known:
         (known,) = found
@@ -74,7 +74,7 @@ class KeptByNone:
         opposite = question.claim.opposite
         assert opposite is not None
         asked, system = replace(question, formula=opposite), question.system
-        yield Subquestion(asked, self.direction, Relation.NEGATES, share=WHOLE)
+        yield Subquestion(asked, self.direction, Entailment.NEGATES, share=WHOLE)
         if system.initial.is_point:
             return
         for trace in states_of(question, system.initial.hull, budget.check):
@@ -82,7 +82,7 @@ class KeptByNone:
             if start is None:
                 return
             alone = replace(asked, model=start)
-            yield Subquestion(alone, self.direction, Relation.NEGATES, share=ONE_STATE)
+            yield Subquestion(alone, self.direction, Entailment.NEGATES, share=ONE_STATE)
 
     def lift(self, question: Question, found: Sequence[Known]) -> Known:
         known = first_decided(found)
@@ -106,7 +106,7 @@ class BrokenByAll:
     def apply(self, question: Question, budget: Budget) -> Iterator[Subquestion]:
         never = excluding(question.claim)
         assert never is not None
-        yield Subquestion(replace(question, formula=never), self.direction, Relation.NEGATES)
+        yield Subquestion(replace(question, formula=never), self.direction, Entailment.NEGATES)
 
     def lift(self, question: Question, found: Sequence[Known]) -> Known:
         (known,) = found
