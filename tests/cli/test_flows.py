@@ -87,7 +87,7 @@ def left_open(question: FlowQuestion) -> Known:
 def refuted(question: FlowQuestion) -> Known:
     """From (0.475, -0.575) x is below 0.6 at once."""
     first = {"x": Fraction("0.475"), "y": Fraction("-0.575")}
-    (wind,) = question.flow.rate_step.step.names
+    (wind,) = question.flow.step.names
     path = trajectory(question.flow, first, (Fraction(0), Fraction(1, 4)), [{wind: Fraction(0)}])
     return Counterexample(engine="stand-in", trace=path.trace)
 

@@ -76,7 +76,7 @@ def test_a_failing_state_needs_a_direction_that_may_refute(direction: Direction)
         engine="test", trace=trace, direction=direction, assurance=Assurance.SOLVER, excluded_by="somebody"
     )
     result = answer(asked, known, Budget())
-    assert (result.verdict is VIOLATED) == (direction is not Direction.UNDER)
+    assert (result.verdict is VIOLATED) == (direction not in (Direction.UNDER, Direction.NEITHER))
 
 
 # Ranges ---------------------------------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ def parse_formula(task: Task, text: str) -> Formula:
     from vernal.logic.elaborate import formula, system_scope
     from vernal.logic.syntax import Source
 
-    scope = system_scope(task.recorded, task.constants, task.functions)
+    scope = system_scope(task.model, task.constants, task.functions)
     return formula(Source(text, "formula"), scope, discrete=isinstance(task.model, System))
 
 

@@ -15,7 +15,6 @@ from vernal.engines.outcomes import combined, is_decided, known_of, summed, to_d
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof
 from vernal.evidence.trace import Trace
-from vernal.logic.direction import Direction
 from vernal.logic.question import Question
 from vernal.model.initial import Box
 from vernal.model.sorts import REAL
@@ -92,7 +91,7 @@ def of_whole(known: Known, system: System) -> Known:
 def divided(system: System, cuts: int = PARTS) -> Iterator[tuple[str, InitialPart]]:
     """The parts of the initial set, at least so many where one can cut, by a name that says which."""
     boxes = initial_boxes(system)
-    if boxes.direction is Direction.OVER and not system.init.where:  # too many starts: the boxes are more than they are
+    if boxes.are_hulls:
         yield "all", None
         return
     pieces = -(-cuts // max(len(boxes.boxes), 1))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from vernal.evidence.trace import Trace
+from vernal.logic.direction import Direction
 from vernal.model.hooks import hook
 from vernal.model.portable import STAYS, ArrayData
 
@@ -33,6 +34,8 @@ class Flowpipe(ArrayData):
     inside_until: float  # until when all trajectories are inside the region, ends of the span included
     until: float  # the time up to which the segments tell everything
     about: Any = field(default=None, repr=False, compare=False, metadata=STAYS)  # the result it is evidence for
+
+    direction = Direction.OVER
 
     @property
     def kind(self) -> Literal["flowpipe"]:

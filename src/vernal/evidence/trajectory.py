@@ -47,7 +47,7 @@ def trajectory(
     A first state that is no initial one, or outside the region, is an error, `NotAPath`.
     """
     try:
-        ReplayWalk(flow.rate_step, (), precision, tick).check_first(first, {})
+        ReplayWalk(flow, (), precision, tick).check_first(first, {})
     except Undecided as doubt:
         raise NotAPath(Problem(0, f"undecided with {precision} bits: {doubt.variable}")) from None
     start = {var: first[var.name] for var in flow.vars}
@@ -218,7 +218,7 @@ class Trajectory:
 
     def _step(self, index: int, time: Fraction) -> TraceStep:
         state = {var.name: trace_number(x) for var, x in zip(self.first, self.states(time, time), strict=True)}
-        names = self.flow.rate_step.step.names
+        names = self.flow.step.names
         given = self.disturbances[index] if index < len(self.disturbances) and time < self.until else {}
         return TraceStep(state, disturbances={name: trace_number(given[n]) for n, name in names.items() if n in given})
 
@@ -226,7 +226,7 @@ class Trajectory:
 def again(recorded: Trace, flow: Flow, precision: int = PRECISIONS[0], tick: Tick = idle) -> Trajectory:
     """A recorded trajectory, enclosed once more from its first state and its disturbances."""
     assert recorded.times is not None
-    names = {name: node for node, name in flow.rate_step.step.names.items()}
+    names = {name: node for node, name in flow.step.names.items()}
     first = {name: _exactly(value) for name, value in recorded.steps[0].state.items()}
     given: list[dict[Expr, Given]] = [
         {names[name]: _exactly(value) for name, value in step.disturbances.items()} for step in recorded.steps

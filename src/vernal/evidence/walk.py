@@ -24,7 +24,7 @@ from vernal.interpret.numbers.reals import Undefined
 from vernal.interpret.numbers.size import MAX_BITS
 from vernal.model.expr import Between, Choose, Expr
 from vernal.model.numbers import rounded, written
-from vernal.model.system import System
+from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
 PRECISIONS = (128, 256, 512, 1024, 2048, 4096)  # bits, tried in turn until nothing is undecided
@@ -87,7 +87,7 @@ class Undecided(Exception):
 
 
 def run(
-    system: System,
+    system: Model,
     first: FirstState,
     decisions: Sequence[Decisions],
     steps: int,
@@ -123,7 +123,7 @@ def run(
 class ReplayWalk:
     """One walk at one precision."""
 
-    system: System
+    system: Model
     decisions: Sequence[Decisions]
     precision: int
     tick: Tick

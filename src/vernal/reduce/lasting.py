@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from vernal.interpret.ends import UNKNOWN_ENDS, EndsProgram, PartialEnds, hull, inside, meet, shortened
+from vernal.model.closed import ClosedStep
 from vernal.model.expr import Expr
-from vernal.model.system import Step, System
+from vernal.model.system import System
 from vernal.model.tick import Tick
 
 GROWING = 8  # steps in which ends may grow before they are widened
@@ -52,7 +53,7 @@ def later_ends(system: System, ends: KnownEnds, tick: Tick) -> KnownEnds:
     return {var: meet(own, made[var]) for var, own in ends.items()}
 
 
-def _program(step: Step) -> EndsProgram:
+def _program(step: ClosedStep) -> EndsProgram:
     return EndsProgram([*step.next_state, *step.next_memory])
 
 

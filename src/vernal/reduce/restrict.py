@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from vernal.logic.direction import Direction
 from vernal.model.expr import Between, Choose, Expr
 from vernal.model.graph import rewrite
+from vernal.model.motion import Step
 from vernal.model.system import Agent, System
 
 
@@ -63,12 +64,13 @@ def _decided(system: System, change: Callable[[Expr], Expr | None]) -> System:
     def all_of(expressions: Sequence[Expr]) -> tuple[Expr, ...]:
         return tuple(rewrite(expressions, change))
 
+    following = dict(zip(system.next, all_of(list(system.next.values())), strict=True))
+    enabled = all_of([system.step.enabled])[0]  # with what is asked of choices that are decided now
     return replace(
         system,
-        next=dict(zip(system.next, all_of(list(system.next.values())), strict=True)),
+        motion=Step(following, enabled),
         lets=dict(zip(system.lets, all_of(list(system.lets.values())), strict=True)),
         agents=tuple(_agent(agent, all_of) for agent in system.agents),
-        enabled=all_of([system.step.enabled])[0],  # with what is asked of choices that are decided now
     )
 
 

@@ -19,9 +19,9 @@ def explain_flow(task: Task) -> str:
     parts = [
         f"{task.name or 'task'}: a flow in continuous time, {count} state variable{'' if count == 1 else 's'}",
         parameters_line(task),
-        state_table(flow.rate_step),
+        state_table(flow),
         REGION,
-        draws_table(flow.rate_step) if flow.disturbances else CALM,
+        draws_table(flow) if flow.disturbances else CALM,
         _rates(flow),
         _settings(task),
     ]

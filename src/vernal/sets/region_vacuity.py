@@ -19,7 +19,7 @@ from vernal.sets.emptiness import is_empty
 def has_no_start(flow: Flow, budget: Budget) -> bool:
     """Whether it is known that no state satisfies what is said of initial states."""
     with suppress(Stopped):
-        return is_empty(flow.rate_step, budget) is True
+        return is_empty(flow, budget) is True
     return False
 
 
@@ -44,4 +44,4 @@ def _excluded(flow: Flow, condition: Formula, budget: Budget) -> bool:
     """Whether no state of the region satisfies a condition."""
     where = flow.resolve(position_expression(condition))
     region = {v.name: Span(*ends) for v, ends in zip(flow.state, flow.region, strict=True)}
-    return is_empty(flow.rate_step.starting(Init(region, (where,))), budget) is True
+    return is_empty(flow.starting(Init(region, (where,))), budget) is True

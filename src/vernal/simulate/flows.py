@@ -45,7 +45,7 @@ def simulate_flow(
     flow: Flow, runs: int, time: Fraction | float, rng: np.random.Generator, *, corners: bool = False
 ) -> Runs:
     """Random trajectories: uniform initial states and disturbances; centre and corners of the initial set if asked."""
-    plan = random_plan(flow.rate_step, runs, STRETCHES - 1, rng, corners=corners)
+    plan = random_plan(flow, runs, STRETCHES - 1, rng, corners=corners)
     return FlowSimulator(flow, time).run(plan)
 
 
@@ -104,7 +104,7 @@ class FlowSimulator:
         given: Mapping[Decision, Floats] = {node: array[:, columns] for node, array in plan.decisions.items()}
         state = {variable.name: states[:, :, i] for i, variable in enumerate(self.flow.state)}
         spread = Plan(plan.first, given)
-        return Runs(self.flow.rate_step, spread, state, {}, {}, lengths, len(self.times) - 1, self.times)
+        return Runs(self.flow, spread, state, {}, {}, lengths, len(self.times) - 1, self.times)
 
     def _inside(self, states: Floats) -> NDArray[np.bool_]:
         return np.asarray(((states >= self.lower) & (states <= self.upper)).all(axis=1))

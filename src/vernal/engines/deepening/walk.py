@@ -11,7 +11,6 @@ from vernal.engines.parts import of_whole
 from vernal.errors import Stopped, UnsupportedFormula
 from vernal.evidence.knowledge import Counterexample, Known, Open, Proof
 from vernal.evidence.result import Assurance
-from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula
 from vernal.logic.progress import waits
 from vernal.logic.question import Question
@@ -40,7 +39,7 @@ class PathWalk:
     def run(self) -> Known:
         """A proof where every path has come to an end, a path that fails, or what was found up to the depth."""
         boxes = initial_boxes(self.question.system)
-        if boxes.direction is Direction.OVER and not self.question.system.init.where:
+        if boxes.are_hulls:
             return self._exact(self.question)
         try:
             explorer = Explorer(self.question, self.path, boxes.boxes, self.budget)
@@ -69,7 +68,7 @@ class PathWalk:
             return self._closed() or self._ongoing(outcome)
         return Proof(
             engine=self.engine,
-            direction=Direction.OVER,
+            direction=outcome.direction,
             assurance=Assurance.RIGOROUS,
             statistics=outcome.statistics,
         )

@@ -166,7 +166,7 @@ def _simulated_flow(task: Task, wanted: RunsAsked, budget: Budget) -> Simulation
     rng = np.random.default_rng(wanted.seed)
 
     def followed() -> tuple[Plan, Runs]:
-        plan = random_plan(flow.rate_step, wanted.runs, STRETCHES - 1, rng, tick=budget.check)
+        plan = random_plan(flow, wanted.runs, STRETCHES - 1, rng, tick=budget.check)
         return plan, simulator.run(plan, budget.check)
 
     plan, made = in_time(followed, budget, GRACE)

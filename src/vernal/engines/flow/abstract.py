@@ -27,7 +27,6 @@ from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.neural import NeuralAbstraction
 from vernal.evidence.pipe_judge import PipeJudge
 from vernal.evidence.result import Assurance
-from vernal.logic.direction import Direction
 from vernal.logic.task import AbstractionSettings, Transitions
 from vernal.logic.timed import FlowQuestion
 from vernal.model.flow import Flow
@@ -35,7 +34,7 @@ from vernal.model.hybrid import HybridAutomaton
 from vernal.model.tick import Tick
 from vernal.reduce.neural.abstraction import abstractions
 from vernal.reduce.neural.coverage import covers
-from vernal.reduce.neural.partition import automaton_of
+from vernal.reduce.neural.partition import DIRECTION, automaton_of
 from vernal.run.budget import Budget
 from vernal.sets.zonotopes.pipe import pipe
 
@@ -210,7 +209,7 @@ class AbstractionSearch:
     def _proof(self) -> Proof:
         return Proof(
             engine=NeuralEngine.name,
-            direction=Direction.OVER,
+            direction=DIRECTION.then(Flowpipe.direction),
             assurance=Assurance.RIGOROUS,
             evidence=joined([_located(*each, self.pipes[-1][0]) for each in self.pipes]),
             abstraction=self.abstraction,

@@ -23,7 +23,6 @@ from vernal.evidence.result import Assurance
 from vernal.interpret.flow.follow import Segments, horizon_on_grid
 from vernal.interpret.flow.taylor import unknown_operators
 from vernal.interpret.numbers.rounding import Floats, float_above
-from vernal.logic.direction import Direction
 from vernal.logic.formula import Always
 from vernal.logic.timed import FlowQuestion
 from vernal.model.flow import Flow
@@ -194,7 +193,7 @@ class DirectSearch:
         pipe = self.rounds.pipe(self.closed)
         return Proof(
             engine=DirectFlowpipe.name,
-            direction=Direction.OVER,
+            direction=Flowpipe.direction,
             assurance=Assurance.RIGOROUS,
             empty=empty,
             evidence=pipe,

@@ -71,7 +71,7 @@ class FlowHunt:
 
     def __init__(self, question: FlowQuestion, budget: Budget, generations: int) -> None:
         self.question, self.budget, self.generations = question, budget, generations
-        self.flow, self.system = question.flow, question.flow.rate_step
+        self.flow, self.system = question.flow, question.flow
         self.rng = np.random.default_rng(budget.seed)
         self.target = FlowTarget(question)
         self.stretches = STRETCHES if self.flow.disturbances else 1
@@ -178,7 +178,7 @@ class Lifted:
 
     def __init__(self, simulator: FlowSimulator, target: FlowTarget, plan: Plan, short: bool) -> None:
         self.simulator, self.flow, self.plan, self.short = simulator, simulator.flow, plan, short
-        values = first_values(self.flow.rate_step, plan, short)
+        values = first_values(self.flow, plan, short)
         self.first = {var.name: values[var][0] for var in self.flow.vars}
         self.times = self._times(target, simulator.run(plan))
         self.disturbances = [self._given(time) for time in self.times[:-1]]

@@ -38,7 +38,7 @@ class FlowTarget:
         """One number for each trajectory; where the state is not defined or not an initial one, infinity."""
         table = self._table(runs)
         result: Floats = np.array(fold(self.formula, lambda node, args: _margin(node, args, table, runs))[:, 0])
-        result[np.isnan(result) | ~satisfied(self.flow.rate_step, runs.plan.first)] = np.inf
+        result[np.isnan(result) | ~satisfied(self.flow, runs.plan.first)] = np.inf
         return result
 
     def critical(self, runs: Runs) -> list[float]:

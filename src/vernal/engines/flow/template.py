@@ -48,7 +48,7 @@ def octagon(dimension: int) -> Floats:
 
 def _written(question: FlowQuestion, text: str) -> Floats:
     """Directions of linear expressions with semicolons between them."""
-    conditions, scope = StateConditions(question.flow), system_scope(question.flow.rate_step)
+    conditions, scope = StateConditions(question.flow), system_scope(question.flow)
     rows = []
     for part in text.split(";"):
         try:

@@ -23,7 +23,6 @@ from vernal.evidence import confirm
 from vernal.evidence.knowledge import Counterexample, Known, Open, Proof, Subject
 from vernal.evidence.result import Assurance
 from vernal.logic.claim import always
-from vernal.logic.direction import Direction
 from vernal.logic.formula import Always, Bound
 from vernal.logic.normal import horizon
 from vernal.logic.question import Question
@@ -121,7 +120,7 @@ class Induction:
     def _proof(self, based: Proof, assurance: Assurance, method: str, k: int) -> Proof:
         return Proof(
             engine=self.name,
-            direction=Direction.OVER,
+            direction=based.direction.then(InductionStep.direction),
             subject=Subject.PATHS,
             assurance=min(based.assurance, assurance),
             empty=based.empty,

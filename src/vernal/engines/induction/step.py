@@ -22,6 +22,7 @@ from vernal.evidence.result import Assurance
 from vernal.interpret.ends import UNKNOWN_ENDS, meet
 from vernal.interpret.smt import NoTerm, PartialSpan, Script
 from vernal.interpret.unrolling.stepwise import Unrolling
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Always, Bound, Formula, Implies
 from vernal.logic.question import Question
 from vernal.model import build
@@ -54,6 +55,8 @@ class InductionStep:
     question: Question
     kept: Formula
     budget: Budget
+
+    direction = Direction.OVER  # it begins in more states than are reached
 
     @cached_property
     def starts(self) -> Mapping[Expr, Sequence[AnyStart]]:

@@ -20,7 +20,6 @@ from vernal.evidence.invariant import Invariant
 from vernal.evidence.invariant_file import component_names
 from vernal.evidence.knowledge import Known, Open, Proof, Subject
 from vernal.evidence.result import Assurance
-from vernal.logic.direction import Direction
 from vernal.logic.question import Question
 from vernal.logic.safety import SafetyClaim, excluding, safety_claim
 from vernal.model.system import System
@@ -290,7 +289,7 @@ class InvariantSearch:
         )
         return Proof(
             engine=Invariants.name,
-            direction=Direction.OVER,
+            direction=self.images.direction,
             subject=Subject.PATHS,
             assurance=Assurance.RIGOROUS,
             evidence=invariant,

@@ -26,7 +26,7 @@ from vernal.logic.semantics import evaluate
 from vernal.model.expr import Expr
 from vernal.model.initial import Box, Ends, Valuation
 from vernal.model.sorts import REAL
-from vernal.model.system import System
+from vernal.model.system import Model
 from vernal.model.tick import Tick
 from vernal.simulate.lift import decisions_taken, first_values
 from vernal.simulate.runs import Plan, Runs, Simulator, random_plan
@@ -47,7 +47,7 @@ class Recurrence:
     row: int
 
 
-def simulated(system: System, runs: int, steps: int, seed: int, tick: Tick) -> Runs:
+def simulated(system: Model, runs: int, steps: int, seed: int, tick: Tick) -> Runs:
     """Random runs, some of them with decisions that repeat."""
     rng = np.random.default_rng(seed)
     plan = random_plan(system, runs, steps, rng, corners=True, tick=tick)
@@ -185,7 +185,7 @@ class Hint:
     centre: tuple[float, ...]
     period: int
 
-    def box(self, system: System, radius: Fraction) -> Box:
+    def box(self, system: Model, radius: Fraction) -> Box:
         """The states around it."""
         points = self._points(system, lambda number: Fraction(number))
         made: dict[Expr, tuple[Ends, ...]] = {}
@@ -194,11 +194,11 @@ class Hint:
             made[var] = tuple((x - width * (1 + abs(x)), x + width * (1 + abs(x))) for x in entry)
         return Box(made)
 
-    def rounded(self, system: System, denominator: int) -> Valuation:
+    def rounded(self, system: Model, denominator: int) -> Valuation:
         """The simplest state nearby."""
         return self._points(system, lambda number: Fraction(number).limit_denominator(denominator))
 
-    def _points(self, system: System, read: Callable[[float], Fraction]) -> Valuation:
+    def _points(self, system: Model, read: Callable[[float], Fraction]) -> Valuation:
         rest = iter(self.centre)
         return {var: tuple(read(next(rest)) for _ in range(var.size)) for var in system.step.inputs}
 

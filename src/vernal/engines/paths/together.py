@@ -93,7 +93,8 @@ def kept_together(questions: Sequence[Question], budget: Budget) -> dict[int, Kn
     kept: dict[int, Known] = {}
     for number in sorted(set(owners) - suspicious):
         own = np.flatnonzero(np.array(owners) == number)
-        kept[number] = _kept(float(margins[own].min()) if counted else -np.inf, int(sieve.pieces[own].sum()))
+        margin = float(margins[own].min()) if counted else -np.inf
+        kept[number] = _kept(sieve.space.direction, margin, int(sieve.pieces[own].sum()))
     return kept
 
 
@@ -103,16 +104,16 @@ def _all_boxes(questions: Sequence[Question]) -> tuple[list[int], list[Box]]:
     boxes: list[Box] = []
     for number, question in enumerate(questions):
         found = initial_boxes(question.system)
-        if found.direction is Direction.EXACT:
+        if found.are_starts:
             owners += [number] * len(found.boxes)
             boxes += found.boxes
     return owners, boxes
 
 
-def _kept(margin: float, pieces: int) -> Proof:
+def _kept(direction: Direction, margin: float, pieces: int) -> Proof:
     return Proof(
         engine="paths",
-        direction=Direction.OVER,
+        direction=direction,
         assurance=Assurance.RIGOROUS,
         margin=margin if margin >= 0 else None,
         statistics={"pieces": pieces},

@@ -31,7 +31,6 @@ from vernal.evidence.candidates import refuting_path
 from vernal.evidence.knowledge import Counterexample, Known, Open, Proof
 from vernal.interpret.relus import NoColumn
 from vernal.interpret.smt import NoTerm
-from vernal.logic.direction import Direction
 from vernal.logic.question import Question
 from vernal.logic.safety import safety_claim
 from vernal.model.build import FALSE
@@ -192,7 +191,7 @@ class Rounds:
     def _proof(self) -> Proof:
         return Proof(
             engine=Predicates.name,
-            direction=Direction.OVER,
+            direction=Abstraction.direction,
             assurance=self.search.assurance,
             empty=self.statistics["abstract_starts"] == 0,
             notes=(self._summary(),),

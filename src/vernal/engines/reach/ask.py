@@ -146,11 +146,11 @@ def reach_of(task: Task) -> int:
 
 def named(task: Task, of: str | Expr | Sequence[str | Expr] | None) -> list[Named]:
     """The expressions with their names, vectors component by component; every state variable if none is given."""
-    given = [variable.name for variable in task.recorded.state] if of is None else of
+    given = [variable.name for variable in task.model.state] if of is None else of
     listed = [given] if isinstance(given, str | Expr) else list(given)
     if not listed:
         raise InputError("name at least one expression, for example --of x")
-    scope = system_scope(task.recorded, task.constants, task.functions)
+    scope = system_scope(task.model, task.constants, task.functions)
     made: list[Named] = []
     for one in listed:
         node = one

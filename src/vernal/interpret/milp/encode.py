@@ -25,6 +25,7 @@ from vernal.interpret.milp.needs import demanded, live_branches
 from vernal.interpret.milp.rows import ONE, ZERO, ColumnForm, ColumnForms, Sheet, Unsuitable, at, constant
 from vernal.interpret.numbers.rounding import PI, UNIT, float_above, float_below, gamma
 from vernal.interpret.symbolic.affine import Forms
+from vernal.logic.direction import Direction
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Occurrence
 from vernal.model.sorts import BOOL, INT, Kind
@@ -40,6 +41,8 @@ class Encoder:
     `linear` bounds the graph over (a box around) these starts; `exact` answers where a margin is zero; `tick` may stop
     the work by raising.
     """
+
+    direction = Direction.OVER  # rows have room for rounding, and nonlinear operators are only enclosed
 
     def __init__(
         self,

@@ -16,6 +16,7 @@ from vernal.interpret.abstract import Truth, Value
 from vernal.interpret.linear.bounds import Linear, LinearBounds
 from vernal.interpret.linear.placed import bounds_over
 from vernal.interpret.numbers.rounding import Floats
+from vernal.logic.direction import Direction
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Matrix
@@ -31,7 +32,9 @@ MAX_PARTS = 2048  # into which the cells of a batch are cut
 
 
 class Images:
-    """The step of a loop on cells."""
+    """The step of a loop on cells: the images contain every state that a step leads to."""
+
+    direction = Direction.OVER
 
     def __init__(self, dynamics: WatchedLoop) -> None:
         self.dynamics = dynamics

@@ -23,6 +23,7 @@ from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.placed import batch_sizes, bounds_over
 from vernal.interpret.numbers.device import current
 from vernal.interpret.numbers.rounding import Floats, Mask, any_along
+from vernal.logic.direction import Direction
 from vernal.run.budget import Budget, silent
 from vernal.sets.core.clauses import Clauses, Readings, RowNumbers
 from vernal.sets.core.descent import Descent
@@ -83,7 +84,12 @@ def pace_clock() -> Callable[[], float]:
 
 
 class BoxSearch:
-    """One search for any number of questions, which may be stopped at any time and then knows the best bound so far."""
+    """One search for any number of questions, which may be stopped at any time and then knows the best bound so far.
+
+    A box is closed by bounds around all paths from its states.
+    """
+
+    direction = Direction.OVER
 
     def __init__(
         self,
