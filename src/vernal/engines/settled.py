@@ -10,7 +10,7 @@ from vernal.evidence.result import Assurance
 from vernal.logic.direction import Direction
 from vernal.logic.normal import TRUTH
 from vernal.logic.question import Question
-from vernal.reduce.settled import settled
+from vernal.reduce.constant_atoms import settled
 from vernal.run.budget import Budget
 
 OF_SOME = "not supported by this engine: a claim of some path"  # that paths exist is another question
