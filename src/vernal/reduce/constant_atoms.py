@@ -17,7 +17,7 @@ from vernal.logic.vacuity import simplified
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.tick import Tick
-from vernal.reduce.lasting import KnownEnds, lasting_ends, later_ends
+from vernal.reduce.invariant_ranges import KnownEnds, lasting_ends, later_ends
 
 LAST = 8  # steps after which ends are taken to be as good as they get
 

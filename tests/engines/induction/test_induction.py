@@ -23,7 +23,7 @@ from vernal.interpret.ends import PartialEnds
 from vernal.logic.claim import Claim, always
 from vernal.logic.question import Question
 from vernal.model.tick import idle
-from vernal.reduce.lasting import lasting_ends
+from vernal.reduce.invariant_ranges import lasting_ends
 from vernal.run.budget import Budget
 
 solver = pytest.mark.skipif(not is_here("smt"), reason="pip install 'vernal[smt]'")

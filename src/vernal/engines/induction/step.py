@@ -31,7 +31,7 @@ from vernal.model.graph import decisions
 from vernal.model.initial import Init, OneOf, Span, Start, start_between
 from vernal.model.sorts import INT
 from vernal.model.system import Agent, System
-from vernal.reduce.lasting import lasting_ends
+from vernal.reduce.invariant_ranges import lasting_ends
 from vernal.run.budget import Budget
 from vernal.sets.exact.loop import Loop
 from vernal.sets.refutation import refuting_condition
