@@ -25,10 +25,10 @@ from vernal.model.tick import Tick, idle
 from vernal.reduce.neural import choices
 from vernal.reduce.neural.cuts import cut, grid
 from vernal.reduce.neural.difference import ErrorField
+from vernal.reduce.neural.error_targets import WantedBounds, wanted_of_parts
 from vernal.reduce.neural.relaxed import ErrorRows, LinearParts, NetworkRows, ReluLines, relu_lines, taken
 from vernal.reduce.neural.samples import WorstPoints, certain_errors
 from vernal.reduce.neural.separation import SeparatedError, separated, undivided
-from vernal.reduce.neural.wanted import WantedBounds, wanted_of_parts
 
 NOTHING = 1e-30  # an error so small needs no better bound
 BATCH = 2048  # boxes that are bounded together
