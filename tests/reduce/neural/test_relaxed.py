@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from vernal.interpret.numbers.rounding import Floats
-from vernal.reduce.neural import choices
+from vernal.reduce.neural import bound_parameters
 from vernal.reduce.neural.relaxed import ErrorRows, LinearParts, NetworkRows, relu_lines
 
 COUNT, SAMPLES = 40, 400
@@ -66,7 +66,7 @@ def test_any_choice_of_slopes_gives_a_bound(seed: int) -> None:
 def test_improved_bounds_hold_and_are_better(seed: int, depth: int) -> None:
     problem = Problem(seed)
     plain = problem.network.bound(problem.rows).upper
-    found, corners = choices.bound(problem.network, problem.rows, problem.largest, depth)
+    found, corners = bound_parameters.bound(problem.network, problem.rows, problem.largest, depth)
     assert (problem.largest <= found).all()
     assert (found <= plain).all()
     assert (abs(corners - problem.parts.centre) <= problem.parts.radius * (1 + 1e-12)).all()
@@ -79,5 +79,5 @@ def test_phases_see_kinks_that_cancel() -> None:
     parts = LinearParts(one, np.zeros(1), np.zeros(1, int), np.ones(1), zero, one)
     rows = ErrorRows(parts, (relu_lines(np.full((1, 2), -1.0), np.ones((1, 2))),))
     goal = np.array([1e-9])
-    assert choices.bound(network, rows, goal, 0)[0][0] > 0.4
-    assert 0 <= choices.bound(network, rows, goal, 2)[0][0] <= 1e-9
+    assert bound_parameters.bound(network, rows, goal, 0)[0][0] > 0.4
+    assert 0 <= bound_parameters.bound(network, rows, goal, 2)[0][0] <= 1e-9

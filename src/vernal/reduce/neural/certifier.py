@@ -22,7 +22,7 @@ from vernal.interpret.numbers.rounding import Array, Floats, Mask, float_above
 from vernal.model import build
 from vernal.model.flow import Flow
 from vernal.model.tick import Tick, idle
-from vernal.reduce.neural import choices
+from vernal.reduce.neural import bound_parameters
 from vernal.reduce.neural.cuts import cut, grid
 from vernal.reduce.neural.difference import ErrorField
 from vernal.reduce.neural.error_targets import WantedBounds, wanted_of_parts
@@ -203,7 +203,7 @@ class Certification:
         )
         goal = self.goal()[column]
         rows = ErrorRows(parts, tuple(taken(x, box) for x in layers))
-        found, corner = choices.bound(self.network, rows, goal, min(self.rounds // 2, MAX_DEPTH))
+        found, corner = bound_parameters.bound(self.network, rows, goal, min(self.rounds // 2, MAX_DEPTH))
         bounds = np.full(wanted.shape, np.inf)
         bounds[box, column] = found
         return bounds, np.clip(corner, lower[box], upper[box])[found > goal]
