@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from vernal.interpret.numbers.rounding import TINY, Array, Floats
-from vernal.reduce.neural.relaxed import ErrorRows, NetworkRows, RelaxedBounds, ReluLines
+from vernal.reduce.neural.relaxed_difference import ErrorRows, NetworkRows, RelaxedBounds, ReluLines
 
 STEPS = 5  # of Polyak's rule, at most
 BEYOND = 1.01  # of the way to the goal, so that rounding does not end a step just before it

@@ -26,7 +26,7 @@ from vernal.reduce.neural import bound_parameters
 from vernal.reduce.neural.cuts import cut, grid
 from vernal.reduce.neural.difference import ErrorField
 from vernal.reduce.neural.error_targets import WantedBounds, wanted_of_parts
-from vernal.reduce.neural.relaxed import ErrorRows, LinearParts, NetworkRows, ReluLines, relu_lines, taken
+from vernal.reduce.neural.relaxed_difference import ErrorRows, LinearParts, NetworkRows, ReluLines, relu_lines, taken
 from vernal.reduce.neural.samples import WorstPoints, certain_errors
 from vernal.reduce.neural.separation import SeparatedError, separated, undivided
 

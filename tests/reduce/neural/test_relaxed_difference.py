@@ -10,7 +10,7 @@ import pytest
 
 from vernal.interpret.numbers.rounding import Floats
 from vernal.reduce.neural import bound_parameters
-from vernal.reduce.neural.relaxed import ErrorRows, LinearParts, NetworkRows, relu_lines
+from vernal.reduce.neural.relaxed_difference import ErrorRows, LinearParts, NetworkRows, relu_lines
 
 COUNT, SAMPLES = 40, 400
 
