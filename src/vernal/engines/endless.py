@@ -18,9 +18,9 @@ from vernal.engines.induction.engine import Induction
 from vernal.engines.invariants.engine import Invariants
 from vernal.engines.lasso.engine import Lasso
 from vernal.engines.liveness.engine import Liveness, patient_methods, quick_methods
+from vernal.engines.operator_ends import OperatorEnds
 from vernal.engines.options import DepthOptions
 from vernal.engines.predicates.engine import Predicates
-from vernal.engines.settled import OperatorEnds
 from vernal.engines.turns import BRIEF, Turn, graphs
 from vernal.logic.claim import Claim, always
 from vernal.logic.formula import Formula

@@ -13,9 +13,9 @@ from vernal.engines.bounds.engine import NONLINEAR, SMOOTH, Bounds, Effort, effo
 from vernal.engines.explicit.engine import Explicit
 from vernal.engines.falsify.engine import Falsify
 from vernal.engines.falsify.reseeded import Reseeded
+from vernal.engines.operator_ends import OperatorEnds
 from vernal.engines.options import BoundsOptions, DepthOptions
 from vernal.engines.paths.engine import Paths
-from vernal.engines.settled import OperatorEnds
 from vernal.engines.split.engine import BranchAndBound
 from vernal.engines.turns import BRIEF, Turn, graphs
 from vernal.evidence.knowledge import Known, Open
