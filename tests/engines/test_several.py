@@ -11,7 +11,7 @@ import pytest
 
 import vernal as vn
 from tests.systems import counter
-from vernal.engines import so_far
+from vernal.engines import weaker_claims
 from vernal.engines.answers import GRACE, answered
 from vernal.engines.check import parse_formula
 from vernal.engines.several import FairShares
@@ -118,7 +118,7 @@ def test_notes_after_the_limit_have_one_time_together(monkeypatch: pytest.Monkey
         clock.now += GRACE
         raise Stopped("over")
 
-    monkeypatch.setattr(so_far, "Levels", bounding)
+    monkeypatch.setattr(weaker_claims, "Levels", bounding)
     system = counter()
     question = Question(system, parse_formula(Task(system), "G[0,5] (x < 5)"))
     whole = Budget(1.0, started=0.0, clock=clock)
