@@ -24,7 +24,7 @@ from vernal.engines.registry import (
     find_engine,
     find_flow_engine,
 )
-from vernal.engines.several import Ask, FairShares
+from vernal.engines.time_shares import Ask, FairShares
 from vernal.errors import InputError, NameUnknown, nearest
 from vernal.evidence.result import Result
 from vernal.interpret.numbers.device import find_device, using

@@ -14,7 +14,7 @@ from tests.systems import counter
 from vernal.engines import weaker_claims
 from vernal.engines.answers import GRACE, answered
 from vernal.engines.check import parse_formula
-from vernal.engines.several import FairShares
+from vernal.engines.time_shares import FairShares
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Open
 from vernal.evidence.result import HOLDS, UNKNOWN, Result
