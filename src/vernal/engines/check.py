@@ -13,7 +13,7 @@ from vernal.engines.answers import answered
 from vernal.engines.base import Engine, within
 from vernal.engines.flow.ask import asked_of_flow, flow_question
 from vernal.engines.journals import open_journal
-from vernal.engines.placing import device_for
+from vernal.engines.placement import device_for
 from vernal.engines.registry import (
     ENGINES,
     FLOW_ENGINES,

@@ -16,7 +16,7 @@ from vernal.engines.base import Engine, within
 from vernal.engines.bounds.engine import Effort, effort
 from vernal.engines.bounds.together import known_by_bounds
 from vernal.engines.paths.together import kept_together
-from vernal.engines.placing import device_for
+from vernal.engines.placement import device_for
 from vernal.engines.split.many import Decided, decide_together
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Known, Proof

@@ -21,7 +21,7 @@ from tests.interpret.linear.test_bounds import closed_loop, random_network
 from tests.operators import SAMPLES
 from tests.sets.core import test_cases
 from vernal.engines.check import check, parse_formula
-from vernal.engines.placing import device_for, smallest_batch, weights
+from vernal.engines.placement import device_for, smallest_batch, weights
 from vernal.errors import InputError, MissingExtra, Stopped
 from vernal.interpret.abstract import Finite, Range, Truth, Value
 from vernal.interpret.linear import bounds

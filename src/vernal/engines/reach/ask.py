@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from vernal.engines.check import refuse_device, refuse_open
-from vernal.engines.placing import device_for
+from vernal.engines.placement import device_for
 from vernal.engines.reach.flows import MAX_SPANS, PARTS, SPANS, FlowAsked, followed_flow
 from vernal.engines.reach.sets import ReachableSets
 from vernal.engines.reach.walk import ReachWalk, following
