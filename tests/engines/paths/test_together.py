@@ -12,7 +12,7 @@ from vernal.engines.check import asked_of
 from vernal.engines.paths import together
 from vernal.engines.paths.engine import Paths
 from vernal.engines.paths.together import Sieve, kept_together
-from vernal.engines.together import check_together
+from vernal.engines.question_batches import check_together
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Proof
 from vernal.evidence.result import HOLDS, VIOLATED

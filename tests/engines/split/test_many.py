@@ -12,9 +12,9 @@ from tests.engines.split.test_split import EPSILON, corners, graph, random_box
 from tests.polygons import PlainNetwork, least, random_network
 from vernal.engines.check import asked_of, find_engine
 from vernal.engines.paths.engine import Paths
+from vernal.engines.question_batches import check_questions
 from vernal.engines.split.engine import BranchAndBound
 from vernal.engines.split.many import decide_together, families
-from vernal.engines.together import check_questions
 from vernal.evidence.knowledge import Counterexample, Proof
 from vernal.evidence.result import HOLDS, VIOLATED, Verdict
 from vernal.logic.formula import And, Atom, Formula, Not

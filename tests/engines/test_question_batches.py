@@ -7,11 +7,11 @@ from fractions import Fraction
 import pytest
 
 from tests import systems
-from vernal.engines import together
+from vernal.engines import question_batches
 from vernal.engines.bounds.together import known_by_bounds
 from vernal.engines.check import asked_of, find_engine
+from vernal.engines.question_batches import FIRST, MOST, CommonWork, known_together
 from vernal.engines.split.many import Decided
-from vernal.engines.together import FIRST, MOST, CommonWork, known_together
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Counterexample, Proof
 from vernal.evidence.result import HOLDS, VIOLATED, Verdict
@@ -101,7 +101,7 @@ def test_more_are_asked_together_as_long_as_that_pays(monkeypatch: pytest.Monkey
         return answers.pop(0)
 
     answers = [decided, decided, {}, {}, decided]
-    monkeypatch.setattr(together, "known_together", known)
+    monkeypatch.setattr(question_batches, "known_together", known)
     work, sizes = CommonWork("auto"), []
     for _ in range(5):
         work.ask(questions, Budget())
@@ -121,7 +121,7 @@ def test_common_work_has_a_share_of_the_time_of_each(monkeypatch: pytest.MonkeyP
         given.append(budget.timeout)
         raise Stopped("enough")
 
-    monkeypatch.setattr(together, "known_together", known)
+    monkeypatch.setattr(question_batches, "known_together", known)
     questions = cells(spring(bent=False), below(Fraction(3, 2), 1))
     common = CommonWork("auto").ask(questions, Budget(0.01))
     assert given == [pytest.approx(0.005 * len(questions))]
