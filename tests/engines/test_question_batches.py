@@ -8,7 +8,7 @@ import pytest
 
 from tests import systems
 from vernal.engines import question_batches
-from vernal.engines.bounds.together import known_by_bounds
+from vernal.engines.bounds.question_batch import known_by_bounds
 from vernal.engines.check import asked_of, find_engine
 from vernal.engines.question_batches import FIRST, MOST, CommonWork, known_together
 from vernal.engines.split.many import Decided
