@@ -11,7 +11,7 @@ from vernal.engines import question_batches
 from vernal.engines.bounds.question_batch import known_by_bounds
 from vernal.engines.check import asked_of, find_engine
 from vernal.engines.question_batches import FIRST, MOST, CommonWork, known_together
-from vernal.engines.split.many import Decided
+from vernal.engines.split.question_batch import Decided
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Counterexample, Proof
 from vernal.evidence.result import HOLDS, VIOLATED, Verdict

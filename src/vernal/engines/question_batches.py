@@ -17,7 +17,7 @@ from vernal.engines.bounds.engine import Effort, effort
 from vernal.engines.bounds.question_batch import known_by_bounds
 from vernal.engines.paths.question_batch import kept_together
 from vernal.engines.placement import device_for
-from vernal.engines.split.many import Decided, decide_together
+from vernal.engines.split.question_batch import Decided, decide_together
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Known, Proof
 from vernal.evidence.result import Result

@@ -14,7 +14,7 @@ from vernal.engines.check import asked_of, find_engine
 from vernal.engines.paths.engine import Paths
 from vernal.engines.question_batches import check_questions
 from vernal.engines.split.engine import BranchAndBound
-from vernal.engines.split.many import decide_together, families
+from vernal.engines.split.question_batch import decide_together, families
 from vernal.evidence.knowledge import Counterexample, Proof
 from vernal.evidence.result import HOLDS, VIOLATED, Verdict
 from vernal.logic.formula import And, Atom, Formula, Not
