@@ -16,7 +16,7 @@ import numpy as np
 
 from vernal.engines.base import within
 from vernal.engines.falsify.engine import Falsify
-from vernal.engines.split.at_zero import ZeroBoxes
+from vernal.engines.split.zero_margins import ZeroBoxes
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import NO_STATISTICS, UNBOUNDED, Counterexample, Known, Open, Proof, Statistics
 from vernal.evidence.result import Assurance

@@ -9,7 +9,7 @@ import pytest
 
 from tests.engines.split.test_split import ask, graph
 from tests.polygons import random_network
-from vernal.engines.split import at_zero
+from vernal.engines.split import zero_margins
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED
 from vernal.model import build
 from vernal.model.expr import Expr
@@ -41,14 +41,14 @@ def test_many_boxes_along_a_line() -> None:
 @pytest.mark.parametrize("seconds", [0.0, 10.0])
 def test_parts_are_asked_where_all_at_once_take_too_long(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without any time for several boxes each is asked alone, and the answer is the same."""
-    monkeypatch.setattr(at_zero, "SECONDS", (seconds, seconds))
-    monkeypatch.setattr(at_zero, "MAX_ATTEMPTS", 10_000)
+    monkeypatch.setattr(zero_margins, "SECONDS", (seconds, seconds))
+    monkeypatch.setattr(zero_margins, "MAX_ATTEMPTS", 10_000)
     assert ask(SYSTEM, build.compare("<=", 0, RIDGE), seconds=60).verdict is HOLDS
 
 
 def test_attempts_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(at_zero, "SECONDS", (0.0, 0.0))
-    monkeypatch.setattr(at_zero, "MAX_ATTEMPTS", 3)
+    monkeypatch.setattr(zero_margins, "SECONDS", (0.0, 0.0))
+    monkeypatch.setattr(zero_margins, "MAX_ATTEMPTS", 3)
     result = ask(SYSTEM, build.compare("<=", 0, RIDGE), seconds=60)
     assert result.verdict is UNKNOWN
     assert "small boxes stay open at margin zero" in str(result.reason)
