@@ -52,7 +52,7 @@ class Portfolio:
         question = attempts.question
         yield from first_states(question.system)
         if question.claim.horizon is None:
-            from vernal.engines.endless import endless  # loads many engines
+            from vernal.engines.unbounded_claims import endless  # loads many engines
 
             yield from endless(attempts, self.options)
         else:
