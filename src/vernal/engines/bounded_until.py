@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from vernal.engines.parts import Attempt
+from vernal.engines.initial_parts import Attempt
 from vernal.evidence import confirm
 from vernal.evidence.knowledge import Counterexample, Known, Open, Proof
 from vernal.logic.formula import Always, Eventually, Formula, Release, Until, Weak
