@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from vernal.engines.explicit.choices import Decider, refuse_intervals
-from vernal.engines.explicit.following import Following
 from vernal.engines.explicit.graph import Graph, links
+from vernal.engines.explicit.successors import Following
 from vernal.interpret.discrete.starts import start_boxes
 from vernal.interpret.numbers.rounding import Mask
 from vernal.logic.question import Question
