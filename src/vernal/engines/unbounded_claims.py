@@ -13,7 +13,7 @@ from vernal.engines.base import Engine
 from vernal.engines.deepening.engine import Deepening
 from vernal.engines.deepening.glance import FewSets, FirstWalk
 from vernal.engines.falsify.engine import Falsify
-from vernal.engines.falsify.far import FarRuns
+from vernal.engines.falsify.long_runs import FarRuns
 from vernal.engines.induction.engine import Induction
 from vernal.engines.invariants.engine import Invariants
 from vernal.engines.lasso.engine import Lasso

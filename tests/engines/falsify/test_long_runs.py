@@ -7,7 +7,7 @@ import pytest
 from tests.systems import make
 from vernal.engines.check import asked_of, parse_formula
 from vernal.engines.falsify.engine import FEWEST, batch_size
-from vernal.engines.falsify.far import FarRuns
+from vernal.engines.falsify.long_runs import FarRuns
 from vernal.engines.falsify.reseeded import Reseeded
 from vernal.engines.portfolio import Portfolio
 from vernal.evidence.knowledge import Counterexample, Open
@@ -48,7 +48,7 @@ def test_what_never_fails_stays_open() -> None:
 
 def test_a_run_that_fails_in_floats_only_is_no_counterexample(monkeypatch: pytest.MonkeyPatch) -> None:
     """What replay does not confirm is said to be so."""
-    monkeypatch.setattr("vernal.engines.falsify.far.violation", lambda *given, **named: None)
+    monkeypatch.setattr("vernal.engines.falsify.long_runs.violation", lambda *given, **named: None)
     known = FarRuns(1000).attempt(asked(counting(), "G (x <= 130)"), Budget())
     assert isinstance(known, Open)
     assert "only in floating point" in known.reason
