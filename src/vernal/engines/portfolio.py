@@ -12,7 +12,7 @@ from vernal.engines.attempts import Attempts
 from vernal.engines.bounds.engine import NONLINEAR, SMOOTH, Bounds, Effort, effort
 from vernal.engines.explicit.engine import Explicit
 from vernal.engines.falsify.engine import Falsify
-from vernal.engines.falsify.reseeded import Reseeded
+from vernal.engines.falsify.restarts import Reseeded
 from vernal.engines.operator_ends import OperatorEnds
 from vernal.engines.options import BoundsOptions, DepthOptions
 from vernal.engines.paths.engine import Paths
