@@ -14,7 +14,7 @@ from tests.run.test_budget import Hours
 from tests.systems import countdown, counter, make, wanderer
 from vernal.engines.check import parse_formula
 from vernal.engines.falsify import simulation
-from vernal.engines.falsify.shares import RunShare, share_of, truth_on_runs
+from vernal.engines.falsify.failure_rates import RunShare, share_of, truth_on_runs
 from vernal.engines.falsify.simulation import simulate
 from vernal.errors import InputError, Stopped
 from vernal.evidence.confirm import truth
