@@ -15,7 +15,7 @@ from functools import cached_property
 from math import ceil, floor
 
 from vernal.engines.base import Engine
-from vernal.engines.induction.implied import implied_ends
+from vernal.engines.induction.implied_ends import implied_ends
 from vernal.errors import Stopped, UnsupportedFormula, VernalError
 from vernal.evidence.knowledge import Counterexample, Proof
 from vernal.evidence.result import Assurance
