@@ -14,7 +14,7 @@ from itertools import islice
 import numpy as np
 from flint import fmpq
 
-from vernal.engines.lasso.runs import NearMiss
+from vernal.engines.lasso.recurrences import NearMiss
 from vernal.engines.lasso.tree import LassoTree, Link
 from vernal.evidence.replay import NodeDecisions
 from vernal.evidence.trace import Trace
