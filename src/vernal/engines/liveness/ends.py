@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from vernal.engines.base import Engine
-from vernal.engines.liveness.asking import first_proof, open_for
+from vernal.engines.liveness.method import first_proof, open_for
 from vernal.evidence.knowledge import Open, Proof
 from vernal.logic.automaton import Automaton
 from vernal.logic.formula import Always, Bound
