@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vernal.engines.base import Engine
-from vernal.engines.liveness.ends import ends_well
+from vernal.engines.liveness.finite_paths import ends_well
 from vernal.engines.liveness.method import NAME, negated, open_for
 from vernal.evidence.knowledge import Open, Proof
 from vernal.evidence.result import Assurance
