@@ -15,11 +15,11 @@ from math import inf
 
 from vernal.engines.options import PredicateOptions, TransitionTest
 from vernal.engines.predicates.abstraction import Abstraction, PointTests
+from vernal.engines.predicates.abstraction_data import StartOutcomes, finite_abstraction
 from vernal.engines.predicates.atoms import NotLinear
 from vernal.engines.predicates.concrete import ConcreteStates
 from vernal.engines.predicates.configurations import ConfiguredTests
 from vernal.engines.predicates.danger import Followed, UnsafeSearch
-from vernal.engines.predicates.handout import StartOutcomes, finite_abstraction
 from vernal.engines.predicates.last_resort import ProgramTests
 from vernal.engines.predicates.model import OperatorModel
 from vernal.engines.predicates.policy import PolicyBounds
