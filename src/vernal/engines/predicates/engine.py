@@ -20,9 +20,9 @@ from vernal.engines.predicates.atoms import NotLinear
 from vernal.engines.predicates.concrete import ConcreteStates
 from vernal.engines.predicates.configurations import ConfiguredTests
 from vernal.engines.predicates.danger import Followed, UnsafeSearch
-from vernal.engines.predicates.last_resort import ProgramTests
 from vernal.engines.predicates.model import OperatorModel
 from vernal.engines.predicates.policy import PolicyBounds
+from vernal.engines.predicates.program_tests import ProgramTests
 from vernal.engines.predicates.refine import Refinement
 from vernal.engines.predicates.shortest import with_shortest_path
 from vernal.engines.predicates.witnesses import WitnessSearch

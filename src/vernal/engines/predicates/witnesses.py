@@ -24,8 +24,8 @@ from vernal.engines.predicates.boxes import (
     number_of_points,
     random_points,
 )
-from vernal.engines.predicates.last_resort import ProgramTests
 from vernal.engines.predicates.policy import PointQuestion, PolicyBounds
+from vernal.engines.predicates.program_tests import ProgramTests
 from vernal.engines.predicates.relations import moved
 from vernal.engines.predicates.work import SharedWork, grouped, numbered
 from vernal.evidence.result import Assurance

@@ -12,8 +12,8 @@ from tests.planning_answers import ask, drawn, expected
 from tests.planning_loops import transfer_case
 from vernal.engines.predicates import engine as predicates_engine
 from vernal.engines.predicates.concrete import ConcreteStates
-from vernal.engines.predicates.last_resort import ProgramTests
 from vernal.engines.predicates.policy import PolicyBounds
+from vernal.engines.predicates.program_tests import ProgramTests
 from vernal.engines.predicates.witnesses import Existence, WitnessSearch
 from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.result import Assurance
