@@ -22,7 +22,7 @@ from vernal.engines.predicates.boxes import IntegerBoxes
 from vernal.engines.predicates.cells import tightened
 from vernal.engines.predicates.model import OperatorModel
 from vernal.engines.predicates.policy import PointQuestion, PolicyBounds
-from vernal.engines.predicates.relaxed import BoundsRelaxation, RelaxedTest, SolverRelaxation, branch
+from vernal.engines.predicates.relaxed_tests import BoundsRelaxation, RelaxedTest, SolverRelaxation, branch
 from vernal.engines.predicates.witnesses import Existence, Found, WitnessSearch
 from vernal.evidence.result import Assurance
 from vernal.interpret.abstract import Range
