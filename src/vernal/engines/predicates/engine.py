@@ -23,7 +23,7 @@ from vernal.engines.predicates.danger import Followed, UnsafeSearch
 from vernal.engines.predicates.model import OperatorModel
 from vernal.engines.predicates.policy import PolicyBounds
 from vernal.engines.predicates.program_tests import ProgramTests
-from vernal.engines.predicates.refine import Refinement
+from vernal.engines.predicates.refinement import Refinement
 from vernal.engines.predicates.shortest_paths import with_shortest_path
 from vernal.engines.predicates.witnesses import WitnessSearch
 from vernal.errors import Stopped
