@@ -13,7 +13,7 @@ from tests.planning_answers import abstraction, ask, drawn
 from tests.planning_loops import PlanningCase
 from tests.planning_oracle import AbstractAnswer
 from vernal.engines.predicates import danger
-from vernal.engines.predicates.concrete import ConcretePath, ConcreteStates
+from vernal.engines.predicates.concrete_states import ConcretePath, ConcreteStates
 from vernal.engines.predicates.shortest_paths import NONE_SHORTER, ShorterPath
 from vernal.errors import Stopped
 from vernal.evidence.abstraction import FiniteAbstraction, StartVerdict

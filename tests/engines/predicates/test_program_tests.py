@@ -11,7 +11,7 @@ from tests.engines.predicates.test_configurations import recorded
 from tests.planning_answers import ask, drawn, expected
 from tests.planning_loops import transfer_case
 from vernal.engines.predicates import engine as predicates_engine
-from vernal.engines.predicates.concrete import ConcreteStates
+from vernal.engines.predicates.concrete_states import ConcreteStates
 from vernal.engines.predicates.policy import PolicyBounds
 from vernal.engines.predicates.program_tests import ProgramTests
 from vernal.engines.predicates.witnesses import Existence, WitnessSearch

@@ -17,7 +17,7 @@ from vernal.engines.options import PredicateOptions, TransitionTest
 from vernal.engines.predicates.abstraction import Abstraction, PointTests
 from vernal.engines.predicates.abstraction_data import StartOutcomes, finite_abstraction
 from vernal.engines.predicates.atoms import NotLinear
-from vernal.engines.predicates.concrete import ConcreteStates
+from vernal.engines.predicates.concrete_states import ConcreteStates
 from vernal.engines.predicates.configurations import ConfiguredTests
 from vernal.engines.predicates.danger import Followed, UnsafeSearch
 from vernal.engines.predicates.model import OperatorModel

@@ -17,7 +17,7 @@ import numpy as np
 from vernal.engines.predicates.abstraction import Abstraction
 from vernal.engines.predicates.atoms import Condition
 from vernal.engines.predicates.boxes import IntegerBoxes
-from vernal.engines.predicates.concrete import ConcretePath, ConcreteStates, PathStep, Successors
+from vernal.engines.predicates.concrete_states import ConcretePath, ConcreteStates, PathStep, Successors
 from vernal.engines.predicates.danger import Followed, UnsafeSearch
 from vernal.engines.predicates.policy import PointQuestion, Selection
 from vernal.interpret.numbers.rounding import Floats

@@ -14,7 +14,7 @@ import numpy as np
 
 from vernal.engines.predicates.abstraction import AbstractGraph, Abstraction
 from vernal.engines.predicates.boxes import IntegerBoxes, all_points, number_of_points
-from vernal.engines.predicates.concrete import ConcretePath, ConcreteStates, StateGraph
+from vernal.engines.predicates.concrete_states import ConcretePath, ConcreteStates, StateGraph
 from vernal.engines.predicates.danger import leading_to_unsafe
 from vernal.errors import Stopped
 from vernal.evidence.candidates import refuting_path
