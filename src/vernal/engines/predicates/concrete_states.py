@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vernal.engines.predicates.boxes import IntegerArray, IntegerBoxes
-from vernal.engines.predicates.model import OperatorModel, PlanOperator
+from vernal.engines.predicates.integer_model import OperatorModel, PlanOperator
 from vernal.engines.predicates.policy import PointQuestion, PolicyBounds, Selection
 from vernal.evidence.knowledge import Candidate
 from vernal.interpret.numbers.rounding import Floats, Mask

@@ -20,7 +20,7 @@ import numpy as np
 from vernal.engines.options import BOUNDS, WITH_SOLVER, PredicateOptions, TransitionTest
 from vernal.engines.predicates.boxes import IntegerBoxes
 from vernal.engines.predicates.cells import tightened
-from vernal.engines.predicates.model import OperatorModel
+from vernal.engines.predicates.integer_model import OperatorModel
 from vernal.engines.predicates.policy import PointQuestion, PolicyBounds
 from vernal.engines.predicates.relaxed_tests import BoundsRelaxation, RelaxedTest, SolverRelaxation, branch
 from vernal.engines.predicates.witnesses import Existence, Found, WitnessSearch

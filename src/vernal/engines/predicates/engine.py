@@ -20,7 +20,7 @@ from vernal.engines.predicates.atoms import NotLinear
 from vernal.engines.predicates.concrete_states import ConcreteStates
 from vernal.engines.predicates.configurations import ConfiguredTests
 from vernal.engines.predicates.danger import Followed, UnsafeSearch
-from vernal.engines.predicates.model import OperatorModel
+from vernal.engines.predicates.integer_model import OperatorModel
 from vernal.engines.predicates.policy import PolicyBounds
 from vernal.engines.predicates.program_tests import ProgramTests
 from vernal.engines.predicates.refinement import Refinement

@@ -17,7 +17,7 @@ import numpy as np
 
 from vernal.engines.base import Engine, within
 from vernal.engines.predicates.boxes import IntegerBoxes
-from vernal.engines.predicates.model import OperatorModel
+from vernal.engines.predicates.integer_model import OperatorModel
 from vernal.engines.predicates.policy import PointQuestion
 from vernal.engines.programs.milp import Milp
 from vernal.evidence.knowledge import Counterexample, Known, Proof

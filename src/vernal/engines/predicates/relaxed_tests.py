@@ -14,7 +14,7 @@ import numpy as np
 
 from vernal.engines.predicates.atoms import Comparison, conjuncts
 from vernal.engines.predicates.boxes import IntegerBoxes
-from vernal.engines.predicates.model import OperatorModel
+from vernal.engines.predicates.integer_model import OperatorModel
 from vernal.engines.predicates.policy import PointQuestion, PolicyBounds, Selection
 from vernal.interpret.abstract import Range
 from vernal.interpret.linear.placed import bounds_over
