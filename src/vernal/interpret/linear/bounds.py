@@ -36,7 +36,6 @@ from vernal.interpret.layers import layer
 from vernal.interpret.linear import choice as linear_choice
 from vernal.interpret.linear.choice import Mode
 from vernal.interpret.linear.forms import Form, Inputs, affine_form, concretise, constant_form, exact_form, widen
-from vernal.interpret.linear.lack import nearest
 from vernal.interpret.linear.nodes import DRAWS, EXTREMA, as_relu, drawn_from, is_input, known_constant
 from vernal.interpret.linear.relax import BUILDERS, Relaxation, constant
 from vernal.interpret.linear.rows import (
@@ -51,6 +50,7 @@ from vernal.interpret.linear.rows import (
     lower_bounds,
     tighter,
 )
+from vernal.interpret.linear.score_gaps import nearest
 from vernal.interpret.linear.stacks import DenseStack, settled, stack_below
 from vernal.interpret.numbers.backends import backend_for
 from vernal.interpret.numbers.device import free_numbers
