@@ -10,8 +10,8 @@ from tests.systems import make, wanderer
 from vernal.engines.falsify.engine import FEWEST, MOST, batch_size
 from vernal.errors import Stopped
 from vernal.interpret.layers import layer
+from vernal.interpret.linear.device_bounds import batch_sizes
 from vernal.interpret.linear.forms import unit_rows
-from vernal.interpret.linear.placed import batch_sizes
 from vernal.interpret.numbers import room
 from vernal.interpret.numbers.backends import backend_for
 from vernal.interpret.numbers.room import ARRAYS, BYTES, GIB, LEAST, limited, numbers_at_once, refuse_beyond

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from vernal.interpret.abstract import Truth, Value
 from vernal.interpret.linear.bounds import Linear, LinearBounds
-from vernal.interpret.linear.placed import bounds_over
+from vernal.interpret.linear.device_bounds import bounds_over
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.direction import Direction
 from vernal.model import build

@@ -20,7 +20,7 @@ import numpy as np
 from vernal.evidence.knowledge import Statistics
 from vernal.evidence.trace import Trace
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.linear.placed import batch_sizes, bounds_over
+from vernal.interpret.linear.device_bounds import batch_sizes, bounds_over
 from vernal.interpret.numbers.device import current
 from vernal.interpret.numbers.rounding import Floats, Mask, any_along
 from vernal.logic.direction import Direction

@@ -26,7 +26,7 @@ from vernal.errors import InputError, MissingExtra, Stopped
 from vernal.interpret.abstract import Finite, Range, Truth, Value
 from vernal.interpret.linear import bounds
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.linear.placed import Placed, batch_sizes, bounds_over, worthwhile
+from vernal.interpret.linear.device_bounds import Placed, batch_sizes, bounds_over, worthwhile
 from vernal.interpret.numbers import device as devices
 from vernal.interpret.numbers.device import Device, current, find_device, using
 from vernal.interpret.numbers.launch import Kernels
