@@ -16,7 +16,7 @@ from vernal.errors import Stopped
 from vernal.evidence.knowledge import Counterexample, Proof
 from vernal.evidence.result import HOLDS, VIOLATED, Verdict
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.linear.plain import Plain
+from vernal.interpret.linear.interval_bounds import Plain
 from vernal.logic.formula import Always, Atom, Bound, Formula
 from vernal.logic.question import Question
 from vernal.model import build

@@ -10,7 +10,7 @@ from tests.engines.test_nonlinear import pendulum
 from tests.systems import make
 from vernal.interpret.abstract import Range
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.linear.plain import Plain
+from vernal.interpret.linear.interval_bounds import Plain
 from vernal.logic.formula import Atom, Formula, Next
 from vernal.logic.progress import on_paths
 from vernal.logic.question import Question

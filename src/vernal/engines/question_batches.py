@@ -21,7 +21,7 @@ from vernal.engines.split.question_batch import Decided, decide_together
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Known, Proof
 from vernal.evidence.result import Result
-from vernal.interpret.linear.plain import Plain
+from vernal.interpret.linear.interval_bounds import Plain
 from vernal.interpret.numbers.device import using
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question

@@ -14,7 +14,7 @@ import numpy as np
 from vernal.interpret.abstract import Finite, Range, Value, first_array
 from vernal.interpret.linear.bounds import NOTHING_KNOWN, InputBox, Linear, LinearBounds
 from vernal.interpret.linear.forms import Form
-from vernal.interpret.linear.plain import Plain
+from vernal.interpret.linear.interval_bounds import Plain
 from vernal.interpret.linear.rows import Seeds
 from vernal.interpret.numbers.device import Device, current, free_numbers
 from vernal.interpret.numbers.room import numbers_at_once

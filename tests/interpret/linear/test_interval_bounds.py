@@ -10,7 +10,7 @@ from tests.interpret.sets import abstract, boxes, contains, samples
 from tests.strategies import expressions
 from vernal.interpret.abstract import Range, Value
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.linear.plain import Plain
+from vernal.interpret.linear.interval_bounds import Plain
 from vernal.model import build
 from vernal.model.expr import Expr
 
