@@ -31,7 +31,7 @@ from vernal.evidence.knowledge import (
 )
 from vernal.evidence.result import Assurance
 from vernal.interpret.linear.interval_bounds import Plain
-from vernal.interpret.linear.sloped import Sloped
+from vernal.interpret.linear.score_slopes import Sloped
 from vernal.logic.formula import Always, Bound, Formula
 from vernal.logic.normal import horizon, steps
 from vernal.logic.question import Question
