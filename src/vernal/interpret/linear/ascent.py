@@ -16,7 +16,7 @@ import numpy as np
 from vernal.interpret.linear import choice
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.rows import lower_bounds
-from vernal.interpret.linear.tuned import TunedRows, Tuning, behind, branch_losses
+from vernal.interpret.linear.tuned_bounds import TunedRows, Tuning, behind, branch_losses
 from vernal.interpret.numbers.rounding import TINY, Array, gamma
 from vernal.model.expr import Expr
 

@@ -14,7 +14,7 @@ import numpy as np
 from vernal.interpret.linear import choice
 from vernal.interpret.linear.ascent import Ascent, WeightedRows, passed
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.linear.tuned import TUNABLE, Tuning
+from vernal.interpret.linear.tuned_bounds import TUNABLE, Tuning
 from vernal.interpret.numbers.rounding import Array
 from vernal.model.expr import Expr
 

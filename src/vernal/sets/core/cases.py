@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from vernal.interpret.abstract import Finite, Truth, indices
 from vernal.interpret.linear.bounds import SQUASHED, Linear
 from vernal.interpret.linear.nodes import relu_of_two
-from vernal.interpret.linear.tuned import TUNABLE
+from vernal.interpret.linear.tuned_bounds import TUNABLE
 from vernal.interpret.numbers.rounding import Array, Mask
 from vernal.model import build
 from vernal.model import expr as e

@@ -16,7 +16,7 @@ import numpy as np
 from vernal.interpret.abstract import Range
 from vernal.interpret.linear.ascent import Ascent, TunedBound, WeightedRows
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.linear.tuned import Tuning
+from vernal.interpret.linear.tuned_bounds import Tuning
 from vernal.interpret.numbers.rounding import LEAST_FLOAT, Array, Floats, Mask
 from vernal.model.expr import Expr
 from vernal.sets.core.cases import undecided

@@ -13,7 +13,7 @@ from vernal.interpret.abstract import Range
 from vernal.interpret.concrete import compile as compiled
 from vernal.interpret.linear.ascent import Ascent, WeightedRows
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.linear.tuned import Tuning
+from vernal.interpret.linear.tuned_bounds import Tuning
 from vernal.interpret.numbers.rounding import Array, torch_tensor
 from vernal.model import build
 from vernal.model.expr import Expr
