@@ -17,9 +17,9 @@ from vernal.engines.predicates.boxes import BoxJudge, IntegerBoxes
 from vernal.engines.predicates.relations import Relations
 from vernal.interpret.abstract import Finite, Range, Truth, Value, indices
 from vernal.interpret.linear.bounds import InputBox, Linear
+from vernal.interpret.linear.constrained_bounds import LinearUnderRows
 from vernal.interpret.linear.device_bounds import bounds_over
 from vernal.interpret.linear.planes import InputSums, PlaneBoxes, meeting
-from vernal.interpret.linear.under_rows import LinearUnderRows
 from vernal.interpret.numbers.rounding import Floats, Mask, float_below
 from vernal.model import build
 from vernal.model.expr import Argmax, Expr, Var

@@ -12,9 +12,9 @@ from vernal.interpret import concrete
 from vernal.interpret.abstract import Range
 from vernal.interpret.geometry.float_program import minimise
 from vernal.interpret.linear.bounds import Linear
+from vernal.interpret.linear.constrained_bounds import LinearUnderRows
 from vernal.interpret.linear.forms import Inputs
 from vernal.interpret.linear.planes import InputSums, PlaneBoxes, best_multiples, meeting
-from vernal.interpret.linear.under_rows import LinearUnderRows
 from vernal.interpret.numbers.backends import NUMPY
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.network import Network, network_input
