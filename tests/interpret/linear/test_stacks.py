@@ -14,7 +14,7 @@ from vernal.interpret.interval import affine
 from vernal.interpret.layers import layer
 from vernal.interpret.linear import bounds
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.linear.relax import relu
+from vernal.interpret.linear.relaxations import relu
 from vernal.interpret.linear.row_kernels import _lowered, weigh
 from vernal.interpret.linear.stacks import stack_below
 from vernal.interpret.numbers.rounding import TINY, Array, Backend, gamma

@@ -37,7 +37,7 @@ from vernal.interpret.linear import choice as linear_choice
 from vernal.interpret.linear.choice import Mode
 from vernal.interpret.linear.forms import Form, Inputs, affine_form, concretise, constant_form, exact_form, widen
 from vernal.interpret.linear.nodes import DRAWS, EXTREMA, as_relu, drawn_from, is_input, known_constant
-from vernal.interpret.linear.relax import BUILDERS, Relaxation, constant
+from vernal.interpret.linear.relaxations import BUILDERS, Relaxation, constant
 from vernal.interpret.linear.rows import (
     LinearGraph,
     RowIndex,

@@ -12,7 +12,7 @@ from vernal.interpret import interval
 from vernal.interpret.abstract import Finite, Range, Truth, Value, indices
 from vernal.interpret.choice import possibilities
 from vernal.interpret.linear.forms import Form
-from vernal.interpret.linear.relax import Plane, Relaxation, relax
+from vernal.interpret.linear.relaxations import Plane, Relaxation, relax
 from vernal.interpret.linear.rows import LinearGraph, Seeds, tighter
 from vernal.interpret.numbers.rounding import Array, Backend, any_along
 from vernal.model import expr as e

@@ -16,7 +16,7 @@ from vernal.errors import Stopped
 from vernal.interpret.abstract import Range
 from vernal.interpret.interval import concat, gather
 from vernal.interpret.layers import Layer, layer
-from vernal.interpret.linear.relax import Relaxation
+from vernal.interpret.linear.relaxations import Relaxation
 from vernal.interpret.numbers.room import refuse_beyond
 from vernal.interpret.numbers.rounding import FLOOR, TINY, UNIT, Array, Backend, gamma
 from vernal.model import expr as e

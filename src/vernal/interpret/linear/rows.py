@@ -21,7 +21,7 @@ from vernal.interpret.abstract import Range, Value, as_range
 from vernal.interpret.interval import concat
 from vernal.interpret.layers import layer as affine_layer
 from vernal.interpret.linear.forms import Form, Inputs, widen
-from vernal.interpret.linear.relax import Relaxation
+from vernal.interpret.linear.relaxations import Relaxation
 from vernal.interpret.linear.row_kernels import (
     RowFunction,
     between_planes,

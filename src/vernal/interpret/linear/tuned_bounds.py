@@ -16,7 +16,7 @@ from typing import cast
 import numpy as np
 
 from vernal.interpret.linear.forms import Form
-from vernal.interpret.linear.relax import Relaxation
+from vernal.interpret.linear.relaxations import Relaxation
 from vernal.interpret.linear.rows import LinearGraph, RowIndex, Rows
 from vernal.interpret.numbers.rounding import TINY, UNIT, Array, Backend, float_above, gamma
 from vernal.model import expr as e
