@@ -15,7 +15,7 @@ from functools import cached_property
 from vernal.interpret.abstract import Finite, Range, Truth, Value, meet
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.interval_bounds import Plain
-from vernal.interpret.milp.needs import demanded
+from vernal.interpret.milp.needed_arguments import demanded
 from vernal.interpret.numbers.rounding import Array
 from vernal.interpret.symbolic.affine import Forms
 from vernal.interpret.unrolling.stepwise import Unrolling

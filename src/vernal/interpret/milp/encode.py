@@ -21,7 +21,7 @@ from vernal.interpret.abstract import Range, as_range
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.milp import truth as milp_truth
 from vernal.interpret.milp.curves import Cuts, NonlinearNode, enclosed
-from vernal.interpret.milp.needs import demanded, live_branches
+from vernal.interpret.milp.needed_arguments import demanded, live_branches
 from vernal.interpret.milp.rows import ONE, ZERO, ColumnForm, ColumnForms, Sheet, Unsuitable, at, constant
 from vernal.interpret.numbers.rounding import PI, UNIT, float_above, float_below, gamma
 from vernal.interpret.symbolic.affine import Forms

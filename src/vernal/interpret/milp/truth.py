@@ -15,7 +15,7 @@ import numpy as np
 from vernal.interpret.abstract import Finite, Truth
 from vernal.interpret.linear import choice as linear_choice
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.milp.needs import live_branches
+from vernal.interpret.milp.needed_arguments import live_branches
 from vernal.interpret.milp.rows import ONE, ZERO, ColumnForm, ColumnForms, Sheet, at
 from vernal.interpret.symbolic.affine import Forms
 from vernal.model import build
