@@ -18,7 +18,7 @@ from vernal.interpret.abstract import Range
 from vernal.interpret.interval import divide
 from vernal.interpret.linear.curves import lines
 from vernal.interpret.linear.surfaces import angle_planes
-from vernal.interpret.numbers import enclose
+from vernal.interpret.numbers import enclosures
 from vernal.interpret.numbers.rounding import TINY, UNIT, Array, Backend, float_above, float_below, gamma
 from vernal.model import expr as e
 from vernal.model.expr import Expr
@@ -275,7 +275,7 @@ def _compose(backend: Backend, plane: Plane, same: Plane, opposite: Plane, y: Ra
 # Smooth functions -----------------------------------------------------------------------------------------------------
 
 
-def curve(backend: Backend, node: Expr, own: Range, arg: Expr, x: Range, name: enclose.Elementary) -> Relaxation:
+def curve(backend: Backend, node: Expr, own: Range, arg: Expr, x: Range, name: enclosures.Elementary) -> Relaxation:
     """An elementary function or a power, between two lines."""
     a, c, b, d = lines(backend, name, x, own)
     return relax(backend, node, own, [arg], [x], Plane((a,), c), Plane((b,), d))
