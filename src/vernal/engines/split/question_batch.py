@@ -15,7 +15,7 @@ from vernal.engines.base import infinite_bounds
 from vernal.engines.split.engine import not_asked, outcome, refuted_by, search_for
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Known
-from vernal.interpret.numbers.room import limited
+from vernal.interpret.numbers.memory_room import limited
 from vernal.logic.question import Question
 from vernal.run.budget import Budget
 from vernal.sets.core.clauses import Clauses

@@ -54,7 +54,7 @@ from vernal.interpret.linear.score_gaps import nearest
 from vernal.interpret.linear.stacks import DenseStack, settled, stack_below
 from vernal.interpret.numbers.backends import backend_for
 from vernal.interpret.numbers.device import free_numbers
-from vernal.interpret.numbers.room import numbers_at_once
+from vernal.interpret.numbers.memory_room import numbers_at_once
 from vernal.interpret.numbers.rounding import FLOOR, Array
 from vernal.model import expr as e
 from vernal.model.expr import Expr

@@ -17,7 +17,7 @@ from vernal.interpret.linear.forms import Form
 from vernal.interpret.linear.interval_bounds import Plain
 from vernal.interpret.linear.rows import Seeds
 from vernal.interpret.numbers.device import Device, current, free_numbers
-from vernal.interpret.numbers.room import numbers_at_once
+from vernal.interpret.numbers.memory_room import numbers_at_once
 from vernal.interpret.numbers.rounding import Array, torch_tensor
 from vernal.model.expr import Argmax, Expr
 from vernal.model.tick import Tick, idle

@@ -17,7 +17,7 @@ from vernal.interpret.abstract import Range
 from vernal.interpret.interval import concat, gather
 from vernal.interpret.layers import Layer, layer
 from vernal.interpret.linear.relaxations import Relaxation
-from vernal.interpret.numbers.room import refuse_beyond
+from vernal.interpret.numbers.memory_room import refuse_beyond
 from vernal.interpret.numbers.rounding import FLOOR, TINY, UNIT, Array, Backend, gamma
 from vernal.model import expr as e
 from vernal.model.expr import Expr

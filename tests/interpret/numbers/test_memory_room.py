@@ -12,9 +12,9 @@ from vernal.errors import Stopped
 from vernal.interpret.layers import layer
 from vernal.interpret.linear.device_bounds import batch_sizes
 from vernal.interpret.linear.forms import unit_rows
-from vernal.interpret.numbers import room
+from vernal.interpret.numbers import memory_room
 from vernal.interpret.numbers.backends import backend_for
-from vernal.interpret.numbers.room import ARRAYS, BYTES, GIB, LEAST, limited, numbers_at_once, refuse_beyond
+from vernal.interpret.numbers.memory_room import ARRAYS, BYTES, GIB, LEAST, limited, numbers_at_once, refuse_beyond
 from vernal.model import build
 from vernal.model.expr import Affine, Matrix
 
@@ -23,7 +23,7 @@ from vernal.model.expr import Affine, Matrix
 def used(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """How many GiB this process is said to have: the last of them."""
     said = [1.0]
-    monkeypatch.setattr(room, "resident_gib", lambda: said[-1])
+    monkeypatch.setattr(memory_room, "resident_gib", lambda: said[-1])
     return said
 
 
@@ -96,10 +96,10 @@ def test_engines_look_at_the_limit_of_their_question(engine: str, monkeypatch: p
     seen: set[float | None] = set()
 
     def look() -> float:
-        seen.add(room._limit.get())
+        seen.add(memory_room._limit.get())
         return 0.0
 
-    monkeypatch.setattr(room, "resident_gib", look)
+    monkeypatch.setattr(memory_room, "resident_gib", look)
     monkeypatch.setattr("vernal.run.budget.resident_gib", look)
     vn.check(wanderer(), "G[0,4] (x <= 3.5)", engine=engine, memory=3.0)
     assert 3.0 in seen
