@@ -14,8 +14,8 @@ from vernal.interpret import exact
 from vernal.interpret.geometry import simplex
 from vernal.interpret.geometry.affine_form import AffineForm, affine_layer, arithmetic, at_least
 from vernal.interpret.geometry.polyhedra import from_box, normal
-from vernal.interpret.numbers import reals, size
-from vernal.interpret.numbers.size import MAX_BITS, common_denominator, fit
+from vernal.interpret.numbers import number_size, reals
+from vernal.interpret.numbers.number_size import MAX_BITS, common_denominator, fit
 from vernal.interpret.symbolic.affine import Forms
 from vernal.interpret.symbolic.execute import Piece, execute
 from vernal.model import build as b
@@ -32,11 +32,11 @@ def form(constant: fmpq, *coefficients: fmpq) -> AffineForm:
 
 
 def test_a_power_is_counted_before_it_is_made() -> None:
-    assert size.power(fmpq(2, 3), 100) == fmpq(2**100, 3**100)
-    assert size.power(fmpq(-1), 10**12) == 1
+    assert number_size.power(fmpq(2, 3), 100) == fmpq(2**100, 3**100)
+    assert number_size.power(fmpq(-1), 10**12) == 1
     for base, exponent in ((LONG, 10**9), (1 / LONG, -(10**9)), (fmpq(2), 10**15)):
         with pytest.raises(TooLong, match="bits"):
-            size.power(base, exponent)
+            number_size.power(base, exponent)
 
 
 def test_common_denominators_are_given_up_early() -> None:
