@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from vernal.interpret.numbers.trace import Line, Recipe, Where
+from vernal.interpret.numbers.kernel_trace import Line, Recipe, Where
 
 CALLS = ("fabs", "nextafter", "rint", "floor", "ceil", "sqrt", "sin", "cos", "tan", "tanh", "exp", "erf", "atan")
 BINARY = ("+", "-", "*", "/", "<", "<=", ">", ">=", "==", "!=", "&", "|", "<<", ">>")

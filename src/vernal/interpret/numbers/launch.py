@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from vernal.interpret.numbers.emit import CUDA, EACH, FIXED, source
+from vernal.interpret.numbers.kernel_trace import INTEGER, REAL, TRUTH, Fusible, Recipe, Where, trace
 from vernal.interpret.numbers.rounding import Array
-from vernal.interpret.numbers.trace import INTEGER, REAL, TRUTH, Fusible, Recipe, Where, trace
 
 THREADS = 128  # of a block
 MOST_LANES = 32  # threads that may share a row
