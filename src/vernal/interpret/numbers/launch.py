@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from vernal.interpret.numbers.emit import CUDA, EACH, FIXED, source
+from vernal.interpret.numbers.kernel_code import CUDA, EACH, FIXED, source
 from vernal.interpret.numbers.kernel_trace import INTEGER, REAL, TRUTH, Fusible, Recipe, Where, trace
 from vernal.interpret.numbers.rounding import Array
 
