@@ -29,7 +29,7 @@ from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.device_bounds import Placed, batch_sizes, bounds_over, worthwhile
 from vernal.interpret.numbers import device as devices
 from vernal.interpret.numbers.device import Device, current, find_device, using
-from vernal.interpret.numbers.launch import Kernels
+from vernal.interpret.numbers.kernel_launch import Kernels
 from vernal.interpret.numbers.rounding import Array, Backend
 from vernal.logic.formula import Atom
 from vernal.logic.question import Question
