@@ -11,7 +11,7 @@ from scipy.linalg import expm
 from tests.interpret.flow.models import cube_root, exponential, flow_of, jet, state, steam, van_der_pol
 from tests.interpret.flow.simulation import Simulation, escapes
 from vernal.interpret.flow.doubletons import boxes
-from vernal.interpret.flow.follow import Follower, Pace, Segments, horizon_on_grid
+from vernal.interpret.flow.integration import Follower, Pace, Segments, horizon_on_grid
 from vernal.interpret.flow.steps import TaylorStepper
 from vernal.interpret.numbers.rounding import Array, Floats, float_above, float_below
 from vernal.model import build
