@@ -31,9 +31,9 @@ from benchmarks.through_time import angle, parts, put
 from vernal.engines import placement
 from vernal.errors import VernalError
 from vernal.interpret import concrete
-from vernal.interpret.abstract import Range
 from vernal.interpret.linear.bounds import Linear, bounds
 from vernal.interpret.numbers.device import find_device
+from vernal.interpret.value_sets import Range
 from vernal.queries.files import answer_files
 from vernal.run.budget import Budget
 from vernal.run.threads import one_blas_thread

@@ -14,20 +14,6 @@ from functools import reduce
 import numpy as np
 
 from vernal.errors import TypeClash
-from vernal.interpret.abstract import (
-    Finite,
-    Range,
-    Truth,
-    Value,
-    as_range,
-    first_array,
-    flat,
-    indices,
-    integral,
-    point,
-    shaped,
-    whole,
-)
 from vernal.interpret.choice import merge, possibilities
 from vernal.interpret.layers import Layer, layer
 from vernal.interpret.numbers import enclosures
@@ -41,6 +27,20 @@ from vernal.interpret.numbers.rounding import (
     float_above,
     float_below,
     gamma,
+)
+from vernal.interpret.value_sets import (
+    Finite,
+    Range,
+    Truth,
+    Value,
+    as_range,
+    first_array,
+    flat,
+    indices,
+    integral,
+    point,
+    shaped,
+    whole,
 )
 from vernal.model import expr as e
 from vernal.model.expr import Expr

@@ -9,7 +9,6 @@ import pytest
 
 from tests.planning_loops import relu_network
 from vernal.interpret import concrete
-from vernal.interpret.abstract import Range
 from vernal.interpret.geometry.float_program import minimise
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.constrained_bounds import LinearUnderRows
@@ -17,6 +16,7 @@ from vernal.interpret.linear.forms import Inputs
 from vernal.interpret.linear.planes import InputSums, PlaneBoxes, best_multiples, meeting
 from vernal.interpret.numbers.backends import NUMPY
 from vernal.interpret.numbers.rounding import Floats
+from vernal.interpret.value_sets import Range
 from vernal.model.network import Network, network_input
 
 BOXES, INPUTS, LARGE = 3, 4, 1e6

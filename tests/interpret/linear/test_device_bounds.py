@@ -23,7 +23,6 @@ from tests.sets.core import test_cases
 from vernal.engines.check import check, parse_formula
 from vernal.engines.placement import device_for, smallest_batch, weights
 from vernal.errors import InputError, MissingExtra, Stopped
-from vernal.interpret.abstract import Finite, Range, Truth, Value
 from vernal.interpret.linear import bounds
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.device_bounds import Placed, batch_sizes, bounds_over, worthwhile
@@ -31,6 +30,7 @@ from vernal.interpret.numbers import device as devices
 from vernal.interpret.numbers.device import Device, current, find_device, using
 from vernal.interpret.numbers.kernel_launch import Kernels
 from vernal.interpret.numbers.rounding import Array, Backend
+from vernal.interpret.value_sets import Finite, Range, Truth, Value
 from vernal.logic.formula import Atom
 from vernal.logic.question import Question
 from vernal.model import build

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from tests.interpret.sets import abstract, boxes, contains, samples
 from tests.strategies import expressions
-from vernal.interpret.abstract import Range, Value
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.interval_bounds import Plain
+from vernal.interpret.value_sets import Range, Value
 from vernal.model import build
 from vernal.model.expr import Expr
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from vernal.formats.layers import dense
-from vernal.interpret.abstract import Finite, Range
 from vernal.interpret.concrete import compile as compiled
 from vernal.interpret.linear import score_slopes
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.score_slopes import Sloped
 from vernal.interpret.numbers.rounding import Floats, Mask
+from vernal.interpret.value_sets import Finite, Range
 from vernal.model import build
 from vernal.model.expr import Expr
 

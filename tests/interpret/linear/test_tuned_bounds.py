@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from vernal.formats.layers import dense
-from vernal.interpret.abstract import Range
 from vernal.interpret.concrete import compile as compiled
 from vernal.interpret.linear.ascent import Ascent, WeightedRows
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.tuned_bounds import Tuning
 from vernal.interpret.numbers.rounding import Array, torch_tensor
+from vernal.interpret.value_sets import Range
 from vernal.model import build
 from vernal.model.expr import Expr
 

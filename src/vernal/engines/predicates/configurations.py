@@ -25,9 +25,9 @@ from vernal.engines.predicates.policy import PointQuestion, PolicyBounds
 from vernal.engines.predicates.relaxed_tests import BoundsRelaxation, RelaxedTest, SolverRelaxation, branch
 from vernal.engines.predicates.witnesses import Existence, Found, WitnessSearch
 from vernal.evidence.result import Assurance
-from vernal.interpret.abstract import Range
 from vernal.interpret.numbers.rounding import Floats
 from vernal.interpret.smt import Script
+from vernal.interpret.value_sets import Range
 from vernal.model import build
 from vernal.model.expr import Expr, Relu
 from vernal.model.graph import order, substitute

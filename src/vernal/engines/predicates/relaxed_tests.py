@@ -16,10 +16,10 @@ from vernal.engines.predicates.atoms import Comparison, conjuncts
 from vernal.engines.predicates.boxes import IntegerBoxes
 from vernal.engines.predicates.integer_model import OperatorModel
 from vernal.engines.predicates.policy import PointQuestion, PolicyBounds, Selection
-from vernal.interpret.abstract import Range
 from vernal.interpret.linear.device_bounds import bounds_over
 from vernal.interpret.numbers.rounding import Floats
 from vernal.interpret.relus import ReluColumns, ReluRow
+from vernal.interpret.value_sets import Range
 from vernal.model.expr import Expr, Relu
 from vernal.model.graph import order
 from vernal.run.budget import Budget

@@ -16,10 +16,10 @@ import numpy as np
 
 from vernal.errors import Stopped
 from vernal.interpret import exact
-from vernal.interpret.abstract import Finite, Range, Truth, Value, indices
 from vernal.interpret.discrete.listing import DomainPlaces, ListedStates, listed_states
 from vernal.interpret.interval import evaluate
 from vernal.interpret.numbers.rounding import Floats, Mask
+from vernal.interpret.value_sets import Finite, Range, Truth, Value, indices
 from vernal.model.expr import Expr
 from vernal.model.initial import InitialSet, OneOf
 from vernal.model.sorts import Kind

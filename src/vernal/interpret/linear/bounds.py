@@ -19,19 +19,6 @@ from typing import cast
 import numpy as np
 
 from vernal.interpret import interval
-from vernal.interpret.abstract import (
-    Finite,
-    Range,
-    Truth,
-    Value,
-    as_range,
-    first_array,
-    flat,
-    indices,
-    integral,
-    meet,
-    shaped,
-)
 from vernal.interpret.layers import layer
 from vernal.interpret.linear import choice as linear_choice
 from vernal.interpret.linear.choice import Mode
@@ -56,6 +43,19 @@ from vernal.interpret.numbers.backends import backend_for
 from vernal.interpret.numbers.device import free_numbers
 from vernal.interpret.numbers.memory_room import numbers_at_once
 from vernal.interpret.numbers.rounding import FLOOR, Array
+from vernal.interpret.value_sets import (
+    Finite,
+    Range,
+    Truth,
+    Value,
+    as_range,
+    first_array,
+    flat,
+    indices,
+    integral,
+    meet,
+    shaped,
+)
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.sorts import INT

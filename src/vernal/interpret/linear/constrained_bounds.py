@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from vernal.interpret.abstract import Range
 from vernal.interpret.linear.bounds import InputBox, Linear
 from vernal.interpret.linear.planes import InputSums, LowerPlanes, PlaneBoxes
 from vernal.interpret.linear.rows import Rows, Seeds
 from vernal.interpret.numbers.rounding import Array, Mask
+from vernal.interpret.value_sets import Range
 from vernal.model import expr as e
 from vernal.model.tick import Tick, idle
 

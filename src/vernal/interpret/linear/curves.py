@@ -16,11 +16,11 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from vernal.interpret import interval, slopes
-from vernal.interpret.abstract import Range
 from vernal.interpret.numbers import enclosures
 from vernal.interpret.numbers.calculus import CALCULUS
 from vernal.interpret.numbers.enclosures import Curvature
 from vernal.interpret.numbers.rounding import TINY, UNIT, Array, Backend, float_above, float_below
+from vernal.interpret.value_sets import Range
 from vernal.model.expr import Function
 
 PIECES = 32  # into which an interval with several inflections is cut

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from vernal.interpret.abstract import Finite, Range, Value, first_array
 from vernal.interpret.linear.bounds import NOTHING_KNOWN, InputBox, Linear, LinearBounds
 from vernal.interpret.linear.forms import Form
 from vernal.interpret.linear.interval_bounds import Plain
@@ -19,6 +18,7 @@ from vernal.interpret.linear.rows import Seeds
 from vernal.interpret.numbers.device import Device, current, free_numbers
 from vernal.interpret.numbers.memory_room import numbers_at_once
 from vernal.interpret.numbers.rounding import Array, torch_tensor
+from vernal.interpret.value_sets import Finite, Range, Value, first_array
 from vernal.model.expr import Argmax, Expr
 from vernal.model.tick import Tick, idle
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from vernal.interpret import interval
-from vernal.interpret.abstract import Value, as_range, meet
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.forms import Form
 from vernal.interpret.linear.rows import Seeds
 from vernal.interpret.numbers.rounding import Array
+from vernal.interpret.value_sets import Value, as_range, meet
 from vernal.model.expr import Expr
 
 

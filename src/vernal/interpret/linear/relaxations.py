@@ -14,12 +14,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from vernal.interpret.abstract import Range
 from vernal.interpret.interval import divide
 from vernal.interpret.linear.curves import lines
 from vernal.interpret.linear.surfaces import angle_planes
 from vernal.interpret.numbers import enclosures
 from vernal.interpret.numbers.rounding import TINY, UNIT, Array, Backend, float_above, float_below, gamma
+from vernal.interpret.value_sets import Range
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 

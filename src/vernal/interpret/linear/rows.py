@@ -17,7 +17,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from vernal.interpret.abstract import Range, Value, as_range
 from vernal.interpret.interval import concat
 from vernal.interpret.layers import layer as affine_layer
 from vernal.interpret.linear.forms import Form, Inputs, widen
@@ -35,6 +34,7 @@ from vernal.interpret.linear.row_kernels import (
     summed,
 )
 from vernal.interpret.numbers.rounding import Array, Backend, by_rows, gamma
+from vernal.interpret.value_sets import Range, Value, as_range
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.tick import Tick

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from vernal.interpret.abstract import Finite
 from vernal.interpret.linear.choice import Bounding, full, leaves
 from vernal.interpret.numbers.rounding import Array
+from vernal.interpret.value_sets import Finite
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vernal.interpret.abstract import Truth
 from vernal.interpret.choice import possibilities
 from vernal.interpret.linear.bounds import Linear
+from vernal.interpret.value_sets import Truth
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.sorts import BOOL
