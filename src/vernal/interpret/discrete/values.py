@@ -16,7 +16,7 @@ import numpy as np
 
 from vernal.errors import Stopped
 from vernal.interpret import exact
-from vernal.interpret.discrete.listing import DomainPlaces, ListedStates, listed_states
+from vernal.interpret.discrete.state_tables import DomainPlaces, ListedStates, listed_states
 from vernal.interpret.interval import evaluate
 from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.interpret.value_sets import Finite, Range, Truth, Value, indices
