@@ -9,7 +9,7 @@ import numpy as np
 from vernal.engines.explicit.choices import Decider, refuse_intervals
 from vernal.engines.explicit.graph import Graph, links
 from vernal.engines.explicit.successors import Following
-from vernal.interpret.discrete.starts import start_boxes
+from vernal.interpret.discrete.initial_states import start_boxes
 from vernal.interpret.numbers.rounding import Mask
 from vernal.logic.question import Question
 from vernal.model.expr import Expr

@@ -12,7 +12,7 @@ import numpy as np
 from vernal.engines.predicates.atoms import NEVER, AtomTable, Comparison, Condition, NotLinear, conjuncts, connected
 from vernal.engines.predicates.boxes import BoxJudge, IntegerBoxes
 from vernal.engines.predicates.policy import PointQuestion, Selection, selection_of
-from vernal.interpret.discrete.starts import start_boxes
+from vernal.interpret.discrete.initial_states import start_boxes
 from vernal.interpret.discrete.values import values_at
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.question import OptionLabels
