@@ -13,7 +13,7 @@ from vernal.engines.predicates.atoms import NEVER, AtomTable, Comparison, Condit
 from vernal.engines.predicates.boxes import BoxJudge, IntegerBoxes
 from vernal.engines.predicates.policy import PointQuestion, Selection, selection_of
 from vernal.interpret.discrete.initial_states import start_boxes
-from vernal.interpret.discrete.values import values_at
+from vernal.interpret.discrete.solutions import values_at
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.question import OptionLabels
 from vernal.model import build

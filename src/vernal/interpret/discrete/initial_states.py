@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from vernal.interpret.discrete.values import MAX_BOXES, TooManyBoxes, ValueBoxes, ValueSearch
+from vernal.interpret.discrete.solutions import MAX_BOXES, TooManyBoxes, ValueBoxes, ValueSearch
 from vernal.model.expr import Expr
 from vernal.model.graph import variables
 from vernal.model.initial import InitialSet, OneOf, Start, start_among

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from vernal.interpret.discrete.values import ValueBoxes
+from vernal.interpret.discrete.solutions import ValueBoxes
 from vernal.interpret.numbers.rounding import Array, Floats, float_above, float_below
 from vernal.interpret.value_sets import Finite, Range, Truth, Value, indices
 from vernal.model.expr import Expr
