@@ -40,7 +40,7 @@ from vernal.model.initial import Init, Span
 from vernal.model.network import network_input
 from vernal.model.sorts import REAL
 from vernal.model.system import System, Variable
-from vernal.sets.core import improve
+from vernal.sets.core import improvement
 
 
 @cache
@@ -176,8 +176,8 @@ def test_boxes_are_searched_elsewhere(activation: str) -> None:
 @pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize("activation", ["sign", "if", "argmax"])
 def test_cases_are_cut_elsewhere(activation: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(improve, "BRANCHING", 0)
-    monkeypatch.setattr(improve, "SHARE_OF_CASE", 0.0)
+    monkeypatch.setattr(improvement, "BRANCHING", 0)
+    monkeypatch.setattr(improvement, "SHARE_OF_CASE", 0.0)
     test_cases.test_the_least_value(activation, (6,))
 
 

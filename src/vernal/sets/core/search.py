@@ -28,7 +28,7 @@ from vernal.run.budget import Budget, silent
 from vernal.sets.core.clauses import Clauses, Readings, RowNumbers
 from vernal.sets.core.descent import Descent
 from vernal.sets.core.domains import DomainFrame, Domains, joined
-from vernal.sets.core.improve import INPUTS_LAST, Improver
+from vernal.sets.core.improvement import INPUTS_LAST, Improver
 from vernal.sets.core.witness import Replays
 from vernal.sets.pieces.batches import Indices
 
