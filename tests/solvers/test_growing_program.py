@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vernal.interpret.geometry.float_program import minimise
-from vernal.solvers.growing import GrowingProgram
+from vernal.solvers.growing_program import GrowingProgram
 
 
 def test_rows_that_are_added_count() -> None:
