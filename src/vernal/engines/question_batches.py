@@ -1,8 +1,8 @@
 """Many questions at once: what common batches decide is not asked again, and the rest is asked one by one.
 
-Questions about initial states share batches of boxes (`split.many`), also where their formulas differ; questions about
-paths that differ in their initial sets only are bounded together (`bounds.together`) and explored together
-(`paths.together`). A map of a thousand cells costs little more than its border.
+Questions about initial states share batches of boxes (`split.question_batch`), also where their formulas differ;
+questions about paths that differ in their initial sets only are bounded together (`bounds.question_batch`) and explored
+together (`paths.question_batch`). A map of a thousand cells costs little more than its border.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Bounds of many initial sets in one batch, for `engines.together`: one look at each, uncut."""
+"""Bounds of many initial sets in one batch, for `engines.question_batches`: one look at each, uncut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Explores many initial sets in one batch, for `engines.together`.
+"""Explores many initial sets in one batch, for `engines.question_batches`.
 
 All the sets are explored together, uncut; every set none of whose paths ends in a suspicion keeps the claim (OVER). A
 map of a thousand cells costs little more than its border.

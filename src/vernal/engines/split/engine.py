@@ -2,7 +2,7 @@
 
 The condition under which a path refutes a claim becomes rows over the graph, and a box in which bounds exclude it is
 closed (OVER: proofs are of all paths). Points behind the bounds are replayed exactly. What is left at margin zero goes
-to exact arithmetic (`at_zero`), where everything is piecewise linear.
+to exact arithmetic (`zero_margins`), where everything is piecewise linear.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Better lower bounds by gradient ascent over the free choices of `tuned`.
+"""Better lower bounds by gradient ascent over the free choices of `tuned_bounds`.
 
 The gradient needs no recording of operations: a bound is the value of the relaxed graph at one point (`behind`), so its
 derivative by a slope is the coefficient that arrived at the activation times the value of its argument there, and its

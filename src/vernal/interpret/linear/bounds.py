@@ -6,7 +6,7 @@ nonlinear operator needs it tight), and either an exact affine form over the inp
 Comparisons bound the *difference* of their sides, argmax the differences of scores, so that correlations decide.
 
 The inputs are the numeric variables of the box and every draw with constant ends; discrete values travel as three-
-valued truth or as sets of alternatives. All rounding is accounted for (see `rows` and `relax`).
+valued truth or as sets of alternatives. All rounding is accounted for (see `rows` and `relaxations`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Functions of arrays, written down as they run: what a card computes in one kernel instead of one for each operation.
 
 A function of a `Backend` and arrays is called once with a `Tracing` backend and `Traced` arrays, and every operation on
-these becomes a line of a `Recipe` (`emit` writes it as source). So there is one text of each bound, in Python; a kernel
-is made of it and cannot say anything else. What is traced works component by component and may sum along the last
-axis; it must not ask about values (`if mask.any()`), since there are none: `Tracing.some` says yes, to take the
+these becomes a line of a `Recipe` (`kernel_code` writes it as source). So there is one text of each bound, in Python; a
+kernel is made of it and cannot say anything else. What is traced works component by component and may sum along the
+last axis; it must not ask about values (`if mask.any()`), since there are none: `Tracing.some` says yes, to take the
 general way.
 """
 

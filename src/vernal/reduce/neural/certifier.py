@@ -1,9 +1,9 @@
 """The certified error of a network that stands in for a vector field: branch and bound of f - N over a region.
 
 Every box has linear bounds of f (`interpret.linear`) and ranges of what the ReLUs are applied to; with both, f - N and
-N - f have upper bounds (`relaxed`). A row of a box, one variable and one side, is done when its bound is hardly above
-the largest error that was found at a point; boxes with rows left are cut where f - N bends most. All bounds are rounded
-outward, so that the largest bound of a row that is done is an error that holds everywhere.
+N - f have upper bounds (`relaxed_difference`). A row of a box, one variable and one side, is done when its bound is
+hardly above the largest error that was found at a point; boxes with rows left are cut where f - N bends most. All
+bounds are rounded outward, so that the largest bound of a row that is done is an error that holds everywhere.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ vector field, and what each ReLU is applied to has a range. Where that is on one
 one with a positive coefficient is replaced by its chord, and one with a negative coefficient by a line through 0 with
 any slope from 0 to 1. A row may also ask for the part of the box in which some ReLUs have a given phase: then any
 multiple, at least 0, of what is known not to be negative there may be added. All these choices give bounds that hold;
-`choices` makes good ones (the bounds are those of alpha- and beta-CROWN, Xu et al., 2021, Wang et al., 2021).
+`bound_parameters` makes good ones (the bounds are those of alpha- and beta-CROWN, Xu et al., 2021, Wang et al., 2021).
 
 Rounding. A computed bound is a sum of products along the paths through the network, each off by at most N rounding
 factors, with N the number of operations on a path. So it is off by at most gamma(N) times the same sum of absolute
