@@ -14,7 +14,7 @@ from vernal.interpret.flow.doubletons import Doubletons, boxes, joined
 from vernal.interpret.flow.picard import GRID, BoxEnds, enclose, on_grid, region_of
 from vernal.interpret.flow.steps import SetMoves, TaylorStepper
 from vernal.interpret.numbers.rounding import Array, Floats, Mask, all_along, any_along, float_above, float_below
-from vernal.model.flow import Flow
+from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
 BoxNumbers = Array
@@ -70,25 +70,36 @@ class Follower:
 
     def follow(self, lower: Floats, upper: Floats) -> Segments:
         """From boxes (batch, n)."""
-        return _Run(self, lower, upper).finish()
+        return _Run(self, boxes(lower, upper)).finish()
+
+    def here(self, sets: Doubletons) -> Segments:
+        """What sets are at time 0 alone; where one is not inside the region, that is until time 0."""
+        return _Run(self, sets).told()
+
+    def carry(self, sets: Doubletons) -> tuple[Segments, BoxNumbers, Doubletons]:
+        """From sets: what is passed, which of them are in the region at the horizon, and what they are there."""
+        run = _Run(self, sets)
+        return run.finish(), np.concatenate([run.active[:0], *run.arrived]), joined([sets[run.active[:0]], *run.ends])
 
 
 class _Run:
     """The state of one batch: which boxes are under way, where they are, and what was recorded."""
 
-    def __init__(self, follower: Follower, lower: Floats, upper: Floats) -> None:
-        count = len(lower)
+    def __init__(self, follower: Follower, sets: Doubletons) -> None:
+        count = len(sets.lower)
         self.follower, self.stepper, self.pace = follower, follower.stepper, follower.pace
-        self.sets = boxes(lower, upper)
+        self.sets = sets
         self.active = np.arange(count)
         self.clock = np.zeros(count)
         self.wanted = np.full(count, min(self.pace.longest, follower.horizon))
         self.inside = np.full(count, follower.horizon)
         self.until = np.full(count, follower.horizon)
-        self.influence = self.sets.spread.copy()
+        self.influence = np.linalg.norm(sets.image, axis=1) * sets.spread
         self.rough = np.full(count, np.inf)
         self.records: list[tuple[BoxNumbers, Floats, Floats, Floats]] = []
-        self._record(self.active, np.zeros((count, 2)), *self._along(lower, upper))
+        self.arrived: list[BoxNumbers] = []  # at the horizon, and the sets there
+        self.ends: list[Doubletons] = []
+        self._record(self.active, np.zeros((count, 2)), *self._along(sets))
 
     def finish(self) -> Segments:
         """Step until nothing is under way."""
@@ -99,6 +110,10 @@ class _Run:
             self._advance()
         self.until[self.active] = self.clock
         self.inside = np.minimum(self.inside, self.until)
+        return self.told()
+
+    def told(self) -> Segments:
+        """What was recorded so far."""
         origins, times, lower, upper = (np.concatenate(column) for column in zip(*self.records, strict=True))
         return Segments(origins, times, lower, upper, self.inside, self.until, self.influence, self.rough)
 
@@ -122,8 +137,11 @@ class _Run:
     def _keep(self, order: BoxNumbers, sets: Doubletons) -> None:
         """Go on with these, less those that are at the horizon or outside the region, too large or too slow."""
         self.active, self.clock, self.wanted = self.active[order], self.clock[order], self.wanted[order]
-        gone = ~_meets(sets.lower, sets.upper, self.follower.region) | (self.clock >= self.follower.horizon)
-        region = self.follower.region
+        region, ended = self.follower.region, self.clock >= self.follower.horizon
+        meets = _meets(sets.lower, sets.upper, region)
+        self.arrived.append(self.active[meets & ended])
+        self.ends.append(sets[meets & ended])
+        gone = ~meets | ended
         slow = self.wanted < 2 * self.pace.shortest
         lost = ~gone & (slow | any_along(sets.radius > region[1] - region[0]))
         self.until[self.active[lost]] = self.clock[lost]
@@ -153,18 +171,18 @@ class _Run:
         self.until[self.active[stuck]] = self.clock[stuck]
         which, good = which[found.found], found.found
         times = np.stack([self.clock[which], self.clock[which] + found.steps[good]], 1)
-        self._record(self.active[which], times, *self._along(found.lower[good], found.upper[good]))
+        self._record(self.active[which], times, *self._along(boxes(found.lower[good], found.upper[good])))
         self.clock[which] += found.steps[good]
         self.wanted[which] = 2 * self.pace.first_order
         low, high = found.end_lower[good], found.end_upper[good]
         still = _meets(low, high, region)
         return which[still], boxes(*_clipped(low[still], high[still], region))
 
-    def _along(self, lower: Floats, upper: Floats) -> BoxEnds:
-        """What the directions are over boxes; along the axes as they are, so that no rounding takes them outside."""
-        below, above = boxes(lower, upper).support(self.stepper.directions).ends
-        n = lower.shape[1]
-        return np.concatenate([lower, below[:, n:]], 1), np.concatenate([upper, above[:, n:]], 1)
+    def _along(self, sets: Doubletons) -> BoxEnds:
+        """What the directions are over sets; along the axes what their boxes say, with no rounding."""
+        below, above = sets.support(self.stepper.directions).ends
+        n = sets.lower.shape[1]
+        return np.concatenate([sets.lower, below[:, n:]], 1), np.concatenate([sets.upper, above[:, n:]], 1)
 
     def _record(self, origins: BoxNumbers, times: Floats, lower: Floats, upper: Floats) -> None:
         """Segments, cut by the region; those outside it are none."""
@@ -179,7 +197,7 @@ class _Run:
         self.records.append((origins[meets], times[meets], bounds[0][meets], bounds[1][meets]))
 
 
-def _inner_region(flow: Flow) -> BoxEnds:
+def _inner_region(flow: Model) -> BoxEnds:
     """The region rounded inward."""
     lower = [float_above(low) for low, _ in flow.region]
     return np.array([lower]), np.array([[float_below(high) for _, high in flow.region]])
