@@ -22,7 +22,7 @@ from vernal.logic.question import Question
 from vernal.model.graph import decisions
 from vernal.model.initial import Box
 from vernal.model.system import System
-from vernal.reduce.restrict import restrictions
+from vernal.reduce.restriction import restrictions
 from vernal.run.budget import Budget
 
 Prove = Callable[[Question, Budget], Known]  # of a claim of all paths
@@ -95,7 +95,7 @@ def _kept_by_restriction(question: Question, budget: Budget, prove: Prove) -> Kn
         return _open()
     for restriction in restrictions(question.system, MAX_RESTRICTIONS):
         budget.check()
-        known = _asked(prove, replace(question, system=restriction.system), formula, budget, RESTRICTED)
+        known = _asked(prove, replace(question, model=restriction.system), formula, budget, RESTRICTED)
         if isinstance(known, Proof) and is_defined(restriction.system, _invariant(known)):
             return replace(
                 known,
@@ -139,7 +139,7 @@ def _refuted(question: Question, budget: Budget, prove: Prove) -> Known:
         start = question.system.cut(_at(trace, question.system))
         if start is None or question.system.initial.is_point:
             break
-        alone = _asked(prove, replace(question, system=start), opposite, budget, ONE_STATE)
+        alone = _asked(prove, replace(question, model=start), opposite, budget, ONE_STATE)
         if isinstance(alone, Proof):
             return fails_by(alone, trace, opposite, alone.direction)
     return _open(NO_STATE) if isinstance(known, Proof) else _left_open(opposite, "would refute it", known)

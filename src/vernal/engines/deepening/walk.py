@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from vernal.engines.parts import of_whole
+from vernal.engines.initial_parts import of_whole
 from vernal.errors import Stopped, UnsupportedFormula
 from vernal.evidence.knowledge import Counterexample, Known, Open, Proof
 from vernal.evidence.result import Assurance
@@ -98,7 +98,7 @@ class PathWalk:
         ongoing: Open | None = None
         for box in boxes:
             part = self.question.system.cut(box)
-            known = None if part is None else self._exact(replace(self.question, system=part))
+            known = None if part is None else self._exact(replace(self.question, model=part))
             if isinstance(known, Counterexample):
                 return of_whole(known, self.question.system)
             if isinstance(known, Open):
