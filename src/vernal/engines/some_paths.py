@@ -9,8 +9,8 @@ from vernal.engines.chain import Chain
 from vernal.evidence.knowledge import Known, Open
 from vernal.logic.question import Question
 from vernal.reduce.reduction import Reduction, first_decided
-from vernal.reduce.restrict import DecidedDraws
-from vernal.reduce.some_paths import NOTHING_SAID, KeptByAll, KeptByNone
+from vernal.reduce.restriction import DecidedDraws
+from vernal.reduce.universal_claims import NOTHING_SAID, KeptByAll, KeptByNone
 from vernal.run.budget import Budget
 
 Way = tuple[Reduction, ...]
