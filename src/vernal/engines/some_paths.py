@@ -13,10 +13,10 @@ from vernal.reduce.restriction import DecidedDraws
 from vernal.reduce.universal_claims import NOTHING_SAID, KeptByAll, KeptByNone
 from vernal.run.budget import Budget
 
-Way = tuple[Reduction, ...]
-KEPT: Way = (KeptByAll(),)
-REFUTED: Way = (KeptByNone(),)
-RESTRICTED: Way = (DecidedDraws(), KeptByAll(share=1.0))
+Reductions = tuple[Reduction, ...]
+KEPT: Reductions = (KeptByAll(),)
+REFUTED: Reductions = (KeptByNone(),)
+RESTRICTED: Reductions = (DecidedDraws(), KeptByAll(share=1.0))
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def proven_by_all_paths(prover: Prover, question: Question, budget: Budget) -> K
     return _in_turn((KEPT, RESTRICTED), prover, question, budget)
 
 
-def _in_turn(ways: Sequence[Way], prover: Prover, question: Question, budget: Budget) -> Known:
+def _in_turn(ways: Sequence[Reductions], prover: Prover, question: Question, budget: Budget) -> Known:
     """The first way that decides the claim; else why none does."""
     found: list[Known] = []
     for way in ways:
