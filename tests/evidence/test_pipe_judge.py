@@ -14,8 +14,8 @@ from vernal.evidence.pipe_judge import PipeJudge, judge
 from vernal.evidence.segment_truth import StateConditions
 from vernal.logic.elaborate import formula
 from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula
+from vernal.logic.question import Question
 from vernal.logic.scope import Scope
-from vernal.logic.timed import FlowQuestion
 from vernal.model.flow import Flow
 from vernal.model.initial import Init, Span
 from vernal.model.sorts import REAL
@@ -30,8 +30,8 @@ def read(text: str) -> Formula:
     return formula(text, Scope({v.name: v.var for v in STATE}), discrete="[" not in text)  # a condition alone
 
 
-def question(text: str) -> FlowQuestion:
-    return FlowQuestion(FLOW, read(text))
+def question(text: str) -> Question:
+    return Question(FLOW, read(text))
 
 
 def pipe(*segments: tuple[float, float, list[float], list[float]], inside: float = 9.0, until: float = 9.0) -> Flowpipe:
@@ -75,11 +75,11 @@ def test_boxes_over_time(text: str, expected: bool | None) -> None:
 def test_one_condition_may_be_asked_about_several_spans_of_time() -> None:
     low = Atom(STATE[0].var <= Fraction(1, 2))  # the same object in both parts, as in Python and in `let` properties
     early, late = Bound(Fraction(0), Fraction(1, 2)), Bound(Fraction(0), Fraction(2))
-    assert judge(FlowQuestion(FLOW, Always(low, early)), MOVING) is True
+    assert judge(Question(FLOW, Always(low, early)), MOVING) is True
     for parts in ((early, late), (late, early)):
-        assert judge(FlowQuestion(FLOW, And(tuple(Always(low, bound) for bound in parts))), MOVING) is False
+        assert judge(Question(FLOW, And(tuple(Always(low, bound) for bound in parts))), MOVING) is False
     after = Bound(Fraction(3, 2), Fraction(2))
-    assert judge(FlowQuestion(FLOW, And((Always(low, early), Eventually(low, after)))), MOVING) is False
+    assert judge(Question(FLOW, And((Always(low, early), Eventually(low, after)))), MOVING) is False
 
 
 def test_outside_the_region_nothing_is_reached() -> None:

@@ -26,7 +26,7 @@ from vernal.logic.claim import Claim
 from vernal.logic.formula import Quantifier
 from vernal.logic.prefix import refutable
 from vernal.logic.question import Question
-from vernal.logic.timed import FlowQuestion
+from vernal.logic.timed import Time
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 from vernal.sets.declared_ranges import range_notes
@@ -45,7 +45,7 @@ OF_STATES = (
 )
 
 
-def answered(question: Question | FlowQuestion, known: Known, budget: Budget) -> Result:
+def answered(question: Question, known: Known, budget: Budget) -> Result:
     """The result that follows, unless confirming it takes much longer than there is time: then it is unknown."""
     try:
         return in_time(lambda: answer(question, known, budget), budget.extended(GRACE), GRACE)
@@ -54,9 +54,9 @@ def answered(question: Question | FlowQuestion, known: Known, budget: Budget) ->
         return _with_failures(replace(_left_open(question, left), abstraction=known.abstraction), known)
 
 
-def answer(question: Question | FlowQuestion, known: Known, budget: Budget) -> Result:
+def answer(question: Question, known: Known, budget: Budget) -> Result:
     """The result that follows from what an engine knows."""
-    if isinstance(question, FlowQuestion):
+    if question.time is Time.SECONDS:
         return _with_failures(_flow_answer(question, known, budget.extended(GRACE)), known)
     known = confirmed(question.claim, believed(question.claim, known))
     final = replace(budget.extended(GRACE), journal=None)
@@ -79,7 +79,7 @@ def _result(question: Question, known: Known, final: Budget) -> Result:
     return _left_open(question, known, *_weaker(question, known, final))
 
 
-def _left_open(question: Question | FlowQuestion, known: Open, *notes: str) -> Result:
+def _left_open(question: Question, known: Open, *notes: str) -> Result:
     return Result(
         str(question.formula),
         UNKNOWN,
@@ -215,7 +215,7 @@ OUTSIDE = "vacuous: no state of the region can violate the claim; is the bad set
 TOO_SHORT = "the flowpipe that was found ends at t = {until:g}, before the claim does"
 
 
-def _flow_answer(question: FlowQuestion, known: Known, budget: Budget) -> Result:
+def _flow_answer(question: Question, known: Known, budget: Budget) -> Result:
     match believed := _flow_believed(question, known, budget):
         case Proof():
             made = _flow_holds(question, believed, budget)
@@ -227,12 +227,12 @@ def _flow_answer(question: FlowQuestion, known: Known, budget: Budget) -> Result
     return replace(made, abstraction=known.abstraction)
 
 
-def _flow_believed(question: FlowQuestion, known: Known, budget: Budget) -> Known:
+def _flow_believed(question: Question, known: Known, budget: Budget) -> Known:
     """What is known, if it may be said of all trajectories; a trajectory that is to refute that is enclosed again."""
     match known:
         case Proof(direction=direction) if not direction.may_prove(Quantifier.ALL):
             return _open(known, f"a proof of direction {direction.value} says nothing of some of the trajectories")
-        case Proof(evidence=Flowpipe(until=until)) if until < question.horizon:
+        case Proof(evidence=Flowpipe(until=until)) if until < question.claim.last_time:
             return _open(known, TOO_SHORT.format(until=until))
         case Counterexample(trace=trace) if not _is_refuted(question, trace, budget):
             return _open(known, "a counterexample was found but did not replay")
@@ -241,24 +241,24 @@ def _flow_believed(question: FlowQuestion, known: Known, budget: Budget) -> Know
     return known
 
 
-def _is_refuted(question: FlowQuestion, trace: Trace, budget: Budget) -> bool:
+def _is_refuted(question: Question, trace: Trace, budget: Budget) -> bool:
     """Whether the claim is false of all solutions from the first state of a trajectory, enclosed once more."""
     try:
-        truth = trajectory_truth(trace, question.formula, question.flow, budget.check)
+        truth = trajectory_truth(trace, question.formula, question.model, budget.check)
     except NotAPath:
         return False
     return trace.times is not None and truth is False
 
 
-def _flow_holds(question: FlowQuestion, proof: Proof, budget: Budget) -> Result:
-    empty = proof.empty or has_no_start(question.flow, budget)
+def _flow_holds(question: Question, proof: Proof, budget: Budget) -> Result:
+    empty = proof.empty or has_no_start(question.model, budget)
     vacuous = [NO_START] if empty else [OUTSIDE] if is_certain(question, budget) else []
     return Result(
         str(question.formula),
         HOLDS,
         proof.engine,
         question.name,
-        reach=UntilTime(question.horizon, _inside_until(question, proof)),
+        reach=UntilTime(question.claim.last_time, _inside_until(question, proof)),
         assurance=proof.assurance,
         margin=None if empty else _at_least_zero(proof.margin),
         vacuous=bool(vacuous),
@@ -268,13 +268,13 @@ def _flow_holds(question: FlowQuestion, proof: Proof, budget: Budget) -> Result:
     )
 
 
-def _inside_until(question: FlowQuestion, proof: Proof) -> Fraction | None:
+def _inside_until(question: Question, proof: Proof) -> Fraction | None:
     """Until when all trajectories are inside the region, where a flowpipe tells."""
     pipe = proof.evidence
-    return min(Fraction(pipe.inside_until), question.horizon) if isinstance(pipe, Flowpipe) else None
+    return min(Fraction(pipe.inside_until), question.claim.last_time) if isinstance(pipe, Flowpipe) else None
 
 
-def _flow_violated(question: FlowQuestion, known: Counterexample) -> Result:
+def _flow_violated(question: Question, known: Counterexample) -> Result:
     times = known.trace.times
     return Result(
         str(question.formula),

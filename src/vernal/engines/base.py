@@ -11,7 +11,6 @@ from vernal.evidence.knowledge import Known, Open
 from vernal.evidence.result import EngineFailure
 from vernal.interpret.numbers.room import limited
 from vernal.logic.question import Question
-from vernal.logic.timed import FlowQuestion
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 
@@ -30,7 +29,7 @@ class Engine(Procedure[Question], Protocol):
     """A procedure for systems, which move in steps."""
 
 
-class FlowEngine(Procedure[FlowQuestion], Protocol):
+class FlowEngine(Procedure[Question], Protocol):
     """A procedure for flows, in continuous time."""
 
 

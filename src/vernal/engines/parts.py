@@ -66,7 +66,7 @@ def attempt_part(job: Job, budget: Budget) -> Worked:
     question: Question = job.question
     system = question.system if job.part is None else question.system.cut(job.part)
     assert system is not None, "a part without an initial state is no sub-problem"
-    known: Known = function(job.options["attempt"])(replace(question, system=system), budget)
+    known: Known = function(job.options["attempt"])(replace(question, model=system), budget)
     return Worked(to_data(known, question.system), of_whole(known, question.system))
 
 

@@ -95,7 +95,7 @@ def _kept_by_restriction(question: Question, budget: Budget, prove: Prove) -> Kn
         return _open()
     for restriction in restrictions(question.system, MAX_RESTRICTIONS):
         budget.check()
-        known = _asked(prove, replace(question, system=restriction.system), formula, budget, RESTRICTED)
+        known = _asked(prove, replace(question, model=restriction.system), formula, budget, RESTRICTED)
         if isinstance(known, Proof) and is_defined(restriction.system, _invariant(known)):
             return replace(
                 known,
@@ -139,7 +139,7 @@ def _refuted(question: Question, budget: Budget, prove: Prove) -> Known:
         start = question.system.cut(_at(trace, question.system))
         if start is None or question.system.initial.is_point:
             break
-        alone = _asked(prove, replace(question, system=start), opposite, budget, ONE_STATE)
+        alone = _asked(prove, replace(question, model=start), opposite, budget, ONE_STATE)
         if isinstance(alone, Proof):
             return fails_by(alone, trace, opposite, alone.direction)
     return _open(NO_STATE) if isinstance(known, Proof) else _left_open(opposite, "would refute it", known)

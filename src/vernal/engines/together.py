@@ -25,6 +25,7 @@ from vernal.interpret.linear.plain import Plain
 from vernal.interpret.numbers.device import using
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
+from vernal.logic.timed import Time
 from vernal.model.system import Init, System
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
@@ -160,8 +161,9 @@ class CommonWork:
         self.size = FIRST if self.shared else 1
         self._patience = SECONDS
 
-    def ask(self, questions: Sequence[Question], budget: Budget) -> Common:
-        """What is found out of some questions; the budget is that of one of them."""
+    def ask(self, asked: Sequence[Question], budget: Budget) -> Common:
+        """What is found out of some questions; the budget is that of one of them. Nothing is shared in seconds."""
+        questions = [question for question in asked if question.time is not Time.SECONDS]
         if len(questions) < 2 or not self.shared:
             return Common({}, {})
         began = time.monotonic()

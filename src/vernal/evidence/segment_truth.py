@@ -39,7 +39,7 @@ from vernal.logic.normal import atoms, fold, nnf
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Component, Expr
-from vernal.model.flow import Flow
+from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
 TRIED = 64  # points of a segment at which a condition is looked at
@@ -59,7 +59,7 @@ class SegmentTruth:
 class StateConditions:
     """Conditions of a flow's formulas, with their linear comparisons as exact rows."""
 
-    def __init__(self, flow: Flow, tick: Tick = idle) -> None:
+    def __init__(self, flow: Model, tick: Tick = idle) -> None:
         self.flow, self.tick = flow, tick
         self._forms = Forms({var: (ends,) for var, ends in zip(flow.vars, flow.region, strict=True)}, tick=tick)
 
@@ -229,7 +229,7 @@ class _Bounds:
         return SegmentTruth(positive | negative, never)
 
 
-def linear_range(form: AffineForm, flow: Flow, pipe: Flowpipe) -> tuple[Floats, Floats]:
+def linear_range(form: AffineForm, flow: Model, pipe: Flowpipe) -> tuple[Floats, Floats]:
     """Bounds of a linear form over each segment: along the nearest direction of the template, the rest over boxes."""
     wanted = np.array([_float(form.coefficients.get((var, 0), ZERO)) for var in flow.vars])
     index, scale = _nearest(wanted, pipe.directions)
@@ -247,7 +247,7 @@ def linear_range(form: AffineForm, flow: Flow, pipe: Flowpipe) -> tuple[Floats, 
     return -low, high
 
 
-def _holds(row: Row, points: Floats, flow: Flow) -> Mask:
+def _holds(row: Row, points: Floats, flow: Model) -> Mask:
     """Whether a row seems to hold at points, with variables along the last axis."""
     values = points @ np.array([_float(row.form.coefficients.get((var, 0), ZERO)) for var in flow.vars])
     values = values + _float(row.form.constant)

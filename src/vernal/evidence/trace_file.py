@@ -27,7 +27,6 @@ from vernal.evidence.trace_values import read_number, read_value, write_number, 
 from vernal.interpret.numbers.size import MAX_BITS
 from vernal.logic.task import Task
 from vernal.model.expr import Between, Expr
-from vernal.model.flow import Flow
 from vernal.model.sorts import REAL, Sort
 from vernal.model.system import Model
 
@@ -83,7 +82,7 @@ def from_json(document: Any, system: Model) -> Trace:
     return Trace(tuple(_read_step(step, system, f"step {t}") for t, step in enumerate(steps)), loop, system=system)
 
 
-def timed_trace(document: Any, flow: Flow) -> Trace:
+def timed_trace(document: Any, flow: Model) -> Trace:
     """A recorded trajectory; its times begin with 0 and ascend."""
     fields = _object(document, ("steps", "loop"), "trace")
     steps = fields["steps"]

@@ -25,7 +25,7 @@ from vernal.interpret.flow.trajectory import Leg, SolutionPiece, clipped, follow
 from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula, Not, Or
 from vernal.logic.normal import fold, nnf, rebuild
 from vernal.model.expr import Expr, Var
-from vernal.model.flow import Flow
+from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
 PRECISIONS = (128, 256)  # bits, tried in turn
@@ -35,7 +35,7 @@ FINEST_PART = 2**30  # how many of the shortest part make the whole time
 
 
 def trajectory(
-    flow: Flow,
+    flow: Model,
     first: Mapping[str, Fraction],
     times: Sequence[Fraction],
     disturbances: Sequence[Mapping[Expr, Given]],
@@ -62,7 +62,7 @@ def trajectory(
 class Trajectory:
     """All solutions from one state, in pieces of time, and the times at which they are recorded."""
 
-    flow: Flow
+    flow: Model
     first: Mapping[Var, Fraction]
     times: tuple[Fraction, ...]  # ascending from 0
     disturbances: tuple[Mapping[Expr, Given], ...]  # between each of the times and the next
@@ -223,7 +223,7 @@ class Trajectory:
         return TraceStep(state, disturbances={name: trace_number(given[n]) for n, name in names.items() if n in given})
 
 
-def again(recorded: Trace, flow: Flow, precision: int = PRECISIONS[0], tick: Tick = idle) -> Trajectory:
+def again(recorded: Trace, flow: Model, precision: int = PRECISIONS[0], tick: Tick = idle) -> Trajectory:
     """A recorded trajectory, enclosed once more from its first state and its disturbances."""
     assert recorded.times is not None
     names = {name: node for node, name in flow.step.names.items()}
@@ -245,7 +245,7 @@ def _exactly(value: TraceValue) -> Fraction:
     )
 
 
-def trajectory_truth(recorded: Trace, formula: Formula, flow: Flow, tick: Tick = idle) -> bool | None:
+def trajectory_truth(recorded: Trace, formula: Formula, flow: Model, tick: Tick = idle) -> bool | None:
     """The truth of a formula on a recorded trajectory, of all its solutions; None where they do not decide it."""
     for precision in PRECISIONS:
         truth = again(recorded, flow, precision, tick).truth(formula)
@@ -262,7 +262,7 @@ def refuted(path: Trajectory, formula: Formula) -> Trajectory | None:
     return path.part(count)
 
 
-def closed(formula: Formula, flow: Flow) -> Formula:
+def closed(formula: Formula, flow: Model) -> Formula:
     """A formula over state variables: lets are filled in."""
 
     def rule(node: Formula, args: tuple[Formula, ...]) -> Formula:

@@ -9,12 +9,14 @@ from fractions import Fraction
 
 from vernal.errors import InputError
 from vernal.logic.formula import Formula
-from vernal.logic.question import OptionLabels
+from vernal.logic.timed import Time
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
 from vernal.model.network import Network
 from vernal.model.portable import Portable
 from vernal.model.system import Model, System
+
+OptionLabels = Mapping[str, tuple[str | None, ...]]  # what the options of a choice, by its name, are called
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ class Task(Portable):
     labels: OptionLabels = field(default_factory=dict)  # of the outcomes of a planning model: their actions
 
     settings: AbstractionSettings = UNSAID  # how a flow is abstracted, where the task says it
+    times: Mapping[str, Time] = field(default_factory=dict)  # of properties that count otherwise than the motion does
 
     @property
     def name(self) -> str:

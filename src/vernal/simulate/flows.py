@@ -17,8 +17,8 @@ from vernal.errors import BeyondFloats
 from vernal.interpret import concrete
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.expr import Decision, Expr
-from vernal.model.flow import Flow
 from vernal.model.numbers import nearest
+from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 from vernal.simulate.runs import Plan, Runs, random_plan
 
@@ -42,7 +42,7 @@ ERRORS = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1
 
 
 def simulate_flow(
-    flow: Flow, runs: int, time: Fraction | float, rng: np.random.Generator, *, corners: bool = False
+    flow: Model, runs: int, time: Fraction | float, rng: np.random.Generator, *, corners: bool = False
 ) -> Runs:
     """Random trajectories: uniform initial states and disturbances; centre and corners of the initial set if asked."""
     plan = random_plan(flow, runs, STRETCHES - 1, rng, corners=corners)
@@ -63,7 +63,7 @@ class FlowSimulator:
 
     def __init__(
         self,
-        flow: Flow,
+        flow: Model,
         time: Fraction | float,
         stretches: int = STRETCHES,
         more: Iterable[Fraction] = (),

@@ -98,7 +98,7 @@ class PathWalk:
         ongoing: Open | None = None
         for box in boxes:
             part = self.question.system.cut(box)
-            known = None if part is None else self._exact(replace(self.question, system=part))
+            known = None if part is None else self._exact(replace(self.question, model=part))
             if isinstance(known, Counterexample):
                 return of_whole(known, self.question.system)
             if isinstance(known, Open):

@@ -12,7 +12,7 @@ from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula, Not, Or
 from vernal.logic.margin import atom_margin
 from vernal.logic.normal import atoms, fold, order
-from vernal.logic.timed import FlowQuestion
+from vernal.logic.question import Question
 from vernal.model.expr import Expr
 from vernal.simulate.runs import Runs
 from vernal.simulate.starts import satisfied
@@ -21,9 +21,9 @@ from vernal.simulate.starts import satisfied
 class FlowTarget:
     """The margin of a question's formula on trajectories, computed in floats."""
 
-    def __init__(self, question: FlowQuestion) -> None:
-        self.flow = question.flow
-        self.formula = closed(question.normal, question.flow)
+    def __init__(self, question: Question) -> None:
+        self.flow = question.model
+        self.formula = closed(question.claim.normal, question.model)
         self.atoms = atoms(self.formula)
         self.program = concrete.compile([atom_margin(atom) for atom in self.atoms])
         self.timed = [node for node in order(self.formula) if isinstance(node, Always | Eventually)]

@@ -15,7 +15,7 @@ from vernal.engines.predicates.policy import PointQuestion, Selection, selection
 from vernal.interpret.discrete.starts import start_boxes
 from vernal.interpret.discrete.values import values_at
 from vernal.interpret.numbers.rounding import Floats
-from vernal.logic.question import OptionLabels
+from vernal.logic.task import OptionLabels
 from vernal.model import build
 from vernal.model.expr import Argmax, Choose, Compare, Const, Expr, Var
 from vernal.model.graph import substitute, variables

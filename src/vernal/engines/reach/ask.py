@@ -27,7 +27,7 @@ from vernal.logic.timed import last_time
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
-from vernal.model.system import System
+from vernal.model.system import Model
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget, Progress, refuse_limits, silent
 from vernal.run.threads import one_blas_thread
@@ -39,7 +39,7 @@ Named = tuple[str, Expr]
 
 
 def reach(
-    subject: Task | System | Flow,
+    subject: Task | Model,
     of: str | Expr | Sequence[str | Expr] | None = None,
     steps: int | None = None,
     *,

@@ -14,7 +14,7 @@ from vernal.interpret.flow.doubletons import Doubletons, boxes, joined
 from vernal.interpret.flow.picard import GRID, BoxEnds, enclose, on_grid, region_of
 from vernal.interpret.flow.steps import SetMoves, TaylorStepper
 from vernal.interpret.numbers.rounding import Array, Floats, Mask, all_along, any_along, float_above, float_below
-from vernal.model.flow import Flow
+from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
 BoxNumbers = Array
@@ -179,7 +179,7 @@ class _Run:
         self.records.append((origins[meets], times[meets], bounds[0][meets], bounds[1][meets]))
 
 
-def _inner_region(flow: Flow) -> BoxEnds:
+def _inner_region(flow: Model) -> BoxEnds:
     """The region rounded inward."""
     lower = [float_above(low) for low, _ in flow.region]
     return np.array([lower]), np.array([[float_below(high) for _, high in flow.region]])

@@ -20,7 +20,7 @@ from vernal.errors import BeyondFloats
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.numbers.rounding import Array, Floats, Mask, float_above
 from vernal.model import build
-from vernal.model.flow import Flow
+from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 from vernal.reduce.neural import choices
 from vernal.reduce.neural.cuts import cut, grid
@@ -57,7 +57,7 @@ class Certificate:
 
 
 def certify(
-    flow: Flow,
+    flow: Model,
     weights: Sequence[Floats],
     biases: Sequence[Floats],
     lower: Floats,
