@@ -27,7 +27,7 @@ from vernal.evidence.trajectory import Trajectory, trajectory
 from vernal.evidence.walk import NotAPath
 from vernal.interpret import concrete
 from vernal.interpret.demand import Given
-from vernal.interpret.flow.follow import Follower, Pace, horizon_on_grid
+from vernal.interpret.flow.integration import Follower, Pace, horizon_on_grid
 from vernal.interpret.flow.steps import TaylorStepper
 from vernal.interpret.numbers.rounding import Floats, float_above, float_below
 from vernal.model.expr import Between, Expr

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cases import read
 from vernal.engines.check import ask, asked_of, parse_formula
-from vernal.engines.so_far import best_margin, in_words
+from vernal.engines.weaker_claims import best_margin, in_words
 from vernal.evidence.knowledge import Known, Open
 from vernal.evidence.result import HOLDS, VIOLATED, Result
 from vernal.logic.question import Question

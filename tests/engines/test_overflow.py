@@ -15,10 +15,10 @@ from vernal.engines.check import ask, parse_formula
 from vernal.evidence.replay import verify
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Verdict
 from vernal.evidence.trace_values import write_number
-from vernal.interpret.abstract import Range, Truth
 from vernal.interpret.interval import evaluate
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.milp.rows import ColumnForm, Sheet, Unsuitable
+from vernal.interpret.value_sets import Range, Truth
 from vernal.logic.task import Task
 from vernal.model import build as b
 from vernal.model.expr import Matrix

@@ -32,7 +32,7 @@ from vernal.model import build
 from vernal.model.expr import Role
 from vernal.model.graph import variables
 from vernal.model.sorts import REAL
-from vernal.reduce.restrict import restrictions
+from vernal.reduce.restriction import restrictions
 from vernal.report.document import document, schema
 
 NEWTON = loop("[1, 2]", "(x + 2/x)/2")

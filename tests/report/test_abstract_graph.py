@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import vernal as vn
-from tests.engines.predicates.test_handout import handed_out
+from tests.engines.predicates.test_abstraction_data import handed_out
 from tests.planning_answers import ask, drawn
 from vernal.errors import InputError
 from vernal.report import abstract_graph

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vernal  # noqa: F401 - plugs the drawing in
-from tests.engines.predicates.test_handout import handed_out
+from tests.engines.predicates.test_abstraction_data import handed_out
 from tests.planning_answers import drawn
 from tests.report import flow_samples
 from tests.report.test_html import ORIGIN, Balance

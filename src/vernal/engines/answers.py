@@ -11,7 +11,7 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-from vernal.engines.so_far import best_margin, in_words
+from vernal.engines.weaker_claims import best_margin, in_words
 from vernal.errors import Stopped
 from vernal.evidence import confirm
 from vernal.evidence.flowpipe import Flowpipe

@@ -9,7 +9,7 @@ import numpy as np
 from vernal.errors import Stopped, VernalError
 from vernal.evidence.knowledge import Known, Open
 from vernal.evidence.result import EngineFailure
-from vernal.interpret.numbers.room import limited
+from vernal.interpret.numbers.memory_room import limited
 from vernal.logic.question import Question
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget

@@ -13,7 +13,7 @@ from vernal.engines.answers import answered
 from vernal.engines.base import Engine, within
 from vernal.engines.flow.ask import asked_of_flow, flow_question
 from vernal.engines.journals import open_journal
-from vernal.engines.placing import device_for
+from vernal.engines.placement import device_for
 from vernal.engines.registry import (
     ENGINES,
     FLOW_ENGINES,
@@ -24,7 +24,7 @@ from vernal.engines.registry import (
     find_engine,
     find_flow_engine,
 )
-from vernal.engines.several import Ask, FairShares
+from vernal.engines.time_shares import Ask, FairShares
 from vernal.errors import InputError, NameUnknown, nearest
 from vernal.evidence.result import Result
 from vernal.interpret.numbers.device import find_device, using

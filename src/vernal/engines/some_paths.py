@@ -22,7 +22,7 @@ from vernal.logic.question import Question
 from vernal.model.graph import decisions
 from vernal.model.initial import Box
 from vernal.model.system import System
-from vernal.reduce.restrict import restrictions
+from vernal.reduce.restriction import restrictions
 from vernal.run.budget import Budget
 
 Prove = Callable[[Question, Budget], Known]  # of a claim of all paths

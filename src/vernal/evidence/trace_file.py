@@ -24,7 +24,7 @@ from vernal.evidence.kinds import Evidence, EvidenceKind, Tree
 from vernal.evidence.result import Result, Verdict
 from vernal.evidence.trace import Choice, Trace, TraceStep, TraceValue, components
 from vernal.evidence.trace_values import read_number, read_value, write_number, write_value
-from vernal.interpret.numbers.size import MAX_BITS
+from vernal.interpret.numbers.number_size import MAX_BITS
 from vernal.logic.task import Task
 from vernal.model.expr import Between, Expr
 from vernal.model.sorts import REAL, Sort

@@ -20,8 +20,8 @@ from vernal.evidence.trace_values import settled
 from vernal.interpret import exact
 from vernal.interpret.exact import Evaluation, Given
 from vernal.interpret.numbers import reals
+from vernal.interpret.numbers.number_size import MAX_BITS
 from vernal.interpret.numbers.reals import Undefined
-from vernal.interpret.numbers.size import MAX_BITS
 from vernal.model.expr import Between, Choose, Expr
 from vernal.model.numbers import rounded, written
 from vernal.model.system import Model

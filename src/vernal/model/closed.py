@@ -34,6 +34,7 @@ class ClosedStep(Portable):
     enabled: Expr  # as the environment says it, and that every choice has an option left
     names: Mapping[Choose | Between | Argmax, str] = field(hash=False)  # under which a trace records a decision
     rates: tuple[Expr, ...] = ()  # of the state variables
+    holds: bool = False  # whether actions are held, so that what is asked of a state is over them, too
     _made: dict[Callable[[ClosedStep], object], object] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -55,15 +56,13 @@ class ClosedStep(Portable):
         return found + self.rates
 
     def resolve(self, expression: Expr) -> Expr:
-        """An expression over state variables, actions and lets, as one over state, memory and draws."""
+        """An expression over state variables, actions and lets, as one over state, memory, draws and held actions."""
         return substitute([expression], self._values)[0]
 
     @cached_property
     def _values(self) -> dict[Expr, Expr]:
-        values: dict[Expr, Expr] = {}
-        for role, named in ((Role.ACTION, self.actions), (Role.LET, self.lets)):
-            values.update(named_as(named, role))
-        return values
+        values = {} if self.holds else named_as(self.actions, Role.ACTION)
+        return {**values, **named_as(self.lets, Role.LET)}
 
 
 def named_as(values: Mapping[str, Expr], role: Role) -> dict[Expr, Expr]:

@@ -15,7 +15,7 @@ from vernal.model import expr as e
 from vernal.model.arrays import Operands
 from vernal.model.expr import Between, Expr, Operand, Var
 from vernal.model.given import Declaration, GivenNames, Initials
-from vernal.model.graph import draws, order
+from vernal.model.graph import draws, order, variables
 from vernal.model.initial import Init
 from vernal.model.motion import Motion, Rates
 from vernal.model.sorts import REAL
@@ -122,11 +122,20 @@ def rate_problem(rate: Expr) -> str | None:
             return "the ends of a disturbance depend on another one; write it as a sum, such as d + between(0, 1)"
         if isinstance(node, e.Choose):
             return "`choose` takes one of several values at a step, and continuous time has none; use between(lo, hi)"
-        if is_jump(node):
+        if is_jump(node) and not _is_held(node):
             word = WORDS.get(type(node), type(node).__name__.lower())
             smooth = "min, max, abs, clip and relu are continuous"
             return f"`{word}` may jump, and a rate of change has to be continuous; {smooth}"
     return None
+
+
+def _is_held(node: Expr) -> bool:
+    """Whether what a number jumps with does so at instants only: labels, truth values and whole numbers that are held.
+
+    Of a branching that is what decides it.
+    """
+    deciding = node.args[:1] if isinstance(node, e.If | e.Switch) else node.args
+    return not draws(deciding) and all(var.sort != REAL for var in variables(deciding))
 
 
 def constraint_problem(constraint: Expr) -> str | None:

@@ -341,18 +341,16 @@ def _close(model: Model) -> ClosedStep:
     closed = resolve_all(named_as(model.lets, Role.LET) | named)
     following = [model.next.get(variable.name, variable.var) for variable in model.state]
     updates = substitute([slot.next for slot in model.slots], closed)
-    if isinstance(model.motion, Sampled):  # actions are held: steps see those that are in force
-        *moved, enabled = resolve_lets([*following, model.enabled], model.lets)
-    else:
-        *moved, enabled = substitute([*following, model.enabled], closed)
+    holds = isinstance(model.motion, Sampled)  # actions are held: steps and lets see those that are in force
+    seen_by_steps = resolve_all(named_as(model.lets, Role.LET)) if holds else closed
+    *moved, enabled = substitute([*following, model.enabled], seen_by_steps)
     actions = {agent.name: closed[agent.var] for agent in model.agents}
-    lets = {n: closed[build.var(n, x.sort, x.shape, Role.LET)] for n, x in model.lets.items()}
+    lets = {n: seen_by_steps[build.var(n, x.sort, x.shape, Role.LET)] for n, x in model.lets.items()}
     seen = set(draws(actions.values()))
     refuse_drawn(enabled, seen)
     refuse_unseen([*actions.values(), *updates])
     enabled = build.conj(enabled, options_left([*moved, *updates], seen))
     names = name_decisions([*actions.values(), *lets.values(), enabled, *moved, *updates, *model.vector_field])
     state, memory = model.vars, tuple(slot.var for slot in model.slots)
-    return ClosedStep(
-        state, memory, actions, lets, tuple(moved), tuple(updates), enabled, names, rates=model.vector_field
-    )
+    after = (tuple(moved), tuple(updates), enabled)
+    return ClosedStep(state, memory, actions, lets, *after, names, model.vector_field, holds)

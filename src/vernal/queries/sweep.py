@@ -13,8 +13,8 @@ from typing import Any
 from vernal.engines import check
 from vernal.engines.check import NO_OPTIONS, Options
 from vernal.engines.journals import KnownCells, keeping_cells
-from vernal.engines.several import FairShares
-from vernal.engines.together import Common, CommonWork
+from vernal.engines.question_batches import Common, CommonWork
+from vernal.engines.time_shares import FairShares
 from vernal.errors import InputError, Stopped, VernalError
 from vernal.evidence.result import UNKNOWN, Result
 from vernal.formats.loading import Tasks

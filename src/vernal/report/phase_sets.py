@@ -11,10 +11,10 @@ import numpy as np
 
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret import interval
-from vernal.interpret.abstract import Range, Truth, Value
 from vernal.interpret.concrete import evaluate
 from vernal.interpret.geometry.clipping import clipped
 from vernal.interpret.numbers.rounding import Array, Floats, Mask
+from vernal.interpret.value_sets import Range, Truth, Value
 from vernal.logic.claim import position_expression
 from vernal.logic.formula import Always, Eventually, Formula
 from vernal.logic.normal import nnf, order

@@ -14,7 +14,7 @@ from vernal.evidence.knowledge import SeenStates
 from vernal.evidence.replay import range_exits
 from vernal.evidence.trace import Trace
 from vernal.interpret.ends import EndsProgram, PartialEnds, inside, meet, shortened
-from vernal.interpret.linear.plain import Plain
+from vernal.interpret.linear.interval_bounds import Plain
 from vernal.logic.question import Question
 from vernal.model.closed import ClosedStep
 from vernal.model.expr import Expr

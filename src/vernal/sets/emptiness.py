@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vernal.errors import Stopped
-from vernal.interpret.discrete.starts import has_start, is_solvable
+from vernal.interpret.discrete.initial_states import has_start, is_solvable
 from vernal.interpret.symbolic.execute import NotPiecewiseLinear
 from vernal.model.system import Model
 from vernal.run.budget import Budget

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from vernal.interpret.discrete.starts import start_boxes
+from vernal.interpret.discrete.initial_states import start_boxes
 from vernal.logic.direction import Direction
 from vernal.model.initial import Box
 from vernal.model.system import Model

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vernal.errors import Stopped
-from vernal.interpret.abstract import Value, between
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.linear.placed import bounds_over
+from vernal.interpret.linear.device_bounds import bounds_over
 from vernal.interpret.numbers.rounding import Mask, float_above, float_below
 from vernal.interpret.symbolic.affine import Forms
 from vernal.interpret.unrolling.stepwise import Unrolling
+from vernal.interpret.value_sets import Value, between
 from vernal.logic.direction import Direction
 from vernal.logic.formula import Atom, Formula, Not
 from vernal.logic.margin import atom_margin

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from vernal.errors import InputError
 from vernal.interpret import concrete, exact
-from vernal.interpret.discrete.starts import start_boxes
-from vernal.interpret.discrete.values import ValueBoxes, values_at
+from vernal.interpret.discrete.initial_states import start_boxes
+from vernal.interpret.discrete.solutions import ValueBoxes, values_at
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Var

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import vernal as vn
-from tests.engines.predicates.test_handout import handed_out
+from tests.engines.predicates.test_abstraction_data import handed_out
 from tests.planning_answers import drawn
 from vernal.errors import InputError
 from vernal.formats.jani.compose import read_model

@@ -12,8 +12,8 @@ import pytest
 
 from vernal.errors import Stopped
 from vernal.interpret import exact
-from vernal.interpret.discrete.listing import listed_states
-from vernal.interpret.discrete.starts import has_start, is_solvable, narrowed, start_boxes
+from vernal.interpret.discrete.initial_states import has_start, is_solvable, narrowed, start_boxes
+from vernal.interpret.discrete.state_tables import listed_states
 from vernal.model import build
 from vernal.model.expr import Const, Expr, Role
 from vernal.model.initial import InitialSet, OneOf, Span, Start

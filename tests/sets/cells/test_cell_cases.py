@@ -21,7 +21,7 @@ from tests.wild_loops import curved_loop, memory_loop
 from tests.work import processor
 from vernal.engines.check import asked_of, find_engine, parse_formula
 from vernal.engines.invariants.engine import InvariantSearch
-from vernal.engines.invariants.forward import levels, maximal
+from vernal.engines.invariants.forward_images import levels, maximal
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.recheck import Judgement, recheck
 from vernal.evidence.result import HOLDS

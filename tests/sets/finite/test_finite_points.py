@@ -11,9 +11,9 @@ import pytest
 from tests.cases import read
 from tests.loops import condition, value
 from vernal.interpret import exact
-from vernal.interpret.abstract import Range
 from vernal.interpret.exact import Given
 from vernal.interpret.numbers.rounding import Backend
+from vernal.interpret.value_sets import Range
 from vernal.model import build as b
 from vernal.model.expr import Affine, Argmax, Expr, Function, Matrix
 from vernal.model.graph import decisions

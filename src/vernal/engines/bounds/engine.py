@@ -30,8 +30,8 @@ from vernal.evidence.knowledge import (
     Subject,
 )
 from vernal.evidence.result import Assurance
-from vernal.interpret.linear.plain import Plain
-from vernal.interpret.linear.sloped import Sloped
+from vernal.interpret.linear.interval_bounds import Plain
+from vernal.interpret.linear.score_slopes import Sloped
 from vernal.logic.formula import Always, Bound, Formula
 from vernal.logic.normal import horizon, steps
 from vernal.logic.question import Question

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from vernal.engines.parts import of_whole
+from vernal.engines.initial_parts import of_whole
 from vernal.errors import Stopped, UnsupportedFormula
 from vernal.evidence.knowledge import Counterexample, Known, Open, Proof
 from vernal.evidence.result import Assurance

@@ -13,12 +13,12 @@ from functools import partial
 
 import numpy as np
 
+from vernal.engines.explicit.branching_equivalents import of_all_paths
 from vernal.engines.explicit.ctl import of_position, satisfied
-from vernal.engines.explicit.explore import Enumeration, TooManyStates
+from vernal.engines.explicit.enumeration import Enumeration, TooManyStates
 from vernal.engines.explicit.margin import least_margin
 from vernal.engines.explicit.product import GraphPath, GraphProduct
-from vernal.engines.explicit.roads import of_all_paths
-from vernal.engines.explicit.seen import seen_states
+from vernal.engines.explicit.range_exits import seen_states
 from vernal.engines.explicit.witness import Witnesses
 from vernal.evidence.candidates import witnessed
 from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, SeenStates, Statistics, Subject

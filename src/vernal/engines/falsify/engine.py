@@ -20,7 +20,7 @@ from vernal.evidence.confirm import close_atom
 from vernal.evidence.knowledge import NO_STATISTICS, Counterexample, Known, Open, Statistics
 from vernal.evidence.trace import Trace
 from vernal.evidence.uniqueness import uncertain
-from vernal.interpret.numbers.room import numbers_at_once
+from vernal.interpret.numbers.memory_room import numbers_at_once
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.formula import Formula, Not, Quantifier
 from vernal.logic.normal import atoms, horizon

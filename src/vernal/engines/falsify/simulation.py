@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from vernal.engines.falsify.shares import RunShare, share_of
+from vernal.engines.falsify.failure_rates import RunShare, share_of
 from vernal.engines.flow.margins import FlowTarget
 from vernal.engines.flow.shares import flow_share
 from vernal.errors import InputError, Stopped

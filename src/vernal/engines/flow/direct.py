@@ -20,7 +20,7 @@ from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.pipe_judge import PipeJudge
 from vernal.evidence.result import Assurance
-from vernal.interpret.flow.follow import Segments, horizon_on_grid
+from vernal.interpret.flow.integration import Segments, horizon_on_grid
 from vernal.interpret.flow.taylor import unknown_operators
 from vernal.interpret.numbers.rounding import Floats, float_above
 from vernal.logic.formula import Always

@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 
 from vernal.engines.flow.starts import start_boxes
-from vernal.interpret.abstract import Range, Value
 from vernal.interpret.interval import evaluate
 from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
+from vernal.interpret.value_sets import Range, Value
 from vernal.model import build
 from vernal.model.expr import Expr, Function, Nonlinear
 from vernal.model.graph import rewrite

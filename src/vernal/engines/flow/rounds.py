@@ -9,7 +9,7 @@ import numpy as np
 from vernal.engines.flow.monotone import kept_sides
 from vernal.engines.flow.starts import StartBoxes
 from vernal.evidence.flowpipe import Flowpipe
-from vernal.interpret.flow.follow import Follower, Pace, Segments
+from vernal.interpret.flow.integration import Follower, Pace, Segments
 from vernal.interpret.flow.steps import TaylorStepper
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.system import Model

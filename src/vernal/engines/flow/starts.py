@@ -7,9 +7,9 @@ from itertools import islice
 
 import numpy as np
 
-from vernal.interpret.abstract import Range, Truth, Value
 from vernal.interpret.interval import evaluate
 from vernal.interpret.numbers.rounding import Array, Floats, float_above, float_below
+from vernal.interpret.value_sets import Range, Truth, Value
 from vernal.model.expr import Expr
 from vernal.model.initial import InitialSet
 from vernal.model.system import Model

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vernal.engines.invariants.excluding import BROKEN, excluded
-from vernal.engines.invariants.forward import ImageLevels, Widening, levels, maximal
+from vernal.engines.invariants.exclusion import BROKEN, excluded
+from vernal.engines.invariants.forward_images import ImageLevels, Widening, levels, maximal
 from vernal.engines.some_paths import by_all_paths
 from vernal.errors import Stopped
 from vernal.evidence.invariant import Invariant

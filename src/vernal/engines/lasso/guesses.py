@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from vernal.engines.lasso.runs import hints, near_misses, positions
+from vernal.engines.lasso.recurrences import hints, near_misses, positions
 from vernal.evidence.periodic import EnclosedLoop
 from vernal.evidence.replay import NodeDecisions
 from vernal.evidence.uniqueness import BEYOND_INTERVALS

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vernal.engines.base import Engine
-from vernal.engines.liveness.asking import NAME, negated, open_for
-from vernal.engines.liveness.ends import ends_well
+from vernal.engines.liveness.finite_paths import ends_well
+from vernal.engines.liveness.method import NAME, negated, open_for
 from vernal.evidence.knowledge import Open, Proof
 from vernal.evidence.result import Assurance
 from vernal.logic.automaton import Automaton

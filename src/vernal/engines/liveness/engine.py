@@ -21,9 +21,9 @@ from vernal.engines.bounds.engine import Bounds
 from vernal.engines.deepening.glance import FewSets
 from vernal.engines.induction.engine import Induction
 from vernal.engines.invariants.engine import Invariants
-from vernal.engines.liveness.asking import NAME, ProofMethod, in_turn, open_for
 from vernal.engines.liveness.counting import Counting
 from vernal.engines.liveness.cycles import COARSE, FEW_BOXES, FINE, FairCycles
+from vernal.engines.liveness.method import NAME, ProofMethod, in_turn, open_for
 from vernal.engines.liveness.promptness import Promptness
 from vernal.engines.paths.engine import Paths
 from vernal.engines.some_paths import by_all_paths

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 
-from vernal.engines.parts import attempt_parts, each_part
+from vernal.engines.initial_parts import attempt_parts, each_part
 from vernal.engines.paths.tubes import Tubes
 from vernal.errors import Stopped, UnsupportedFormula
 from vernal.evidence.knowledge import NO_STATISTICS, UNBOUNDED, Counterexample, Known, Open, Proof, Statistics

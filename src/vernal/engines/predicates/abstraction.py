@@ -20,7 +20,7 @@ from vernal.engines.options import Precision, PredicateOptions
 from vernal.engines.predicates.atoms import ALWAYS, Condition, NotLinear, connected, negated
 from vernal.engines.predicates.boxes import IntegerArray, IntegerBoxes
 from vernal.engines.predicates.cells import CellBranching, CellLeaves, PredicateCells, tightened
-from vernal.engines.predicates.model import OperatorModel, PlanOperator
+from vernal.engines.predicates.integer_model import OperatorModel, PlanOperator
 from vernal.engines.predicates.policy import PointQuestion, PolicyBounds
 from vernal.engines.predicates.witnesses import Existence, Found
 from vernal.evidence.result import Assurance

@@ -15,16 +15,16 @@ from math import inf
 
 from vernal.engines.options import PredicateOptions, TransitionTest
 from vernal.engines.predicates.abstraction import Abstraction, PointTests
+from vernal.engines.predicates.abstraction_data import StartOutcomes, finite_abstraction
 from vernal.engines.predicates.atoms import NotLinear
-from vernal.engines.predicates.concrete import ConcreteStates
+from vernal.engines.predicates.concrete_states import ConcreteStates
 from vernal.engines.predicates.configurations import ConfiguredTests
 from vernal.engines.predicates.danger import Followed, UnsafeSearch
-from vernal.engines.predicates.handout import StartOutcomes, finite_abstraction
-from vernal.engines.predicates.last_resort import ProgramTests
-from vernal.engines.predicates.model import OperatorModel
+from vernal.engines.predicates.integer_model import OperatorModel
 from vernal.engines.predicates.policy import PolicyBounds
-from vernal.engines.predicates.refine import Refinement
-from vernal.engines.predicates.shortest import with_shortest_path
+from vernal.engines.predicates.program_tests import ProgramTests
+from vernal.engines.predicates.refinement import Refinement
+from vernal.engines.predicates.shortest_paths import with_shortest_path
 from vernal.engines.predicates.witnesses import WitnessSearch
 from vernal.errors import Stopped
 from vernal.evidence.candidates import refuting_path

@@ -23,7 +23,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 
-from vernal.engines.deepen import deepened
+from vernal.engines.bounded_until import deepened
 from vernal.engines.options import Encoding, MilpOptions, Unroll
 from vernal.engines.programs.cases import CaseWork, is_decided
 from vernal.engines.programs.program import Asking, End, ProgramAnswer, Solving

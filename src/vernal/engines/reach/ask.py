@@ -10,13 +10,13 @@ from fractions import Fraction
 import numpy as np
 
 from vernal.engines.check import refuse_device, refuse_open
-from vernal.engines.placing import device_for
+from vernal.engines.placement import device_for
 from vernal.engines.reach.flows import MAX_SPANS, PARTS, SPANS, FlowAsked, followed_flow
 from vernal.engines.reach.sets import ReachableSets
 from vernal.engines.reach.walk import ReachWalk, following
 from vernal.errors import InputError, Stopped
 from vernal.interpret.numbers.device import find_device, using
-from vernal.interpret.numbers.room import limited
+from vernal.interpret.numbers.memory_room import limited
 from vernal.interpret.numbers.rounding import float_above
 from vernal.logic.elaborate import expression, system_scope
 from vernal.logic.normal import horizon

@@ -25,7 +25,7 @@ from vernal.engines.reach.segments import SegmentValues, template_of
 from vernal.engines.reach.sets import ReachableSets, ReachedStep, TimedReach
 from vernal.errors import InputError, Stopped
 from vernal.evidence.flowpipe import Flowpipe
-from vernal.interpret.numbers.room import limited
+from vernal.interpret.numbers.memory_room import limited
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.task import MAX_ABSTRACTED, Task
 from vernal.model.expr import Expr

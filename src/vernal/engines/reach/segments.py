@@ -15,10 +15,10 @@ from vernal.engines.reach.polygon import Slopes, directions
 from vernal.engines.reach.sets import NumberBounds, ReachedStep
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.segment_truth import StateConditions, linear_range
-from vernal.interpret.abstract import Range, Value
 from vernal.interpret.interval import evaluate
 from vernal.interpret.linear.bounds import InputBox, Linear
 from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
+from vernal.interpret.value_sets import Range, Value
 from vernal.model.expr import Expr
 from vernal.model.system import Model
 from vernal.model.tick import Tick, idle

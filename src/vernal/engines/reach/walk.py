@@ -18,9 +18,9 @@ from vernal.engines.reach.measure import chosen_rows, measured
 from vernal.engines.reach.sets import ReachedStep
 from vernal.engines.reach.space import BoundedSpace
 from vernal.errors import Stopped
-from vernal.interpret.abstract import Value
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.numbers.rounding import Mask
+from vernal.interpret.value_sets import Value
 from vernal.logic.formula import Atom, Next
 from vernal.logic.question import Question
 from vernal.model import build

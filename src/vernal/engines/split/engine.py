@@ -2,7 +2,7 @@
 
 The condition under which a path refutes a claim becomes rows over the graph, and a box in which bounds exclude it is
 closed (OVER: proofs are of all paths). Points behind the bounds are replayed exactly. What is left at margin zero goes
-to exact arithmetic (`at_zero`), where everything is piecewise linear.
+to exact arithmetic (`zero_margins`), where everything is piecewise linear.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from vernal.engines.base import within
 from vernal.engines.falsify.engine import Falsify
-from vernal.engines.split.at_zero import ZeroBoxes
+from vernal.engines.split.zero_margins import ZeroBoxes
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import NO_STATISTICS, UNBOUNDED, Counterexample, Known, Open, Proof, Statistics
 from vernal.evidence.result import Assurance

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vernal.interpret.abstract import Range, Value
 from vernal.interpret.interval import evaluate
 from vernal.interpret.numbers.rounding import Array, Floats, Mask, all_along, float_above, float_below
+from vernal.interpret.value_sets import Range, Value
 from vernal.model.expr import Between, Const, Expr, Pi, Var
 from vernal.model.graph import order
 from vernal.model.system import Model

@@ -17,13 +17,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vernal.interpret.abstract import Range, Value
 from vernal.interpret.flow.balls import SLACK, BallArrays, around, points, times
 from vernal.interpret.flow.doubletons import Doubletons, moved, weighted
 from vernal.interpret.flow.picard import GRID, SolutionBoxes, VectorField, enclose, everywhere, on_grid
 from vernal.interpret.flow.taylor import Taylor
 from vernal.interpret.interval import evaluate
 from vernal.interpret.numbers.rounding import TINY, Floats, Mask, gamma
+from vernal.interpret.value_sets import Range, Value
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.graph import substitute

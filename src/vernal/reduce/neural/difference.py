@@ -10,11 +10,11 @@ import numpy as np
 
 from vernal.errors import BeyondFloats, InputError
 from vernal.interpret import concrete, exact, interval
-from vernal.interpret.abstract import Range, as_range
 from vernal.interpret.demand import Given
 from vernal.interpret.numbers.backends import NUMPY
 from vernal.interpret.numbers.reals import Undefined
 from vernal.interpret.numbers.rounding import Floats
+from vernal.interpret.value_sets import Range, as_range
 from vernal.model import build
 from vernal.model.expr import Between, Expr, Matrix, Role, Var
 from vernal.model.graph import rewrite

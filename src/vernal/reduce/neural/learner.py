@@ -18,7 +18,7 @@ from vernal.errors import InputError
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
-from vernal.reduce.neural.assemble import SkipNeurons, assembled
+from vernal.reduce.neural.assembly import SkipNeurons, assembled
 from vernal.reduce.neural.fits import PartFit, ScaledFit
 from vernal.reduce.neural.part_samples import PartField, random_shares
 from vernal.reduce.neural.parts import parts

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.interpret.abstract import Truth, Value
 from vernal.interpret.geometry.weak_duality import box_maximum
 from vernal.interpret.linear.bounds import Linear, LinearBounds
-from vernal.interpret.linear.placed import bounds_over
+from vernal.interpret.linear.device_bounds import bounds_over
 from vernal.interpret.numbers.rounding import Floats
+from vernal.interpret.value_sets import Truth, Value
 from vernal.logic.direction import Direction
 from vernal.model import build
 from vernal.model import expr as e

@@ -20,7 +20,7 @@ import numpy as np
 from vernal.evidence.knowledge import Statistics
 from vernal.evidence.trace import Trace
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.linear.placed import batch_sizes, bounds_over
+from vernal.interpret.linear.device_bounds import batch_sizes, bounds_over
 from vernal.interpret.numbers.device import current
 from vernal.interpret.numbers.rounding import Floats, Mask, any_along
 from vernal.logic.direction import Direction
@@ -28,7 +28,7 @@ from vernal.run.budget import Budget, silent
 from vernal.sets.core.clauses import Clauses, Readings, RowNumbers
 from vernal.sets.core.descent import Descent
 from vernal.sets.core.domains import DomainFrame, Domains, joined
-from vernal.sets.core.improve import INPUTS_LAST, Improver
+from vernal.sets.core.improvement import INPUTS_LAST, Improver
 from vernal.sets.core.witness import Replays
 from vernal.sets.pieces.batches import Indices
 

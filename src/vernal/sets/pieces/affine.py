@@ -13,7 +13,7 @@ from enum import Enum
 import numpy as np
 
 from vernal.errors import Stopped
-from vernal.interpret.numbers.room import refuse_beyond
+from vernal.interpret.numbers.memory_room import refuse_beyond
 from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
 from vernal.logic.direction import Direction
 from vernal.logic.question import Question

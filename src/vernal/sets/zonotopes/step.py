@@ -16,7 +16,7 @@ from vernal.interpret.geometry.exponential import MatrixExponential, exponential
 from vernal.interpret.geometry.zonotope import Zonotope
 from vernal.model.tick import Tick, idle
 from vernal.sets.zonotopes.ancestry import Travellers
-from vernal.sets.zonotopes.linearise import AffineField, fit, miss
+from vernal.sets.zonotopes.linearisation import AffineField, fit, miss
 from vernal.sets.zonotopes.modes import ModeGraph, ModeSet
 from vernal.sets.zonotopes.tubes import FlowTube, advance
 
