@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.portion import seeds
 from vernal.engines.flow.template import chosen, directions_of, octagon
 from vernal.errors import InputError
 from vernal.evidence.flowpipe import Flowpipe
@@ -128,7 +129,7 @@ def test_a_sum_is_bounded_along_its_direction() -> None:
     assert judge(question("G[0,1] x + y >= 0"), sets) is False
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_random_octagons_against_their_points(seed: int) -> None:
     generator = np.random.default_rng(seed)
     directions = np.vstack([np.eye(2), octagon(2)])

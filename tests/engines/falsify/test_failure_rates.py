@@ -10,6 +10,7 @@ import pytest
 
 import vernal as vn
 from tests.loops import closed_loop, disturbed_loop, formula
+from tests.portion import seeds
 from tests.run.test_budget import Hours
 from tests.systems import countdown, counter, make, wanderer
 from vernal.engines.check import parse_formula
@@ -77,7 +78,7 @@ def test_undefined_atoms_decide_nothing() -> None:
     assert 0 < share.keeping < 200
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 @pytest.mark.parametrize("loop", [closed_loop, disturbed_loop])
 def test_every_confirmed_path_breaks_the_formula(loop: object, seed: int) -> None:
     rng = random.Random(seed)

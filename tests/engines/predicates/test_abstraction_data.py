@@ -12,6 +12,7 @@ from tests.formats.jani import lift
 from tests.planning_answers import abstraction, ask, drawn
 from tests.planning_loops import PlanningCase
 from tests.planning_oracle import AbstractAnswer
+from tests.portion import seeds
 from vernal.engines.predicates import danger
 from vernal.engines.predicates.concrete_states import ConcretePath, ConcreteStates
 from vernal.engines.predicates.shortest_paths import NONE_SHORTER, ShorterPath
@@ -32,7 +33,7 @@ def cells(abstraction: FiniteAbstraction) -> list[tuple[bool, ...]]:
     return [tuple(row) for row in abstraction.values.tolist()]
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_all_of_the_abstraction_is_handed_out(seed: int) -> None:
     case = drawn(1200 + seed)
     made = handed_out(case)
@@ -47,7 +48,7 @@ def test_all_of_the_abstraction_is_handed_out(seed: int) -> None:
     assert made.unsafe == tuple(range(made.unsafe[0], made.unsafe[0] + len(made.unsafe))) if made.unsafe else True
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_every_start_has_the_verdict_of_its_states(seed: int) -> None:
     case = drawn(1300 + seed)
     made, oracle = handed_out(case), case.oracle
@@ -124,7 +125,7 @@ def distance(case: PlanningCase) -> int | None:
     return None
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_a_shortest_path_is_one(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where only a few of the initial states were followed in search of any path."""
     monkeypatch.setattr(danger, "MAX_STARTS", 1)
@@ -136,7 +137,7 @@ def test_a_shortest_path_is_one(seed: int, monkeypatch: pytest.MonkeyPatch) -> N
         assert NONE_SHORTER in result.notes
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_a_longer_path_is_shortened(seed: int) -> None:
     case = drawn(1400 + seed)
     made, steps = abstraction(case, case.predicates[:2]), distance(case)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.planning_loops import relu_network
+from tests.portion import seeds
 from vernal.interpret import concrete
 from vernal.interpret.geometry.float_program import minimise
 from vernal.interpret.linear.bounds import Linear
@@ -53,7 +54,7 @@ def scores(network: Network, points: Floats) -> Floats:
     return found
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(30))
 def test_bounds_hold_at_every_point_that_counts(seed: int) -> None:
     rng = np.random.default_rng(seed)
     network = drawn_network(rng, INPUTS, 6, 5, 3)
@@ -66,7 +67,7 @@ def test_bounds_hold_at_every_point_that_counts(seed: int) -> None:
         assert (found <= x.upper[row] + 1e-9).all()
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(30))
 def test_one_sum_is_made_the_most_of(seed: int) -> None:
     """A row over a box and one sum between ends: the best multiple reaches the optimum of the linear program."""
     rng = np.random.default_rng(100 + seed)
@@ -101,7 +102,7 @@ def around(box: Range) -> PlaneBoxes:
     return PlaneBoxes.of(inputs, BOXES)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_what_is_left_holds_every_point_where_all_are_at_most_zero(seed: int) -> None:
     rng = np.random.default_rng(200 + seed)
     box, _ = drawn_sums(rng, 1)

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.portion import seeds
 from vernal.formats.layers import dense
 from vernal.interpret.concrete import compile as compiled
 from vernal.interpret.linear.ascent import Ascent, WeightedRows
@@ -96,7 +97,7 @@ def short(rng: np.random.Generator, shape: tuple[int, ...], divisor: int) -> Arr
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_any_choice_gives_a_bound(seed: int, activation: str) -> None:
     """Drawn from the unit interval, over many magnitudes, and from what is not allowed at all."""
     case = Case(seed, activation)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.sampled_loops import LOOPS, Loop, decay, simulated
-from vernal.interpret.flow.follow import Pace, Segments
+from vernal.interpret.flow.integration import Pace, Segments
 from vernal.interpret.flow.steps import TaylorStepper
 from vernal.interpret.numbers.rounding import Floats, float_above, float_below
 from vernal.interpret.sampled.follow import LoopFollower

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from tests.portion import seeds
 from vernal.interpret.numbers.rounding import Floats
 from vernal.reduce.neural import bound_parameters
 from vernal.reduce.neural.relaxed_difference import ErrorRows, LinearParts, NetworkRows, relu_lines
@@ -51,7 +52,7 @@ class Problem:
         return np.asarray(values.max(0))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_any_choice_of_slopes_gives_a_bound(seed: int) -> None:
     problem, random = Problem(seed), np.random.default_rng(seed)
     layers = tuple(
@@ -62,7 +63,7 @@ def test_any_choice_of_slopes_gives_a_bound(seed: int) -> None:
 
 
 @pytest.mark.parametrize("depth", [0, 3])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_improved_bounds_hold_and_are_better(seed: int, depth: int) -> None:
     problem = Problem(seed)
     plain = problem.network.bound(problem.rows).upper

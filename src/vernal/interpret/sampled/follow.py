@@ -15,7 +15,7 @@ import numpy as np
 
 from vernal.errors import Stopped
 from vernal.interpret.flow.doubletons import Doubletons, boxes, joined
-from vernal.interpret.flow.follow import BoxNumbers, Follower, Pace, Segments, horizon_on_grid
+from vernal.interpret.flow.integration import BoxNumbers, Follower, Pace, Segments, horizon_on_grid
 from vernal.interpret.flow.steps import TaylorStepper
 from vernal.interpret.numbers.rounding import Floats, Mask, all_along, float_above, float_below
 from vernal.interpret.sampled.plant import Plant, domain_of, scaled
