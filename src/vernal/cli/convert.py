@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vernal.cli.options import Timeout
-from vernal.cli.timed import finished, time_for
+from vernal.cli.time_limit import finished, time_for
 
 if TYPE_CHECKING:
     from vernal.formats.convert import Conversion

@@ -11,7 +11,7 @@ import typer
 from vernal.cli import exits
 from vernal.cli.options import INTERRUPTED, AllowOutside, InPlane, OfExpressions, Timeout
 from vernal.cli.stream import show
-from vernal.cli.timed import finished, time_for
+from vernal.cli.time_limit import finished, time_for
 from vernal.errors import Stopped
 
 if TYPE_CHECKING:

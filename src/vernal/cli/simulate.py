@@ -12,7 +12,7 @@ from vernal.cli import exits
 from vernal.cli.options import AllowOutside, InPlane, OfExpressions, Seed, Settings, TaskFile, Timeout
 from vernal.cli.planning import Planning, ShownProperties, narrowed, planned
 from vernal.cli.stream import show
-from vernal.cli.timed import finished, time_for, unfinished
+from vernal.cli.time_limit import finished, time_for, unfinished
 
 if TYPE_CHECKING:
     from vernal.engines.falsify.simulation import Simulation
