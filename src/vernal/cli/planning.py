@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vernal.cli.complete import property_names
+from vernal.cli.completion import property_names
 from vernal.cli.options import expanded, overrides
 from vernal.errors import InputError
 from vernal.model.tick import Tick, idle
