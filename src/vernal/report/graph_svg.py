@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from vernal.evidence.abstraction import StartVerdict
+from vernal.evidence.finite_abstraction import StartVerdict
 from vernal.report.abstract_graph import DrawnGraph, GraphNode
 from vernal.report.layered import Arrow, Placement, place
 from vernal.report.markup import escape
