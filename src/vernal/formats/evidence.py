@@ -15,7 +15,7 @@ from vernal.engines.check import named_formula, parse_formula
 from vernal.errors import FileMissing, FormatError, InputError
 from vernal.evidence import trace_file
 from vernal.evidence.confirm import Facts, assurance, truth
-from vernal.evidence.defined import is_defined
+from vernal.evidence.defined_values import is_defined
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.invariant_file import invariant_of
 from vernal.evidence.periodic import is_enclosed
