@@ -22,9 +22,9 @@ from vernal.evidence.periodic import is_enclosed
 from vernal.evidence.recheck import Judgement, Recheck, recheck
 from vernal.evidence.replay import NotAPath, verify
 from vernal.evidence.result import VIOLATED, Assurance, Result
-from vernal.evidence.retrace import retrace
 from vernal.evidence.trace import Trace
 from vernal.evidence.trace_file import TraceFile
+from vernal.evidence.trajectory_replay import retrace
 from vernal.evidence.uniqueness import is_only_path, is_only_position
 from vernal.formats.jani.task import open_jani
 from vernal.formats.loading import is_planning_model
