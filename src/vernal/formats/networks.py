@@ -20,9 +20,9 @@ from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
 from vernal.errors import DataUnset, FileMissing, FormatError, InputError, Stopped, nearest
+from vernal.formats.compression import unpacked
 from vernal.formats.limits import DEFAULT, ReadLimits
 from vernal.formats.onnx.external import MARK, with_data
-from vernal.formats.packed import unpacked
 from vernal.model.network import Network
 from vernal.printable import in_one_line, shortened
 
