@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from vernal.formats.automata import read_automaton, write_automaton
     from vernal.formats.convert import write_network
     from vernal.formats.evidence import replay, write_evidence
-    from vernal.formats.jani.task import load_jani
+    from vernal.formats.jani.planning_task import load_jani
     from vernal.formats.loading import load
     from vernal.formats.networks import read_network
     from vernal.formats.recurrent import rnn
@@ -78,7 +78,7 @@ _HOMES = {
     "vernal.formats.evidence": ["replay", "write_evidence"],
     "vernal.formats.networks": ["read_network"],
     "vernal.formats.recurrent": ["rnn"],
-    "vernal.formats.jani.task": ["load_jani"],
+    "vernal.formats.jani.planning_task": ["load_jani"],
     "vernal.formats.loading": ["load"],
     "vernal.formats.sb3.live": ["from_sb3"],
     "vernal.formats.torch.module": ["from_torch"],

@@ -91,7 +91,7 @@ class Planning:
         from vernal.formats.loading import is_planning_model
 
         if is_planning_model(file):
-            from vernal.formats.jani.task import open_jani
+            from vernal.formats.jani.planning_task import open_jani
 
             return open_jani(file, self._options(properties), tick)
         self._refuse(properties)

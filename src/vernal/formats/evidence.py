@@ -26,7 +26,7 @@ from vernal.evidence.trace import Trace
 from vernal.evidence.trace_file import TraceFile
 from vernal.evidence.trajectory_replay import retrace
 from vernal.evidence.uniqueness import is_only_path, is_only_position
-from vernal.formats.jani.task import open_jani
+from vernal.formats.jani.planning_task import open_jani
 from vernal.formats.loading import is_planning_model
 from vernal.formats.networks import is_file, read_bytes
 from vernal.formats.task.blueprint import load

@@ -19,7 +19,7 @@ from vernal.engines.predicates.shortest_paths import NONE_SHORTER, ShorterPath
 from vernal.errors import Stopped
 from vernal.evidence.candidates import path_of
 from vernal.evidence.finite_abstraction import FiniteAbstraction, StartVerdict
-from vernal.formats.jani.task import load_jani
+from vernal.formats.jani.planning_task import load_jani
 from vernal.run.budget import Budget
 
 

@@ -13,7 +13,7 @@ from tests.formats.jani.test_oracle import compare
 from vernal.errors import InputError
 from vernal.evidence.recheck import Judgement
 from vernal.formats.jani import compose
-from vernal.formats.jani.task import load_jani, open_jani
+from vernal.formats.jani.planning_task import load_jani, open_jani
 from vernal.logic.task import Task
 from vernal.model.graph import order
 
