@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from vernal.errors import InputError
-from vernal.formats.jani.compose import PlanningModel, read_model
+from vernal.formats.jani.composition import PlanningModel, read_model
 from vernal.formats.jani.declare import setting, whole_range
 from vernal.formats.jani.dynamics import EDGE, STUCK, inside_ranges, planning_system
 from vernal.formats.jani.entries import JsonEntry, read_json
