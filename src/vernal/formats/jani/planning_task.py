@@ -15,7 +15,7 @@ from pathlib import Path
 
 from vernal.errors import InputError
 from vernal.formats.jani.composition import PlanningModel, read_model
-from vernal.formats.jani.declare import setting, whole_range
+from vernal.formats.jani.declarations import setting, whole_range
 from vernal.formats.jani.dynamics import EDGE, STUCK, inside_ranges, planning_system
 from vernal.formats.jani.entries import JsonEntry, read_json
 from vernal.formats.jani.policy import PolicyInterface, read_policy
