@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from vernal.errors import ParseError
-from vernal.formats.vnnlib.declare import Declared
+from vernal.formats.vnnlib.declarations import Declared
 from vernal.formats.vnnlib.polynomial import (
     MINUS_ONE,
     NO_TERMS,
