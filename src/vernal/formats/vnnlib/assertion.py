@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from vernal.errors import ParseError
 from vernal.formats.vnnlib.declarations import Declared
-from vernal.formats.vnnlib.polynomial import (
+from vernal.formats.vnnlib.operands import (
     MINUS_ONE,
     NO_TERMS,
     NONE,
