@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from vernal.formats.loading import load
     from vernal.formats.networks import read_network
     from vernal.formats.recurrent import rnn
-    from vernal.formats.sb3.live import from_sb3
+    from vernal.formats.sb3.live_policy import from_sb3
     from vernal.formats.torch.module import from_torch
     from vernal.logic.task import Task
     from vernal.model.arrays import ExprArray
@@ -80,7 +80,7 @@ _HOMES = {
     "vernal.formats.recurrent": ["rnn"],
     "vernal.formats.jani.planning_task": ["load_jani"],
     "vernal.formats.loading": ["load"],
-    "vernal.formats.sb3.live": ["from_sb3"],
+    "vernal.formats.sb3.live_policy": ["from_sb3"],
     "vernal.formats.torch.module": ["from_torch"],
     "vernal.logic.task": ["Task"],
     "vernal.model.arrays": ["ExprArray"],
