@@ -157,7 +157,7 @@ def _parser(file: Path) -> Callable[[bytes, str], Network]:
 
         return parse_h5
     if suffix == ".zip":
-        from vernal.formats.sb3.saved import parse_sb3
+        from vernal.formats.sb3.saved_policy import parse_sb3
 
         return parse_sb3
     what = repr(suffix) if suffix else "a folder" if os.path.isdir(file) else "a file without an ending"

@@ -21,7 +21,7 @@ from vernal.formats.networks import read_network
 from vernal.formats.recurrent import walked
 from vernal.formats.sb3.live_policy import _agree
 from vernal.formats.sb3.pickle_data import Call, unpickled
-from vernal.formats.sb3.saved import parse_normalisation, parse_sb3
+from vernal.formats.sb3.saved_policy import parse_normalisation, parse_sb3
 from vernal.model.network import Network
 
 MODELS = Path(__file__).parent / "models"
