@@ -12,7 +12,7 @@ from tests.sampled_loops import LOOPS, Loop, decay, simulated
 from vernal.interpret.flow.integration import Pace, Segments
 from vernal.interpret.flow.steps import TaylorStepper
 from vernal.interpret.numbers.rounding import Floats, float_above, float_below
-from vernal.interpret.sampled.follow import LoopFollower
+from vernal.interpret.sampled.loop_sets import LoopFollower
 from vernal.interpret.sampled.plant import Plant, plant_of
 from vernal.model.timetable import first_instants
 
