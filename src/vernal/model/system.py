@@ -19,7 +19,6 @@ from vernal.model.build import TRUE
 from vernal.model.closed import ClosedStep, name_decisions, named_as, refuse_drawn, resolve_all, resolve_lets
 from vernal.model.ending import options_left, refuse_unseen
 from vernal.model.expr import Between, Expr, Operand, Role, Var
-from vernal.model.given import Declaration, GivenNames, GivenNumber, Initials, Policy
 from vernal.model.graph import draws, substitute
 from vernal.model.initial import Box, Ends, InitialSet
 from vernal.model.initial import Init as Init
@@ -30,6 +29,7 @@ from vernal.model.motion import Motion, Rates, Sampled, Step, common_period
 from vernal.model.network import Network
 from vernal.model.portable import Portable
 from vernal.model.sorts import Sort
+from vernal.model.system_arguments import Declaration, GivenNames, GivenNumber, Initials, Policy
 
 T = TypeVar("T")
 
