@@ -11,9 +11,9 @@ import numpy as np
 
 from vernal.interpret.numbers.rounding import Mask
 from vernal.model.build import TRUE
+from vernal.model.decision_conditions import Finitely, Reached, above_decisions, by_argument, plan
 from vernal.model.expr import Argmax, Between, Choose, Expr
 from vernal.model.graph import decisions
-from vernal.model.reaching import Finitely, Reached, above_decisions, by_argument, plan
 from vernal.sets.finite.columns import NotFinite, slices
 from vernal.sets.finite.points import UNDECIDED, Points, RowBatch
 from vernal.sets.finite.table import Numbers
