@@ -20,9 +20,9 @@ from vernal.logic.printing import text
 from vernal.logic.question import Question
 from vernal.logic.shorten import stronger, weaker
 from vernal.model.expr import Argmax, Choose, Const, Expr
-from vernal.model.fold import specialise
 from vernal.model.graph import order
 from vernal.model.initial import Box
+from vernal.model.partial_evaluation import specialise
 from vernal.model.system import System
 from vernal.model.tick import Tick, idle
 from vernal.model.traits import varying
