@@ -18,7 +18,7 @@ from vernal.logic.formula import Formula, Not
 from vernal.logic.normal import atoms, horizon
 from vernal.logic.printing import text
 from vernal.logic.question import Question
-from vernal.logic.shorten import stronger, weaker
+from vernal.logic.shortening import stronger, weaker
 from vernal.model.expr import Argmax, Choose, Const, Expr
 from vernal.model.graph import order
 from vernal.model.initial import Box

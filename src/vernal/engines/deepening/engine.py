@@ -28,7 +28,7 @@ from vernal.logic.formula import Formula, Quantifier
 from vernal.logic.normal import TRUTH
 from vernal.logic.prefix import says_something
 from vernal.logic.question import Question
-from vernal.logic.shorten import stronger, weaker
+from vernal.logic.shortening import stronger, weaker
 from vernal.model.expr import Between
 from vernal.run.budget import Budget
 from vernal.sets.levels import MAX_UNROLLED_STEPS

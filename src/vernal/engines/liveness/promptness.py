@@ -18,7 +18,7 @@ from vernal.evidence.knowledge import Open, Proof
 from vernal.logic.formula import Formula
 from vernal.logic.progress import waits
 from vernal.logic.question import Question
-from vernal.logic.shorten import prompt
+from vernal.logic.shortening import prompt
 from vernal.run.budget import Budget
 
 METHOD = "a bounded delay"
