@@ -28,7 +28,7 @@ from vernal.interpret.numbers.reals import Undefined
 from vernal.interpret.smt import NoTerm, Script, number
 from vernal.interpret.symbolic.affine import AffineForm, Forms
 from vernal.interpret.symbolic.execute import NotPiecewiseLinear, execute
-from vernal.logic.elaborate import Scope, expression
+from vernal.logic.elaboration import Scope, expression
 from vernal.logic.printing import text
 from vernal.model import build
 from vernal.model import expr as e

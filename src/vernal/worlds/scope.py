@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from vernal.errors import TypeClash
-from vernal.logic.elaborate import Scope, expression
+from vernal.logic.elaboration import Scope, expression
 from vernal.model import build
 from vernal.model.declare import let_var
 from vernal.model.expr import Expr, Operand, Role

@@ -11,7 +11,7 @@ import vernal as vn
 from vernal.engines.explicit.enumeration import Enumeration
 from vernal.interpret import exact
 from vernal.interpret.exact import Given
-from vernal.logic.elaborate import formula, system_scope
+from vernal.logic.elaboration import formula, system_scope
 from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model.agent import make_agent
