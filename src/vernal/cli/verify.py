@@ -154,7 +154,7 @@ def network_file(query: Query, given: Sequence[str]) -> str:
 
 def assignment(query: Query, answer: Answer) -> list[str]:
     """The values found: a list of pairs for VNN-LIB 1, tensor by tensor for VNN-LIB 2."""
-    from vernal.queries.points import decimal
+    from vernal.queries.witness_points import decimal
 
     if answer.values is None:
         return []

@@ -18,8 +18,8 @@ from vernal.formats.vnnlib.query import Query
 from vernal.logic.question import Question
 from vernal.queries.answer import Answer, QueryStatus
 from vernal.queries.model import NetworkModel
-from vernal.queries.points import PointSearch, asked_of_engine
 from vernal.queries.question import Conjunction, QueryQuestions, cases
+from vernal.queries.witness_points import PointSearch, asked_of_engine
 from vernal.run.budget import Budget
 
 SHARE_TOGETHER = 0.5  # of the time, for all alternatives of a query at once
