@@ -17,7 +17,7 @@ from vernal.cli.options import DeviceName, EngineName, Limits, MemoryLimit, Quie
 from vernal.cli.progress import Live
 from vernal.cli.stream import say, show
 from vernal.errors import InputError, VernalError
-from vernal.report.cells import write_rows
+from vernal.report.csv_cells import write_rows
 
 if TYPE_CHECKING:
     from vernal.formats.vnnlib.query import Query
