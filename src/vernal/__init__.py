@@ -244,7 +244,7 @@ HOOKS.update(
         for module, names in {
             "vernal.report.flow_pictures": ["plot_abstraction_error", "plot_flowpipe"],
             "vernal.report.page": ["save_result", "save_trace", "show_result", "show_trace", "write_report"],
-            "vernal.report.reach": ["frame_sets", "show_sets", "write_sets"],
+            "vernal.report.reach_table": ["frame_sets", "show_sets", "write_sets"],
             "vernal.report.tubes": ["plot_sets"],
             "vernal.report.runs": ["frame_runs", "write_runs"],
             "vernal.report.simulations": ["plot_simulation", "show_simulation"],

@@ -28,7 +28,7 @@ from vernal.report.invariants import invariant_svg, is_drawable
 from vernal.report.limits import limits, quantities_of
 from vernal.report.markup import escape
 from vernal.report.plots import trace_svg
-from vernal.report.reach import reach_notes
+from vernal.report.reach_table import reach_notes
 from vernal.report.subject import formula_of, task_of, trace_formula
 from vernal.report.tables import Column, reach, seconds, trace_columns
 from vernal.report.text import details
