@@ -246,7 +246,7 @@ HOOKS.update(
             "vernal.report.page": ["save_result", "save_trace", "show_result", "show_trace", "write_report"],
             "vernal.report.reach_table": ["frame_sets", "show_sets", "write_sets"],
             "vernal.report.tubes": ["plot_sets"],
-            "vernal.report.runs": ["frame_runs", "write_runs"],
+            "vernal.report.run_table": ["frame_runs", "write_runs"],
             "vernal.report.simulations": ["plot_simulation", "show_simulation"],
             "vernal.report.sweeps": ["frame_sweep", "save_sweep", "show_sweep"],
         }.items()

@@ -96,7 +96,7 @@ def simulate(
 def _tell(made: Simulation, csv: Path | None, drawing: Drawing) -> None:
     """The tables, and the file of all runs."""
     from vernal.cli.check import page_width
-    from vernal.report.runs import summary_table
+    from vernal.report.run_table import summary_table
     from vernal.report.simulations import shares_table
 
     width = page_width(sys.stdout)
