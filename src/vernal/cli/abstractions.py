@@ -132,8 +132,8 @@ def _starts(task: Task, result: Result, abstraction: FiniteAbstraction, file: Pa
     """The verdicts, and the unsafe paths beside them, each in a file of its own that can be replayed."""
     from vernal.evidence.result import VIOLATED
     from vernal.evidence.trace_file import dump as dump_trace
+    from vernal.report.abstract_starts import starts_document
     from vernal.report.document import dump
-    from vernal.report.starts import starts_document
 
     paths = {state: beside(file, f"start{state}") for state in abstraction.paths}
     for state, target in paths.items():
