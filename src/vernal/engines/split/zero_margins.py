@@ -23,7 +23,7 @@ from vernal.model.graph import order
 from vernal.model.initial import Box
 from vernal.run.budget import Budget
 from vernal.sets.core.box_search import BoxSearch
-from vernal.sets.core.domains import Domains, whole_boxes
+from vernal.sets.core.open_boxes import Domains, whole_boxes
 from vernal.sets.exact import search as exact_search
 from vernal.sets.refutation import refuting_condition
 
