@@ -56,7 +56,7 @@ def gym(
             from vernal.worlds.single import Single
 
             return Single(copies, length)
-        from vernal.worlds.several import Several
+        from vernal.worlds.parallel_view import Several
 
         return Several(copies, length)
     except ImportError as error:
