@@ -53,7 +53,7 @@ def gym(
     copies = Batch(model, 1, reward=rules.reward, terminated=rules.terminated)
     try:
         if len(model.open_agents) == 1:
-            from vernal.worlds.single import Single
+            from vernal.worlds.single_view import Single
 
             return Single(copies, length)
         from vernal.worlds.parallel_view import Several
