@@ -25,7 +25,7 @@ from vernal.model.system import System
 from vernal.model.system_arguments import Initials, Policy
 from vernal.model.tick import idle
 from vernal.worlds import spread
-from vernal.worlds.outside import opened
+from vernal.worlds.open_agents import opened
 
 Acting: TypeAlias = Network | Policy
 

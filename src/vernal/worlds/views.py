@@ -13,7 +13,7 @@ from vernal.model.system import System
 from vernal.worlds.batch import Batch
 from vernal.worlds.episodes import Episode, episode
 from vernal.worlds.library import system
-from vernal.worlds.outside import opened
+from vernal.worlds.open_agents import opened
 from vernal.worlds.scope import Term
 
 
