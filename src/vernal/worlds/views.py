@@ -14,7 +14,7 @@ from vernal.worlds.batch import Batch
 from vernal.worlds.episodes import Episode, episode
 from vernal.worlds.library import system
 from vernal.worlds.open_agents import opened
-from vernal.worlds.scope import Term
+from vernal.worlds.rewards import Term
 
 
 def batch(
