@@ -1,7 +1,8 @@
 """Answering a network query: its alternatives are questions, which the engines decide.
 
 All alternatives of a query are asked in common batches of boxes first; those that stay open are asked one by one, each
-with its share of the time. What the engines refute is confirmed by an assignment that is checked twice (`points`).
+with its share of the time. What the engines refute is confirmed by an assignment that is checked twice
+(`witness_points`).
 """
 
 from __future__ import annotations

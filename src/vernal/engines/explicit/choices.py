@@ -1,6 +1,7 @@
 """All ways to decide: every option of a choice that exists, every winner of an argmax, wherever it is really taken.
 
-A decision in a branch that is not taken does not exist: `model.reaching` has the condition under which each is taken.
+A decision in a branch that is not taken does not exist: `model.decision_conditions` has the condition under which each
+is taken.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from vernal.model.initial import Box
 from vernal.run.budget import Budget
 from vernal.sets.core.box_search import BoxSearch
 from vernal.sets.core.open_boxes import Domains, whole_boxes
-from vernal.sets.exact import exact_search as exact_search
+from vernal.sets.exact import exact_search
 from vernal.sets.refutation import refuting_condition
 
 MAX_ATTEMPTS = 256  # at boxes around some, before the rest is left open

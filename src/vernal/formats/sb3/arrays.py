@@ -1,4 +1,4 @@
-"""Arrays of numpy and tensors of torch, from what their pickles say (`pickled`)."""
+"""Arrays of numpy and tensors of torch, from what their pickles say (`pickle_data`)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Saved policies of stable-baselines3: a zip file of settings (JSON, with pickles) and weights as torch saves them.
 
-Nothing in the file is run: pickles are read as data (`pickled`), weights from their bytes. Neither torch nor
+Nothing in the file is run: pickles are read as data (`pickle_data`), weights from their bytes. Neither torch nor
 stable-baselines3 has to be there.
 """
 
