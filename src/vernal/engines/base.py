@@ -20,7 +20,8 @@ Q = TypeVar("Q", contravariant=True)
 class Procedure(Protocol[Q]):
     """A decision procedure. It may leave a question open, and must be sound; it may raise `Stopped`."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def attempt(self, question: Q, budget: Budget) -> Known: ...
 
