@@ -16,7 +16,7 @@ from vernal.logic.formula import Always, Eventually, Formula, Release, Until, We
 from vernal.logic.normal import TRUTH, steps
 from vernal.logic.prefix import says_something
 from vernal.logic.question import Question
-from vernal.logic.shorten import shortened, stronger, weaker
+from vernal.logic.shortening import shortened, stronger, weaker
 from vernal.reduce.reduction import Entailment, Subquestion, first_decided
 from vernal.run.budget import Budget
 from vernal.sets.pieces.exploration import kept_steps
