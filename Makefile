@@ -21,7 +21,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup verify test test-quick test-lowest lint bench docs docs-test gallery sbom clean
+.PHONY: help setup verify test test-all test-quick test-lowest lint bench docs docs-test gallery sbom clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,10 @@ verify: $(CORE)  ## check the built-in example, show its verdicts and trace, rep
 test: export PYTHONDONTWRITEBYTECODE :=
 test: lint  ## lint, types and all tests
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q -rs $(ARGS)
+
+# Random tests ask a part of their questions in `make test` (tests/portion.py), and all of them here: half an hour.
+test-all: export VERNAL_TESTS := all
+test-all: test  ## the same with every question that random tests have, not some of them
 
 # What most changes break first, chosen by the time it takes: the foundations whole, of the engines the table of ground truth by auto.
 QUICK := tests/model tests/logic tests/interpret tests/evidence tests/simulate tests/solvers \

@@ -26,9 +26,9 @@ import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
 from vernal.interpret import interval  # noqa: E402
-from vernal.interpret.abstract import Range, Value  # noqa: E402
 from vernal.interpret.linear.bounds import bounds  # noqa: E402
 from vernal.interpret.numbers.rounding import float_above, float_below  # noqa: E402
+from vernal.interpret.value_sets import Range, Value  # noqa: E402
 from vernal.model import build  # noqa: E402
 from vernal.model.expr import Expr, Function, Matrix, Var  # noqa: E402
 from vernal.model.network import network_input  # noqa: E402

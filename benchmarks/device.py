@@ -28,12 +28,12 @@ from benchmarks.bounds import Case, Place, cases, processor, vcas_cases
 from benchmarks.queries.instances import Instance
 from benchmarks.queries.questions import read_questions, write
 from benchmarks.through_time import angle, parts, put
-from vernal.engines import placing
+from vernal.engines import placement
 from vernal.errors import VernalError
 from vernal.interpret import concrete
-from vernal.interpret.abstract import Range
 from vernal.interpret.linear.bounds import Linear, bounds
 from vernal.interpret.numbers.device import find_device
+from vernal.interpret.value_sets import Range
 from vernal.queries.files import answer_files
 from vernal.run.budget import Budget
 from vernal.run.threads import one_blas_thread
@@ -137,7 +137,7 @@ class Ask:
 def answer(question: Ask) -> tuple[str, float]:
     """The verdict, or why there is none, and how long it took."""
     if question.smallest:
-        placing.WORTH, placing.FEWEST = 0, question.smallest  # type: ignore[misc]
+        placement.WORTH, placement.FEWEST = 0, question.smallest  # type: ignore[misc]
     start = time.perf_counter()
     try:
         found = vn.check(vn.load(question.file), property=question.name, timeout=question.limit, device=question.device)

@@ -30,10 +30,11 @@ from vernal.interpret.exact import Given
 from vernal.logic.task import Task
 from vernal.model import build as b
 from vernal.model.agent import make_agent
+from vernal.model.closed import ClosedStep
 from vernal.model.expr import Argmax, Decision, Expr, Matrix
 from vernal.model.network import Network, network_input
 from vernal.model.sorts import INT
-from vernal.model.system import Agent, Init, OneOf, Step, System, Variable
+from vernal.model.system import Agent, Init, OneOf, System, Variable
 from vernal.run.budget import Budget
 
 FLOORS = ((2, 2), (3, 2), (3, 3), (4, 3), (5, 3))
@@ -122,7 +123,7 @@ def naive_rate(task: Task, most: int) -> float:
     return met / (time.process_time() - worked)
 
 
-def naive_successors(step: Step, state: tuple[Given, ...]) -> set[tuple[Given, ...]]:
+def naive_successors(step: ClosedStep, state: tuple[Given, ...]) -> set[tuple[Given, ...]]:
     """What every way to decide leads to, one rational evaluation of the step for each."""
     inputs: dict[Expr, Given] = dict(zip(step.inputs, state, strict=True))
     ways: list[dict[Expr, Given]] = [{}]

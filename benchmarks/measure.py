@@ -16,7 +16,7 @@ from typing import Any
 
 from vernal.engines.base import Engine
 from vernal.engines.check import ask, asked_of, find_engine
-from vernal.engines.together import check_questions
+from vernal.engines.question_batches import check_questions
 from vernal.evidence.result import Result
 from vernal.evidence.trace import Trace
 from vernal.formats.task.blueprint import load

@@ -29,7 +29,7 @@ from numpy.typing import NDArray  # noqa: E402
 
 from benchmarks.queries.tools import installed, interpreter  # noqa: E402
 from vernal.engines.check import asked_of, find_engine  # noqa: E402
-from vernal.engines.together import check_questions  # noqa: E402
+from vernal.engines.question_batches import check_questions  # noqa: E402
 from vernal.evidence.result import HOLDS, VIOLATED  # noqa: E402
 from vernal.formats.networks import read_network  # noqa: E402
 from vernal.logic.formula import Atom, Formula, Not  # noqa: E402

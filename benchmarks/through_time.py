@@ -22,9 +22,9 @@ from numpy.typing import NDArray  # noqa: E402
 
 import vernal as vn  # noqa: E402
 from benchmarks.bounds import Place  # noqa: E402
-from vernal.interpret.abstract import Range, Value  # noqa: E402
 from vernal.interpret.linear.bounds import Linear, Mode  # noqa: E402
 from vernal.interpret.unrolling.stepwise import Unrolling  # noqa: E402
+from vernal.interpret.value_sets import Range, Value  # noqa: E402
 from vernal.model.expr import Expr  # noqa: E402
 from vernal.sets.initial_boxes import initial_boxes  # noqa: E402
 from vernal.sets.levels import abstract_box  # noqa: E402

@@ -12,6 +12,7 @@ from typing import NoReturn
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.portion import some
 from vernal.engines import base
 
 # The same examples on every run and every machine; a slow machine is not a failure.
@@ -19,7 +20,7 @@ settings.register_profile(
     "vernal",
     derandomize=True,
     deadline=None,
-    max_examples=30,
+    max_examples=some(45),
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("vernal")

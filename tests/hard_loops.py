@@ -36,6 +36,7 @@ from vernal.model import build as b
 from vernal.model.agent import make_agent
 from vernal.model.expr import Argmax, Between, Choose, Expr, Matrix, Role, Var
 from vernal.model.graph import order, substitute
+from vernal.model.motion import Step
 from vernal.model.network import Network, network_input
 from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort
 from vernal.model.system import Agent, Init, OneOf, Span, Start, System, Variable
@@ -181,7 +182,11 @@ def gridded(system: System) -> System:
         options = b.choose(low, (low + high) * Fraction(1, 2), high)
         roots = list(substitute(roots, {node: replace(options, sort=node.sort)}))  # whole ends do not make it whole
     following = dict(zip(system.next, roots, strict=False))
-    return replace(system, next=following, lets=dict(zip(system.lets, roots[len(system.next) :], strict=True)))
+    return replace(
+        system,
+        motion=Step(following, system.enabled),
+        lets=dict(zip(system.lets, roots[len(system.next) :], strict=True)),
+    )
 
 
 # Formulas -------------------------------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from vernal.interpret.numbers.emit import HOST
-from vernal.interpret.numbers.launch import Kernels, Launch
+from vernal.interpret.numbers.kernel_code import HOST
+from vernal.interpret.numbers.kernel_launch import Kernels, Launch
 
 COMPILER = shutil.which("gcc") or shutil.which("cc")
 

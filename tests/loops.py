@@ -31,6 +31,7 @@ from vernal.logic.formula import (
 from vernal.model import build as b
 from vernal.model.agent import make_agent
 from vernal.model.expr import Expr, Function, Matrix, Var
+from vernal.model.motion import Step
 from vernal.model.network import Network, network_input
 from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort, enum
 from vernal.model.system import Agent, Init, OneOf, Span, System, Variable
@@ -103,7 +104,7 @@ def disturbed_loop(rng: random.Random) -> System:
         noise = b.between(Fraction(-rng.randint(0, 3), 10), Fraction(rng.randint(0, 3), 10))
         bent = b.apply(rng.choice(list(SMOOTH)), variable.var) if rng.random() < 0.3 else following[variable.name]
         following[variable.name] = rng.choice([bent, bent + noise, bent * b.clip(variable.var, -1, 1)])
-    return replace(system, init=Init(starts), next=following)
+    return replace(system, init=Init(starts), motion=Step(following, system.enabled))
 
 
 SMOOTH = (Function.SIN, Function.COS, Function.TANH, Function.SIGMOID)

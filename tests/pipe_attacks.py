@@ -30,7 +30,7 @@ from vernal.evidence.walk import NotAPath
 from vernal.interpret import concrete
 from vernal.interpret.demand import Given
 from vernal.interpret.flow.deviations import DeviationFollower
-from vernal.interpret.flow.follow import Follower, Pace, horizon_on_grid
+from vernal.interpret.flow.integration import Follower, Pace, horizon_on_grid
 from vernal.interpret.flow.picard import on_grid
 from vernal.interpret.flow.steps import TaylorStepper
 from vernal.interpret.numbers.rounding import Floats, float_above, float_below

@@ -17,9 +17,9 @@ from tests.planning_oracle import AbstractAnswer, PlanningOracle, number_of_stat
 from vernal.engines.options import PredicateOptions
 from vernal.engines.predicates.abstraction import Abstraction
 from vernal.engines.predicates.boxes import IntegerBoxes
-from vernal.engines.predicates.last_resort import ProgramTests, said_by
-from vernal.engines.predicates.model import OperatorModel
+from vernal.engines.predicates.integer_model import OperatorModel
 from vernal.engines.predicates.policy import PointQuestion, PolicyBounds
+from vernal.engines.predicates.program_tests import ProgramTests, said_by
 from vernal.engines.predicates.witnesses import Existence, WitnessSearch
 from vernal.logic.formula import ALL_TIME, Always, Atom, Formula
 from vernal.logic.task import Task

@@ -10,7 +10,7 @@ import pytest
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 DECISIONS = sorted(page for page in (DOCS / "decisions").glob("*.md") if page.name != "index.md")
 ROW = re.compile(r"^\| \[(?P<title>[^]]+)\]\((?P<page>[\w-]+\.md)\) \| (?P<date>\d{4}-\d\d-\d\d) \|$", re.MULTILINE)
-DATED = re.compile(r"^\*Decided on (\d{4}-\d\d-\d\d)\. In force\.\*$")
+DATED = re.compile(r"^\*Decided on (\d{4}-\d\d-\d\d)(?:, changed on \d{4}-\d\d-\d\d)?\. In force\.\*$")
 
 
 def described(page: Path) -> tuple[str, str, str]:

@@ -20,6 +20,7 @@ from tests.forged_force import PathShown, Place, everything, forces_on_graph
 from tests.forged_judge import Outcome
 from tests.forged_tasks import any_path, finite_subject
 from tests.forgeries import KINDS, made_of
+from tests.portion import seeds
 from vernal.engines.check import parse_formula
 from vernal.evidence.kinds import Tree
 from vernal.evidence.recheck import Judgement, Recheck
@@ -54,7 +55,7 @@ def _truth(task: vn.Task, formula: Formula) -> bool:
     return found is HOLDS
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", seeds(15))
 def test_claims_about_boxes_are_known_in_closed_form(seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed)
     subject = box_subject(rng, tmp_path, "box")
@@ -99,7 +100,7 @@ def _questions(seed: int, folder: Path) -> Iterator[tuple[FiniteOracle, PathShow
             yield graph, PathShown.of(made_of(subject.task, formula, VIOLATED, evidence), graph)
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", seeds(15))
 def test_a_forced_verdict_is_that_of_every_system_that_agrees_with_the_path(seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed)
     for graph, shown in _questions(seed, tmp_path):

@@ -27,6 +27,7 @@ from benchmarks.hostile.structured import changed_json, changed_lines, changed_m
 from benchmarks.hostile.volley import Fate, Volley, fire
 from benchmarks.never_wrong_forged import Run, forge
 from tests.forged_judge import Outcome
+from tests.portion import seeds
 from tests.test_materials import FORMATS
 from vernal.cli import exits
 from vernal.errors import FormatError
@@ -152,7 +153,7 @@ def test_what_becomes_of_files_is_told_apart(tmp_path: Path, monkeypatch: pytest
     assert "| hang" in shots.table()
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_structured_mutations_keep_the_outer_form(seed: int) -> None:
     chance = random.Random(seed)
     content: dict[str, Any] = {"formula": "G (x <= 1)", "steps": [{"x": 1}, {"x": 2.5}], "sha256": "0"}

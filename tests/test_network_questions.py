@@ -26,6 +26,7 @@ from tests.network_questions import (
     plain,
     truth,
 )
+from tests.portion import seeds
 from vernal.engines.check import ask
 from vernal.evidence import confirm
 from vernal.evidence.replay import run
@@ -61,7 +62,7 @@ def test_questions_are_the_same_for_the_same_seed_and_of_all_kinds() -> None:
             assert drawn.__wrapped__(seed) == one
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_the_system_is_what_the_plain_data_says(seed: int) -> None:
     rng = random.Random(seed)
     system = network_system(rng)
@@ -74,7 +75,7 @@ def test_the_system_is_what_the_plain_data_says(seed: int) -> None:
             assert said is is_true(question.claim, computed(question, point))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_z3_and_points_agree(seed: int) -> None:
     pytest.importorskip("z3")
     question, rng = drawn(seed), random.Random(seed)

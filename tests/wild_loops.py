@@ -33,6 +33,7 @@ from vernal.logic.formula import (
 )
 from vernal.model import build as b
 from vernal.model.expr import Expr
+from vernal.model.motion import Step
 from vernal.model.system import Span, System
 from vernal.simulate.runs import Runs, simulate
 from vernal.simulate.starts import NoInitialState
@@ -56,7 +57,7 @@ def memory_loop(rng: random.Random) -> System:
     enabled = b.TRUE
     if rng.random() < 0.15:
         enabled = b.compare("<=", system.state[0].var, rng.randint(0, 3))
-    return replace(system, next=following, enabled=enabled)
+    return replace(system, motion=Step(following, enabled))
 
 
 def _disturbed(rng: random.Random, value: Expr, system: System, smooth: bool) -> Expr:

@@ -14,13 +14,13 @@ from fractions import Fraction
 import numpy as np
 
 from vernal.engines.programs.program import program
-from vernal.interpret.abstract import Finite, Range, Truth
 from vernal.interpret.geometry.affine_form import AffineForm
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.milp.encode import Encoder
 from vernal.interpret.milp.rows import ColumnForm, Unsuitable
 from vernal.interpret.symbolic.affine import Forms
 from vernal.interpret.symbolic.cases import SymbolicScalar
+from vernal.interpret.value_sets import Finite, Range, Truth
 from vernal.model.expr import Expr
 from vernal.model.initial import Box, Ends, OneOf, Span, Start
 from vernal.model.sorts import INT, Kind

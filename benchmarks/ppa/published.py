@@ -12,7 +12,7 @@ import numpy as np
 from vernal.engines.options import PredicateOptions
 from vernal.engines.predicates.abstraction import Abstraction
 from vernal.engines.predicates.configurations import RecordedTest
-from vernal.engines.predicates.model import OperatorModel
+from vernal.engines.predicates.integer_model import OperatorModel
 from vernal.engines.predicates.policy import PolicyBounds
 from vernal.engines.predicates.witnesses import Existence, WitnessSearch
 from vernal.formats.jani.task import load_jani

@@ -19,9 +19,9 @@ from flint import arb, ctx
 from benchmarks.learning import Floats, Layers, forward
 from benchmarks.queries.networks import NETWORKS
 from benchmarks.queries.questions import AskedQuestion, margin, rows
-from vernal.interpret.abstract import Range, Value
 from vernal.interpret.linear.bounds import bounds
 from vernal.interpret.numbers.rounding import float_above, float_below
+from vernal.interpret.value_sets import Range, Value
 from vernal.model import build
 from vernal.model.expr import Expr, Function, Matrix, Var
 from vernal.model.network import network_input

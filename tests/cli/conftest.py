@@ -37,7 +37,7 @@ def answer(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Budget]]:
             return replace(SAMPLES[given], property=name, formula=text(formula), engine=engine, evidence=trace)
 
         monkeypatch.setattr(import_module("vernal.engines.check"), "ask", ask)
-        monkeypatch.setattr(import_module("vernal.engines.together"), "known_together", lambda *_: {})
+        monkeypatch.setattr(import_module("vernal.engines.question_batches"), "known_together", lambda *_: {})
         return budgets
 
     return install

@@ -15,7 +15,7 @@ from tests.engines.flow.standin import Knows, pipe, proof, standing_in
 from vernal.cli.main import main
 from vernal.evidence.knowledge import Counterexample, Known, Open
 from vernal.evidence.trajectory import trajectory
-from vernal.logic.timed import FlowQuestion
+from vernal.logic.question import Question
 from vernal.report.document import schema
 
 JET = """
@@ -80,15 +80,15 @@ class Command:
         return Ended(code, said.out, said.err)
 
 
-def left_open(question: FlowQuestion) -> Known:
+def left_open(question: Question) -> Known:
     return Open(engine="stand-in", reason="the pipe grew too wide", proven_time=0.75)
 
 
-def refuted(question: FlowQuestion) -> Known:
+def refuted(question: Question) -> Known:
     """From (0.475, -0.575) x is below 0.6 at once."""
     first = {"x": Fraction("0.475"), "y": Fraction("-0.575")}
-    (wind,) = question.flow.rate_step.step.names
-    path = trajectory(question.flow, first, (Fraction(0), Fraction(1, 4)), [{wind: Fraction(0)}])
+    (wind,) = question.model.step.names
+    path = trajectory(question.model, first, (Fraction(0), Fraction(1, 4)), [{wind: Fraction(0)}])
     return Counterexample(engine="stand-in", trace=path.trace)
 
 

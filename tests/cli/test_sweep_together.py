@@ -10,8 +10,8 @@ import pytest
 
 import vernal as vn
 from vernal.cli.main import main
-from vernal.engines import together
-from vernal.engines.together import known_together
+from vernal.engines import question_batches
+from vernal.engines.question_batches import known_together
 
 TASK = """
 vernal = 1
@@ -104,7 +104,7 @@ def test_an_interrupted_sweep_keeps_what_is_done(slide: Path, monkeypatch: pytes
             raise KeyboardInterrupt
         return known_together(*arguments)
 
-    monkeypatch.setattr(together, "known_together", known)
+    monkeypatch.setattr(question_batches, "known_together", known)
     rows = swept(slide, "--property", "below", code=130)
     assert len(rows) == sum(calls[:2])
     assert calls == [16, 32, 15]

@@ -7,8 +7,9 @@ from fractions import Fraction
 import pytest
 
 from tests.cases import CLIPPED, COUNTER, RANGED, STILL, read
-from vernal.engines.answers import OF_STATES, answer, believed
+from vernal.engines.answers import answer
 from vernal.engines.check import parse_formula
+from vernal.evidence.belief import OF_STATES, believed
 from vernal.evidence.knowledge import Counterexample, FailingState, Open, Proof, Subject
 from vernal.evidence.replay import run
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance
@@ -76,7 +77,7 @@ def test_a_failing_state_needs_a_direction_that_may_refute(direction: Direction)
         engine="test", trace=trace, direction=direction, assurance=Assurance.SOLVER, excluded_by="somebody"
     )
     result = answer(asked, known, Budget())
-    assert (result.verdict is VIOLATED) == (direction is not Direction.UNDER)
+    assert (result.verdict is VIOLATED) == (direction not in (Direction.UNDER, Direction.NEITHER))
 
 
 # Ranges ---------------------------------------------------------------------------------------------------------------

@@ -22,10 +22,10 @@ from vernal.engines.check import ask, asked_of, find_engine
 from vernal.errors import Stopped
 from vernal.evidence.result import UNKNOWN, Result
 from vernal.interpret import exact
-from vernal.interpret.abstract import Range
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.symbolic.affine import Forms
 from vernal.interpret.unrolling.stepwise import Unrolling
+from vernal.interpret.value_sets import Range
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task

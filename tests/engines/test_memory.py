@@ -27,8 +27,8 @@ from vernal.evidence.trace import Enclosure, Trace, TraceValue
 from vernal.formats.onnx.writer import write_onnx
 from vernal.formats.recurrent import rnn
 from vernal.interpret import interval
-from vernal.interpret.abstract import Range
 from vernal.interpret.unrolling.stepwise import Unrolling
+from vernal.interpret.value_sets import Range
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task

@@ -14,8 +14,8 @@ from tests.available import is_here
 from tests.systems import make
 from vernal.engines.check import engines
 from vernal.evidence.result import UNKNOWN
-from vernal.interpret.abstract import Truth
 from vernal.interpret.linear.bounds import Linear
+from vernal.interpret.value_sets import Truth
 from vernal.model import build as b
 from vernal.model.agent import make_agent
 from vernal.model.expr import Matrix

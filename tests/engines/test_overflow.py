@@ -10,15 +10,16 @@ import pytest
 from benchmarks.never_wrong import MORE, SETUPS, Run
 from tests.available import is_here
 from tests.judge import instance
+from tests.portion import seeds
 from tests.systems import make
 from vernal.engines.check import ask, parse_formula
 from vernal.evidence.replay import verify
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Verdict
 from vernal.evidence.trace_values import write_number
-from vernal.interpret.abstract import Range, Truth
 from vernal.interpret.interval import evaluate
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.milp.rows import ColumnForm, Sheet, Unsuitable
+from vernal.interpret.value_sets import Range, Truth
 from vernal.logic.task import Task
 from vernal.model import build as b
 from vernal.model.expr import Matrix
@@ -147,7 +148,7 @@ def test_a_number_of_many_digits_is_written() -> None:
 # Random loops ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", seeds(24))
 def test_huge_loops(seed: int, capsys: pytest.CaptureFixture[str]) -> None:
     """A few of the loops that `benchmarks.never_wrong --family huge` asks thousands of; none may raise either."""
     run = Run(NAMES, timeout=1)

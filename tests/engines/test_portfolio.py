@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from tests import systems
-from tests.engines.test_several import Hours
+from tests.engines.test_time_shares import Hours
 from vernal.engines.attempts import Attempts
 from vernal.engines.check import asked_of, find_engine, parse_formula
 from vernal.engines.portfolio import decided, further

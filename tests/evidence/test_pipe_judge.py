@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.portion import seeds
 from vernal.engines.flow.template import chosen, directions_of, octagon
 from vernal.errors import InputError
 from vernal.evidence.flowpipe import Flowpipe
@@ -14,8 +15,8 @@ from vernal.evidence.pipe_judge import PipeJudge, judge
 from vernal.evidence.segment_truth import StateConditions
 from vernal.logic.elaborate import formula
 from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula
+from vernal.logic.question import Question
 from vernal.logic.scope import Scope
-from vernal.logic.timed import FlowQuestion
 from vernal.model.flow import Flow
 from vernal.model.initial import Init, Span
 from vernal.model.sorts import REAL
@@ -30,8 +31,8 @@ def read(text: str) -> Formula:
     return formula(text, Scope({v.name: v.var for v in STATE}), discrete="[" not in text)  # a condition alone
 
 
-def question(text: str) -> FlowQuestion:
-    return FlowQuestion(FLOW, read(text))
+def question(text: str) -> Question:
+    return Question(FLOW, read(text))
 
 
 def pipe(*segments: tuple[float, float, list[float], list[float]], inside: float = 9.0, until: float = 9.0) -> Flowpipe:
@@ -75,11 +76,11 @@ def test_boxes_over_time(text: str, expected: bool | None) -> None:
 def test_one_condition_may_be_asked_about_several_spans_of_time() -> None:
     low = Atom(STATE[0].var <= Fraction(1, 2))  # the same object in both parts, as in Python and in `let` properties
     early, late = Bound(Fraction(0), Fraction(1, 2)), Bound(Fraction(0), Fraction(2))
-    assert judge(FlowQuestion(FLOW, Always(low, early)), MOVING) is True
+    assert judge(Question(FLOW, Always(low, early)), MOVING) is True
     for parts in ((early, late), (late, early)):
-        assert judge(FlowQuestion(FLOW, And(tuple(Always(low, bound) for bound in parts))), MOVING) is False
+        assert judge(Question(FLOW, And(tuple(Always(low, bound) for bound in parts))), MOVING) is False
     after = Bound(Fraction(3, 2), Fraction(2))
-    assert judge(FlowQuestion(FLOW, And((Always(low, early), Eventually(low, after)))), MOVING) is False
+    assert judge(Question(FLOW, And((Always(low, early), Eventually(low, after)))), MOVING) is False
 
 
 def test_outside_the_region_nothing_is_reached() -> None:
@@ -128,7 +129,7 @@ def test_a_sum_is_bounded_along_its_direction() -> None:
     assert judge(question("G[0,1] x + y >= 0"), sets) is False
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_random_octagons_against_their_points(seed: int) -> None:
     generator = np.random.default_rng(seed)
     directions = np.vstack([np.eye(2), octagon(2)])

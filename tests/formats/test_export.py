@@ -16,8 +16,8 @@ from vernal.formats.spaceex.config import spaceex_config
 from vernal.formats.spaceex.reader import parse_spaceex
 from vernal.formats.spaceex.writer import names_of
 from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula, Not, Or
+from vernal.logic.question import Question
 from vernal.logic.task import AbstractionSettings, Task
-from vernal.logic.timed import FlowQuestion
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
@@ -48,7 +48,7 @@ SAFE = Always(Not(HIGH), Bound(Fraction(0), Fraction(3, 2)))
 
 def config(formula: Formula, given: Flow | None = None) -> tuple[dict[str, str], tuple[str, ...]]:
     names = names_of(automaton_of(drawn([3], 2, 0), name="square", variables=["x", "y"]))
-    made = spaceex_config(FlowQuestion(given or flow(), formula), names)
+    made = spaceex_config(Question(given or flow(), formula), names)
     return dict(line.split(" = ", 1) for line in made.text.splitlines()), made.notes
 
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from tests.strategies import VARIABLES, integers, numbers, one_of
 from vernal.interpret import exact
-from vernal.interpret.abstract import Finite, Range, Truth, Value
 from vernal.interpret.numbers import reals
 from vernal.interpret.numbers.rounding import float_above, float_below
+from vernal.interpret.value_sets import Finite, Range, Truth, Value
 from vernal.model import expr as e
 from vernal.model import graph
 from vernal.model.expr import Expr

@@ -21,7 +21,7 @@ from tests.interpret.symbolic.test_execute import agrees, lies_on, piece
 from tests.operators import BOX, SAMPLES, Kind, Sample, samples
 from vernal.interpret import concrete, exact, interval
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.linear.plain import Plain
+from vernal.interpret.linear.interval_bounds import Plain
 from vernal.interpret.milp.rows import Unsuitable
 from vernal.interpret.numbers import reals
 from vernal.interpret.numbers.reals import Undefined

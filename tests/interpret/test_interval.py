@@ -15,8 +15,8 @@ from tests.interpret.sets import abstract, boxes, contains, samples
 from tests.strategies import expressions
 from vernal.errors import TypeClash
 from vernal.interpret import interval
-from vernal.interpret.abstract import Finite, Range, Truth, Value
 from vernal.interpret.numbers.rounding import Backend, float_above, float_below
+from vernal.interpret.value_sets import Finite, Range, Truth, Value
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.interpret.sets import boxes, items, samples
+from tests.portion import some
 from tests.strategies import expressions
 from vernal.interpret.smt import NoTerm, Script, number
 from vernal.model import build
@@ -63,7 +64,7 @@ def decide(script: Script, taken: Mapping[Expr, Any]) -> None:
                     script.claim(f"(= {name} {number(x)})")
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(data=st.data())
 def test_every_exact_sample_is_a_model(data: st.DataObject) -> None:
     roots = data.draw(expressions(smooth=False))
@@ -76,7 +77,7 @@ def test_every_exact_sample_is_a_model(data: st.DataObject) -> None:
     assert solve(script).status is Satisfiable.YES
 
 
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(data=st.data())
 def test_where_nothing_is_drawn_there_is_no_other(data: st.DataObject) -> None:
     roots = data.draw(expressions(smooth=False, draws=False))

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.logic.formulas import ALL, BOUNDED_LTL, LTL, P, Path, Q, bound, paths
+from tests.portion import some
 from vernal.errors import Stopped, UnsupportedFormula
 from vernal.logic.automaton import Automaton, Edge, automaton, degeneralised
 from vernal.logic.formula import (
@@ -107,7 +108,7 @@ def holds(formula: Formula, path: Path) -> bool:
 # The same paths -------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=some(80), deadline=None)
 @given(LTL, st.lists(paths(lasso=True) | paths(lasso=False), min_size=10, max_size=10))
 def test_an_automaton_accepts_the_paths_on_which_its_formula_is_true(formula: Formula, some: list[Path]) -> None:
     made = automaton(formula)
@@ -115,7 +116,7 @@ def test_an_automaton_accepts_the_paths_on_which_its_formula_is_true(formula: Fo
         assert accepts(made, path) == holds(formula, path), path
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=some(60), deadline=None)
 @given(LTL, st.lists(paths(lasso=True) | paths(lasso=False), min_size=10, max_size=10))
 def test_one_mark_is_enough(formula: Formula, some: list[Path]) -> None:
     made = degeneralised(automaton(formula))
@@ -124,7 +125,7 @@ def test_one_mark_is_enough(formula: Formula, some: list[Path]) -> None:
         assert accepts(made, path) == holds(formula, path), path
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=some(60), deadline=None)
 @given(LTL, st.lists(paths(lasso=True), min_size=10, max_size=10))
 def test_where_no_path_ends_no_edge_may_end(formula: Formula, some: list[Path]) -> None:
     made = automaton(formula, total=True)
@@ -133,7 +134,7 @@ def test_where_no_path_ends_no_edge_may_end(formula: Formula, some: list[Path]) 
         assert accepts(made, path) == holds(formula, path), path
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=some(40), deadline=None)
 @given(LTL)
 def test_a_formula_and_its_negation_share_the_paths_among_them(formula: Formula) -> None:
     yes, no = automaton(formula), automaton(Not(formula))
@@ -141,7 +142,7 @@ def test_a_formula_and_its_negation_share_the_paths_among_them(formula: Formula)
         assert accepts(yes, path) != accepts(no, path), path
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=some(100), deadline=None)
 @given(LTL)
 def test_automata_are_well_formed(formula: Formula) -> None:
     made = automaton(formula)
@@ -153,7 +154,7 @@ def test_automata_are_well_formed(formula: Formula) -> None:
         assert len({atom for atom, _ in edge.literals}) == len(edge.literals)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=some(80), deadline=None)
 @given(BOUNDED_LTL, st.booleans())
 def test_beyond_the_horizon_nothing_is_read(formula: Formula, total: bool) -> None:
     made = degeneralised(automaton(Not(formula), total=total))
@@ -293,7 +294,7 @@ def hoa(made: Automaton) -> str:
 
 
 @pytest.mark.skipif(find_spec("spot") is None or find_spec("spot.impl") is None, reason="Spot is not installed")
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=some(200), deadline=None)
 @given(LTL)
 def test_spot_finds_the_automata_equivalent(formula: Formula) -> None:
     import spot

@@ -22,8 +22,8 @@ from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.neural import NeuralAbstraction
 from vernal.evidence.result import Result
 from vernal.logic.printing import text
+from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.logic.timed import FlowQuestion
 from vernal.model.travel import flatten, restore
 
 TASK = """
@@ -66,10 +66,10 @@ def answers() -> tuple[Result, ...]:
 
 @trips
 def test_flows_tasks_and_questions_survive(trip: Callable[[Any], Any]) -> None:
-    question = FlowQuestion(task().flow, task().properties["near"], "near", task().settings)
+    question = Question(task().flow, task().properties["near"], "near", settings=task().settings)
     for one in (task().flow, task(), question):
         assert trip(one) == one
-    assert trip(question).horizon == Fraction(1, 2)
+    assert trip(question).claim.last_time == Fraction(1, 2)
     assert trip(task()).settings == task().settings
 
 

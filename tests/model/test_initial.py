@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.portion import seeds
 from tests.recurrent import recurrent_loop
 from tests.systems import accumulator, make
 from vernal.model import build
@@ -221,7 +222,7 @@ def test_the_initial_set_of_a_system_is_state_then_memory() -> None:
     assert system.initial is system.initial
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_memories_are_packed_and_unpacked(seed: int) -> None:
     system = recurrent_loop(random.Random(seed), spans=True, smooth=False)
     numbers = itertools.count()
@@ -241,7 +242,7 @@ def test_an_agent_without_memory_has_nothing_to_pack() -> None:
     assert system.unpack_memory({}) == {}
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_a_system_cut_to_a_box_starts_there(seed: int) -> None:
     """The parts a hull is halved into hold its starts, and no others."""
     system = recurrent_loop(random.Random(seed), spans=True, smooth=False)

@@ -13,6 +13,7 @@ from tests.explicit_oracle import listed
 from tests.graph_loops import SMALL, graph_loop
 from tests.planning_answers import drawn
 from tests.planning_loops import noisy_case, planning_case
+from tests.portion import seeds
 from vernal.errors import Stopped
 from vernal.interpret import exact
 from vernal.interpret.exact import Given
@@ -67,7 +68,7 @@ def _compare(system: System) -> int:
     return len(seen)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_random_finite_systems(seed: int) -> None:
     try:
         _compare(graph_loop(random.Random(seed), SMALL))
@@ -75,7 +76,7 @@ def test_random_finite_systems(seed: int) -> None:
         pytest.skip(str(reason) or type(reason).__name__)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_random_planning_systems(seed: int) -> None:
     try:
         _compare(planning_case(random.Random(seed)).system)
@@ -83,7 +84,7 @@ def test_random_planning_systems(seed: int) -> None:
         pytest.skip("too large")
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_policies_that_see_draws(seed: int) -> None:
     try:
         _compare(drawn(seed, noisy_case).system)
@@ -91,7 +92,7 @@ def test_policies_that_see_draws(seed: int) -> None:
         pytest.skip("too large")
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_planning_systems_have_small_operators(seed: int) -> None:
     """Guards mention no network and no decision; a silent operator does not look at the policy's action."""
     for operator in operators(planning_case(random.Random(seed)).system.step):

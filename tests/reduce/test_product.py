@@ -11,6 +11,7 @@ from tests.brute import TooLarge, ValueUndefined
 from tests.engines.liveness.naive import AllStates
 from tests.explicit_oracle import FiniteOracle
 from tests.graph_loops import SMALL, endless_formula, graph_loop
+from tests.portion import seeds
 from vernal.engines.check import parse_formula
 from vernal.evidence.knowledge import Proof
 from vernal.logic.automaton import Automaton, Edge, automaton, degeneralised
@@ -36,7 +37,7 @@ def holds(made: Product) -> bool:
     return all(isinstance(AllStates().attempt(question, Budget()), Proof) for question in asked)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_a_bound_on_marked_edges_and_good_ends_leave_no_counterexample(seed: int) -> None:
     rng = random.Random(seed)
     system = graph_loop(rng, SMALL)

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import vernal as vn
-from tests.engines.predicates.test_handout import handed_out
+from tests.engines.predicates.test_abstraction_data import handed_out
 from tests.planning_answers import ask, drawn
+from tests.portion import seeds
 from vernal.errors import InputError
 from vernal.report import abstract_graph
 from vernal.report.abstract_graph import dot, drawn_graph
@@ -25,7 +26,7 @@ from vernal.report.layered import place
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seeds(8))
 def test_every_node_and_arrow_is_drawn_once(seed: int) -> None:
     made = handed_out(drawn(1200 + seed))
     graph = drawn_graph(made, 'a "title" <&>')
@@ -38,13 +39,13 @@ def test_every_node_and_arrow_is_drawn_once(seed: int) -> None:
     assert sum("start, " in tip for tip in tips) == 2 * len(made.starts)  # of the node, and of the mark beside it
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seeds(8))
 def test_nodes_do_not_overlap(seed: int) -> None:
     picture = GraphPicture(drawn_graph(handed_out(drawn(1200 + seed))))
     assert not any(one.overlaps(other) for one, other in combinations(picture.areas, 2))
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(30))
 def test_any_graph_is_placed(seed: int) -> None:
     rng = random.Random(seed)
     count = rng.randint(1, 25)

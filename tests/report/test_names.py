@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vernal  # noqa: F401 - plugs the drawing in
-from tests.engines.predicates.test_handout import handed_out
+from tests.engines.predicates.test_abstraction_data import handed_out
 from tests.planning_answers import drawn
+from tests.portion import some
 from tests.report import flow_samples
 from tests.report.test_html import ORIGIN, Balance
 from vernal.engines.falsify.simulation import simulate
@@ -154,13 +155,13 @@ def test_no_picture_is_made_by_tex(tmp_path: Path) -> None:
         plot_trace(path(room("x"), "x"), tmp_path / "drawn.pgf")
 
 
-@settings(max_examples=10)
+@settings(max_examples=some(10))
 @given(ANY)
 def test_any_name_can_be_drawn(name: str) -> None:
     ElementTree.fromstring(trace_svg(path(room(name), name)))
 
 
-@settings(max_examples=500)
+@settings(max_examples=some(500))
 @given(ANY)
 def test_any_text_stands_in_markup(text: str) -> None:
     element = ElementTree.fromstring(f'<a b="{escape(text)}">{escape(text)}</a>')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vernal.engines.falsify.shares import RunShare
+from vernal.engines.falsify.failure_rates import RunShare
 from vernal.report.simulations import UNCONFIRMED, share_text, shares_table
 
 

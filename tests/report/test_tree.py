@@ -15,9 +15,9 @@ from vernal.logic.printing import text
 from vernal.model import build
 from vernal.model.sorts import REAL
 from vernal.model.system import System
-from vernal.report import explored as record
-from vernal.report.explored import ExploredTree, Fate
 from vernal.report.tree import explored, plot_tree, set_values, words
+from vernal.sets import set_graph
+from vernal.sets.set_graph import Fate, SetGraph
 
 VCAS = Path(__file__).resolve().parents[2] / "examples" / "vcas" / "vcas.toml"
 X = build.var("x", REAL)
@@ -33,17 +33,17 @@ def below(limit: Fraction | int, first: int = 0, last: int = 3) -> Formula:
     return Always(Atom(build.compare("<=", X, build.const(limit))), Bound(Fraction(first), Fraction(last)))
 
 
-def counts(tree: ExploredTree) -> list[int]:
+def counts(tree: SetGraph) -> list[int]:
     return [sum(node.t == t for node in tree.nodes.values()) for t in range(1 + max(n.t for n in tree.nodes.values()))]
 
 
 def test_orders_of_the_same_choices_meet_again() -> None:
     tree, _ = explored(walk(), below(9), 3)
     assert counts(tree) == [1, 2, 3, 4]
-    middle = [node for node in tree.nodes.values() if node.t == 2 and node.ways == 2]
+    middle = [node for node in tree.nodes.values() if node.t == 2 and tree.ways()[node.trail] == 2]
     assert [set_values(node, walk()) for node in middle] == [{"x": "0 … 1"}]
-    assert sum(edge.child == middle[0].trail for edge in tree.edges) == 2
-    assert len(tree.edges) == 2 + 4 + 6
+    assert sum(edge.child == middle[0].trail for edge in tree.steps) == 2
+    assert len(tree.steps) == 2 + 4 + 6
 
 
 def test_options_that_do_not_exist_are_not_followed() -> None:
@@ -65,22 +65,22 @@ def test_steps_are_labelled_with_what_was_chosen() -> None:
 def test_a_set_is_red_where_a_path_breaks_the_formula() -> None:
     tree, _ = explored(walk(), below(Fraction("1.5"), last=1), 3)
     assert counts(tree) == [1, 2]  # nothing more is asked after step 1
-    fates = {node.low[0].round(): node.fate for node in tree.nodes.values() if node.t == 1}
+    fates = {tree.nodes[at].box[0][0].round(): fate for at, fate in tree.fates().items() if tree.nodes[at].t == 1}
     assert fates == {-1: Fate.KEPT, 1: Fate.FAILED}
-    assert [node.fate for node in tree.nodes.values() if node.t == 0] == [Fate.OPEN]
+    assert [tree.fates()[node.trail] for node in tree.initial] == [Fate.OPEN]
 
 
 def test_the_depth_is_a_limit_and_sets_beyond_it_stay_open() -> None:
     tree, _ = explored(walk(), below(9), 1)
     assert counts(tree) == [1, 2]
-    assert {node.fate for node in tree.nodes.values()} == {Fate.OPEN}
+    assert set(tree.fates().values()) == {Fate.OPEN}
 
 
 def test_a_claim_of_some_path_is_asked_by_its_negation() -> None:
     formula = Next(Atom(build.compare(">=", X, build.const(1))), 1, Quantifier.SOME)
     tree, asked = explored(walk(), formula, 1)
     assert asked == Not(formula)
-    assert Fate.FAILED in {node.fate for node in tree.nodes.values()}
+    assert Fate.FAILED in set(tree.fates().values())
 
 
 def test_a_claim_about_states_has_no_tree() -> None:
@@ -94,7 +94,7 @@ def test_wide_levels_are_cut_and_the_rest_counted() -> None:
     tree, _ = explored(walk(), below(9), 3, most=2)
     assert counts(tree) == [1, 2, 2, 2]
     assert tree.left_out == {2: 1, 3: 2}
-    assert all(edge.parent in tree.nodes and edge.child in tree.nodes for edge in tree.edges)
+    assert all(edge.parent in tree.nodes and edge.child in tree.nodes for edge in tree.steps)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_the_advisor_picture_says_who_advised_what(tmp_path: Path) -> None:
 
 
 def test_a_tree_that_grows_too_wide_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record, "TOO_MANY", 1)
+    monkeypatch.setattr(set_graph, "TOO_MANY", 1)
     with pytest.raises(InputError, match=r"at step 3 .* smaller depth"):
         explored(walk(), below(9), 3, most=2)
 

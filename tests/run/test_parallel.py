@@ -21,8 +21,8 @@ from tests.systems import make
 from vernal.cli.main import main
 from vernal.engines.answers import answer
 from vernal.engines.check import ask, asked_of, find_engine, parse_formula
+from vernal.engines.initial_parts import PARTS, attempt_parts, divided, slices
 from vernal.engines.outcomes import combined, known_of, to_data
-from vernal.engines.parts import PARTS, attempt_parts, divided, slices
 from vernal.engines.paths.engine import Paths
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Known, Open, Proof, Statistics

@@ -17,7 +17,7 @@ import pytest
 from tests.run.samples import corridor
 from vernal.cli.main import main
 from vernal.engines.check import ask
-from vernal.engines.together import known_together
+from vernal.engines.question_batches import known_together
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task
@@ -209,7 +209,7 @@ def test_a_killed_sweep_resumes_cell_by_cell(tmp_path: Path, monkeypatch: pytest
         return found
 
     monkeypatch.setattr("vernal.engines.check.ask", counted)
-    monkeypatch.setattr("vernal.engines.together.known_together", counted_together)
+    monkeypatch.setattr("vernal.engines.question_batches.known_together", counted_together)
     resumed = rows([*GRID, "--journal", journal], tmp_path)
     assert len(asked) == 12 - finished
     assert len(set(keys(journal))) == len(keys(journal)) == 12
@@ -227,7 +227,7 @@ def test_a_finished_sweep_gives_the_same_table(tmp_path: Path, capsys: Said, mon
     table = capsys.readouterr().out
     with open(tmp_path / "j", "ab") as file:
         file.write(b'{"journal":1,"task":"to')  # torn by a kill
-    for name in ("check.ask", "together.known_together"):
+    for name in ("check.ask", "question_batches.known_together"):
         monkeypatch.setattr(f"vernal.engines.{name}", lambda *arguments: pytest.fail("this cell was finished"))
     assert main(asked) == 0
     assert capsys.readouterr().out == table

@@ -8,9 +8,9 @@ import numpy as np
 
 from tests.engines.test_nonlinear import pendulum
 from tests.systems import make
-from vernal.interpret.abstract import Range
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.linear.plain import Plain
+from vernal.interpret.linear.interval_bounds import Plain
+from vernal.interpret.value_sets import Range
 from vernal.logic.formula import Atom, Formula, Next
 from vernal.logic.progress import on_paths
 from vernal.logic.question import Question

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from vernal.logic.direction import Direction
 from vernal.logic.elaborate import formula
 from vernal.logic.formula import Formula
 from vernal.logic.scope import Scope
@@ -56,6 +57,8 @@ class Plain:
 
     start: frozenset[int]
     last: int = 1000
+
+    direction = Direction.EXACT
 
     def enter(self) -> Iterator[tuple[Hashable, frozenset[int]]]:
         yield "start", self.start

@@ -10,10 +10,10 @@ import pytest
 from tests.systems import layer, make
 from vernal.engines.bounds.engine import Bounds
 from vernal.evidence.knowledge import Known, Proof
-from vernal.interpret.abstract import Range
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.linear.plain import Plain
+from vernal.interpret.linear.interval_bounds import Plain
 from vernal.interpret.numbers.rounding import Mask
+from vernal.interpret.value_sets import Range
 from vernal.logic.formula import Atom, Formula, Next
 from vernal.logic.question import Question
 from vernal.model import build

@@ -73,7 +73,7 @@ def test_disturbances_are_constant_for_a_while_and_within_their_interval() -> No
     assert (rates < 3 + 1e-6).all()
     assert len({round(rate, 5) for rate in rates[0]}) == STRETCHES
     assert isinstance(D, Between)
-    plan = random_plan(flow.rate_step, 2, 0, rng())
+    plan = random_plan(flow, 2, 0, rng())
     ends = FlowSimulator(flow, 0.25, 1).run(type(plan)(plan.first, {D: np.array([[0.0], [1.0]])}))
     assert np.allclose(ends.state["x"][:, -1] - ends.state["x"][:, 0], [-0.25, 0.75])
 

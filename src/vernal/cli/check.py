@@ -158,7 +158,7 @@ class Invocation:
     def go(self) -> int:
         """Answer one after the other, then write what was asked for."""
         from vernal.engines.check import keeping
-        from vernal.engines.several import FairShares
+        from vernal.engines.time_shares import FairShares
         from vernal.run.budget import silent
 
         stopped: KeyboardInterrupt | None = None

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from vernal.formats.loading import Tasks
     from vernal.logic.question import Question
     from vernal.logic.task import Task
-    from vernal.logic.timed import FlowQuestion
     from vernal.queries.sweep import SweepRun
     from vernal.run.budget import Budget
 
@@ -117,7 +116,7 @@ class _Asking:
     properties: list[str] | None
     specs: list[str] | None
 
-    def __call__(self, task: Task) -> list[Question | FlowQuestion]:
+    def __call__(self, task: Task) -> list[Question]:
         from vernal.engines.check import question_of
 
         asked = questions(task, asked_names(task, self.properties), self.specs)

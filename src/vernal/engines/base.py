@@ -9,9 +9,8 @@ import numpy as np
 from vernal.errors import Stopped, VernalError
 from vernal.evidence.knowledge import Known, Open
 from vernal.evidence.result import EngineFailure
-from vernal.interpret.numbers.room import limited
+from vernal.interpret.numbers.memory_room import limited
 from vernal.logic.question import Question
-from vernal.logic.timed import FlowQuestion
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 
@@ -21,7 +20,8 @@ Q = TypeVar("Q", contravariant=True)
 class Procedure(Protocol[Q]):
     """A decision procedure. It may leave a question open, and must be sound; it may raise `Stopped`."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def attempt(self, question: Q, budget: Budget) -> Known: ...
 
@@ -30,7 +30,7 @@ class Engine(Procedure[Question], Protocol):
     """A procedure for systems, which move in steps."""
 
 
-class FlowEngine(Procedure[FlowQuestion], Protocol):
+class FlowEngine(Procedure[Question], Protocol):
     """A procedure for flows, in continuous time."""
 
 

@@ -13,7 +13,7 @@ from vernal.engines.answers import answered
 from vernal.engines.base import Engine, within
 from vernal.engines.flow.ask import asked_of_flow, flow_question
 from vernal.engines.journals import open_journal
-from vernal.engines.placing import device_for
+from vernal.engines.placement import device_for
 from vernal.engines.registry import (
     ENGINES,
     FLOW_ENGINES,
@@ -24,16 +24,16 @@ from vernal.engines.registry import (
     find_engine,
     find_flow_engine,
 )
-from vernal.engines.several import Ask, FairShares
+from vernal.engines.time_shares import Ask, FairShares
 from vernal.errors import InputError, NameUnknown, nearest
 from vernal.evidence.result import Result
 from vernal.interpret.numbers.device import find_device, using
 from vernal.logic.formula import ALL_TIME, Always, Bound, Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.logic.timed import FlowQuestion
+from vernal.logic.timed import Time
 from vernal.model.flow import Flow
-from vernal.model.system import System
+from vernal.model.system import Model, System
 from vernal.run.budget import Budget, Progress, refuse_limits, silent
 from vernal.run.threads import one_blas_thread
 
@@ -66,7 +66,7 @@ def parse_formula(task: Task, text: str) -> Formula:
     from vernal.logic.elaborate import formula, system_scope
     from vernal.logic.syntax import Source
 
-    scope = system_scope(task.recorded, task.constants, task.functions)
+    scope = system_scope(task.model, task.constants, task.functions)
     return formula(Source(text, "formula"), scope, discrete=isinstance(task.model, System))
 
 
@@ -94,11 +94,12 @@ def in_range(task: Task) -> Formula:
     return Always(range_formula(task.system), bound)
 
 
-def question_of(task: Task, formula: Formula, name: str | None = None) -> Question | FlowQuestion:
+def question_of(task: Task, formula: Formula, name: str | None = None) -> Question:
     """What is asked of a task; a formula that its kind of time does not take is refused before any work."""
     if isinstance(task.model, Flow):
         return flow_question(task, formula, name)
-    question = Question(task.system, formula, name, task.predicates, task.labels)
+    counts = None if name is None else task.times.get(name)
+    question = Question(task.system, formula, name, task.predicates, task.labels, task.settings, counts)
     question.claim.logic  # noqa: B018 - a formula that is neither LTL nor CTL is refused
     return question
 
@@ -110,9 +111,9 @@ def ask(
     started = time.monotonic()
     question = question_of(task, formula, name)
     with one_blas_thread():
-        if isinstance(question, FlowQuestion):
+        if question.time is Time.SECONDS:
             refuse_device(budget.device)
-            found = find_flow_engine(engine, len(question.flow.state), options)
+            found = find_flow_engine(engine, len(question.model.state), options)
             result = asked_of_flow(found, question, budget)
         else:
             result = asked_of(find_engine(engine, options), question, budget)
@@ -139,7 +140,7 @@ def asked_of(engine: Engine, question: Question, budget: Budget) -> Result:
 
 @overload
 def check(
-    subject: Task | System | Flow,
+    subject: Task | Model,
     formula: str | Formula,
     *,
     engine: str = "auto",
@@ -156,7 +157,7 @@ def check(
 
 @overload
 def check(
-    subject: Task | System | Flow,
+    subject: Task | Model,
     formula: None = None,
     *,
     property: str | Sequence[str] | None = None,
@@ -173,7 +174,7 @@ def check(
 
 
 def check(
-    subject: Task | System | Flow,
+    subject: Task | Model,
     formula: str | Formula | None = None,
     *,
     property: str | Sequence[str] | None = None,

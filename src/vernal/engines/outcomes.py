@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from enum import Enum
+from functools import reduce
 from typing import Any, TypeVar
 
-from vernal.engines.answers import confirmed
 from vernal.errors import FormatError, InputError
 from vernal.evidence import confirm, recorded
+from vernal.evidence.belief import confirmed
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.invariant_file import invariant_json, invariant_of
 from vernal.evidence.kinds import Evidence, Tree
@@ -144,13 +145,14 @@ def combined(parts: Sequence[Known]) -> Known:
         return replace(open_parts[0], statistics=statistics, proven_steps=_least([p.proven_steps for p in open_parts]))
     proofs = [part for part in parts if isinstance(part, Proof)]
     real = [part for part in proofs if not part.empty] or proofs
-    if len({part.direction for part in real} - {Direction.EXACT}) > 1:
+    direction = reduce(Direction.then, (part.direction for part in real))
+    if direction is Direction.NEITHER:
         reason = "parts of the initial set are proven in directions that do not go together"
         return Open(engine=real[0].engine, reason=reason, statistics=statistics)
     return replace(
         real[0],
         subject=Subject.STATES if all(part.subject is Subject.STATES for part in real) else Subject.PATHS,
-        direction=min((part.direction for part in real), key=lambda direction: direction is Direction.EXACT),
+        direction=direction,
         assurance=min(part.assurance for part in real),
         margin=_least([part.margin for part in real]),
         empty=all(part.empty for part in proofs),

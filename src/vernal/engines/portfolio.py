@@ -12,10 +12,10 @@ from vernal.engines.attempts import Attempts
 from vernal.engines.bounds.engine import NONLINEAR, SMOOTH, Bounds, Effort, effort
 from vernal.engines.explicit.engine import Explicit
 from vernal.engines.falsify.engine import Falsify
-from vernal.engines.falsify.reseeded import Reseeded
+from vernal.engines.falsify.restarts import Reseeded
+from vernal.engines.operator_ends import operator_ends
 from vernal.engines.options import BoundsOptions, DepthOptions
 from vernal.engines.paths.engine import Paths
-from vernal.engines.settled import OperatorEnds
 from vernal.engines.split.engine import BranchAndBound
 from vernal.engines.turns import BRIEF, Turn, graphs
 from vernal.evidence.knowledge import Known, Open
@@ -52,7 +52,7 @@ class Portfolio:
         question = attempts.question
         yield from first_states(question.system)
         if question.claim.horizon is None:
-            from vernal.engines.endless import endless  # loads many engines
+            from vernal.engines.unbounded_claims import endless  # loads many engines
 
             yield from endless(attempts, self.options)
         else:
@@ -95,7 +95,7 @@ def stages(system: System) -> list[Turn]:
     early, late = graphs(system)
     bounds = Bounds()
     glance = Turn(Falsify(generations=0), 0.5)  # it ends by itself, and soon
-    settled = Turn(OperatorEnds(Portfolio()), 0.5)
+    settled = Turn(operator_ends(Portfolio()), 0.5)
     last = Turn(Falsify(), 1.0)
     if limits == Effort():
         return [glance, Turn(bounds, 0.4, BRIEF), settled, *early, Turn(Paths(), 0.8), Turn(bounds, 0.5), *late, last]

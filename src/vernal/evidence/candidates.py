@@ -13,11 +13,11 @@ from vernal.logic.formula import Formula, Not
 from vernal.logic.prefix import refutable
 from vernal.logic.question import Question
 from vernal.model.initial import Box
-from vernal.model.system import System
+from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
 
-def path_of(system: System, candidate: Candidate, tick: Tick = idle, *, precision: int = 0) -> Trace | None:
+def path_of(system: Model, candidate: Candidate, tick: Tick = idle, *, precision: int = 0) -> Trace | None:
     """The path that the candidate's decisions make, recomputed; None if they make none."""
     try:
         return run(
@@ -33,7 +33,7 @@ def path_of(system: System, candidate: Candidate, tick: Tick = idle, *, precisio
         return None
 
 
-def lasso_of(system: System, candidate: Candidate, loop: int, tick: Tick = idle) -> Trace | None:
+def lasso_of(system: Model, candidate: Candidate, loop: int, tick: Tick = idle) -> Trace | None:
     """The lasso whose last position is followed by position `loop`; None where the candidate's path does not close.
 
     The candidate's last position is the one that returns: its state and memory have to be those of `loop`, exactly.
@@ -43,7 +43,7 @@ def lasso_of(system: System, candidate: Candidate, loop: int, tick: Tick = idle)
 
 
 def refuting_path(
-    system: System, candidate: Candidate, formula: Formula, tick: Tick = idle, *, precision: int = 0
+    system: Model, candidate: Candidate, formula: Formula, tick: Tick = idle, *, precision: int = 0
 ) -> Trace | None:
     """The candidate's path as far as it takes to make the formula false; None where it does not, or is no path."""
     trace = path_of(system, candidate, tick, precision=precision)
@@ -53,7 +53,7 @@ def refuting_path(
 
 
 def cut_at_decision(
-    system: System, candidate: Candidate, trace: Trace, formula: Formula, tick: Tick = idle, *, precision: int = 0
+    system: Model, candidate: Candidate, trace: Trace, formula: Formula, tick: Tick = idle, *, precision: int = 0
 ) -> Trace | None:
     """The path up to the first position at which the formula is decided."""
     last = confirm.decided_at(trace, formula)

@@ -25,27 +25,27 @@ from vernal.logic.semantics import atom_margin, evaluate, margins
 from vernal.model import build
 from vernal.model.expr import Expr, Role
 from vernal.model.graph import order, substitute
-from vernal.model.system import System
+from vernal.model.system import Model
 from vernal.model.traits import is_rational
 
 PRECISION = PRECISIONS[-1]  # a few comparisons; the width of the enclosures is what limits
 
 
-def truth(trace: Trace, formula: Formula, system: System | None = None, *, position: int = 0) -> bool | None:
+def truth(trace: Trace, formula: Formula, system: Model | None = None, *, position: int = 0) -> bool | None:
     """The truth of the formula on the trace, read along this one path; None where the trace does not decide it."""
     facts = Facts(trace, system or trace.system)
     ends = trace.complete and trace.loop is None
     return evaluate(formula, facts.truth, len(trace), position=position, loop=trace.loop, complete=ends)
 
 
-def decided_at(trace: Trace, formula: Formula, system: System | None = None) -> int:
+def decided_at(trace: Trace, formula: Formula, system: Model | None = None) -> int:
     """The first position by which the trace decides the formula; what a prefix decides stays decided."""
     facts = Facts(trace, system or trace.system)
     lengths = range(1, len(trace))
     return bisect_left(lengths, True, key=lambda length: evaluate(formula, facts.truth, length) is not None)
 
 
-def margin(trace: Trace, formula: Formula, system: System | None = None) -> float | None:
+def margin(trace: Trace, formula: Formula, system: Model | None = None) -> float | None:
     """By how much the formula is true on the trace, from exact values; None where that is no finite number.
 
     Of a lasso nothing is said: its margin is that of infinitely many positions.
@@ -57,7 +57,7 @@ def margin(trace: Trace, formula: Formula, system: System | None = None) -> floa
     return value if math.isfinite(value) else None
 
 
-def assurance(trace: Trace, formula: Formula, system: System | None = None) -> Assurance:
+def assurance(trace: Trace, formula: Formula, system: Model | None = None) -> Assurance:
     """Exact where everything on the way is rational, else rigorous."""
     facts = Facts(trace, system or trace.system)
     roots = [*facts.system.step.roots, *(facts.closed(atom) for atom in atoms(formula)), *facts.system.init.where]
@@ -66,7 +66,7 @@ def assurance(trace: Trace, formula: Formula, system: System | None = None) -> A
     return Assurance.EXACT if rational and not any(_is_enclosed(v) for v in values) else Assurance.RIGOROUS
 
 
-def close_atom(system: System, atom: Expr) -> Expr:
+def close_atom(system: Model, atom: Expr) -> Expr:
     """The atom over state, memory and action variables: lets are filled in, agents are not computed again."""
     step = system.step
     lets: dict[Expr, Expr] = {build.var(n, x.sort, x.shape, Role.LET): x for n, x in step.lets.items()}
@@ -85,7 +85,7 @@ class Facts:
     """Atoms at the positions of a trace. Actions are taken from the trace, lets are computed from them."""
 
     trace: Trace
-    system: System
+    system: Model
     known: dict[Expr, Expr] = field(default_factory=dict)
     truths: dict[tuple[Expr, int], bool | None] = field(default_factory=dict)
     walks: dict[int, Walk] = field(default_factory=dict)  # by position: what atoms have in common is computed once

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from vernal.model.flow import Flow
     from vernal.model.hybrid import HybridAutomaton
     from vernal.model.network import Network
+    from vernal.model.system import Model
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class NeuralAbstraction(ArrayData):
     worst: NDArray[np.float64]  # the largest error that was found at a point, for each variable: error / worst is tight
     automaton: HybridAutomaton | None = None
     statistics: Mapping[str, int | float | str] = field(default_factory=dict)
-    flow: Flow | None = field(default=None, repr=False)  # that it abstracts
+    flow: Model | None = field(default=None, repr=False)  # that it abstracts
 
     def plot_error(self, file: str | Path | None = None) -> Any:
         """Draw |f - N| over the region, a heat map for each variable; to a file if one is named."""

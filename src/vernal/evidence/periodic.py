@@ -28,7 +28,7 @@ from vernal.interpret.numbers.reals import Undefined
 from vernal.model.expr import Argmax, Between, Component, Expr
 from vernal.model.initial import Span, Start
 from vernal.model.sorts import REAL
-from vernal.model.system import System
+from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
 SPARE_BITS = 64  # of the precision, beyond twice what the width of the box takes
@@ -46,7 +46,7 @@ def is_enclosed(recorded: Trace) -> bool:
     return recorded.loop is not None and any(isinstance(item, Enclosure) for item in items)
 
 
-def enclosed_lasso(system: System, recorded: Trace, tick: Tick = idle) -> Trace:
+def enclosed_lasso(system: Model, recorded: Trace, tick: Tick = idle) -> Trace:
     """The lasso that is proven to be in the boxes of a record, position by position; NotAPath where none is."""
     assert recorded.loop is not None
     first = recorded.steps[0]
@@ -78,7 +78,7 @@ class EnclosedLoop:
         return found
 
 
-def proven_lasso(system: System, loop: EnclosedLoop, tick: Tick = idle) -> Trace:
+def proven_lasso(system: Model, loop: EnclosedLoop, tick: Tick = idle) -> Trace:
     """The one lasso in the boxes of a loop; NotAPath where it is not shown that there is exactly one."""
     boxes = loop.boxes()
     if any(box.lower >= box.upper for box in boxes.values()):
@@ -126,7 +126,7 @@ class LoopImage:
 class LoopWalk:
     """The positions of a loop from points or boxes, at one precision, with derivatives by what is solved for."""
 
-    def __init__(self, system: System, loop: EnclosedLoop, precision: int, tick: Tick) -> None:
+    def __init__(self, system: Model, loop: EnclosedLoop, precision: int, tick: Tick) -> None:
         self.system, self.loop, self.precision, self.tick = system, loop, precision, tick
         self.replay = ReplayWalk(system, (), precision, tick)
 
@@ -243,7 +243,7 @@ class LoopProof:
                 raise NotAPath(Problem(walk.last, why))
 
 
-def decided(system: System, step: TraceStep) -> dict[Expr, Any]:
+def decided(system: Model, step: TraceStep) -> dict[Expr, Any]:
     """What was decided at a recorded position, by node: options, disturbances or their boxes, winners of argmax."""
     made: dict[Expr, Any] = {}
     for node, name in system.step.names.items():

@@ -16,24 +16,24 @@ from vernal.evidence.segment_truth import SegmentTruth, StateConditions
 from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
 from vernal.logic.formula import Always, And, Bound, Eventually, Formula, Or
 from vernal.logic.normal import order
-from vernal.logic.timed import FlowQuestion
+from vernal.logic.question import Question
 from vernal.model.tick import Tick, idle
 
 AT_ONCE = 1 << 22  # comparisons of instants with segments in one array
 BEGINNING = Bound(Fraction(0), Fraction(0))
 
 
-def judge(question: FlowQuestion, pipe: Flowpipe, tick: Tick = idle) -> bool | None:
+def judge(question: Question, pipe: Flowpipe, tick: Tick = idle) -> bool | None:
     """True if all trajectories of the pipe keep the formula, False if none does, None if that is open."""
-    return PipeJudge(question, tick).of(question.normal, pipe)
+    return PipeJudge(question, tick).of(question.claim.normal, pipe)
 
 
 class PipeJudge:
     """One question, asked of any number of pipes."""
 
-    def __init__(self, question: FlowQuestion, tick: Tick = idle) -> None:
+    def __init__(self, question: Question, tick: Tick = idle) -> None:
         self.question, self.tick = question, tick
-        self.conditions = StateConditions(question.flow, tick)
+        self.conditions = StateConditions(question.model, tick)
         self._known: dict[tuple[int, int, Bound], tuple[Flowpipe, Mask, SegmentTruth]] = {}  # of the last pipe
 
     def of(self, formula: Formula, pipe: Flowpipe) -> bool | None:
@@ -77,7 +77,7 @@ class PipeJudge:
 
     def proven_until(self, pipe: Flowpipe) -> float | None:
         """Of a claim `G[a,b] p`, until when it is proven by this pipe; None of other claims."""
-        claim = self.question.normal
+        claim = self.question.claim.normal
         if not isinstance(claim, Always):
             return None
         meets, decided = self._over(claim.arg, claim.bound, pipe)

@@ -29,7 +29,7 @@ from vernal.interpret.abstract import Range, Truth, Value
 from vernal.interpret.demand import Given
 from vernal.interpret.flow.balls import BallArrays, points
 from vernal.interpret.flow.deviations import MAX_TURN, DeviationFollower, FollowedBox, rounded
-from vernal.interpret.flow.follow import horizon_on_grid
+from vernal.interpret.flow.integration import horizon_on_grid
 from vernal.interpret.flow.picard import on_grid, region_of
 from vernal.interpret.interval import evaluate
 from vernal.interpret.numbers import reals

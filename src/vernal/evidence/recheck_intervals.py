@@ -19,10 +19,10 @@ from vernal.evidence.invariant import StateSet
 from vernal.evidence.recheck_exact import MAX_PIECES, MAX_POINTS, minus, rows_of
 from vernal.evidence.recheck_parts import CannotCheck, Watched
 from vernal.interpret import interval
-from vernal.interpret.abstract import Range, Truth, Value, between
 from vernal.interpret.geometry.affine_form import ONE, ZERO, AffineForm
 from vernal.interpret.geometry.polyhedra import Polyhedron, from_box
 from vernal.interpret.numbers.rounding import Floats, float_above, float_below
+from vernal.interpret.value_sets import Range, Truth, Value, between
 from vernal.model import build
 from vernal.model.build import TRUE
 from vernal.model.expr import Component, Expr

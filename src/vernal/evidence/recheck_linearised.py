@@ -22,11 +22,11 @@ from vernal.evidence.invariant import StateSet
 from vernal.evidence.recheck_exact import ExactCheck
 from vernal.evidence.recheck_parts import CannotCheck, NotInvariant, Watched
 from vernal.interpret import interval
-from vernal.interpret.abstract import Finite, Range, Truth, Value
 from vernal.interpret.derivative import slope
 from vernal.interpret.numbers import reals
 from vernal.interpret.numbers.calculus import CALCULUS
 from vernal.interpret.numbers.rounding import PI, float_above, float_below
+from vernal.interpret.value_sets import Finite, Range, Truth, Value
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function

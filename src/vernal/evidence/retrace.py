@@ -11,8 +11,8 @@ from vernal.evidence.trace_values import settled
 from vernal.evidence.trajectory import PRECISIONS, again
 from vernal.evidence.walk import Problem
 from vernal.logic.formula import Formula
-from vernal.model.flow import Flow
 from vernal.model.numbers import nearest
+from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
 
@@ -25,7 +25,7 @@ class Retrace:
     trace: Trace
 
 
-def retrace(recorded: Trace, formula: Formula, flow: Flow, tick: Tick = idle) -> Retrace:
+def retrace(recorded: Trace, formula: Formula, flow: Model, tick: Tick = idle) -> Retrace:
     """Enclose a recorded trajectory again, with more digits where fewer decide nothing.
 
     One that does not begin in an initial state is an error, `NotAPath`.

@@ -30,15 +30,16 @@ from vernal.interpret.geometry.affine_form import (
     equal,
 )
 from vernal.interpret.geometry.float_lp import propose
+from vernal.interpret.geometry.weak_duality import dual_maximum
 from vernal.interpret.linear.bounds import InputBox, Linear
-from vernal.interpret.numbers.rounding import TINY, Floats, Mask, gamma
+from vernal.interpret.numbers.rounding import TINY, Floats, Mask
 from vernal.interpret.symbolic.affine import Forms
 from vernal.logic.formula import And, Atom, Formula, Not, Or
 from vernal.logic.normal import atoms, fold, nnf
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Component, Expr
-from vernal.model.flow import Flow
+from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
 TRIED = 64  # points of a segment at which a condition is looked at
@@ -58,7 +59,7 @@ class SegmentTruth:
 class StateConditions:
     """Conditions of a flow's formulas, with their linear comparisons as exact rows."""
 
-    def __init__(self, flow: Flow, tick: Tick = idle) -> None:
+    def __init__(self, flow: Model, tick: Tick = idle) -> None:
         self.flow, self.tick = flow, tick
         self._forms = Forms({var: (ends,) for var, ends in zip(flow.vars, flow.region, strict=True)}, tick=tick)
 
@@ -228,29 +229,25 @@ class _Bounds:
         return SegmentTruth(positive | negative, never)
 
 
-def linear_range(form: AffineForm, flow: Flow, pipe: Flowpipe) -> tuple[Floats, Floats]:
+def linear_range(form: AffineForm, flow: Model, pipe: Flowpipe) -> tuple[Floats, Floats]:
     """Bounds of a linear form over each segment: along the nearest direction of the template, the rest over boxes."""
-    exact = [form.coefficients.get((var, 0), ZERO) for var in flow.vars]
-    wanted = np.array([_float(a) for a in exact])
+    wanted = np.array([_float(form.coefficients.get((var, 0), ZERO)) for var in flow.vars])
     index, scale = _nearest(wanted, pipe.directions)
-    rest = [a - _exact(scale) * _exact(d) for a, d in zip(exact, pipe.directions[index], strict=True)]
-    coefficients = np.array([scale, *map(_float, rest)])
-    count = len(flow.state)
-    lower = np.column_stack([pipe.lower[:, index], pipe.lower[:, :count]])
-    upper = np.column_stack([pipe.upper[:, index], pipe.upper[:, :count]])
-    least = np.where(coefficients >= 0, lower, upper) * coefficients
-    most = np.where(coefficients >= 0, upper, lower) * coefficients
-    constant = _float(form.constant)
-    error = gamma(count + 6)  # of each product: its coefficient and itself are rounded; then they are added
-
-    def slack(terms: Floats) -> Floats:
-        sizes: Floats = 2 * error * (np.abs(terms).sum(axis=1) + abs(constant)) + (count + 2) * TINY
-        return sizes
-
-    return least.sum(axis=1) + constant - slack(least), most.sum(axis=1) + constant + slack(most)
+    direction, count, constant = pipe.directions[index], len(flow.state), _float(form.constant)
+    sides = np.array([[max(scale, 0.0), max(-scale, 0.0)], [max(-scale, 0.0), max(scale, 0.0)]])
+    high, low = dual_maximum(
+        np.array([wanted, -wanted]),
+        np.array([constant, -constant]),
+        pipe.lower[:, :count],
+        pipe.upper[:, :count],
+        np.array([direction, -direction]),
+        np.column_stack([pipe.upper[:, index], -pipe.lower[:, index]]),
+        sides,
+    ).T
+    return -low, high
 
 
-def _holds(row: Row, points: Floats, flow: Flow) -> Mask:
+def _holds(row: Row, points: Floats, flow: Model) -> Mask:
     """Whether a row seems to hold at points, with variables along the last axis."""
     values = points @ np.array([_float(row.form.coefficients.get((var, 0), ZERO)) for var in flow.vars])
     values = values + _float(row.form.constant)

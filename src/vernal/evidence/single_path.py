@@ -7,10 +7,12 @@ from vernal.evidence.replay import NotAPath
 from vernal.evidence.trace import Trace
 from vernal.evidence.uniqueness import forced_decisions, no_ties, uncertain
 from vernal.evidence.uniqueness import is_only_position as is_only_position
+from vernal.logic.direction import Direction
 from vernal.model.expr import Between, Choose
 from vernal.model.system import System
 from vernal.model.tick import Tick, idle
 
+OF_ONLY_PATH = Direction.EXACT  # of what the one path of a system shows
 OPEN_ACTION = (
     "not supported by this engine: the claim asks about actions that a tie or a draw leaves open at the start, "
     "and a witness is one for its own action only; try --engine paths"

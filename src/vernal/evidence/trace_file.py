@@ -24,12 +24,11 @@ from vernal.evidence.kinds import Evidence, EvidenceKind, Tree
 from vernal.evidence.result import Result, Verdict
 from vernal.evidence.trace import Choice, Trace, TraceStep, TraceValue, components
 from vernal.evidence.trace_values import read_number, read_value, write_number, write_value
-from vernal.interpret.numbers.size import MAX_BITS
+from vernal.interpret.numbers.number_size import MAX_BITS
 from vernal.logic.task import Task
 from vernal.model.expr import Between, Expr
-from vernal.model.flow import Flow
 from vernal.model.sorts import REAL, Sort
-from vernal.model.system import System
+from vernal.model.system import Model
 
 SCHEMA_VERSION = 1
 STEP_KEYS = ("state", "actions", "choices", "disturbances", "memory")
@@ -38,7 +37,7 @@ STEP_KEYS = ("state", "actions", "choices", "disturbances", "memory")
 # Traces ---------------------------------------------------------------------------------------------------------------
 
 
-def to_json(trace: Trace, system: System) -> dict[str, Any]:
+def to_json(trace: Trace, system: Model) -> dict[str, Any]:
     """The trace as a JSON object; of a flow, against the system that computes its rates, with the time of each step."""
     steps = [step_json(step, system, t == 0) for t, step in enumerate(trace.steps)]
     if trace.times is not None:
@@ -46,7 +45,7 @@ def to_json(trace: Trace, system: System) -> dict[str, Any]:
     return {"steps": steps, "loop": trace.loop}
 
 
-def step_json(step: TraceStep, system: System, first: bool = False) -> dict[str, Any]:
+def step_json(step: TraceStep, system: Model, first: bool = False) -> dict[str, Any]:
     """One position: labels for enums, true and false, decimals or "p/q"; the first one and all draws in full."""
     sorts = {variable.name: variable.sort for variable in system.state}
     actions = system.step.actions
@@ -63,7 +62,7 @@ def step_json(step: TraceStep, system: System, first: bool = False) -> dict[str,
     }
 
 
-def choice_sorts(system: System) -> dict[str, Sort]:
+def choice_sorts(system: Model) -> dict[str, Sort]:
     """The sort of every named choice; where branches share a name, of the first of them."""
     sorts: dict[str, Sort] = {}
     for node, name in system.step.names.items():
@@ -72,7 +71,7 @@ def choice_sorts(system: System) -> dict[str, Sort]:
     return sorts
 
 
-def from_json(document: Any, system: System) -> Trace:
+def from_json(document: Any, system: Model) -> Trace:
     """A recorded trace, read against the system's names and sorts; nothing is believed of it but its form."""
     fields = _object(document, ("steps", "loop"), "trace")
     steps, loop = fields["steps"], fields["loop"]
@@ -83,7 +82,7 @@ def from_json(document: Any, system: System) -> Trace:
     return Trace(tuple(_read_step(step, system, f"step {t}") for t, step in enumerate(steps)), loop, system=system)
 
 
-def timed_trace(document: Any, flow: Flow) -> Trace:
+def timed_trace(document: Any, flow: Model) -> Trace:
     """A recorded trajectory; its times begin with 0 and ascend."""
     fields = _object(document, ("steps", "loop"), "trace")
     steps = fields["steps"]
@@ -93,7 +92,7 @@ def timed_trace(document: Any, flow: Flow) -> Trace:
     if fields["loop"] is not None or not times or times[0] != 0 or any(a >= b for a, b in pairwise(times)):
         raise FormatError("trace: the times of a trajectory begin with 0 and ascend, and it does not loop")
     untimed = [{key: item for key, item in step.items() if key != "time"} for step in steps]
-    trace = from_json({"steps": untimed, "loop": None}, flow.rate_step)
+    trace = from_json({"steps": untimed, "loop": None}, flow)
     for t, step in enumerate(trace.steps):
         _refuse_endless(step, f"step {t}")
     return replace(trace, times=times, system=flow)
@@ -111,7 +110,7 @@ def _refuse_endless(step: TraceStep, where: str) -> None:
             raise FormatError(f"{where}, {name}: a number of more than {MAX_BITS:,} bits")
 
 
-def _read_step(document: Any, system: System, where: str) -> TraceStep:
+def _read_step(document: Any, system: Model, where: str) -> TraceStep:
     fields = _object(document, STEP_KEYS, where)
     state = _object(fields["state"], tuple(variable.name for variable in system.state), f"{where}, state")
     actions = _object(fields["actions"], tuple(system.step.actions), f"{where}, actions")
@@ -130,7 +129,7 @@ def _read_like(item: Any, node: Expr, where: str) -> TraceValue:
     return read_value(item, node.sort, node.size if node.shape else None, where)
 
 
-def _read_choices(document: Any, system: System, where: str) -> dict[str, Choice]:
+def _read_choices(document: Any, system: Model, where: str) -> dict[str, Choice]:
     known: dict[str, Expr] = {}
     for node, name in system.step.names.items():
         if not isinstance(node, Between):
@@ -145,7 +144,7 @@ def _read_choices(document: Any, system: System, where: str) -> dict[str, Choice
     return made
 
 
-def _read_disturbances(document: Any, system: System, where: str) -> dict[str, TraceValue]:
+def _read_disturbances(document: Any, system: Model, where: str) -> dict[str, TraceValue]:
     known = {name: node for node, name in system.step.names.items() if isinstance(node, Between)}
     items = _named(document, known, where)
     return {name: _read_like(item, known[name], f"{where}, {name}") for name, item in items.items()}
@@ -223,12 +222,12 @@ def document(task: Task, result: Result) -> dict[str, Any]:
         "formula": result.formula,
         "property": result.property,
         "verdict": result.verdict.value,
-        **_shown(result.evidence, task.recorded),
+        **_shown(result.evidence, task.model),
     }
     return {**content, "sha256": fingerprint(content)}
 
 
-def _shown(evidence: Evidence, system: System) -> dict[str, Any]:
+def _shown(evidence: Evidence, system: Model) -> dict[str, Any]:
     if isinstance(evidence, Invariant):
         return {"evidence": evidence.kind, "invariant": invariant_json(evidence)}
     if isinstance(evidence, Flowpipe):

@@ -25,7 +25,7 @@ from vernal.interpret.flow.trajectory import Leg, SolutionPiece, clipped, follow
 from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula, Not, Or
 from vernal.logic.normal import fold, nnf, rebuild
 from vernal.model.expr import Expr, Var
-from vernal.model.flow import Flow
+from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
 PRECISIONS = (128, 256)  # bits, tried in turn
@@ -35,7 +35,7 @@ FINEST_PART = 2**30  # how many of the shortest part make the whole time
 
 
 def trajectory(
-    flow: Flow,
+    flow: Model,
     first: Mapping[str, Fraction],
     times: Sequence[Fraction],
     disturbances: Sequence[Mapping[Expr, Given]],
@@ -47,7 +47,7 @@ def trajectory(
     A first state that is no initial one, or outside the region, is an error, `NotAPath`.
     """
     try:
-        ReplayWalk(flow.rate_step, (), precision, tick).check_first(first, {})
+        ReplayWalk(flow, (), precision, tick).check_first(first, {})
     except Undecided as doubt:
         raise NotAPath(Problem(0, f"undecided with {precision} bits: {doubt.variable}")) from None
     start = {var: first[var.name] for var in flow.vars}
@@ -62,7 +62,7 @@ def trajectory(
 class Trajectory:
     """All solutions from one state, in pieces of time, and the times at which they are recorded."""
 
-    flow: Flow
+    flow: Model
     first: Mapping[Var, Fraction]
     times: tuple[Fraction, ...]  # ascending from 0
     disturbances: tuple[Mapping[Expr, Given], ...]  # between each of the times and the next
@@ -218,15 +218,15 @@ class Trajectory:
 
     def _step(self, index: int, time: Fraction) -> TraceStep:
         state = {var.name: trace_number(x) for var, x in zip(self.first, self.states(time, time), strict=True)}
-        names = self.flow.rate_step.step.names
+        names = self.flow.step.names
         given = self.disturbances[index] if index < len(self.disturbances) and time < self.until else {}
         return TraceStep(state, disturbances={name: trace_number(given[n]) for n, name in names.items() if n in given})
 
 
-def again(recorded: Trace, flow: Flow, precision: int = PRECISIONS[0], tick: Tick = idle) -> Trajectory:
+def again(recorded: Trace, flow: Model, precision: int = PRECISIONS[0], tick: Tick = idle) -> Trajectory:
     """A recorded trajectory, enclosed once more from its first state and its disturbances."""
     assert recorded.times is not None
-    names = {name: node for node, name in flow.rate_step.step.names.items()}
+    names = {name: node for node, name in flow.step.names.items()}
     first = {name: _exactly(value) for name, value in recorded.steps[0].state.items()}
     given: list[dict[Expr, Given]] = [
         {names[name]: _exactly(value) for name, value in step.disturbances.items()} for step in recorded.steps
@@ -245,7 +245,7 @@ def _exactly(value: TraceValue) -> Fraction:
     )
 
 
-def trajectory_truth(recorded: Trace, formula: Formula, flow: Flow, tick: Tick = idle) -> bool | None:
+def trajectory_truth(recorded: Trace, formula: Formula, flow: Model, tick: Tick = idle) -> bool | None:
     """The truth of a formula on a recorded trajectory, of all its solutions; None where they do not decide it."""
     for precision in PRECISIONS:
         truth = again(recorded, flow, precision, tick).truth(formula)
@@ -262,7 +262,7 @@ def refuted(path: Trajectory, formula: Formula) -> Trajectory | None:
     return path.part(count)
 
 
-def closed(formula: Formula, flow: Flow) -> Formula:
+def closed(formula: Formula, flow: Model) -> Formula:
     """A formula over state variables: lets are filled in."""
 
     def rule(node: Formula, args: tuple[Formula, ...]) -> Formula:

@@ -20,13 +20,13 @@ from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
 from vernal.model.expr import Argmax, Between, Choose, Const
 from vernal.model.graph import decisions
-from vernal.model.system import System
+from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
 BEYOND_INTERVALS = Fraction(10**400)  # beyond every interval: replay moves it to the exact end
 
 
-def uncertain(system: System) -> list[Choose | Between | Argmax]:
+def uncertain(system: Model) -> list[Choose | Between | Argmax]:
     """The decisions of a step that may go more than one way."""
     return [n for n in system.step.names if not (isinstance(n, Choose) and len(n.options) == 1) and not _is_fixed(n)]
 
@@ -38,7 +38,7 @@ def _is_fixed(node: Choose | Between | Argmax) -> bool:
     return isinstance(node, Argmax) and node.args[0].size == 1
 
 
-def forced_decisions(system: System) -> NodeDecisions:
+def forced_decisions(system: Model) -> NodeDecisions:
     """The decisions that can only go one way: a choice of one option, an interval of one point."""
     return {
         node: 0 if isinstance(node, Choose) else BEYOND_INTERVALS
@@ -47,7 +47,7 @@ def forced_decisions(system: System) -> NodeDecisions:
     }
 
 
-def is_only_position(system: System, formula: Formula, trace: Trace) -> bool:
+def is_only_position(system: Model, formula: Formula, trace: Trace) -> bool:
     """Whether a path from a single start begins at its only position, as far as the formula can tell.
 
     Actions that atoms or the guard ask about belong to a position; where a tie or a draw leaves one of them open, the
@@ -60,7 +60,7 @@ def is_only_position(system: System, formula: Formula, trace: Trace) -> bool:
     return not asked or no_ties(system, trace, 0, forced_decisions(system))
 
 
-def is_only_path(system: System, trace: Trace) -> bool:
+def is_only_path(system: Model, trace: Trace) -> bool:
     """Whether nothing on a path that was recomputed could have gone otherwise: it is the only one from its start."""
     several = {system.step.names[node] for node in uncertain(system) if not isinstance(node, Argmax)}
     if any(several & set(_drawn(step)) for step in trace.steps):
@@ -73,7 +73,7 @@ def _drawn(step: TraceStep) -> tuple[str, ...]:
     return (*step.choices, *step.disturbances)
 
 
-def no_ties(system: System, trace: Trace, t: int, taken: NodeDecisions, tick: Tick = idle) -> bool:
+def no_ties(system: Model, trace: Trace, t: int, taken: NodeDecisions, tick: Tick = idle) -> bool:
     """Whether every argmax has one winner at this position, for certain."""
     scores = [node.args[0] for node in system.step.names if isinstance(node, Argmax)]
     if not scores:

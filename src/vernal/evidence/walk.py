@@ -20,11 +20,11 @@ from vernal.evidence.trace_values import settled
 from vernal.interpret import exact
 from vernal.interpret.exact import Evaluation, Given
 from vernal.interpret.numbers import reals
+from vernal.interpret.numbers.number_size import MAX_BITS
 from vernal.interpret.numbers.reals import Undefined
-from vernal.interpret.numbers.size import MAX_BITS
 from vernal.model.expr import Between, Choose, Expr
 from vernal.model.numbers import rounded, written
-from vernal.model.system import System
+from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
 PRECISIONS = (128, 256, 512, 1024, 2048, 4096)  # bits, tried in turn until nothing is undecided
@@ -87,7 +87,7 @@ class Undecided(Exception):
 
 
 def run(
-    system: System,
+    system: Model,
     first: FirstState,
     decisions: Sequence[Decisions],
     steps: int,
@@ -123,7 +123,7 @@ def run(
 class ReplayWalk:
     """One walk at one precision."""
 
-    system: System
+    system: Model
     decisions: Sequence[Decisions]
     precision: int
     tick: Tick

@@ -39,7 +39,7 @@ from vernal.logic.task import Task
 from vernal.model.flow import Flow
 from vernal.model.initial import Box
 from vernal.model.numbers import rounded
-from vernal.model.system import System
+from vernal.model.system import Model, System
 from vernal.run.output import write_text
 
 MAX_BYTES = 256 * 2**20
@@ -52,14 +52,14 @@ class Rejected(Exception):
     """The evidence does not hold, and why."""
 
 
-def write_evidence(subject: Task | System | Flow, result: Result, file: str | Path) -> None:
+def write_evidence(subject: Task | Model, result: Result, file: str | Path) -> None:
     """Write the evidence of a result, a trace or an invariant, to a file that `replay` checks again."""
     if result.evidence is None:
         raise InputError(f"the result of {result.formula} has no evidence to write: it is {result.verdict.value}")
     write_text(file, trace_file.dump(_task(subject), result))
 
 
-def replay(file: str | Path, subject: Task | System | Flow | None = None) -> Recheck:
+def replay(file: str | Path, subject: Task | Model | None = None) -> Recheck:
     """Check an evidence file again: what came of it, and why.
 
     The task and the networks it names are looked up beside it, then in the current folder. A file that was made of a
@@ -70,7 +70,7 @@ def replay(file: str | Path, subject: Task | System | Flow | None = None) -> Rec
 
 
 def check_again(
-    file: TraceFile, path: Path, subject: Task | System | Flow | None = None, *, allow_outside: bool = False
+    file: TraceFile, path: Path, subject: Task | Model | None = None, *, allow_outside: bool = False
 ) -> Recheck:
     """What came of checking evidence that was read from a path; `allow_outside` as in `load`."""
     task: Task | None = None
@@ -81,7 +81,7 @@ def check_again(
         return Recheck(Judgement.REJECTED, str(why), task=task)
 
 
-def _task(subject: Task | System | Flow) -> Task:
+def _task(subject: Task | Model) -> Task:
     return subject if isinstance(subject, Task) else Task(subject)
 
 

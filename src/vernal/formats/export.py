@@ -15,8 +15,8 @@ from tempfile import TemporaryDirectory
 from vernal.errors import FormatError, InputError, NameUnknown, nearest
 from vernal.formats.automata import SUFFIXES, automaton_json, read_automaton, write_automaton
 from vernal.formats.loading import load
+from vernal.logic.question import Question
 from vernal.logic.task import Task, Transitions
-from vernal.logic.timed import FlowQuestion
 from vernal.model.flow import Flow
 from vernal.model.hybrid import HybridAutomaton
 from vernal.model.tick import Tick, idle
@@ -77,7 +77,7 @@ def export_task(
     return _written(source or flow.name, automaton, Path(target), question)
 
 
-def _question(task: Task, name: str | None) -> FlowQuestion | None:
+def _question(task: Task, name: str | None) -> Question | None:
     """The question that the task asks under this name, or its first."""
     if not isinstance(task.model, Flow):
         raise FormatError(f"{task.name}: hybrid automata are made of flows ([flow]), and this system moves in steps")
@@ -87,12 +87,12 @@ def _question(task: Task, name: str | None) -> FlowQuestion | None:
             return None
     if name not in task.properties:
         raise NameUnknown(f"there is no property {name!r}{nearest(name, task.properties)}")
-    return FlowQuestion(task.model, task.properties[name], name, task.settings)
+    return Question(task.model, task.properties[name], name, settings=task.settings)
 
 
-def _written(source: str, automaton: HybridAutomaton, target: Path, question: FlowQuestion | None) -> AutomatonExport:
+def _written(source: str, automaton: HybridAutomaton, target: Path, question: Question | None) -> AutomatonExport:
     """Write a draft, read it back, and keep it if it is the same."""
-    horizon = None if question is None else question.horizon
+    horizon = None if question is None else question.claim.last_time
     with TemporaryDirectory() as folder:
         draft = Path(folder) / f"draft{target.suffix}"
         write_automaton(automaton, draft, horizon=horizon)
@@ -109,7 +109,7 @@ def _is_same(first: HybridAutomaton, second: HybridAutomaton) -> bool:
     return automaton_json(first) == automaton_json(replace(second, name=first.name, variables=first.variables))
 
 
-def _configure(automaton: HybridAutomaton, target: Path, question: FlowQuestion) -> tuple[str, ...]:
+def _configure(automaton: HybridAutomaton, target: Path, question: Question) -> tuple[str, ...]:
     """Write the configuration beside a model."""
     from vernal.formats.spaceex.config import spaceex_config
     from vernal.formats.spaceex.writer import names_of

@@ -9,8 +9,8 @@ from typing import cast
 
 import numpy as np
 
-from vernal.interpret.abstract import Finite, Range, Truth, Value, as_range
 from vernal.interpret.numbers.rounding import Array, Backend, float_above, float_below
+from vernal.interpret.value_sets import Finite, Range, Truth, Value, as_range
 from vernal.model.expr import Expr, If, Switch
 
 

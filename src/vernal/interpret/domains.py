@@ -16,10 +16,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from vernal.interpret.abstract import Range, Value
 from vernal.interpret.interval import evaluate
 from vernal.interpret.numbers.calculus import CALCULUS, ElementaryFunction
 from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
+from vernal.interpret.value_sets import Range, Value
 from vernal.logic import printing
 from vernal.model import build
 from vernal.model import expr as e

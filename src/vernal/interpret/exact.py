@@ -34,8 +34,8 @@ from vernal.interpret.demand import (
 )
 from vernal.interpret.numbers import reals
 from vernal.interpret.numbers.integers import integers, times
+from vernal.interpret.numbers.number_size import common_denominator
 from vernal.interpret.numbers.reals import ExactNumber, ExactScalar, Undefined
-from vernal.interpret.numbers.size import common_denominator
 from vernal.model import expr as e
 from vernal.model.expr import Argmax, Between, Choose, Decision, Expr
 from vernal.model.tick import Tick, idle

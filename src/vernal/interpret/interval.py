@@ -14,7 +14,21 @@ from functools import reduce
 import numpy as np
 
 from vernal.errors import TypeClash
-from vernal.interpret.abstract import (
+from vernal.interpret.choice import merge, possibilities
+from vernal.interpret.layers import Layer, layer
+from vernal.interpret.numbers import enclosures
+from vernal.interpret.numbers.rounding import (
+    PI,
+    TINY,
+    Array,
+    Backend,
+    all_along,
+    any_along,
+    float_above,
+    float_below,
+    gamma,
+)
+from vernal.interpret.value_sets import (
     Finite,
     Range,
     Truth,
@@ -27,20 +41,6 @@ from vernal.interpret.abstract import (
     point,
     shaped,
     whole,
-)
-from vernal.interpret.choice import merge, possibilities
-from vernal.interpret.layers import Layer, layer
-from vernal.interpret.numbers import enclose
-from vernal.interpret.numbers.rounding import (
-    PI,
-    TINY,
-    Array,
-    Backend,
-    all_along,
-    any_along,
-    float_above,
-    float_below,
-    gamma,
 )
 from vernal.model import expr as e
 from vernal.model.expr import Expr
@@ -245,11 +245,11 @@ def _powers(backend: Backend, base: Array, n: int) -> tuple[Array, Array]:
     return backend.positive(low), high
 
 
-def elementary(backend: Backend, x: Range, name: enclose.Elementary) -> Range:
+def elementary(backend: Backend, x: Range, name: enclosures.Elementary) -> Range:
     """An elementary function or a fractional power."""
-    if backend.fuser is not None and enclose.is_covered(name, x.lower, x.upper):
-        return Range(*backend.fused(enclose.ranges, (name,), x.lower, x.upper))
-    return Range(*enclose.ranges(backend, name, x.lower, x.upper))
+    if backend.fuser is not None and enclosures.is_covered(name, x.lower, x.upper):
+        return Range(*backend.fused(enclosures.ranges, (name,), x.lower, x.upper))
+    return Range(*enclosures.ranges(backend, name, x.lower, x.upper))
 
 
 def angle(backend: Backend, y: Range, x: Range) -> Range:
@@ -258,7 +258,7 @@ def angle(backend: Backend, y: Range, x: Range) -> Range:
 
 
 def _angles(backend: Backend, a: Array, b: Array, c: Array, d: Array) -> tuple[Array, Array]:
-    return enclose.angles(backend, (a, b), (c, d))
+    return enclosures.angles(backend, (a, b), (c, d))
 
 
 def leaky(backend: Backend, x: Range, slopes: Sequence[Fraction]) -> Range:

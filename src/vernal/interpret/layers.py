@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import cast
 
-from vernal.interpret.numbers.room import refuse_beyond
+from vernal.interpret.numbers.memory_room import refuse_beyond
 from vernal.interpret.numbers.rounding import FLOOR, TINY, Array, Backend, gamma
 from vernal.model import expr as e
 

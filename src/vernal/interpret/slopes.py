@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 
 from vernal.interpret import interval
-from vernal.interpret.abstract import Range
 from vernal.interpret.numbers.calculus import CALCULUS
 from vernal.interpret.numbers.rounding import Backend
+from vernal.interpret.value_sets import Range
 from vernal.model.expr import Function
 from vernal.model.traits import FUNCTIONS
 

@@ -20,6 +20,7 @@ from flint import fmpz
 
 from vernal.errors import VernalError
 from vernal.interpret.numbers.rounding import PI
+from vernal.logic.direction import Direction
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function, Occurrence
 from vernal.model.graph import order
@@ -48,6 +49,8 @@ class Script:
 
     `tick` may stop the work by raising.
     """
+
+    direction = Direction.OVER  # what is undefined, as a quotient by zero, may have any value
 
     def __init__(self, starts: Mapping[Expr, Sequence[Start | PartialSpan]], tick: Tick = idle) -> None:
         self.starts, self.tick = starts, tick

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property, lru_cache
 
 from vernal.logic.formula import Always, And, Atom, Formula, Implies, Next, Not, Or, Quantifier, Release, Weak, operands
 from vernal.logic.margin import atom_margin
 from vernal.logic.normal import Logic, atoms, classify, fold, horizon, nnf, quantifiers, strip_quantifiers, universal
 from vernal.logic.progress import on_paths
+from vernal.logic.timed import Time, last_time
 from vernal.logic.vacuity import is_vacuous
 from vernal.model import build
 from vernal.model.expr import Expr
@@ -29,9 +31,10 @@ class PositionClaim:
 
 @dataclass(frozen=True)
 class Claim:
-    """What a formula claims: in which logic, of which paths, and how far it looks."""
+    """What a formula claims: in which logic and kind of time, of which paths, and how far it looks."""
 
     formula: Formula
+    time: Time = Time.STEPS
 
     @cached_property
     def logic(self) -> Logic:
@@ -50,8 +53,18 @@ class Claim:
 
     @cached_property
     def horizon(self) -> int | None:
-        """How many transitions decide it on any path; None where no number does."""
-        return horizon(self.formula)
+        """How many transitions decide it on any path; None where no number does, as in continuous time."""
+        return None if self.time is Time.SECONDS else horizon(self.formula)
+
+    @cached_property
+    def last_time(self) -> Fraction:
+        """In continuous time, the last time that it speaks of."""
+        return last_time([self.formula])
+
+    @cached_property
+    def normal(self) -> Formula:
+        """The formula with negations at its atoms only, where every path goes on."""
+        return nnf(self.formula, total=True)
 
     @cached_property
     def path(self) -> Formula:
@@ -100,14 +113,14 @@ class Claim:
 MAX_KEPT = 32  # operators of a formula whose claim is kept
 
 
-def claim_of(formula: Formula) -> Claim:
+def claim_of(formula: Formula, time: Time = Time.STEPS) -> Claim:
     """What a formula claims; of a small one it is kept, with all that is worked out of it: many ask the same."""
-    return _kept_claim(formula) if is_small(formula) else Claim(formula)
+    return _kept_claim(formula, time) if is_small(formula) else Claim(formula, time)
 
 
 @lru_cache(maxsize=64)
-def _kept_claim(formula: Formula) -> Claim:
-    return Claim(formula)
+def _kept_claim(formula: Formula, time: Time) -> Claim:
+    return Claim(formula, time)
 
 
 def is_small(formula: Formula) -> bool:

@@ -1,8 +1,8 @@
-"""Reductions: a problem turned into another, with a direction and a way back.
+"""Directions: how the paths of what is looked at relate to those of the system, and what may be claimed by that.
 
-A reduction says how the set of behaviours changes. What may be claimed follows from the direction alone: of all paths
-only through EXACT or OVER, of some path only through EXACT or UNDER. Everything else needs evidence that is checked on
-the concrete system.
+A reduction replaces the paths from each initial state, and so do sets of states that stand for single ones. What may be
+claimed follows from the direction alone: of all paths only through EXACT or OVER, of some path only through EXACT or
+UNDER. Everything else needs evidence that is checked on the concrete system.
 """
 
 from __future__ import annotations
@@ -19,6 +19,18 @@ class Direction(Enum):
     OVER = "over"  # at least as many
     UNDER = "under"  # at most as many
     TWO_SIDED = "two-sided"  # states are sorted into true, false and open; what is sorted is so whatever the quantifier
+    NEITHER = "neither"  # some are missing and some are added: nothing follows but of a claim without paths
+
+    def then(self, other: Direction) -> Direction:
+        """The direction of one after the other, and the weakest of several that were met: what both allow.
+
+        EXACT changes nothing; OVER and UNDER together are NEITHER.
+        """
+        if self is other or other is Direction.EXACT:
+            return self
+        if self is Direction.EXACT or self is Direction.TWO_SIDED:
+            return other
+        return self if other is Direction.TWO_SIDED else Direction.NEITHER
 
     def may_prove(self, quantifier: Quantifier) -> bool:
         """Whether a claim of all (or some) paths carries over from the reduced problem to the original."""

@@ -1,4 +1,4 @@
-"""Questions: does the system keep the formula?"""
+"""Questions: does the model keep the formula?"""
 
 from __future__ import annotations
 
@@ -8,42 +8,55 @@ from functools import cached_property
 
 from vernal.logic.claim import Claim, claim_of
 from vernal.logic.formula import Formula
+from vernal.logic.task import UNSAID, AbstractionSettings, OptionLabels
+from vernal.logic.timed import Time, time_of
 from vernal.model.build import TRUE
 from vernal.model.expr import Expr
 from vernal.model.initial import Init
 from vernal.model.portable import Portable
-from vernal.model.system import System
-
-OptionLabels = Mapping[str, tuple[str | None, ...]]  # what the options of a choice, by its name, are called
+from vernal.model.system import Model, System
 
 
 @dataclass(frozen=True)
 class Question(Portable):
-    """Does the system keep the formula?"""
+    """Does the model keep the formula?"""
 
-    system: System
+    model: Model
     formula: Formula
     name: str | None = None  # of the property, where it has one
     predicates: tuple[Expr, ...] = ()  # by which an abstraction tells states apart; no part of what is asked
     labels: OptionLabels = field(default_factory=dict, hash=False)  # for whoever shows transitions, likewise
+    settings: AbstractionSettings = UNSAID  # for whoever abstracts a flow, likewise
+    counts: Time | None = None  # what positions and bounds count, where it is not what the motion says
+
+    @property
+    def system(self) -> System:
+        """The model as one that moves in steps; whoever needs steps asks for it."""
+        assert isinstance(self.model, System), "an engine of steps takes no flow"
+        return self.model
+
+    @property
+    def time(self) -> Time:
+        """The kind of time of the claim."""
+        return self.counts or time_of(self.model.motion)
 
     @cached_property
     def claim(self) -> Claim:
         """What the formula claims."""
-        return claim_of(self.formula)
+        return claim_of(self.formula, self.time)
 
     @cached_property
     def atoms(self) -> Mapping[Expr, Expr]:
         """Every atom as written, and over state, memory and draws."""
-        return {atom: self.system.step.resolve(atom) for atom in self.claim.atoms}
+        return {atom: self.model.resolve(atom) for atom in self.claim.atoms}
 
     def starting(self, init: Init) -> Question:
-        """The same claim about the same system from elsewhere; the graph and what is known of the claim are shared."""
-        moved = replace(self, system=self.system.starting(init))
+        """The same claim about the same model from elsewhere; the graph and what is known of the claim are shared."""
+        moved = replace(self, model=self.model.starting(init))
         moved.__dict__["claim"] = self.claim  # where cached_property keeps it
         return moved
 
     @property
     def is_total(self) -> bool:
-        """Whether no path of the system ends."""
-        return self.system.step.enabled is TRUE
+        """Whether no path of the model ends."""
+        return self.model.step.enabled is TRUE

@@ -15,7 +15,7 @@ from vernal.model.graph import draws, variables
 from vernal.model.index_range import IndexRange
 from vernal.model.network import Network
 from vernal.model.sorts import Kind, Sort
-from vernal.model.system import System
+from vernal.model.system import Model
 
 
 class Repetition:
@@ -63,7 +63,7 @@ class Scope:
 
 
 def system_scope(
-    system: System, constants: Mapping[str, Expr] | None = None, functions: Mapping[str, Network] | None = None
+    system: Model, constants: Mapping[str, Expr] | None = None, functions: Mapping[str, Network] | None = None
 ) -> Scope:
     """The scope of a system's properties: its variables, actions and lets, and the constants of its task."""
     names: dict[str, Expr] = dict(constants or {})

@@ -1,4 +1,4 @@
-"""Tasks: a system or a flow, the properties asked of it, and where all of it came from."""
+"""Tasks: a model, the properties asked of it, and where all of it came from."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from fractions import Fraction
 
 from vernal.errors import InputError
 from vernal.logic.formula import Formula
-from vernal.logic.question import OptionLabels
+from vernal.logic.timed import Time
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
 from vernal.model.network import Network
 from vernal.model.portable import Portable
-from vernal.model.system import System
+from vernal.model.system import Model, System
+
+OptionLabels = Mapping[str, tuple[str | None, ...]]  # what the options of a choice, by its name, are called
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ MAX_ABSTRACTED = 8  # variables of a flow that is abstracted: regions and their 
 class Task(Portable):
     """What a task file says, read and checked; later formulas may use `constants` besides the system's names."""
 
-    model: System | Flow
+    model: Model
     properties: Mapping[str, Formula] = field(default_factory=dict)
     parameters: Mapping[str, Fraction] = field(default_factory=dict)
     constants: Mapping[str, Expr] = field(default_factory=dict)
@@ -68,6 +70,7 @@ class Task(Portable):
     labels: OptionLabels = field(default_factory=dict)  # of the outcomes of a planning model: their actions
 
     settings: AbstractionSettings = UNSAID  # how a flow is abstracted, where the task says it
+    times: Mapping[str, Time] = field(default_factory=dict)  # of properties that count otherwise than the motion does
 
     @property
     def name(self) -> str:
@@ -76,21 +79,16 @@ class Task(Portable):
     @property
     def system(self) -> System:
         """The system, of a task in discrete time; whatever needs steps asks for it."""
-        if isinstance(self.model, Flow):
+        if not isinstance(self.model, System):
             raise InputError(f"{self.name} is a flow, in continuous time: this is for systems that move in steps")
         return self.model
 
     @property
     def flow(self) -> Flow:
         """The flow, of a task in continuous time."""
-        if isinstance(self.model, System):
+        if not isinstance(self.model, Flow):
             raise InputError(f"{self.name} is a system that moves in steps: this is for flows, in continuous time")
         return self.model
-
-    @property
-    def recorded(self) -> System:
-        """The system whose names and sorts traces and runs have: of a flow, the one whose step computes its rates."""
-        return self.model.rate_step if isinstance(self.model, Flow) else self.model
 
     def __repr__(self) -> str:
         return f"<Task {self.name}: {', '.join(self.properties) or 'no properties'}>"

@@ -1,48 +1,33 @@
-"""Questions in continuous time: do all trajectories of a flow keep the formula?
+"""Kinds of time, and what is asked in continuous time.
 
-A formula is a Boolean combination of `G[a,b] p` and `F[a,b] p` over conditions p on the state (a condition alone is
-about time 0). Along a trajectory, which is followed while it is in the region, G[a,b] p is true if p is true at every
-time of [a, b] that it reaches, and F[a,b] p if it reaches a time of [a, b] at which p is true.
+In seconds a formula is a Boolean combination of `G[a,b] p` and `F[a,b] p` over conditions p on the state (a condition
+alone is about time 0). Along a trajectory, which is followed while it is in the region, G[a,b] p is true if p is true
+at every time of [a, b] that it reaches, and F[a,b] p if it reaches a time of [a, b] at which p is true.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from enum import StrEnum
 from fractions import Fraction
-from functools import cached_property
 
 from vernal.errors import UnsupportedFormula
 from vernal.logic.formula import Always, Eventually, Formula, Temporal, operands
-from vernal.logic.normal import nnf, order
-from vernal.logic.task import UNSAID, AbstractionSettings
-from vernal.model.flow import Flow
-from vernal.model.initial import Init
-from vernal.model.portable import Portable
+from vernal.logic.normal import order
+from vernal.model.motion import Motion, Step
 
 
-@dataclass(frozen=True)
-class FlowQuestion(Portable):
-    """Do all trajectories of the flow keep the formula?"""
+class Time(StrEnum):
+    """What positions and bounds of a claim count."""
 
-    flow: Flow
-    formula: Formula
-    name: str | None = None
-    settings: AbstractionSettings = UNSAID
+    STEPS = "steps"
+    SAMPLES = "samples"  # the instants of a grid
+    SECONDS = "seconds"  # in which every instant counts
 
-    @cached_property
-    def normal(self) -> Formula:
-        """The formula with negations at its atoms only."""
-        return nnf(self.formula, total=True)
 
-    @cached_property
-    def horizon(self) -> Fraction:
-        """The last time that the formula speaks of."""
-        return last_time([self.formula])
-
-    def starting(self, init: Init) -> FlowQuestion:
-        """The same question about trajectories from elsewhere."""
-        return replace(self, flow=self.flow.starting(init))
+def time_of(motion: Motion) -> Time:
+    """The kind of time of claims about a motion, unless they say another."""
+    return Time.STEPS if isinstance(motion, Step) else Time.SECONDS
 
 
 def last_time(formulas: Iterable[Formula]) -> Fraction:

@@ -36,7 +36,7 @@ from vernal.logic.normal import Logic, classify, fold, order
 from vernal.logic.printing import PREFIX, WHOLE, Fragment, formula_piece, number, text
 from vernal.model.build import TRUE
 from vernal.model.flow import Flow
-from vernal.model.system import System
+from vernal.model.system import Model
 
 TRAJECTORIES = "along every trajectory while it is in the region"
 LINE = 96  # characters before a sentence becomes a list
@@ -53,7 +53,7 @@ def bracketed(formula: Formula) -> str:
     return fold(formula, rule).text
 
 
-def words(formula: Formula, model: System | Flow | None = None) -> str:
+def words(formula: Formula, model: Model | None = None) -> str:
     """What the formula asks, in English; with the system, also what it asks of paths that end."""
     logic = classify(formula)
     if isinstance(model, Flow):

@@ -22,12 +22,14 @@ from vernal.errors import NameUnknown, TypeClash, nearest
 from vernal.model import build
 from vernal.model.agent import make_agent, output_var, remembered
 from vernal.model.arrays import ExprArray, Operands, is_listed
-from vernal.model.checks import check_next, check_start, value_of
+from vernal.model.checks import check_next, check_rate, check_start, value_of
 from vernal.model.components import MAX_COMPONENTS, arrays_of, index_ranges
 from vernal.model.expr import Between, Choose, Expr, Occurrence, Operand, Role, Var
+from vernal.model.flow import rate_problem, region_problem
 from vernal.model.given import Declaration, GivenNames, GivenNumber, GivenValue, Initial, Initials, Policy, Values
 from vernal.model.graph import draws, rewrite, variables
 from vernal.model.initial import OneOf, Span, Start
+from vernal.model.motion import Sampled, Step, common_period
 from vernal.model.network import Network
 from vernal.model.numbers import from_numpy
 from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort
@@ -108,15 +110,22 @@ def agent(
     labels: str | Sequence[str] | None = None,
     memory: GivenNumber | Span | Sequence[GivenNumber | Span] | None = None,
     remember: str | None = None,
+    every: GivenNumber | None = None,
+    delay: GivenNumber = 0,
+    start: GivenNumber | Sequence[GivenNumber] | None = None,
 ) -> Policy:
     """An agent for a `System`: `act` is "argmax", "raw" or a function of the network's output, `by` selects a network.
 
     `labels` names an enum variable of the state whose labels argmax yields, or lists labels. `memory` is where what a
     recurrent network remembers starts: a number or an interval for all of it, or one for each unit. Formulas speak of
-    the memory by the name `remember`.
+    the memory by the name `remember`. In a loop that samples, it acts `every` so many seconds, or as often as the
+    system says; its action is in force `delay` seconds after what it reads, and until the first one `start` is.
     """
     several = (networks,) if isinstance(networks, Network) else tuple(networks)
-    return Policy(several, observe, act, by, labels, None if memory is None else _memory(memory), remember)
+    remembered = None if memory is None else _memory(memory)
+    listed = start if isinstance(start, Sequence) and not isinstance(start, str) else [start]
+    begin = None if start is None else tuple(exact(value) for value in listed if value is not None)
+    return Policy(several, observe, act, by, labels, remembered, remember, _maybe(every), exact(delay), begin)
 
 
 def _memory(memory: GivenNumber | Span | Sequence[GivenNumber | Span]) -> Sequence[Start] | Start:
@@ -141,11 +150,13 @@ def trace(
     name: str,
     state: Mapping[str, Declaration],
     init: Mapping[str, Initials],
-    step: Callable[[GivenNames], Mapping[str, Operands]],
+    step: Callable[[GivenNames], Mapping[str, Operands]] | None,
     agents: Mapping[str, Policy],
     lets: Mapping[str, Callable[[GivenNames], Operand]],
     where: Callable[[GivenNames], Sequence[Expr]] | None,
     enabled: Callable[[GivenNames], Expr] | None,
+    rates: Callable[[GivenNames], Mapping[str, Operands]] | None = None,
+    every: GivenNumber | None = None,
 ) -> Fields:
     """The fields of a system that is given by functions of names."""
     declared = {v.name: v for n, d in state.items() for v in variables_of(n, d)}
@@ -156,7 +167,9 @@ def trace(
     named = {n: let_var(n, x) for n, x in traced.items()}
     observable = GivenNames({**visible, **{n: named[n] for n, x in traced.items() if not needs_action(x, traced)}})
     everything = GivenNames({**visible, **actions, **named})
-    all_lets, following = name_draws(traced, _trace_step(step, everything, declared))
+    moving = {} if step is None else _trace_step(step, everything, declared)
+    named_lets, following = name_draws(traced, moving)
+    all_lets, flowing = name_draws(named_lets, {} if rates is None else _trace_rates(rates, everything, declared))
     made = tuple(_make(n, policy, observable) for n, policy in prepared.items())
     for memory, vector in remembered(made).items():
         if memory in everything or memory in all_lets:
@@ -164,7 +177,11 @@ def trace(
         all_lets[memory] = vector
     start = Init(starts_of(init, declared), tuple(where(GivenNames(visible))) if where else ())
     guard = enabled(everything) if enabled else build.TRUE
-    return name, tuple(declared.values()), start, following, made, all_lets, guard
+    if rates is None:
+        return name, tuple(declared.values()), start, Step(following, guard), made, all_lets
+    timed, period = _periods(made, _maybe(every))
+    motion = Sampled(period, flowing, following, guard)
+    return name, tuple(declared.values()), start, motion, timed, all_lets
 
 
 def seat(made: System, name: str, policy: Policy) -> System:
@@ -246,7 +263,7 @@ def _make(name: str, prepared: _Prepared, visible: GivenNames) -> Agent:
     policy = prepared.policy
     select = policy.by(visible) if policy.by else None
     seen = [part for given in policy.observe(visible) for part in (given if isinstance(given, ExprArray) else [given])]
-    return make_agent(
+    made = make_agent(
         name,
         policy.networks,
         seen,
@@ -256,6 +273,7 @@ def _make(name: str, prepared: _Prepared, visible: GivenNames) -> Agent:
         memory=policy.memory,
         remember=policy.remember,
     )
+    return replace(made, every=policy.every, delay=policy.delay, start=policy.start)
 
 
 def _trace_step(
@@ -266,6 +284,31 @@ def _trace_step(
     for n, x in following.items():
         check_next(declared[n], x)
     return following
+
+
+def _trace_rates(
+    rates: Callable[[GivenNames], Mapping[str, Operands]], names: GivenNames, declared: Mapping[str, Variable]
+) -> dict[str, Expr]:
+    """The rates of change of the variables that flow, over state, held actions and lets."""
+    given = {n: x for name, value in rates(names).items() for n, x in spread(name, value, declared).items()}
+    written = {n: build.const(x) for n, x in given.items()}
+    for n, rate in written.items():
+        check_rate(declared_variable(declared, n), rate)
+        for problem in (region_problem(declared[n]), rate_problem(rate)):
+            if problem is not None:
+                raise TypeClash(problem)
+    return written
+
+
+def _periods(agents: Sequence[Agent], every: Fraction | None) -> tuple[tuple[Agent, ...], Fraction]:
+    """The agents, each with its period, and that of the steps: the grid, where none is given."""
+    timed = tuple(replace(one, every=every) if one.every is None else one for one in agents)
+    periods = [one.every for one in timed if one.every is not None]
+    if len(periods) < len(timed) or not (periods or every):
+        raise TypeClash("a loop that samples says how often: give `every`, in seconds, to the system or to its agents")
+    if any(period <= 0 for period in [*periods, *([] if every is None else [every])]):
+        raise TypeClash("a period is a positive number of seconds")
+    return timed, common_period(periods) if every is None else every
 
 
 def _value(variable: Variable, given: Operand) -> Expr:

@@ -18,6 +18,7 @@ from vernal.errors import TypeClash
 from vernal.model import build
 from vernal.model.arrays import Operands
 from vernal.model.checks import check_rate
+from vernal.model.closed import resolve_lets
 from vernal.model.declare import (
     declared_variable,
     let_var,
@@ -29,10 +30,11 @@ from vernal.model.declare import (
     visible_names,
 )
 from vernal.model.expr import Expr, Operand
-from vernal.model.flow import Flow, FlowFields, constraint_problem, rate_problem, region_problem
+from vernal.model.flow import Flow, constraint_problem, rate_problem, region_problem
 from vernal.model.given import Declaration, GivenNames, Initials
 from vernal.model.initial import Init
-from vernal.model.system import resolve_lets
+from vernal.model.motion import Rates
+from vernal.model.system import Fields
 
 
 def trace_flow(
@@ -42,7 +44,7 @@ def trace_flow(
     rates: Callable[[GivenNames], Mapping[str, Operands]],
     lets: Mapping[str, Callable[[GivenNames], Operand]],
     where: Callable[[GivenNames], Sequence[Expr]] | None,
-) -> FlowFields:
+) -> Fields:
     """The fields of a flow that is given by functions of names."""
     declared = {v.name: v for n, d in state.items() for v in variables_of(n, d)}
     _refuse(map(region_problem, declared.values()))
@@ -57,7 +59,7 @@ def trace_flow(
     _refuse(map(rate_problem, resolve_lets(list(changing.values()), all_lets)))
     start = Init(starts_of(init, declared), tuple(where(GivenNames(visible))) if where else ())
     _refuse(map(constraint_problem, start.where))
-    return name, tuple(declared.values()), start, changing, all_lets
+    return name, tuple(declared.values()), start, Rates(changing), (), all_lets
 
 
 def _refuse(problems: Iterable[str | None]) -> None:

@@ -7,42 +7,27 @@ followed while it is in the region.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, ClassVar, TypeAlias, overload
+from typing import Any, ClassVar, overload
 
 from vernal.model import expr as e
 from vernal.model.arrays import Operands
-from vernal.model.build import const
 from vernal.model.expr import Between, Expr, Operand, Var
 from vernal.model.given import Declaration, GivenNames, Initials
-from vernal.model.graph import draws, order
-from vernal.model.initial import Ends, Init, InitialSet
-from vernal.model.portable import Portable
+from vernal.model.graph import draws, order, variables
+from vernal.model.initial import Init
+from vernal.model.motion import Motion, Rates
 from vernal.model.sorts import REAL
-from vernal.model.system import System, Variable, resolve_lets
+from vernal.model.system import Agent, Fields, Model, Variable
 from vernal.model.terms import terms
 from vernal.model.traits import traits
 
-FlowFields: TypeAlias = tuple[
-    str, tuple[Variable, ...], Init, Mapping[str, Expr], Mapping[str, Expr]
-]  # of a Flow, in their order
 
-
-@dataclass(frozen=True, init=False)
-class Flow(Portable):
+class Flow(Model):
     """State variables with their region, initial states, and the rate of change of each variable."""
 
-    name: str
-    state: tuple[Variable, ...]  # reals with both ends of their range, which is the region
-    init: Init
-    rates: Mapping[str, Expr] = field(hash=False)  # as written, over state, lets and disturbances; none is a rate of 0
-    lets: Mapping[str, Expr] = field(hash=False)
-
-    tracer: ClassVar[Callable[..., FlowFields]]  # set by `vernal.model.declare_flow`, the home of `vn.Flow`
+    tracer: ClassVar[Callable[..., Fields]]  # set by `vernal.model.declare_flow`, the home of `vn.Flow`
 
     @overload
     def __init__(
@@ -66,6 +51,18 @@ class Flow(Portable):
         where: Callable[[GivenNames], Sequence[Expr]] | None = None,
     ) -> None: ...
 
+    @overload
+    def __init__(
+        self,
+        name: str,
+        state: tuple[Variable, ...],
+        init: Init,
+        *,
+        motion: Motion,
+        agents: tuple[Agent, ...] = (),
+        lets: Mapping[str, Expr] = ...,
+    ) -> None: ...
+
     def __init__(
         self,
         name: str = "flow",
@@ -75,6 +72,8 @@ class Flow(Portable):
         lets: Any = None,
         *,
         where: Any = None,
+        motion: Motion | None = None,
+        agents: tuple[Agent, ...] = (),
     ) -> None:
         """A flow from functions of names: `rates` gives the rate of change of each variable that has one.
 
@@ -83,58 +82,11 @@ class Flow(Portable):
         """
         if callable(rates):
             fields = Flow.tracer(name, state, init, rates, lets or {}, where)
-        elif rates is None or where is not None:
+        elif (rates is None) == (motion is None) or where is not None:
             raise TypeError("a flow is given by `rates`, a function of names, or by its fields, without `where`")
         else:
-            fields = (name, state, init, rates, lets or {})
-        for entry, value in zip(dataclasses.fields(self), fields, strict=True):
-            object.__setattr__(self, entry.name, value)
-
-    def __repr__(self) -> str:
-        return f"<Flow {self.name}: {', '.join(variable.name for variable in self.state)}>"
-
-    @property
-    def vars(self) -> tuple[Var, ...]:
-        """The state variables as they appear in expressions."""
-        return tuple(variable.var for variable in self.state)
-
-    @cached_property
-    def vector_field(self) -> tuple[Expr, ...]:
-        """The rate of change of each variable, over state variables and disturbances."""
-        written = [self.rates.get(variable.name, const(0)) for variable in self.state]
-        return tuple(resolve_lets(written, self.lets))
-
-    @cached_property
-    def disturbances(self) -> tuple[Between, ...]:
-        """What disturbs it, each once."""
-        return tuple(node for node in draws(self.vector_field) if isinstance(node, Between))
-
-    @cached_property
-    def region(self) -> tuple[Ends, ...]:
-        """The ends of each variable's range."""
-        return tuple((_given(variable.lower), _given(variable.upper)) for variable in self.state)
-
-    @cached_property
-    def initial(self) -> InitialSet:
-        """Where every variable starts."""
-        return InitialSet({v.var: (self.init.starts[v.name],) for v in self.state}, self.init.where)
-
-    @cached_property
-    def rate_step(self) -> System:
-        """A system with the same variables, initial states and disturbances, whose step computes the rates.
-
-        By it initial states and disturbances are named, sampled, recorded and read in the same way as those of systems.
-        """
-        rates = {variable.name: self.rates.get(variable.name, const(0)) for variable in self.state}
-        return System(self.name, self.state, self.init, rates, (), self.lets)
-
-    def starting(self, init: Init) -> Flow:
-        """The same flow from elsewhere."""
-        return replace(self, init=init)
-
-    def resolve(self, expression: Expr) -> Expr:
-        """An expression over state variables and lets, as one over state variables."""
-        return resolve_lets([expression], self.lets)[0]
+            fields = (name, state, init, motion or Rates(rates), agents, lets or {})
+        super().__init__(*fields)
 
 
 def region_problem(variable: Variable) -> str | None:
@@ -170,11 +122,20 @@ def rate_problem(rate: Expr) -> str | None:
             return "the ends of a disturbance depend on another one; write it as a sum, such as d + between(0, 1)"
         if isinstance(node, e.Choose):
             return "`choose` takes one of several values at a step, and continuous time has none; use between(lo, hi)"
-        if is_jump(node):
+        if is_jump(node) and not _is_held(node):
             word = WORDS.get(type(node), type(node).__name__.lower())
             smooth = "min, max, abs, clip and relu are continuous"
             return f"`{word}` may jump, and a rate of change has to be continuous; {smooth}"
     return None
+
+
+def _is_held(node: Expr) -> bool:
+    """Whether what a number jumps with does so at instants only: labels, truth values and whole numbers that are held.
+
+    Of a branching that is what decides it.
+    """
+    deciding = node.args[:1] if isinstance(node, e.If | e.Switch) else node.args
+    return not draws(deciding) and all(var.sort != REAL for var in variables(deciding))
 
 
 def constraint_problem(constraint: Expr) -> str | None:
@@ -188,8 +149,3 @@ def constraint_problem(constraint: Expr) -> str | None:
             if not all(isinstance(term, Var) for term in found):
                 return "the initial states of a flow are a polyhedron, but this comparison is not linear"
     return None
-
-
-def _given(end: Fraction | None) -> Fraction:
-    assert end is not None, "whoever makes a flow refuses a variable without a region"
-    return end

@@ -12,7 +12,7 @@ from vernal.model.expr import Expr
 from vernal.model.graph import order, with_args
 
 if TYPE_CHECKING:
-    from vernal.model.system import Step
+    from vernal.model.closed import ClosedStep
 
 MAX_KNOWN = 4096  # partial evaluations that are remembered
 
@@ -64,7 +64,7 @@ class Specialiser:
         return self._known[key]
 
 
-def specialiser(step: Step) -> Specialiser:
+def specialiser(step: ClosedStep) -> Specialiser:
     """The one that all explorations of a step share, as `step.once(specialiser)`."""
     return Specialiser()
 

@@ -69,3 +69,6 @@ class Policy:
     labels: str | Sequence[str] | None
     memory: Sequence[Start] | Start | None
     remember: str | None
+    every: Fraction | None = None
+    delay: Fraction = Fraction(0)
+    start: tuple[Fraction, ...] | None = None

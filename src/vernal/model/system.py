@@ -1,35 +1,35 @@
-"""Systems: neural agents in the loop with an uncertain environment, as frozen data.
+"""Models: neural agents in the loop with an uncertain environment, as frozen data.
 
-What a user writes stays as written: expressions over the names of state variables, actions and lets. `System.step`
+What a user writes stays as written: expressions over the names of state variables, actions and lets. `Model.step`
 resolves it into one closed graph over state, memory and draws; everything downstream reads that graph.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
-from typing import Any, ClassVar, TypeAlias, TypeVar, cast, overload
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar, overload
 
-from vernal.errors import TypeClash
 from vernal.model import build
 from vernal.model.arrays import Operands
 from vernal.model.build import TRUE
+from vernal.model.closed import ClosedStep, name_decisions, named_as, refuse_drawn, resolve_all, resolve_lets
 from vernal.model.ending import options_left, refuse_unseen
-from vernal.model.expr import Argmax, Between, Choose, Draw, Expr, Operand, Role, Var
-from vernal.model.given import Declaration, GivenNames, Initials, Policy
-from vernal.model.graph import decisions, draws, exclusive, order, substitute
-from vernal.model.initial import Box, InitialSet
+from vernal.model.expr import Between, Expr, Operand, Role, Var
+from vernal.model.given import Declaration, GivenNames, GivenNumber, Initials, Policy
+from vernal.model.graph import draws, substitute
+from vernal.model.initial import Box, Ends, InitialSet
 from vernal.model.initial import Init as Init
 from vernal.model.initial import OneOf as OneOf
 from vernal.model.initial import Span as Span
 from vernal.model.initial import Start as Start
+from vernal.model.motion import Motion, Rates, Sampled, Step, common_period
 from vernal.model.network import Network
 from vernal.model.portable import Portable
-from vernal.model.sorts import INT, REAL, Sort
+from vernal.model.sorts import Sort
 
 T = TypeVar("T")
 
@@ -81,6 +81,9 @@ class Agent(Portable):
     slots: tuple[Slot, ...] = ()
     usual: Expr | None = None  # of an open agent, the action its networks would take
     remember: str | None = None  # the name under which properties speak of its memory
+    every: Fraction | None = None  # seconds between its actions; None where it acts at every step
+    delay: Fraction = Fraction(0)  # seconds from what it reads to its action
+    start: tuple[Fraction, ...] | None = None  # its action until the first one is in force, where there is a delay
 
     @property
     def starts(self) -> tuple[Start, ...]:
@@ -102,63 +105,150 @@ class Agent(Portable):
         return {slot.var: tuple(islice(rest, slot.var.size)) for slot in self.slots}
 
 
-@dataclass(frozen=True)
-class Step(Portable):
-    """One step of the closed loop as a closed graph: every expression is over state and memory variables and draws."""
-
-    state: tuple[Var, ...]
-    memory: tuple[Var, ...]
-    actions: Mapping[str, Expr] = field(hash=False)
-    lets: Mapping[str, Expr] = field(hash=False)
-    next_state: tuple[Expr, ...]
-    next_memory: tuple[Expr, ...]
-    enabled: Expr  # as the environment says it, and that every choice has an option left
-    names: Mapping[Choose | Between | Argmax, str] = field(hash=False)  # under which a trace records a decision
-    _made: dict[Callable[[Step], object], object] = field(default_factory=dict, init=False, repr=False, compare=False)
-
-    @property
-    def inputs(self) -> tuple[Var, ...]:
-        return (*self.state, *self.memory)
-
-    def once(self, make: Callable[[Step], T]) -> T:
-        """What a function makes of this graph, made once for all systems that share it, and kept as long as it is."""
-        if make not in self._made:
-            self._made[make] = make(self)
-        return cast(T, self._made[make])
-
-    @property
-    def roots(self) -> tuple[Expr, ...]:
-        """Everything a transition computes: actions, lets, guard, next state and next memory."""
-        return (*self.actions.values(), *self.lets.values(), self.enabled, *self.next_state, *self.next_memory)
-
-    def resolve(self, expression: Expr) -> Expr:
-        """An expression over state variables, actions and lets, as one over state, memory and draws."""
-        return substitute([expression], self._values)[0]
-
-    @cached_property
-    def _values(self) -> dict[Expr, Expr]:
-        values: dict[Expr, Expr] = {}
-        for role, named in ((Role.ACTION, self.actions), (Role.LET, self.lets)):
-            values.update(_named(named, role))
-        return values
-
-
 Fields: TypeAlias = tuple[
-    str, tuple[Variable, ...], Init, Mapping[str, Expr], tuple[Agent, ...], Mapping[str, Expr], Expr
-]  # of a System, in their order
+    str, tuple[Variable, ...], Init, Motion, tuple[Agent, ...], Mapping[str, Expr]
+]  # of a Model, in their order
 
 
-@dataclass(frozen=True, init=False)
-class System(Portable):
-    """Agents, an environment and initial states; see DESIGN section 3 for the meaning of a step."""
+@dataclass(frozen=True)
+class Model(Portable):
+    """What questions are about: variables, initial states, agents, named expressions, and a motion."""
 
     name: str
     state: tuple[Variable, ...]
     init: Init
-    next: Mapping[str, Expr]
-    agents: tuple[Agent, ...]
-    lets: Mapping[str, Expr]
-    enabled: Expr
+    motion: Motion
+    agents: tuple[Agent, ...] = ()
+    lets: Mapping[str, Expr] = field(default_factory=dict, hash=False)
+
+    def __repr__(self) -> str:
+        agents = f"; agents {', '.join(agent.name for agent in self.agents)}" if self.agents else ""
+        return f"<{type(self).__name__} {self.name}: {', '.join(variable.name for variable in self.state)}{agents}>"
+
+    # What is written --------------------------------------------------------------------------------------------------
+
+    @property
+    def next(self) -> Mapping[str, Expr]:
+        """The next values of the variables that a step changes, as written."""
+        return self.motion.next if isinstance(self.motion, Step | Sampled) else {}
+
+    @property
+    def enabled(self) -> Expr:
+        """Where there is a step, as written."""
+        return self.motion.enabled if isinstance(self.motion, Step | Sampled) else TRUE
+
+    @property
+    def rates(self) -> Mapping[str, Expr]:
+        """The rates of change of the variables that flow, as written."""
+        return self.motion.rates if isinstance(self.motion, Rates | Sampled) else {}
+
+    @property
+    def signals(self) -> Mapping[str, Expr]:
+        """The lets that rates see."""
+        return {**self.lets, **self.motion.signals} if isinstance(self.motion, Sampled) else self.lets
+
+    @property
+    def vars(self) -> tuple[Var, ...]:
+        """The state variables as they appear in expressions."""
+        return tuple(variable.var for variable in self.state)
+
+    def variable(self, name: str) -> Variable:
+        return next(variable for variable in self.state if variable.name == name)
+
+    @property
+    def open_agents(self) -> tuple[str, ...]:
+        """The agents whose actions come from outside; a model that has any cannot be verified."""
+        return tuple(agent.name for agent in self.agents if agent.act == OPEN)
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        return tuple(slot for agent in self.agents for slot in agent.slots)
+
+    @property
+    def networks(self) -> tuple[Network, ...]:
+        return tuple(dict.fromkeys(network for agent in self.agents for network in agent.networks))
+
+    # What follows from it ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def step(self) -> ClosedStep:
+        """The closed graph of the motion; made once."""
+        return _close(self)
+
+    @cached_property
+    def vector_field(self) -> tuple[Expr, ...]:
+        """The rate of change of each variable, over state variables, held actions and disturbances; () without any."""
+        if not isinstance(self.motion, Rates | Sampled):
+            return ()
+        written = [self.rates.get(variable.name, build.const(0)) for variable in self.state]
+        return tuple(resolve_lets(written, self.signals))
+
+    @cached_property
+    def grid(self) -> Fraction | None:
+        """Of a motion that samples, the seconds from one instant to the next; else None."""
+        if not isinstance(self.motion, Sampled):
+            return None
+        return common_period([self.motion.every, *(agent.every for agent in self.agents if agent.every is not None)])
+
+    @cached_property
+    def disturbances(self) -> tuple[Between, ...]:
+        """What disturbs the flow, each once."""
+        return tuple(node for node in draws(self.vector_field) if isinstance(node, Between))
+
+    @cached_property
+    def region(self) -> tuple[Ends, ...]:
+        """The ends of each variable's range, in which a flow is followed."""
+        return tuple((_given(variable.lower), _given(variable.upper)) for variable in self.state)
+
+    @cached_property
+    def initial(self) -> InitialSet:
+        """Where every component of state and memory starts."""
+        starts: dict[Expr, Sequence[Start]] = {v.var: (self.init.starts[v.name],) for v in self.state}
+        return InitialSet({**starts, **{slot.var: slot.starts for slot in self.slots}}, self.init.where)
+
+    def resolve(self, expression: Expr) -> Expr:
+        """An expression over state variables, actions and lets, as one over state, memory and draws."""
+        return self.step.resolve(expression)
+
+    # The same from elsewhere ------------------------------------------------------------------------------------------
+
+    def starting(self, init: Init, agents: tuple[Agent, ...] | None = None) -> Self:
+        """The same model from elsewhere; agents may differ in what they remember at first. The graph is shared."""
+        made = replace(self, init=init, agents=self.agents if agents is None else agents)
+        made.__dict__["step"] = self.step  # where cached_property keeps it
+        return made
+
+    def cut(self, box: Box) -> Self | None:
+        """The same model from the part of its initial set inside a box; None where there is none."""
+        part = self.initial.cut(box)
+        if part is None:
+            return None
+        starts, _ = self.pack(part.starts)
+        agents = (replace(agent, slots=_restarted(agent.slots, part)) for agent in self.agents)
+        return self.starting(Init(starts, part.where), tuple(agents))
+
+    # Values -----------------------------------------------------------------------------------------------------------
+
+    def pack(self, values: Mapping[Expr, Sequence[T]]) -> tuple[dict[str, T], dict[str, tuple[T, ...]]]:
+        """Values by variable in the form of traces: of the state by name, of what is remembered by agent."""
+        return {variable.name: values[variable.var][0] for variable in self.state}, self.pack_memory(values)
+
+    def unpack(self, state: Mapping[str, T], memory: Mapping[str, Sequence[T]]) -> dict[Expr, tuple[T, ...]]:
+        """Values by variable, from those of the state by name and those remembered by agent."""
+        return {**{variable.var: (state[variable.name],) for variable in self.state}, **self.unpack_memory(memory)}
+
+    def pack_memory(self, values: Mapping[Expr, Sequence[T]]) -> dict[str, tuple[T, ...]]:
+        """What each agent that has a memory remembers, as one list."""
+        return {agent.name: agent.pack(values) for agent in self.agents if agent.slots}
+
+    def unpack_memory(self, memory: Mapping[str, Sequence[T]]) -> dict[Expr, tuple[T, ...]]:
+        """What the agents remember, by variable."""
+        unpacked = (agent.unpack(memory[agent.name]) for agent in self.agents if agent.slots)
+        return {var: values for one in unpacked for var, values in one.items()}
+
+
+class System(Model):
+    """A model that moves in steps, or samples a flow; see DESIGN section 3 for the meaning of a step."""
 
     tracer: ClassVar[Callable[..., Fields]]  # set by `vernal.model.declare`, the home of `vn.System`
 
@@ -181,11 +271,25 @@ class System(Portable):
         *,
         state: Mapping[str, Declaration],
         init: Mapping[str, Initials],
-        step: Callable[[GivenNames], Mapping[str, Operands]],
+        step: Callable[[GivenNames], Mapping[str, Operands]] | None = None,
         agents: Mapping[str, Policy] | None = None,
         lets: Mapping[str, Callable[[GivenNames], Operand]] | None = None,
         where: Callable[[GivenNames], Sequence[Expr]] | None = None,
         enabled: Callable[[GivenNames], Expr] | None = None,
+        rates: Callable[[GivenNames], Mapping[str, Operands]] | None = None,
+        every: GivenNumber | None = None,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self,
+        name: str,
+        state: tuple[Variable, ...],
+        init: Init,
+        *,
+        motion: Motion,
+        agents: tuple[Agent, ...] = (),
+        lets: Mapping[str, Expr] = ...,
     ) -> None: ...
 
     def __init__(
@@ -200,162 +304,53 @@ class System(Portable):
         *,
         step: Any = None,
         where: Any = None,
+        rates: Any = None,
+        every: Any = None,
+        motion: Motion | None = None,
     ) -> None:
         """A system from functions of names: `step` gives next values, each of `lets` a named expression.
 
         A let is drawn once a step and shared by its uses. A later let sees the earlier ones; agents observe state
-        variables and the lets that depend on no action. Without `step` the arguments are the fields themselves.
+        variables and the lets that depend on no action. With `rates`, a function that gives the rates of change, the
+        state flows between instants, and `step`, if given, is what jumps `every` so many seconds. Without functions
+        the arguments are the fields themselves.
         """
-        if (step is None) == (next is None):
+        if [next, motion, step or rates].count(None) != 2:
             raise TypeError("a system is given by `step`, a function of names, or by `next`, expressions: one of them")
-        if step is not None:
-            fields = System.tracer(name, state, init, step, agents or {}, lets or {}, where, enabled)
+        if step or rates:
+            functions = (step, agents or {}, lets or {}, where, enabled, rates, every)
+            fields = System.tracer(name, state, init, *functions)
         else:
-            fields = (name, state, init, next, agents or (), lets or {}, TRUE if enabled is None else enabled)
-        for entry, value in zip(dataclasses.fields(self), fields, strict=True):
-            object.__setattr__(self, entry.name, value)
-
-    def __repr__(self) -> str:
-        agents = f"; agents {', '.join(agent.name for agent in self.agents)}" if self.agents else ""
-        return f"<System {self.name}: {', '.join(variable.name for variable in self.state)}{agents}>"
-
-    @cached_property
-    def step(self) -> Step:
-        """The closed graph of one step; made once."""
-        return _close(self)
-
-    @cached_property
-    def initial(self) -> InitialSet:
-        """Where every component of state and memory starts."""
-        starts: dict[Expr, Sequence[Start]] = {v.var: (self.init.starts[v.name],) for v in self.state}
-        return InitialSet({**starts, **{slot.var: slot.starts for slot in self.slots}}, self.init.where)
-
-    def starting(self, init: Init, agents: tuple[Agent, ...] | None = None) -> System:
-        """The same system from elsewhere; agents may differ in what they remember at first. The graph is shared."""
-        system = replace(self, init=init, agents=self.agents if agents is None else agents)
-        system.__dict__["step"] = self.step  # where cached_property keeps it
-        return system
-
-    def cut(self, box: Box) -> System | None:
-        """The same system from the part of its initial set inside a box; None where there is none."""
-        part = self.initial.cut(box)
-        if part is None:
-            return None
-        starts, _ = self.pack(part.starts)
-        agents = (replace(agent, slots=_restarted(agent.slots, part)) for agent in self.agents)
-        return self.starting(Init(starts, part.where), tuple(agents))
-
-    def pack(self, values: Mapping[Expr, Sequence[T]]) -> tuple[dict[str, T], dict[str, tuple[T, ...]]]:
-        """Values by variable in the form of traces: of the state by name, of what is remembered by agent."""
-        return {variable.name: values[variable.var][0] for variable in self.state}, self.pack_memory(values)
-
-    def unpack(self, state: Mapping[str, T], memory: Mapping[str, Sequence[T]]) -> dict[Expr, tuple[T, ...]]:
-        """Values by variable, from those of the state by name and those remembered by agent."""
-        return {**{variable.var: (state[variable.name],) for variable in self.state}, **self.unpack_memory(memory)}
-
-    def pack_memory(self, values: Mapping[Expr, Sequence[T]]) -> dict[str, tuple[T, ...]]:
-        """What each agent that has a memory remembers, as one list."""
-        return {agent.name: agent.pack(values) for agent in self.agents if agent.slots}
-
-    def unpack_memory(self, memory: Mapping[str, Sequence[T]]) -> dict[Expr, tuple[T, ...]]:
-        """What the agents remember, by variable."""
-        unpacked = (agent.unpack(memory[agent.name]) for agent in self.agents if agent.slots)
-        return {var: values for one in unpacked for var, values in one.items()}
-
-    def variable(self, name: str) -> Variable:
-        return next(variable for variable in self.state if variable.name == name)
-
-    @property
-    def open_agents(self) -> tuple[str, ...]:
-        """The agents whose actions come from outside; a system that has any cannot be verified."""
-        return tuple(agent.name for agent in self.agents if agent.act == OPEN)
-
-    @property
-    def slots(self) -> tuple[Slot, ...]:
-        return tuple(slot for agent in self.agents for slot in agent.slots)
-
-    @property
-    def networks(self) -> tuple[Network, ...]:
-        return tuple(dict.fromkeys(network for agent in self.agents for network in agent.networks))
+            made = motion or Step(next, TRUE if enabled is None else enabled)
+            fields = (name, state, init, made, agents or (), lets or {})
+        super().__init__(*fields)
 
 
 def _restarted(slots: Iterable[Slot], initial: InitialSet) -> tuple[Slot, ...]:
     return tuple(replace(slot, starts=tuple(initial.starts[slot.var])) for slot in slots)
 
 
-def _close(system: System) -> Step:
+def _given(end: Fraction | None) -> Fraction:
+    assert end is not None, "whoever makes a flow refuses a variable without a region"
+    return end
+
+
+def _close(model: Model) -> ClosedStep:
     """Replace names by what they stand for, in an order in which each needs only earlier ones."""
-    named = _named(system.lets, Role.LET) | _named({agent.name: agent.action for agent in system.agents}, Role.ACTION)
-    closed = _resolve_all(named)
-    following = [system.next.get(variable.name, variable.var) for variable in system.state]
-    updates = [slot.next for slot in system.slots]
-    *resolved, enabled = substitute([*following, *updates, system.enabled], closed)
-    actions = {agent.name: closed[agent.var] for agent in system.agents}
-    lets = {n: closed[build.var(n, x.sort, x.shape, Role.LET)] for n, x in system.lets.items()}
+    named = named_as({agent.name: agent.action for agent in model.agents}, Role.ACTION)
+    closed = resolve_all(named_as(model.lets, Role.LET) | named)
+    following = [model.next.get(variable.name, variable.var) for variable in model.state]
+    updates = substitute([slot.next for slot in model.slots], closed)
+    holds = isinstance(model.motion, Sampled)  # actions are held: steps and lets see those that are in force
+    seen_by_steps = resolve_all(named_as(model.lets, Role.LET)) if holds else closed
+    *moved, enabled = substitute([*following, model.enabled], seen_by_steps)
+    actions = {agent.name: closed[agent.var] for agent in model.agents}
+    lets = {n: seen_by_steps[build.var(n, x.sort, x.shape, Role.LET)] for n, x in model.lets.items()}
     seen = set(draws(actions.values()))
-    _refuse_drawn(enabled, seen)
-    count = len(system.state)
-    next_state, next_memory = tuple(resolved[:count]), tuple(resolved[count:])
-    refuse_unseen([*actions.values(), *next_memory])
-    enabled = build.conj(enabled, options_left([*next_state, *next_memory], seen))
-    names = _name_decisions(system, [*actions.values(), *lets.values(), enabled, *next_state, *next_memory])
-    state = tuple(variable.var for variable in system.state)
-    memory = tuple(slot.var for slot in system.slots)
-    return Step(state, memory, actions, lets, next_state, next_memory, enabled, names)
-
-
-def _named(values: Mapping[str, Expr], role: Role) -> dict[Expr, Expr]:
-    """What names stand for. One that was written as a real may turn out to be an integer, and is known as both.
-
-    An action may be handed on from an observation, and a draw that is decided once and for all be a whole number.
-    """
-    named: dict[Expr, Expr] = {build.var(name, x.sort, x.shape, role): x for name, x in values.items()}
-    return named | {build.var(name, REAL, x.shape, role): x for name, x in values.items() if x.sort == INT}
-
-
-def resolve_lets(roots: Sequence[Expr], lets: Mapping[str, Expr]) -> list[Expr]:
-    """Expressions with the lets they use filled in."""
-    return substitute(roots, _resolve_all(_named(lets, Role.LET)))
-
-
-def _refuse_drawn(enabled: Expr, seen: Collection[Draw]) -> None:
-    """Whether there is a step is known before its draws; those an agent saw belong to the position, like its action."""
-    late = [draw.occurrence.name for draw in draws([enabled]) if draw not in seen]
-    if late:
-        raise TypeClash(f"whether a step is enabled cannot depend on what is drawn in it ({', '.join(late)})")
-
-
-def _resolve_all(named: Mapping[Expr, Expr]) -> dict[Expr, Expr]:
-    """Definitions with the definitions they use filled in; a cycle is an error."""
-    waits = {var: {n for n in order([body]) if n in named} for var, body in named.items()}
-    users: dict[Expr, list[Expr]] = {var: [] for var in named}
-    for var, used in waits.items():
-        for other in used:
-            users[other].append(var)
-    closed: dict[Expr, Expr] = {}
-    ready = [var for var, used in waits.items() if not used]
-    for var in ready:  # grows on the way
-        (closed[var],) = substitute([named[var]], closed)
-        for user in users[var]:
-            waits[user].discard(var)
-            if not waits[user]:
-                ready.append(user)
-    if len(closed) < len(named):
-        cycle = ", ".join(sorted(var.name for var in named if var not in closed and isinstance(var, Var)))
-        raise TypeClash(f"these depend on each other in a circle: {cycle}")
-    return closed
-
-
-def _name_decisions(system: System, roots: list[Expr]) -> dict[Choose | Between | Argmax, str]:
-    """A name for each decision: its definition's, numbered where two decisions of one can meet in a step."""
-    never_both = exclusive(roots)
-    names: dict[Choose | Between | Argmax, str] = {}
-    taken: dict[str, list[Choose | Between | Argmax]] = {}
-    for node in decisions(roots):
-        for number in range(1, len(names) + 2):
-            name = node.occurrence.name if number == 1 else f"{node.occurrence.name}#{number}"
-            if all(never_both(node, other) for other in taken.get(name, [])):
-                break
-        names[node] = name
-        taken.setdefault(name, []).append(node)
-    return names
+    refuse_drawn(enabled, seen)
+    refuse_unseen([*actions.values(), *updates])
+    enabled = build.conj(enabled, options_left([*moved, *updates], seen))
+    names = name_decisions([*actions.values(), *lets.values(), enabled, *moved, *updates, *model.vector_field])
+    state, memory = model.vars, tuple(slot.var for slot in model.slots)
+    after = (tuple(moved), tuple(updates), enabled)
+    return ClosedStep(state, memory, actions, lets, *after, names, model.vector_field, holds)

@@ -16,15 +16,13 @@ from vernal.logic.formula import Formula
 from vernal.logic.printing import number
 from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.logic.timed import FlowQuestion
 from vernal.model.declare import exact
-from vernal.model.flow import Flow
-from vernal.model.system import System
+from vernal.model.system import Model
 from vernal.queries.grid import Axis, Grid, parse_over
 from vernal.queries.sweep import SweepRun, SweepTable
 from vernal.run.budget import Budget, Progress, refuse_limits, silent
 
-Maker = Callable[..., Task | System | Flow]
+Maker = Callable[..., Task | Model]
 SweptValues = str | Iterable[Any]
 
 
@@ -89,9 +87,7 @@ def _axis(name: str, values: SweptValues) -> Axis:
     return Axis(name, written)
 
 
-def _questions(
-    task: Task, formula: str | Formula | None, names: str | Sequence[str] | None
-) -> list[Question | FlowQuestion]:
+def _questions(task: Task, formula: str | Formula | None, names: str | Sequence[str] | None) -> list[Question]:
     if formula is not None:
         asked = parse_formula(task, formula) if isinstance(formula, str) else formula
         return [question_of(task, asked)]

@@ -13,14 +13,13 @@ from typing import Any
 from vernal.engines import check
 from vernal.engines.check import NO_OPTIONS, Options
 from vernal.engines.journals import KnownCells, keeping_cells
-from vernal.engines.several import FairShares
-from vernal.engines.together import Common, CommonWork
+from vernal.engines.question_batches import Common, CommonWork
+from vernal.engines.time_shares import FairShares
 from vernal.errors import InputError, Stopped, VernalError
 from vernal.evidence.result import UNKNOWN, Result
 from vernal.formats.loading import Tasks
 from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.logic.timed import FlowQuestion
 from vernal.model.hooks import hook
 from vernal.queries.grid import Grid
 from vernal.run.budget import Budget, Progress, silent
@@ -71,7 +70,7 @@ class SweepCell:
 
     point: dict[str, str]
     task: Task
-    questions: list[Question | FlowQuestion]
+    questions: list[Question]
 
 
 class SweepRun:
@@ -82,7 +81,7 @@ class SweepRun:
         tasks: Tasks,
         grid: Grid,
         fixed: Mapping[str, str],
-        questions: Callable[[Task], list[Question | FlowQuestion]],
+        questions: Callable[[Task], list[Question]],
         budget: Callable[[float], Budget],
         engine: str = "auto",
         options: Options = NO_OPTIONS,
@@ -145,8 +144,7 @@ class SweepRun:
         if len(cells) > 1:
             self.progress(f"{len(cells)} cells together", done)
         asked = [(cell.task, question) for cell in cells for question in cell.questions]
-        shared = [(task, question) for task, question in asked if isinstance(question, Question)]
-        waiting = [question for task, question in shared if not journal.has(task, question)]
+        waiting = [question for task, question in asked if not journal.has(task, question)]
         common = work.ask(waiting, self.budget(time.monotonic()))
         for number, cell in enumerate(cells):
             self.progress(_where(cell.point), done + number / self.grid.size)
@@ -160,12 +158,8 @@ class SweepRun:
                 self.failure = _bad(cell.point, error)
                 return
 
-    def _answer(
-        self, task: Task, question: Question | FlowQuestion, common: Common, journal: KnownCells, budget: Budget
-    ) -> Result:
+    def _answer(self, task: Task, question: Question, common: Common, journal: KnownCells, budget: Budget) -> Result:
         """What is in the journal, what common work has found, or what the engine says of this question alone."""
-        if isinstance(question, FlowQuestion):  # of which neither is kept
-            return check.ask(task, question.formula, question.name, self.engine, budget, self.options)
         known = journal.get(task, question)
         if known is not None:
             return known

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from vernal.engines.answers import answer
-from vernal.engines.split.many import Decided, decide_together
+from vernal.engines.split.question_batch import Decided, decide_together
 from vernal.errors import Stopped
 from vernal.evidence.result import UNKNOWN, VIOLATED, Result
 from vernal.formats.vnnlib.query import Query

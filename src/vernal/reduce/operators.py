@@ -18,11 +18,11 @@ from math import prod
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.build import FALSE, TRUE
+from vernal.model.closed import ClosedStep
 from vernal.model.expr import Argmax, Choose, Const, Expr
 from vernal.model.fold import specialise
 from vernal.model.graph import decisions, order
 from vernal.model.reaching import Finitely, Reached, plan
-from vernal.model.system import Step
 from vernal.model.tick import Tick, idle
 
 MAX_OPERATORS = 100_000
@@ -67,7 +67,7 @@ class DecidedCase:
     enabled: Expr
 
 
-def operators(step: Step, tick: Tick = idle) -> tuple[StepOperator, ...]:
+def operators(step: ClosedStep, tick: Tick = idle) -> tuple[StepOperator, ...]:
     """The operators of a step without memory whose choices are finite; those with a false guard are left out.
 
     `tick` is called for each combination of choices, of which there may be many, and may stop this by raising.

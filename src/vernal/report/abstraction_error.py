@@ -9,7 +9,7 @@ import numpy as np
 
 from vernal.evidence.neural import NeuralAbstraction
 from vernal.interpret.numbers.rounding import Floats
-from vernal.model.flow import Flow
+from vernal.model.system import Model
 from vernal.report.figures import INK, LIMIT, SOFT, WIDTH, new_figure, plot_style, save_figure, svg_text
 from vernal.report.phase_sets import (
     PhasePlane,
@@ -31,7 +31,7 @@ PROBES = 1000  # points at which it is found out which variables an error depend
 ROUNDING = 1e-8  # an error this small beside the largest is rounding
 
 
-def plot_error(flow: Flow, abstraction: NeuralAbstraction, file: str | Path | None = None) -> Any:
+def plot_error(flow: Model, abstraction: NeuralAbstraction, file: str | Path | None = None) -> Any:
     """Draw |f - N| of every variable over the region; to a file by its suffix (pdf, svg, png) if one is named."""
     with plot_style():
         figure = _figure(flow, abstraction)
@@ -40,13 +40,13 @@ def plot_error(flow: Flow, abstraction: NeuralAbstraction, file: str | Path | No
     return figure
 
 
-def error_svg(flow: Flow, abstraction: NeuralAbstraction) -> str:
+def error_svg(flow: Model, abstraction: NeuralAbstraction) -> str:
     """The same as an SVG element to embed in a page."""
     with plot_style():
         return svg_text(_figure(flow, abstraction))
 
 
-def errors_at(flow: Flow, abstraction: NeuralAbstraction, points: Floats) -> Floats:
+def errors_at(flow: Model, abstraction: NeuralAbstraction, points: Floats) -> Floats:
     """|f - N| at states, (points, n), in floats: the largest over extreme disturbances."""
     learned = _network(abstraction, points)
     worst = np.zeros(learned.shape)
@@ -64,7 +64,7 @@ def _network(abstraction: NeuralAbstraction, points: Floats) -> Floats:
     return values @ last[0].T + last[1]
 
 
-def _figure(flow: Flow, abstraction: NeuralAbstraction) -> Figure:
+def _figure(flow: Model, abstraction: NeuralAbstraction) -> Figure:
     shown = _inexact(abstraction)
     size = (WIDTH, 0.5 * WIDTH) if len(flow.state) == 1 else (1.15 * SIDE * len(shown), SIDE)
     figure = new_figure(size)
@@ -86,7 +86,7 @@ def _inexact(abstraction: NeuralAbstraction) -> list[int]:
     return [place for place, error in enumerate(abstraction.error) if error >= ROUNDING * largest]
 
 
-def _curve(axes: Axes, flow: Flow, abstraction: NeuralAbstraction, place: int) -> None:
+def _curve(axes: Axes, flow: Model, abstraction: NeuralAbstraction, place: int) -> None:
     """The error over the one variable, with the bound as a dashed line."""
     (low,), (high,) = abstraction.lower, abstraction.upper
     states = np.linspace(low, high, CURVE_POINTS)
@@ -100,7 +100,7 @@ def _curve(axes: Axes, flow: Flow, abstraction: NeuralAbstraction, place: int) -
     axes.set_ylim(0, 1.08 * float(abstraction.error[0]))
 
 
-def _heat_map(axes: Axes, flow: Flow, abstraction: NeuralAbstraction, place: int) -> None:
+def _heat_map(axes: Axes, flow: Model, abstraction: NeuralAbstraction, place: int) -> None:
     """The error of a variable over a plane; with more than two variables, the largest that is found above a point."""
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -122,7 +122,7 @@ def _heat_map(axes: Axes, flow: Flow, abstraction: NeuralAbstraction, place: int
         _borders(axes, abstraction)
 
 
-def _telling_plane(flow: Flow, abstraction: NeuralAbstraction, place: int) -> PhasePlane:
+def _telling_plane(flow: Model, abstraction: NeuralAbstraction, place: int) -> PhasePlane:
     """The two variables on which the error of one depends most, by what it changes where one of them does."""
     rng, count = np.random.default_rng(0), len(flow.state)
     points = rng.uniform(abstraction.lower, abstraction.upper, (PROBES, count))

@@ -10,8 +10,7 @@ from vernal.evidence.result import Result
 from vernal.evidence.trace import Trace
 from vernal.logic.formula import Formula
 from vernal.logic.task import Task
-from vernal.model.flow import Flow
-from vernal.model.system import System
+from vernal.model.system import Model
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +49,6 @@ def trace_task(trace: Trace) -> Task:
     match trace.about:
         case TraceSubject(task=task) | Result(task=Task() as task):
             return task
-    if not isinstance(trace.system, System | Flow):
+    if not isinstance(trace.system, Model):
         raise InputError("this trace does not know its system: only quantities that it records can be drawn")
     return Task(trace.system)

@@ -52,7 +52,7 @@ def _computed(trace: Trace, expressions: Sequence[Named]) -> list[Series]:
     """Expressions at every position of a trace, in exact arithmetic."""
     if not expressions:
         return []
-    facts = Facts(trace, trace_task(trace).recorded)
+    facts = Facts(trace, trace_task(trace).model)
     return [
         Series(name, "state", node.sort, tuple(_number(facts.value(facts.closed(node), t)) for t in range(len(trace))))
         for name, node in expressions

@@ -78,7 +78,7 @@ def result_object(task: Task, result: Result) -> dict[str, Any]:
         "seconds": round(result.seconds, 6),
         "statistics": _statistics(result.statistics),
         "evidence": None if result.evidence is None else result.evidence.kind,
-        "trace": None if result.trace is None else to_json(result.trace, task.recorded),
+        "trace": None if result.trace is None else to_json(result.trace, task.model),
         "invariant": None if result.invariant is None else invariant_json(result.invariant),
         **(_times(result) if isinstance(task.model, Flow) else {}),
     }

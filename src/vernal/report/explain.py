@@ -16,7 +16,7 @@ from vernal.model.expr import Affine, Between, Choose, Expr
 from vernal.model.graph import draws, order
 from vernal.model.network import Network
 from vernal.model.sorts import REAL, Sort
-from vernal.model.system import Agent, OneOf, Span, Start, System, Variable
+from vernal.model.system import Agent, Model, OneOf, Span, Start, Variable
 from vernal.report.document import exact_number
 from vernal.report.tables import Column, aligned
 
@@ -51,7 +51,7 @@ def parameters_line(task: Task) -> str:
     return f"parameters: {listed}" if listed else ""
 
 
-def state_table(system: System) -> str:
+def state_table(system: Model) -> str:
     """The variables with their sorts and where they start."""
     variables = system.state
     columns = [
@@ -130,7 +130,7 @@ def network_text(network: Network) -> str:
     return f"{network.file or network.name}: {sizes}, {network.parameters} parameters"
 
 
-def draws_table(system: System) -> str:
+def draws_table(system: Model) -> str:
     """The draws of a step, under the names a trace records them by."""
     taken = [node for node in draws(system.step.roots) if node in system.step.names]
     if not taken:
@@ -153,7 +153,7 @@ def _options(node: Choose | Between) -> str:
     return f"one of {', '.join(shown)}"
 
 
-def _moves(system: System) -> str:
+def _moves(system: Model) -> str:
     changed = [variable.name for variable in system.state if variable.name in system.next]
     memories = {agent.remember for agent in system.agents}
     lets = [name for name in system.lets if name not in memories]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vernal.logic.task import MAX_ABSTRACTED, UNSAID, Task
-from vernal.model.flow import Flow
+from vernal.model.system import Model
 from vernal.report.document import exact_number
 from vernal.report.explain import draws_table, parameters_line, shortened, state_table
 from vernal.report.tables import Column, aligned
@@ -19,16 +19,16 @@ def explain_flow(task: Task) -> str:
     parts = [
         f"{task.name or 'task'}: a flow in continuous time, {count} state variable{'' if count == 1 else 's'}",
         parameters_line(task),
-        state_table(flow.rate_step),
+        state_table(flow),
         REGION,
-        draws_table(flow.rate_step) if flow.disturbances else CALM,
+        draws_table(flow) if flow.disturbances else CALM,
         _rates(flow),
         _settings(task),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
-def _rates(flow: Flow) -> str:
+def _rates(flow: Model) -> str:
     names = [*flow.lets, *(f"d{variable.name}/dt" for variable in flow.state)]
     bodies = [*flow.lets.values(), *(flow.rates.get(variable.name) for variable in flow.state)]
     columns = [
@@ -54,7 +54,7 @@ def _settings(task: Task) -> str:
     return "abstraction: " + "; ".join(f"{name} {value}" for name, value in said.items() if value is not None)
 
 
-def flow_engines_for(flow: Flow) -> str:
+def flow_engines_for(flow: Model) -> str:
     """Which engines may answer a question about this flow, and with what."""
     found = ["falsify may refute it by a trajectory", "flowpipe may prove it where the flow is smooth"]
     if len(flow.state) <= MAX_ABSTRACTED:

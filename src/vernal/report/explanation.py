@@ -12,14 +12,14 @@ from vernal.logic.printing import text
 from vernal.logic.task import Task
 from vernal.logic.words import bracketed, words
 from vernal.model.flow import Flow
-from vernal.model.system import System
+from vernal.model.system import Model
 from vernal.report.explain import explain_system, who_decides
 from vernal.report.explain_flow import explain_flow, flow_engines_for
 
 NamedFormula = tuple[str | None, Formula]
 
 
-def explain(subject: Task | System | Flow, formula: str | Formula | None = None) -> str:
+def explain(subject: Task | Model, formula: str | Formula | None = None) -> str:
     """The system in words, and a formula, or every property: as written, fully bracketed, in words, and who decides it.
 
     It is what `vernal explain` prints.

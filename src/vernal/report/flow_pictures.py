@@ -14,9 +14,9 @@ from vernal.evidence.neural import NeuralAbstraction
 from vernal.evidence.result import Result
 from vernal.evidence.trace import Trace, TraceNumber, TraceValue
 from vernal.logic.formula import Formula
+from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.logic.timed import FlowQuestion
-from vernal.model.flow import Flow
+from vernal.model.system import Model
 from vernal.report.abstraction_error import error_svg, plot_error
 from vernal.report.asked import formula_of
 from vernal.report.drawing import Picture
@@ -54,13 +54,13 @@ def portrait_of(task: Task, result: Result, formula: Formula) -> Portrait:
         flow,
         None if network is None else network.automaton,
         result.flowpipe,
-        simulated_trajectories(flow, float(FlowQuestion(flow, formula).horizon)),
+        simulated_trajectories(flow, float(Question(flow, formula).claim.last_time)),
         asked_sets_of(flow, formula),
         None if result.trace is None else drawn_trace(flow, result.trace),
     )
 
 
-def simulated_trajectories(flow: Flow, until: float, runs: int = RUNS) -> list[DrawnTrajectory]:
+def simulated_trajectories(flow: Model, until: float, runs: int = RUNS) -> list[DrawnTrajectory]:
     """Some trajectories of a flow, the corners of its initial set among them; none where it has no initial state."""
     if not runs:
         return []
@@ -73,7 +73,7 @@ def simulated_trajectories(flow: Flow, until: float, runs: int = RUNS) -> list[D
     return [DrawnTrajectory(made.times[:end], run[:end]) for run, end in zip(states, made.lengths, strict=True)]
 
 
-def drawn_trace(flow: Flow, trace: Trace) -> DrawnTrajectory:
+def drawn_trace(flow: Model, trace: Trace) -> DrawnTrajectory:
     """A trajectory that is evidence, by the middles of its enclosures."""
     assert trace.times is not None
     states = [[as_float(_number(step.state[one.name])) for one in flow.state] for step in trace.steps]

@@ -17,8 +17,8 @@ from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.build import conj
 from vernal.model.expr import Expr
-from vernal.model.flow import Flow
 from vernal.model.hybrid import HybridAutomaton
+from vernal.model.system import Model
 from vernal.report.figures import (
     INK,
     LARGEST,
@@ -97,7 +97,7 @@ def phase_figure(portrait: Portrait, of: Sequence[str] | None = None) -> Figure:
     return figure
 
 
-def _plane_of(flow: Flow, of: Sequence[str]) -> PhasePlane:
+def _plane_of(flow: Model, of: Sequence[str]) -> PhasePlane:
     names = [variable.name for variable in flow.state]
     unknown = [name for name in of if name not in names]
     if unknown or len(set(of)) != 2:
@@ -146,7 +146,7 @@ def _draw_regions(axes: Axes, automaton: HybridAutomaton) -> None:
     axes.add_collection(PolyCollection(polygons, facecolors="none", edgecolors=EDGE, linewidths=0.5, zorder=0.5))
 
 
-def _draw_flow(axes: Axes, flow: Flow, plane: PhasePlane) -> None:
+def _draw_flow(axes: Axes, flow: Model, plane: PhasePlane) -> None:
     """Stream lines, disturbances halfway; of more than two variables, in the slice through the initial states."""
     lower, upper = region_of(flow)
     middle = np.array([[sum(map(float, flow.init.starts[one.name].ends)) / 2 for one in flow.state]])
@@ -202,7 +202,7 @@ def _draw_pipe(axes: Axes, portrait: Portrait, pipe: Flowpipe, plane: PhasePlane
     axes.add_collection(PolyCollection([corners for corners, _ in shown], **look))
 
 
-def _draw_initial(axes: Axes, flow: Flow, plane: PhasePlane) -> None:
+def _draw_initial(axes: Axes, flow: Model, plane: PhasePlane) -> None:
     """The box of the initial states, marked where it is small; filled where conditions leave states of it."""
     from matplotlib.patches import Rectangle
 
@@ -219,7 +219,7 @@ def _draw_initial(axes: Axes, flow: Flow, plane: PhasePlane) -> None:
         axes.contourf(cells.across, cells.up, cells.where, levels=[0.5, 2], colors=["black"], alpha=0.5, zorder=4)
 
 
-def _initial(flow: Flow) -> Expr:
+def _initial(flow: Model) -> Expr:
     """The initial states as a condition."""
     ends = [(one.var, *flow.init.starts[one.name].ends) for one in flow.state]
     sides = [side for var, low, high in ends for side in (var >= low, var <= high)]

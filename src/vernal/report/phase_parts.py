@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret.numbers.rounding import Floats
-from vernal.model.flow import Flow
 from vernal.model.hybrid import HybridAutomaton
+from vernal.model.system import Model
 from vernal.report.figures import INK, LIMIT, RUN
 from vernal.report.phase_sets import NOTHING_ASKED, AskedSets
 
@@ -39,7 +39,7 @@ class DrawnTrajectory:
 class Portrait:
     """What is drawn of a flow."""
 
-    flow: Flow
+    flow: Model
     automaton: HybridAutomaton | None = None
     pipe: Flowpipe | None = None
     trajectories: Sequence[DrawnTrajectory] = ()

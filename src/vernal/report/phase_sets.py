@@ -11,17 +11,17 @@ import numpy as np
 
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret import interval
-from vernal.interpret.abstract import Range, Truth, Value
 from vernal.interpret.concrete import evaluate
 from vernal.interpret.geometry.clipping import clipped
 from vernal.interpret.numbers.rounding import Array, Floats, Mask
+from vernal.interpret.value_sets import Range, Truth, Value
 from vernal.logic.claim import position_expression
 from vernal.logic.formula import Always, Eventually, Formula
 from vernal.logic.normal import nnf, order
 from vernal.model.build import negate
 from vernal.model.expr import Expr
-from vernal.model.flow import Flow
 from vernal.model.hybrid import HybridAutomaton
+from vernal.model.system import Model
 from vernal.report.figures import LARGEST
 
 PolygonCorners = list[tuple[float, float]]
@@ -43,7 +43,7 @@ class PhasePlane:
         return [self.across, self.up]
 
 
-def planes_of(flow: Flow) -> list[PhasePlane]:
+def planes_of(flow: Model) -> list[PhasePlane]:
     """The planes that are drawn where none is chosen: all three of three variables, of more those of neighbours."""
     count = len(flow.state)
     if count == 3:
@@ -51,7 +51,7 @@ def planes_of(flow: Flow) -> list[PhasePlane]:
     return [PhasePlane(first, first + 1) for first in range(0, count - 1, 2)]
 
 
-def region_of(flow: Flow) -> tuple[Floats, Floats]:
+def region_of(flow: Model) -> tuple[Floats, Floats]:
     """The ends of the region, as floats; where they are too large to be drawn, the window ends before them."""
     lower, upper = np.array([[_in_window(end) for end in ends] for ends in flow.region]).T
     return lower, upper
@@ -147,7 +147,7 @@ def _layers(lower: Floats, upper: Floats) -> Floats:
     return np.array(list(itertools.product(*(np.linspace(low, high, LAYERS) for low, high in ends))))
 
 
-def values_at(flow: Flow, expressions: Sequence[Expr], points: Floats, position: Sequence[float] = ()) -> list[Floats]:
+def values_at(flow: Model, expressions: Sequence[Expr], points: Floats, position: Sequence[float] = ()) -> list[Floats]:
     """Expressions at states (rows of `points`); each disturbance where `position` says, from 0 to 1, or halfway."""
     inputs: dict[Expr, Array] = {var: points[:, place] for place, var in enumerate(flow.vars)}
     where = position or [0.5] * len(flow.disturbances)
@@ -165,7 +165,7 @@ class ShadowCells:
     where: Floats
 
 
-def shadow_cells(flow: Flow, condition: Expr, plane: PhasePlane, count: int) -> ShadowCells | None:
+def shadow_cells(flow: Model, condition: Expr, plane: PhasePlane, count: int) -> ShadowCells | None:
     """The shadow of the states with a condition, on cells around it alone; None where no state can have it.
 
     Exact up to a cell for boxes, and seen however thin it is.
@@ -180,7 +180,9 @@ def shadow_cells(flow: Flow, condition: Expr, plane: PhasePlane, count: int) -> 
     return ShadowCells(across, up, np.asarray(seen.T if plane.across < plane.up else seen, dtype=np.float64))
 
 
-def _around(flow: Flow, condition: Expr, edges: Sequence[Floats], plane: PhasePlane, count: int) -> list[Floats] | None:
+def _around(
+    flow: Model, condition: Expr, edges: Sequence[Floats], plane: PhasePlane, count: int
+) -> list[Floats] | None:
     """Finer cells of the plane in the hull of those cells that may have the condition; None where there are none."""
     possible = _possible(flow, condition, edges)
     if not possible.any():
@@ -190,23 +192,23 @@ def _around(flow: Flow, condition: Expr, edges: Sequence[Floats], plane: PhasePl
     return [np.linspace(kept[p][0], kept[p][-1], count + 1) if p in plane.places else kept[p] for p in _all(flow)]
 
 
-def _all(flow: Flow) -> range:
+def _all(flow: Model) -> range:
     return range(len(flow.state))
 
 
-def stretches(flow: Flow, condition: Expr, count: int) -> list[tuple[float, float]]:
+def stretches(flow: Model, condition: Expr, count: int) -> list[tuple[float, float]]:
     """The values of the one variable of a flow that may have a condition, as intervals of whole cells."""
     (edges,) = _edges(flow, [count])
     turns = np.flatnonzero(np.diff(np.pad(_possible(flow, condition, [edges]).astype(np.int8), 1)))
     return [(float(edges[first]), float(edges[last])) for first, last in turns.reshape(-1, 2)]
 
 
-def _edges(flow: Flow, sides: Sequence[int]) -> list[Floats]:
+def _edges(flow: Model, sides: Sequence[int]) -> list[Floats]:
     lower, upper = region_of(flow)
     return [np.linspace(low, high, side + 1) for low, high, side in zip(lower, upper, sides, strict=True)]
 
 
-def _possible(flow: Flow, condition: Expr, edges: Sequence[Floats]) -> Mask:
+def _possible(flow: Model, condition: Expr, edges: Sequence[Floats]) -> Mask:
     """Whether each of the boxes between edges may have a state with the condition."""
     below = np.meshgrid(*(one[:-1] for one in edges), indexing="ij")
     above = np.meshgrid(*(one[1:] for one in edges), indexing="ij")
@@ -218,12 +220,12 @@ def _possible(flow: Flow, condition: Expr, edges: Sequence[Floats]) -> Mask:
     return np.broadcast_to(truth.may, below[0].size).reshape(below[0].shape)
 
 
-def _slabs(flow: Flow) -> int:
+def _slabs(flow: Model) -> int:
     """Into how many slabs every variable that is not drawn is cut."""
     return LAYERS if LAYERS ** (len(flow.state) - 2) <= MAX_LAYERS else 1
 
 
-def disturbance_corners(flow: Flow) -> list[tuple[float, ...]]:
+def disturbance_corners(flow: Model) -> list[tuple[float, ...]]:
     """The extremes of all disturbances together, as many as are looked at; one way where there is none."""
     return list(itertools.islice(itertools.product((0.0, 1.0), repeat=len(flow.disturbances)), MAX_CORNERS))
 
@@ -242,7 +244,7 @@ class AskedSets:
 NOTHING_ASKED = AskedSets()
 
 
-def asked_sets_of(flow: Flow, formula: Formula) -> AskedSets:
+def asked_sets_of(flow: Model, formula: Formula) -> AskedSets:
     """The conditions of the formula's G, false, and of its F, true; over the state variables."""
     nodes = list(order(nnf(formula, total=True)))
     kept = [position_expression(node.arg) for node in nodes if isinstance(node, Always)]

@@ -8,7 +8,7 @@ import numpy as np
 
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.model.expr import Expr
-from vernal.model.flow import Flow
+from vernal.model.system import Model
 from vernal.report.figures import INK, LIMIT, RUN, TUBE, WIDTH, new_figure, tone_of
 from vernal.report.phase_parts import (
     EDGE,
@@ -66,7 +66,7 @@ def _draw(axes: Axes, portrait: Portrait) -> None:
         draw_violating(axes, portrait.violating.times, portrait.violating.states[:, 0])
 
 
-def _draw_slopes(axes: Axes, flow: Flow, until: float) -> None:
+def _draw_slopes(axes: Axes, flow: Model, until: float) -> None:
     """Arrows with the slope of the flow."""
     (low,), (high,) = region_of(flow)
     times, states = np.meshgrid(np.linspace(0, until, COLUMNS), np.linspace(low, high, ROWS))
@@ -77,7 +77,7 @@ def _draw_slopes(axes: Axes, flow: Flow, until: float) -> None:
     axes.quiver(times.ravel(), states.ravel(), ahead / length, up / length, **look)
 
 
-def _draw_spans(axes: Axes, flow: Flow, condition: Expr, tone: str) -> None:
+def _draw_spans(axes: Axes, flow: Model, condition: Expr, tone: str) -> None:
     """The values at which a condition is true, as bands."""
     for low, high in stretches(flow, condition, CELLS):
         axes.axhspan(low, high, facecolor=tone, alpha=SET_SHADE, linewidth=0, zorder=2)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from vernal.engines.falsify.shares import RunShare
+from vernal.engines.falsify.failure_rates import RunShare
 from vernal.engines.falsify.simulation import Simulation
 from vernal.logic.task import Task
 from vernal.report.chosen import Of, all_limits, run_quantities

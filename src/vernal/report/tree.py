@@ -14,7 +14,6 @@ import numpy as np
 from vernal.errors import InputError
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.claim import Claim
-from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula, Not
 from vernal.logic.normal import atoms, horizon
 from vernal.logic.printing import text
@@ -28,7 +27,6 @@ from vernal.model.system import System
 from vernal.model.tick import Tick, idle
 from vernal.model.traits import varying
 from vernal.printable import in_one_line
-from vernal.report.explored import ExploredSet, ExploredStep, ExploredTree, Fate
 from vernal.report.figures import INK, SOFT, new_figure, plot_style, save_figure
 from vernal.report.markup import as_drawn
 from vernal.report.values import number, scalar
@@ -40,6 +38,7 @@ from vernal.sets.pieces.exploration import OVERFLOWING
 from vernal.sets.pieces.positions import NotExplorable, Position, StepGraph
 from vernal.sets.pieces.samples import likely
 from vernal.sets.search import Search, Stage
+from vernal.sets.set_graph import Fate, SetGraph, SetNode, SetStep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,17 +68,17 @@ class Survey:
     done = False
 
     def reached(self, stage: Stage, states: Position[Pieces]) -> None:
-        self.space.record.position(stage.t, states.discrete, states.batch)
+        self.space.record.reached(stage, states)
 
     def kept(self, stage: Stage, states: Position[Pieces]) -> None:
-        self.space.record.closed(states.batch, True)
+        self.space.record.closed(states, states.batch.trail, True)
 
     def failed(self, stage: Stage, states: Position[Pieces]) -> None:
         """Sets through which an exact path breaks the formula."""
         pieces = states.batch
         found = likely(states.asked, states.layout, pieces, np.arange(len(pieces)))
         broken = [any(self._breaks(states, row, point) for point in points[:MAX_REPLAYS]) for row, points in found]
-        self.space.record.closed(pieces.rows(np.array(broken, dtype=bool)), False)
+        self.space.record.closed(states, pieces.trail[np.array(broken, dtype=bool)], False)
 
     def _breaks(self, states: Position[Pieces], row: int, point: Floats) -> bool:
         return self.space.trails.violation(int(states.batch.trail[row]), point, states.taken) is not None
@@ -89,7 +88,7 @@ class Survey:
 
 
 @OVERFLOWING
-def survey(question: Question, path: Formula, boxes: Sequence[Box], depth: int, tree: ExploredTree, tick: Tick) -> None:
+def survey(question: Question, path: Formula, boxes: Sequence[Box], depth: int, tree: SetGraph, tick: Tick) -> None:
     """Explore the first steps, and record what is met."""
     graph = StepGraph(question.system.step, atoms(path), tick)
     space = AffineSpace(question, graph, boxes, Cutting.CUT, MOST_SETS, tree)
@@ -106,7 +105,7 @@ def _bounded(path: Formula, depth: int) -> Formula:
 
 def explored(
     system: System, formula: Formula, depth: int, most: int = MOST_SETS, tick: Tick = idle
-) -> tuple[ExploredTree, Formula]:
+) -> tuple[SetGraph, Formula]:
     """The tree down to a depth, and the formula it was explored for."""
     claim = Claim(formula)  # a claim of some path is asked by its negation, one without a bound by a bounded one
     asked, path = (formula, claim.linear) if claim.linear is not None else (Not(formula), claim.opposite)
@@ -119,9 +118,9 @@ def explored(
         asked = path = _bounded(path, depth)
     reach = horizon(path) or 0
     boxes = initial_boxes(system)
-    if boxes.direction is Direction.OVER and not system.init.where:
+    if boxes.are_hulls:
         raise InputError("there are too many initial sets to draw; give fewer values to a variable in [init], or --set")
-    tree = ExploredTree(most)
+    tree = SetGraph(most)
     try:
         with one_blas_thread():
             survey(Question(system, path), path, boxes.boxes, min(depth, reach), tree, tick)
@@ -147,14 +146,14 @@ def plot_tree(
 # What is written ------------------------------------------------------------------------------------------------------
 
 
-def set_values(node: ExploredSet, system: System) -> dict[str, str]:
+def set_values(node: SetNode, system: System) -> dict[str, str]:
     """A set in words, variable by variable: labels, numbers, ranges."""
     found, column = {}, 0
     for var, value in zip(system.step.inputs, node.discrete, strict=True):
         if value is not None:
             shown = [scalar(value, var.sort)]
         else:
-            ends = zip(node.low[column : column + var.size], node.high[column : column + var.size], strict=True)
+            ends = zip(*(end[column : column + var.size] for end in node.box), strict=True)
             shown = [_range(float(low), float(high)) for low, high in ends]
             column += var.size
         if var in system.step.state:
@@ -168,7 +167,7 @@ class TreeLabels:
 
     sets: Mapping[int, Sequence[str]]
     heads: Mapping[int, str]
-    steps: Mapping[ExploredStep, str]
+    steps: Mapping[SetStep, str]
 
     @property
     def width(self) -> float:
@@ -181,9 +180,10 @@ class TreeLabels:
         return self.width + CURVE_WIDTH + 0.15 + LABEL * max(map(len, self.steps.values()), default=0)
 
 
-def words(tree: ExploredTree, system: System) -> TreeLabels:
+def words(tree: SetGraph, system: System) -> TreeLabels:
     """The text of all boxes and of the heads."""
     values = {trail: set_values(node, system) for trail, node in tree.nodes.items()}
+    ways = tree.ways()
     sets: dict[int, Sequence[str]] = {}
     heads: dict[int, str] = {}
     for t, level in _levels(tree).items():
@@ -191,10 +191,15 @@ def words(tree: ExploredTree, system: System) -> TreeLabels:
         shared = _shared(every)
         common = ", ".join(f"{name} {value}" for name, value in shared.items())
         heads[t] = as_drawn(f"step {t}\n{in_one_line(common)}")
-        for node in level:
-            sets[node.trail] = _lines({n: v for n, v in values[node.trail].items() if n not in shared}, node.ways)
-    labels = {edge: as_drawn(step_label(edge, tree.nodes[edge.parent], system)) for edge in tree.edges}
+        for trail in (node.trail for node in level):
+            sets[trail] = _lines({n: v for n, v in values[trail].items() if n not in shared}, ways[trail])
+    labels = {edge: as_drawn(step_label(edge, tree.nodes[edge.parent], system)) for edge in _drawn_steps(tree)}
     return TreeLabels(sets, heads, labels)
+
+
+def _drawn_steps(tree: SetGraph) -> list[SetStep]:
+    """The steps that are drawn: each once, whatever was decided before it."""
+    return list(dict.fromkeys(step._replace(decided=()) for step in tree.steps))
 
 
 def _shared(every: Sequence[Mapping[str, str]]) -> dict[str, str]:
@@ -203,8 +208,8 @@ def _shared(every: Sequence[Mapping[str, str]]) -> dict[str, str]:
     return {name: value for name, value in first.items() if all(other[name] == value for other in every)}
 
 
-def _levels(tree: ExploredTree) -> dict[int, list[ExploredSet]]:
-    levels: dict[int, list[ExploredSet]] = {}
+def _levels(tree: SetGraph) -> dict[int, list[SetNode]]:
+    levels: dict[int, list[SetNode]] = {}
     for node in tree.nodes.values():
         levels.setdefault(node.t, []).append(node)
     return levels
@@ -226,7 +231,7 @@ def _range(low: float, high: float) -> str:
     return f"{number(round(low, digits) + 0.0)} … {number(round(high, digits) + 0.0)}"
 
 
-def step_label(edge: ExploredStep, node: ExploredSet, system: System) -> str:
+def step_label(edge: SetStep, node: SetNode, system: System) -> str:
     """What was decided on a step: actions by their labels, choices by their values, disturbances by name."""
     here = _options(edge, node, system)
     parts = []
@@ -248,7 +253,7 @@ def _option(option: Expr) -> str:
     return shown if len(shown) <= 20 else f"{shown[:17]}..."
 
 
-def _options(edge: ExploredStep, node: ExploredSet, system: System) -> dict[str, Choose | Argmax | None]:
+def _options(edge: SetStep, node: SetNode, system: System) -> dict[str, Choose | Argmax | None]:
     """The choices and winners of a step that exist once it is known which agent did what; None if still several."""
     step = system.step
     pairs = [(var, value) for var, value in zip(step.inputs, node.discrete, strict=True) if value is not None]
@@ -281,17 +286,17 @@ class Frame:
     height: float
 
 
-def places(tree: ExploredTree, written: TreeLabels) -> dict[int, Frame]:
+def places(tree: SetGraph, written: TreeLabels) -> dict[int, Frame]:
     """Steps from left to right; within one, sets near those they come from, and spread over the same height."""
     parents: dict[int, list[int]] = {}
-    for edge in tree.edges:
+    for edge in _drawn_steps(tree):
         parents.setdefault(edge.child, []).append(edge.parent)
     levels = _levels(tree)
     tall = {trail: LINE * len(lines) + 0.1 for trail, lines in written.sets.items()}
     total = max(sum(tall[node.trail] + GAP for node in level) for level in levels.values())
     found: dict[int, Frame] = {}
     for t, level in sorted(levels.items()):
-        level.sort(key=lambda node: (_above(node, parents, found), *node.low.tolist()))
+        level.sort(key=lambda node: (_above(node, parents, found), *node.box[0].tolist()))
         spare = (total - sum(tall[node.trail] for node in level)) / len(level)
         top = 0.0
         for node in level:
@@ -301,7 +306,7 @@ def places(tree: ExploredTree, written: TreeLabels) -> dict[int, Frame]:
     return found
 
 
-def _above(node: ExploredSet, parents: Mapping[int, Sequence[int]], found: Mapping[int, Frame]) -> float:
+def _above(node: SetNode, parents: Mapping[int, Sequence[int]], found: Mapping[int, Frame]) -> float:
     """How far down the sets it comes from are, on average."""
     heights = [-found[parent].y for parent in parents.get(node.trail, ()) if parent in found]
     return sum(heights) / len(heights) if heights else 0.0
@@ -310,7 +315,7 @@ def _above(node: ExploredSet, parents: Mapping[int, Sequence[int]], found: Mappi
 # Drawing --------------------------------------------------------------------------------------------------------------
 
 
-def _draw(tree: ExploredTree, system: System, title: str) -> Figure:
+def _draw(tree: SetGraph, system: System, title: str) -> Figure:
     written = words(tree, system)
     where = places(tree, written)
     right = max(place.x for place in where.values()) + written.width
@@ -322,12 +327,12 @@ def _draw(tree: ExploredTree, system: System, title: str) -> Figure:
     panel.set_axis_off()
     _heads(panel, tree, written, title, bottom)
     _edges(panel, where, written)
-    for trail, node in tree.nodes.items():
-        _box(panel, node.fate, where[trail], written.width, written.sets[trail])
+    for trail, fate in tree.fates().items():
+        _box(panel, fate, where[trail], written.width, written.sets[trail])
     return figure
 
 
-def _heads(panel: Axes, tree: ExploredTree, written: TreeLabels, title: str, bottom: float) -> None:
+def _heads(panel: Axes, tree: SetGraph, written: TreeLabels, title: str, bottom: float) -> None:
     """The formula, the steps, and what the colours mean."""
     panel.text(0, 0.57, title, size=9, va="center", weight="bold")
     for t, head in written.heads.items():
@@ -365,7 +370,7 @@ def _box(panel: Axes, fate: Fate, place: Frame, width: float, lines: Sequence[st
 
 def _edges(panel: Axes, where: Mapping[int, Frame], written: TreeLabels) -> None:
     """Steps as curves that arrive level, one below the other at a merged set, with what was decided written on them."""
-    coming: dict[int, list[ExploredStep]] = {}
+    coming: dict[int, list[SetStep]] = {}
     for edge in written.steps:
         coming.setdefault(edge.child, []).append(edge)
     for child, edges in coming.items():

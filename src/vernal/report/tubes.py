@@ -17,7 +17,7 @@ from vernal.errors import InputError
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.expr import Var
-from vernal.model.flow import Flow
+from vernal.model.system import Model
 from vernal.report.figures import AxisLimits, drawable, near_limits, plot_style, save_figure, svg_text
 from vernal.report.flow_pictures import simulated_trajectories
 from vernal.report.phase import phase_figure
@@ -146,7 +146,7 @@ def _phase(sets: ReachableSets, timed: TimedReach, pipe: Flowpipe, runs: int) ->
     return figure
 
 
-def _window(pipe: Flowpipe, flow: Flow, place: int) -> tuple[float, float]:
+def _window(pipe: Flowpipe, flow: Model, place: int) -> tuple[float, float]:
     """The values of a variable that are seen: those of the flowpipe with some room, inside the region."""
     low, high = float(pipe.lower[:, place].min()), float(pipe.upper[:, place].max())
     room, (first, last) = ROOM * (high - low), map(float, flow.region[place])

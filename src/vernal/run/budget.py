@@ -9,7 +9,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING
 
 from vernal.errors import InputError, Stopped
-from vernal.interpret.numbers.room import beyond, resident_gib
+from vernal.interpret.numbers.memory_room import beyond, resident_gib
 from vernal.model.portable import STAYS
 
 if TYPE_CHECKING:

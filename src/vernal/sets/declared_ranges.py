@@ -14,11 +14,12 @@ from vernal.evidence.knowledge import SeenStates
 from vernal.evidence.replay import range_exits
 from vernal.evidence.trace import Trace
 from vernal.interpret.ends import EndsProgram, PartialEnds, inside, meet, shortened
-from vernal.interpret.linear.plain import Plain
+from vernal.interpret.linear.interval_bounds import Plain
 from vernal.logic.question import Question
+from vernal.model.closed import ClosedStep
 from vernal.model.expr import Expr
 from vernal.model.graph import order
-from vernal.model.system import Step, System, Variable
+from vernal.model.system import System, Variable
 from vernal.run.budget import Budget
 from vernal.sets.initial_boxes import initial_boxes
 from vernal.sets.levels import Levels
@@ -90,11 +91,11 @@ def _exits_by_ends(system: System, ranged: Sequence[Variable], steps: int, budge
     return exits
 
 
-def _program(step: Step) -> EndsProgram:
+def _program(step: ClosedStep) -> EndsProgram:
     return EndsProgram(step.next_state)
 
 
-def _inductive(step: Step, variables: Sequence[Variable]) -> list[Variable]:
+def _inductive(step: ClosedStep, variables: Sequence[Variable]) -> list[Variable]:
     """The largest set of ranges such that a step from states inside all of them stays inside all of them.
 
     Their initial values are inside; so these ranges are never left.

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from vernal.errors import Stopped
-from vernal.interpret.discrete.starts import has_start, is_solvable
+from vernal.interpret.discrete.initial_states import has_start, is_solvable
 from vernal.interpret.symbolic.execute import NotPiecewiseLinear
-from vernal.model.system import System
+from vernal.model.system import Model
 from vernal.run.budget import Budget
 from vernal.sets.exact.loop import Loop
 from vernal.sets.initial_boxes import initial_boxes
 from vernal.sets.levels import Levels
 
 
-def is_empty(system: System, budget: Budget) -> bool | None:
+def is_empty(system: Model, budget: Budget) -> bool | None:
     """Whether the constraints leave no initial state; None where that could not be found out."""
     if not system.init.where:
         return False
@@ -26,6 +26,6 @@ def is_empty(system: System, budget: Budget) -> bool | None:
         return None
 
 
-def _empty_by_bounds(system: System, budget: Budget) -> bool | None:
+def _empty_by_bounds(system: Model, budget: Budget) -> bool | None:
     levels = Levels(system, initial_boxes(system).boxes, budget, 0)
     return True if all(levels.is_empty(index) for index in range(len(levels.boxes))) else None

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from vernal.interpret.abstract import Finite, Truth
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.numbers.rounding import Floats, Mask
+from vernal.interpret.value_sets import Finite, Truth
 from vernal.model import build
 from vernal.model.expr import Argmax, Compare, Expr
 from vernal.sets.pieces.batches import Indices

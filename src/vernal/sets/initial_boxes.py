@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from vernal.interpret.discrete.starts import start_boxes
+from vernal.interpret.discrete.initial_states import start_boxes
 from vernal.logic.direction import Direction
 from vernal.model.initial import Box
-from vernal.model.system import System
+from vernal.model.system import Model
 
 MAX_BOXES = 256
 EFFORT = 50_000  # boxes looked at in search of those that constraints leave
@@ -20,9 +20,15 @@ class Boxes:
 
     boxes: tuple[Box, ...]
     direction: Direction
+    are_hulls: bool = False  # of more starts than there may be boxes: they have states that no constraint excludes
+
+    @property
+    def are_starts(self) -> bool:
+        """Whether all their states are initial ones."""
+        return self.direction is Direction.EXACT
 
 
-def initial_boxes(system: System, limit: int = MAX_BOXES) -> Boxes:
+def initial_boxes(system: Model, limit: int = MAX_BOXES) -> Boxes:
     """Cover the initial set by at most `limit` boxes; what `where` says of reals, or of many states, is left aside."""
     initial = system.initial
     if not initial.where and initial.is_convex:
@@ -31,8 +37,9 @@ def initial_boxes(system: System, limit: int = MAX_BOXES) -> Boxes:
     if solved is not None and len(solved):
         parts = list(islice(chain.from_iterable(p.alternatives() for p in solved.alternatives(initial)), limit + 1))
         if len(parts) <= limit:
-            return Boxes(tuple(part.hull for part in parts), Direction.OVER)
+            return Boxes(tuple(part.hull for part in parts), Direction.OVER, not initial.where)
     few = 0 < initial.count <= limit
     alternatives = initial.alternatives() if few and not initial.is_convex else [initial]
     exact = few and not initial.where
-    return Boxes(tuple(part.hull for part in alternatives), Direction.EXACT if exact else Direction.OVER)
+    direction = Direction.EXACT if exact else Direction.OVER
+    return Boxes(tuple(part.hull for part in alternatives), direction, not exact and not initial.where)

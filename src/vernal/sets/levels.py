@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vernal.errors import Stopped
-from vernal.interpret.abstract import Value, between
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.linear.placed import bounds_over
+from vernal.interpret.linear.device_bounds import bounds_over
 from vernal.interpret.numbers.rounding import Mask, float_above, float_below
 from vernal.interpret.symbolic.affine import Forms
 from vernal.interpret.unrolling.stepwise import Unrolling
+from vernal.interpret.value_sets import Value, between
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Atom, Formula, Not
 from vernal.logic.margin import atom_margin
 from vernal.logic.normal import fold, nnf, rebuild
@@ -25,7 +26,7 @@ from vernal.logic.semantics import evaluate_levels, margins
 from vernal.model import build
 from vernal.model.expr import Argmax, Compare, Const, Expr
 from vernal.model.initial import Box
-from vernal.model.system import System, Variable
+from vernal.model.system import Model, Variable
 from vernal.run.budget import Budget
 from vernal.sets.halving import ComponentWeights
 from vernal.sets.influence import open_shares
@@ -66,9 +67,11 @@ class Levels:
     When the budget runs out nothing more is computed: what is not known then stays open, and `raise_if_stopped` raises.
     """
 
+    direction = Direction.TWO_SIDED
+
     def __init__(
         self,
-        system: System,
+        system: Model,
         boxes: Sequence[Box],
         budget: Budget,
         horizon: int,

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from vernal.interpret.abstract import Finite, Range, Truth, Value, meet
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.linear.plain import Plain
-from vernal.interpret.milp.needs import demanded
+from vernal.interpret.linear.interval_bounds import Plain
+from vernal.interpret.milp.needed_arguments import demanded
 from vernal.interpret.numbers.rounding import Array
 from vernal.interpret.symbolic.affine import Forms
 from vernal.interpret.unrolling.stepwise import Unrolling
+from vernal.interpret.value_sets import Finite, Range, Truth, Value, meet
 from vernal.logic.formula import (
     Always,
     And,

@@ -8,24 +8,24 @@ from vernal.errors import Stopped
 from vernal.logic.claim import position_expression
 from vernal.logic.formula import Always, Eventually, Formula, Not
 from vernal.logic.normal import FALSITY, TRUTH, fold, rebuild
-from vernal.logic.timed import FlowQuestion
+from vernal.logic.question import Question
 from vernal.logic.vacuity import is_vacuous
-from vernal.model.flow import Flow
 from vernal.model.initial import Init, Span
+from vernal.model.system import Model
 from vernal.run.budget import Budget
 from vernal.sets.emptiness import is_empty
 
 
-def has_no_start(flow: Flow, budget: Budget) -> bool:
+def has_no_start(flow: Model, budget: Budget) -> bool:
     """Whether it is known that no state satisfies what is said of initial states."""
     with suppress(Stopped):
-        return is_empty(flow.rate_step, budget) is True
+        return is_empty(flow, budget) is True
     return False
 
 
-def is_certain(question: FlowQuestion, budget: Budget) -> bool:
+def is_certain(question: Question, budget: Budget) -> bool:
     """Whether the formula is known to be true wherever in the region trajectories are."""
-    flow = question.flow
+    flow = question.model
 
     def rule(node: Formula, args: tuple[Formula, ...]) -> Formula:
         if not isinstance(node, Always | Eventually):
@@ -36,12 +36,12 @@ def is_certain(question: FlowQuestion, budget: Budget) -> bool:
         return rebuild(node, (FALSITY if _excluded(flow, condition, budget) else condition,))
 
     with suppress(Stopped):
-        return is_vacuous(fold(question.normal, rule))
+        return is_vacuous(fold(question.claim.normal, rule))
     return False
 
 
-def _excluded(flow: Flow, condition: Formula, budget: Budget) -> bool:
+def _excluded(flow: Model, condition: Formula, budget: Budget) -> bool:
     """Whether no state of the region satisfies a condition."""
     where = flow.resolve(position_expression(condition))
     region = {v.name: Span(*ends) for v, ends in zip(flow.state, flow.region, strict=True)}
-    return is_empty(flow.rate_step.starting(Init(region, (where,))), budget) is True
+    return is_empty(flow.starting(Init(region, (where,))), budget) is True

@@ -4,6 +4,12 @@ A set of states (affine pieces, regions, exact polyhedra) is divided by conditio
 initial sets and merges those that arrive at one stage; a *handler* is called with what became of them. The search does
 not depend on numbers or networks. All three together decide what is proven: if the sets contain every state that can be
 reached (OVER) and no set fails, every path keeps the formula.
+
+A position may carry a *tube*: what happens from it until the next one (a flow between two samples, a span of a
+flowpipe). Then `moves` takes states to the end of their tube and through the jump there, and an atom may ask something
+of the tube instead of the position (`logic.tube_atoms`, which writes a formula in seconds that way). As for any atom,
+`decide` gives a part for each truth value that some path of the set may have: both where a tube leaves it open. Paths
+that end inside their tube are those that `enabled` says no step leaves.
 """
 
 from __future__ import annotations
@@ -12,9 +18,12 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, Self, TypeVar
 
-from vernal.logic.formula import Formula
+from vernal.logic.direction import Direction
+from vernal.logic.formula import Atom, Formula, Next
 from vernal.logic.progress import FALSE, TRUE, Obligation, Obligations
-from vernal.model.expr import Expr
+from vernal.model import build
+from vernal.model.expr import Expr, Role
+from vernal.model.sorts import BOOL
 from vernal.model.tick import Tick
 
 
@@ -48,6 +57,10 @@ S_co = TypeVar("S_co", bound=States, covariant=True)
 class Space(Protocol[S_co]):
     """A kind of sets of states: the initial ones, and how sets that arrive at one stage are merged."""
 
+    @property
+    def direction(self) -> Direction:
+        """How paths through the sets relate to those of the system."""
+
     def enter(self) -> Iterable[tuple[Hashable, object]]:
         """The initial sets, each with what its states have in common."""
 
@@ -73,6 +86,32 @@ class Handler(Protocol[S_contra]):
 
     def passed(self, t: int) -> None:
         """All states of a step were looked at."""
+
+
+class HeedsNothing:
+    """The handler of a search that only follows: what its space records is what it is for."""
+
+    done = False
+
+    def reached(self, stage: Stage, states: States) -> None:
+        """Nothing to do."""
+
+    def kept(self, stage: Stage, states: States) -> None:
+        """Nothing to do."""
+
+    def failed(self, stage: Stage, states: States) -> None:
+        """Nothing to do."""
+
+    def passed(self, t: int) -> None:
+        """Nothing to do."""
+
+
+BEYOND = build.var("beyond the last step", BOOL, role=Role.INPUT)  # the atom of a formula that asks nothing before
+
+
+def nothing_before(steps: int) -> Formula:
+    """A formula that asks nothing before so many steps, so that every path is followed that far."""
+    return Next(Atom(BEYOND), steps)
 
 
 class Search(Generic[S]):

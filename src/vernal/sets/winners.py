@@ -27,7 +27,7 @@ class Doubt:
     """What boxes know of the winner of one argmax."""
 
     possible: Mask  # (boxes, labels)
-    lack: Floats  # (boxes,): see `interpret.linear.lack`; less what cuts may have brought since it was asked
+    lack: Floats  # (boxes,): see `interpret.linear.score_gaps`; less what cuts may have brought since it was asked
 
     @property
     def is_open(self) -> bool:

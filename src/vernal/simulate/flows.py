@@ -17,8 +17,8 @@ from vernal.errors import BeyondFloats
 from vernal.interpret import concrete
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.expr import Decision, Expr
-from vernal.model.flow import Flow
 from vernal.model.numbers import nearest
+from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 from vernal.simulate.runs import Plan, Runs, random_plan
 
@@ -42,10 +42,10 @@ ERRORS = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1
 
 
 def simulate_flow(
-    flow: Flow, runs: int, time: Fraction | float, rng: np.random.Generator, *, corners: bool = False
+    flow: Model, runs: int, time: Fraction | float, rng: np.random.Generator, *, corners: bool = False
 ) -> Runs:
     """Random trajectories: uniform initial states and disturbances; centre and corners of the initial set if asked."""
-    plan = random_plan(flow.rate_step, runs, STRETCHES - 1, rng, corners=corners)
+    plan = random_plan(flow, runs, STRETCHES - 1, rng, corners=corners)
     return FlowSimulator(flow, time).run(plan)
 
 
@@ -63,7 +63,7 @@ class FlowSimulator:
 
     def __init__(
         self,
-        flow: Flow,
+        flow: Model,
         time: Fraction | float,
         stretches: int = STRETCHES,
         more: Iterable[Fraction] = (),
@@ -104,7 +104,7 @@ class FlowSimulator:
         given: Mapping[Decision, Floats] = {node: array[:, columns] for node, array in plan.decisions.items()}
         state = {variable.name: states[:, :, i] for i, variable in enumerate(self.flow.state)}
         spread = Plan(plan.first, given)
-        return Runs(self.flow.rate_step, spread, state, {}, {}, lengths, len(self.times) - 1, self.times)
+        return Runs(self.flow, spread, state, {}, {}, lengths, len(self.times) - 1, self.times)
 
     def _inside(self, states: Floats) -> NDArray[np.bool_]:
         return np.asarray(((states >= self.lower) & (states <= self.upper)).all(axis=1))

@@ -16,9 +16,10 @@ from vernal.evidence.uniqueness import BEYOND_INTERVALS
 from vernal.interpret import concrete
 from vernal.interpret.program import Program
 from vernal.logic.formula import Formula
+from vernal.model.closed import ClosedStep
 from vernal.model.expr import Argmax, Between, Choose, Expr
 from vernal.model.initial import Valuation
-from vernal.model.system import Step, System
+from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 from vernal.simulate.runs import Plan, Runs
 from vernal.simulate.starts import tied_exactly
@@ -64,7 +65,7 @@ def _lengths(most: int) -> list[int]:
 # Floats as exact values -----------------------------------------------------------------------------------------------
 
 
-def first_values(system: System, plan: Plan, short: bool = False) -> Valuation:
+def first_values(system: Model, plan: Plan, short: bool = False) -> Valuation:
     """The first state and memory of a single run, exactly inside the initial set; `where` may exclude them."""
     floats: dict[Expr, list[float]] = {var: array[0].ravel().tolist() for var, array in plan.first.items()}
     return tied_exactly(system, system.initial.nearest(floats, digits=READABLE_DIGITS if short else None))
@@ -93,12 +94,12 @@ def decisions_taken(runs: Runs, row: int, short: bool = False, tick: Tick = idle
     return made
 
 
-def _computed(step: Step) -> list[Expr]:
+def _computed(step: ClosedStep) -> list[Expr]:
     guards = [guard for node in step.names if isinstance(node, Choose) for guard in node.guards]
     return [*(node for node in step.names if isinstance(node, Between | Argmax)), *guards]
 
 
-def _decisions(step: Step) -> Program:
+def _decisions(step: ClosedStep) -> Program:
     return concrete.compile(_computed(step))
 
 

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from vernal.interpret import concrete
 from vernal.interpret.numbers.rounding import Floats
 from vernal.interpret.program import Program
+from vernal.model.closed import ClosedStep
 from vernal.model.expr import Between, Choose, Decision, Expr, Var
-from vernal.model.system import Step, System
+from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 from vernal.simulate.starts import initial_points, typed
 
@@ -50,7 +51,7 @@ class Runs:
     times of their positions; they end where they leave the region.
     """
 
-    system: System
+    system: Model
     plan: Plan
     state: Mapping[str, Floats]
     actions: Mapping[str, Floats]
@@ -93,7 +94,7 @@ class Runs:
 
 
 def simulate(
-    system: System, runs: int, steps: int, rng: np.random.Generator, *, corners: bool = False, tick: Tick = idle
+    system: Model, runs: int, steps: int, rng: np.random.Generator, *, corners: bool = False, tick: Tick = idle
 ) -> Runs:
     """Random runs: uniform initial states, draws and ties; centre and corners of the initial set first if asked."""
     return Simulator(system, steps).run(random_plan(system, runs, steps, rng, corners=corners, tick=tick), tick)
@@ -105,7 +106,7 @@ def simulate(
 class Simulator:
     """A compiled step, walked as often as needed."""
 
-    def __init__(self, system: System, steps: int) -> None:
+    def __init__(self, system: Model, steps: int) -> None:
         self.system, self.steps = system, steps
         self.act, self.move = system.step.once(_programs)
 
@@ -137,7 +138,7 @@ class Simulator:
         return program(made.inputs(t), made.plan.runs)
 
 
-def _programs(step: Step) -> tuple[Program, Program]:
+def _programs(step: ClosedStep) -> tuple[Program, Program]:
     """The actions alone, as at the last position, and the whole step."""
     actions = list(step.actions.values())
     return concrete.compile(actions), concrete.compile([*actions, step.enabled, *step.next_state, *step.next_memory])
@@ -147,7 +148,7 @@ def _programs(step: Step) -> tuple[Program, Program]:
 
 
 def random_plan(
-    system: System, runs: int, steps: int, rng: np.random.Generator, *, corners: bool = False, tick: Tick = idle
+    system: Model, runs: int, steps: int, rng: np.random.Generator, *, corners: bool = False, tick: Tick = idle
 ) -> Plan:
     """Uniform first states and decisions."""
     first = initial_points(system, runs, rng, corners=corners, tick=tick)

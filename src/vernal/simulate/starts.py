@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from vernal.errors import InputError
 from vernal.interpret import concrete, exact
-from vernal.interpret.discrete.starts import start_boxes
-from vernal.interpret.discrete.values import ValueBoxes, values_at
+from vernal.interpret.discrete.initial_states import start_boxes
+from vernal.interpret.discrete.solutions import ValueBoxes, values_at
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Var
@@ -24,7 +24,7 @@ from vernal.model.graph import variables
 from vernal.model.initial import OneOf, Span, Start, Valuation
 from vernal.model.numbers import nearest
 from vernal.model.sorts import BOOL, REAL
-from vernal.model.system import System
+from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
 BATCHES = 200  # of samples, before the initial set is called too thin to sample
@@ -43,7 +43,7 @@ def typed(var: Var, values: Floats) -> NDArray[np.generic]:
 # Constraints ----------------------------------------------------------------------------------------------------------
 
 
-def ties(system: System) -> tuple[dict[Var, Expr], list[Expr]]:
+def ties(system: Model) -> tuple[dict[Var, Expr], list[Expr]]:
     """The variables that equations determine, in the order to compute them, and the constraints that remain."""
     tied: dict[Var, Expr] = {}
     rest: list[Expr] = []
@@ -59,7 +59,7 @@ def ties(system: System) -> tuple[dict[Var, Expr], list[Expr]]:
     return tied, rest
 
 
-def _solve(system: System, constraint: Expr, tied: Mapping[Var, Expr]) -> tuple[Var, Expr] | None:
+def _solve(system: Model, constraint: Expr, tied: Mapping[Var, Expr]) -> tuple[Var, Expr] | None:
     """`x == value` solved for a variable that is still free, without a circle through earlier equations."""
     if not isinstance(constraint, e.Compare) or constraint.op != "==":
         return None
@@ -73,11 +73,11 @@ def _solve(system: System, constraint: Expr, tied: Mapping[Var, Expr]) -> tuple[
     return None
 
 
-def _is_interval(system: System, var: Var) -> bool:
+def _is_interval(system: Model, var: Var) -> bool:
     return var.sort == REAL and isinstance(system.init.starts.get(var.name), Span)
 
 
-def tie(system: System, points: dict[Var, Floats]) -> dict[Var, Floats]:
+def tie(system: Model, points: dict[Var, Floats]) -> dict[Var, Floats]:
     """The points with tied variables computed from the others."""
     made = dict(points)
     for var, value in ties(system)[0].items():
@@ -86,7 +86,7 @@ def tie(system: System, points: dict[Var, Floats]) -> dict[Var, Floats]:
     return made
 
 
-def tied_exactly(system: System, values: Valuation) -> Valuation:
+def tied_exactly(system: Model, values: Valuation) -> Valuation:
     """The values with tied variables computed from the others, where that yields a rational."""
     made = dict(values)
     for var, value in ties(system)[0].items():
@@ -96,7 +96,7 @@ def tied_exactly(system: System, values: Valuation) -> Valuation:
     return made
 
 
-def satisfied(system: System, points: Mapping[Var, Floats]) -> NDArray[np.bool_]:
+def satisfied(system: Model, points: Mapping[Var, Floats]) -> NDArray[np.bool_]:
     """Which points satisfy the constraints; tied variables only have to stay in their intervals."""
     tied, rest = ties(system)
     good = np.ones(_count(points), bool)
@@ -113,7 +113,7 @@ def satisfied(system: System, points: Mapping[Var, Floats]) -> NDArray[np.bool_]
 
 
 def initial_points(
-    system: System, runs: int, rng: np.random.Generator, *, corners: bool = False, tick: Tick = idle
+    system: Model, runs: int, rng: np.random.Generator, *, corners: bool = False, tick: Tick = idle
 ) -> dict[Var, Floats]:
     """Initial states and memories, uniform over boxes and sets.
 
@@ -145,7 +145,7 @@ def initial_points(
     return {var: _fill(np.concatenate([part[var] for part in kept]), runs) for var in system.step.inputs}
 
 
-def _solved_points(system: System, boxes: ValueBoxes, runs: int, rng: np.random.Generator) -> dict[Var, Floats]:
+def _solved_points(system: Model, boxes: ValueBoxes, runs: int, rng: np.random.Generator) -> dict[Var, Floats]:
     """Points of boxes that the constraints leave: every state is as likely as any other."""
     if not len(boxes):
         raise NoInitialState("init.where: the constraints contradict each other, there is no initial state")
@@ -168,7 +168,7 @@ def _fill(array: Floats, runs: int) -> Floats:
     return np.resize(array, (runs, *array.shape[1:])) if len(array) < runs else array[:runs]
 
 
-def _where(system: System, points: dict[Var, Floats]) -> dict[Var, Floats]:
+def _where(system: Model, points: dict[Var, Floats]) -> dict[Var, Floats]:
     """The points that satisfy the constraints, after tied variables are computed by their equations."""
     if not system.init.where:
         return points
@@ -177,7 +177,7 @@ def _where(system: System, points: dict[Var, Floats]) -> dict[Var, Floats]:
     return {var: array[good] for var, array in moved.items()}
 
 
-def _uniform(system: System, runs: int, rng: np.random.Generator) -> dict[Var, Floats]:
+def _uniform(system: Model, runs: int, rng: np.random.Generator) -> dict[Var, Floats]:
     columns = [_sample(start, var.sort == REAL, runs, rng) for var, _, start in system.initial.components()]
     return _points(system, columns, runs)
 
@@ -200,7 +200,7 @@ def place(start: Span, position: Floats) -> Floats:
         return np.where(position == 1, upper, np.minimum(lower + position * (upper - lower), upper))
 
 
-def _corners(system: System, most: int) -> dict[Var, Floats]:
+def _corners(system: Model, most: int) -> dict[Var, Floats]:
     """The centre of the initial box, then its corners, combined with the values of sets."""
     options = [_extremes(start, var.sort == REAL) for var, _, start in system.initial.components()]
     rows = [tuple(option[-1] for option in options), *itertools.islice(itertools.product(*options), most - 1)]
@@ -220,7 +220,7 @@ def _extremes(start: Start, real: bool) -> list[Fraction]:
     return [start.lower, start.upper, (start.lower + start.upper) / 2]
 
 
-def _points(system: System, columns: Sequence[Floats], runs: int) -> dict[Var, Floats]:
+def _points(system: Model, columns: Sequence[Floats], runs: int) -> dict[Var, Floats]:
     """Columns, one for each degree of freedom, as arrays by variable."""
     rest = iter(columns)
     return {

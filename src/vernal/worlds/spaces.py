@@ -9,8 +9,8 @@ import numpy as np
 from gymnasium import spaces
 
 from vernal.interpret import interval
-from vernal.interpret.abstract import Finite, Range, Truth, Value, as_range
 from vernal.interpret.numbers.rounding import Backend
+from vernal.interpret.value_sets import Finite, Range, Truth, Value, as_range
 from vernal.model.expr import Expr, Var
 from vernal.model.graph import variables
 from vernal.model.sorts import REAL, Kind

@@ -6,7 +6,7 @@ import pytest
 
 from tests.cases import DEPENDS, DESCENT, ROOMS, TEN, TWO_COINS, UNTAKEN, read
 from vernal.engines.check import ask, parse_formula
-from vernal.engines.explicit.explore import Enumeration, TooManyStates
+from vernal.engines.explicit.enumeration import Enumeration, TooManyStates
 from vernal.engines.explicit.graph import Graph
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED
 from vernal.logic.question import Question

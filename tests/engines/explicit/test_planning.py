@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import vernal as vn
-from vernal.engines.explicit.explore import Enumeration
+from vernal.engines.explicit.enumeration import Enumeration
 from vernal.interpret import exact
 from vernal.interpret.exact import Given
 from vernal.logic.elaborate import formula, system_scope

@@ -16,10 +16,10 @@ from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.result import Assurance
 from vernal.logic.direction import Direction
-from vernal.logic.timed import FlowQuestion
+from vernal.logic.question import Question
 from vernal.run.budget import Budget
 
-Knows = Callable[[FlowQuestion], Known]
+Knows = Callable[[Question], Known]
 
 
 class StandIn:
@@ -27,18 +27,18 @@ class StandIn:
 
     name = "stand-in"
     knows: Knows = staticmethod(lambda question: Open(engine="stand-in", reason="nobody said anything"))
-    asked: ClassVar[list[FlowQuestion]] = []
+    asked: ClassVar[list[Question]] = []
 
     def __init__(self, options: object = None) -> None:
         """It takes the options of the engine in whose place it is."""
 
-    def attempt(self, question: FlowQuestion, budget: Budget) -> Known:
+    def attempt(self, question: Question, budget: Budget) -> Known:
         StandIn.asked.append(question)
         return StandIn.knows(question)
 
 
 @contextmanager
-def standing_in(monkeypatch: pytest.MonkeyPatch, knows: Knows | None = None) -> Iterator[list[FlowQuestion]]:
+def standing_in(monkeypatch: pytest.MonkeyPatch, knows: Knows | None = None) -> Iterator[list[Question]]:
     """All engines of flows are stand-ins; what they are asked is listed."""
     made: tuple[EngineEntry[FlowEngine], ...] = tuple(
         EngineEntry(one.name, "tests.engines.flow.standin:StandIn", one.about, one.options, one.most_variables)

@@ -19,8 +19,8 @@ from vernal.evidence.trajectory import trajectory
 from vernal.formats.task.blueprint import load
 from vernal.logic.direction import Direction
 from vernal.logic.formula import Always, Atom, Bound
+from vernal.logic.question import Question
 from vernal.logic.task import AbstractionSettings, Task
-from vernal.logic.timed import FlowQuestion
 from vernal.model import build
 from vernal.model.expr import Role
 from vernal.model.flow import Flow
@@ -68,7 +68,7 @@ def test_the_engine_is_asked_about_the_flow(jet: Task, monkeypatch: pytest.Monke
     assert results.keys() == {"safe"}
     assert results["safe"].verdict is vn.HOLDS
     assert [question.name for question in asked] == ["safe"]
-    assert asked[0].horizon == Fraction("1.5")
+    assert asked[0].claim.last_time == Fraction("1.5")
     assert asked[0].settings == AbstractionSettings(seed=3)
 
 
@@ -175,7 +175,7 @@ def test_a_pipe_that_ends_too_early_proves_nothing(monkeypatch: pytest.MonkeyPat
 
 
 def test_what_is_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    def knows(question: FlowQuestion) -> Known:
+    def knows(question: Question) -> Known:
         return Open(engine="stand-in", reason="the pipe grew too wide", proven_time=0.75)
 
     result = result_of(knows, monkeypatch)
@@ -192,7 +192,7 @@ def test_what_is_left_open(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_limit_leaves_the_question_open(failure: Exception, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def knows(question: FlowQuestion) -> Known:
+    def knows(question: Question) -> Known:
         raise failure
 
     result = result_of(knows, monkeypatch)
@@ -205,8 +205,8 @@ def test_no_time_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
         assert check(decay(), "G[0,2] (x <= 1)", timeout=1e-9).verdict is vn.UNKNOWN
 
 
-def of_decay(question: FlowQuestion, first: str, last: str) -> Trace:
-    return trajectory(question.flow, {"x": Fraction(first)}, (Fraction(0), Fraction(last)), [{}]).trace
+def of_decay(question: Question, first: str, last: str) -> Trace:
+    return trajectory(question.model, {"x": Fraction(first)}, (Fraction(0), Fraction(last)), [{}]).trace
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def of_decay(question: FlowQuestion, first: str, last: str) -> Trace:
 def test_a_counterexample_is_enclosed_again(
     last: str, formula: str, verdict: vn.Verdict, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def knows(question: FlowQuestion) -> Known:
+    def knows(question: Question) -> Known:
         return Counterexample(engine="stand-in", trace=of_decay(question, "1", last))
 
     result = result_of(knows, monkeypatch, formula)
@@ -235,8 +235,8 @@ def test_a_counterexample_is_enclosed_again(
 
 
 def test_a_counterexample_from_no_initial_state_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def knows(question: FlowQuestion) -> Known:
-        elsewhere = replace(question, flow=decay(init={"x": "0.25"}))
+    def knows(question: Question) -> Known:
+        elsewhere = replace(question, model=decay(init={"x": "0.25"}))
         return Counterexample(engine="stand-in", trace=of_decay(elsewhere, "0.25", "1"))
 
     assert result_of(knows, monkeypatch, "G[0,2] (x >= 0.5)").verdict is vn.UNKNOWN
@@ -300,7 +300,7 @@ def test_a_disturbance_is_no_part_of_the_state() -> None:
 def test_a_sweep_over_flows(jet: Task, monkeypatch: pytest.MonkeyPatch) -> None:
     with standing_in(monkeypatch, proof(pipe(2.0, 2.0))) as asked:
         table = sweep(jet, {"T": ["0.5", "1", "1.75"]})
-    assert [question.horizon for question in asked] == [Fraction("0.5"), 1, Fraction("1.75")]
+    assert [question.claim.last_time for question in asked] == [Fraction("0.5"), 1, Fraction("1.75")]
     assert [row.result.scope for row in table] == [f"until t = {t}, inside the region" for t in ("0.5", "1", "1.75")]
 
 

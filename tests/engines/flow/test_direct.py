@@ -18,8 +18,8 @@ from vernal.evidence.pipe_judge import judge
 from vernal.evidence.result import Assurance
 from vernal.logic.direction import Direction
 from vernal.logic.elaborate import formula
+from vernal.logic.question import Question
 from vernal.logic.scope import Scope
-from vernal.logic.timed import FlowQuestion
 from vernal.model import build
 from vernal.model.flow import Flow
 from vernal.model.functions import sqrt
@@ -27,9 +27,9 @@ from vernal.model.functions import sqrt
 X, Y = state("x", "y")
 
 
-def asked(flow: Flow, text: str) -> FlowQuestion:
+def asked(flow: Flow, text: str) -> Question:
     scope = Scope({variable.name: variable.var for variable in flow.state})
-    return FlowQuestion(flow, formula(text, scope, discrete=False))
+    return Question(flow, formula(text, scope, discrete=False))
 
 
 def attempt(flow: Flow, text: str, timeout: float = 60.0) -> Known:

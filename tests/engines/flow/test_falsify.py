@@ -14,7 +14,7 @@ from vernal.evidence.knowledge import Counterexample, Open
 from vernal.evidence.trace import Enclosure, TraceValue
 from vernal.evidence.trajectory import trajectory_truth
 from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula, Implies, Not, Or
-from vernal.logic.timed import FlowQuestion
+from vernal.logic.question import Question
 from vernal.model import build, functions
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
@@ -111,7 +111,7 @@ def lowest(value: TraceValue) -> Fraction:
 
 
 def ask(flow: Flow, formula: Formula, generations: int = GENERATIONS) -> Counterexample | Open:
-    known = FalsifyFlow(generations).attempt(FlowQuestion(flow, formula), Budget(60.0))
+    known = FalsifyFlow(generations).attempt(Question(flow, formula), Budget(60.0))
     assert isinstance(known, Counterexample | Open)
     return known
 
@@ -125,7 +125,7 @@ def test_what_fails_is_refuted(name: str) -> None:
     assert trace.times is not None
     assert trace.times[0] == 0
     assert len(trace.times) == len(trace)
-    assert trace.times[-1] <= FlowQuestion(flow, formula).horizon
+    assert trace.times[-1] <= Question(flow, formula).claim.last_time
     first = {name: exactly(value) for name, value in trace.steps[0].state.items()}
     assert flow.initial.contains({var: (first[var.name],) for var in flow.vars})
     assert trajectory_truth(trace, formula, flow) is False
@@ -175,7 +175,7 @@ def test_a_point_is_followed_once() -> None:
 
 def test_time_is_kept() -> None:
     with pytest.raises(Stopped):
-        FalsifyFlow().attempt(FlowQuestion(*HOLD["jet"]), Budget(0.001))
+        FalsifyFlow().attempt(Question(*HOLD["jet"]), Budget(0.001))
 
 
 def test_random_fields_agree_with_their_enclosures() -> None:

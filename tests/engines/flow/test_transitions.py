@@ -14,8 +14,8 @@ from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.pipe_judge import judge
 from vernal.formats.task.blueprint import load
 from vernal.interpret.numbers.rounding import Floats
+from vernal.logic.question import Question
 from vernal.logic.task import Transitions
-from vernal.logic.timed import FlowQuestion
 from vernal.model.tick import idle
 from vernal.reduce.neural.abstraction import abstract
 from vernal.sets.zonotopes.pipe import pipe
@@ -37,13 +37,13 @@ def hulls(found: Flowpipe) -> Floats:
 @pytest.mark.parametrize("name", SIX)
 def test_both_have_the_same_reach_set(name: str) -> None:
     task = load(MODELS / f"{name}.toml")
-    flow, question = task.flow, FlowQuestion(task.flow, task.properties["safe"])
+    flow, question = task.flow, Question(task.flow, task.properties["safe"])
     abstraction, boxes = abstract(flow), start_boxes(flow)
     found = []
     for transitions in Transitions:
         automaton = abstract_automaton(flow, abstraction, transitions, idle)
         ends = boxes.lower[0], boxes.upper[0]
-        found.append((automaton, pipe(automaton, ends, question.horizon, directions_of(question))))
+        found.append((automaton, pipe(automaton, ends, question.claim.last_time, directions_of(question))))
     (few, by_facet), (many, by_vertex) = found
     assert len(few.locations) == len(many.locations)
     pairs = [{(one.source, one.target) for one in automaton.crossings} for automaton in (few, many)]

@@ -13,7 +13,7 @@ from vernal.engines.flow.falsify import FalsifyFlow
 from vernal.evidence.knowledge import Counterexample
 from vernal.evidence.trajectory import trajectory_truth
 from vernal.logic.formula import Always, Atom, Bound, Not
-from vernal.logic.timed import FlowQuestion
+from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.run.budget import Budget
@@ -28,12 +28,12 @@ HALF = Fraction(1, 50)  # of the width of the bad set
 def test_a_bad_set_on_a_trajectory_is_found(name: str) -> None:
     task = vn.load(FOLDER / f"{name}.toml")
     flow = task.flow
-    horizon = max(FlowQuestion(flow, formula).horizon for formula in task.properties.values())
+    horizon = max(Question(flow, formula).claim.last_time for formula in task.properties.values())
     runs = simulate_flow(flow, 1, float(horizon), np.random.default_rng(1))
     there = int(0.6 * int(runs.lengths[0]))
     middle = {var: Fraction(str(round(float(runs.state[var.name][0, there]), 3))) for var in flow.vars}
     inside: list[Expr] = [part for var, x in middle.items() for part in (var >= x - HALF, var <= x + HALF)]
     formula = Always(Not(Atom(build.conj(*inside))), Bound(Fraction(0), horizon))
-    known = FalsifyFlow().attempt(FlowQuestion(flow, formula), Budget(60))
+    known = FalsifyFlow().attempt(Question(flow, formula), Budget(60))
     assert isinstance(known, Counterexample)
     assert trajectory_truth(known.trace, formula, flow) is False

@@ -15,7 +15,7 @@ from tests.engines.test_truth import check_evidence
 from vernal.engines.bounds.engine import Bounds
 from vernal.engines.check import ask, asked_of, parse_formula
 from vernal.engines.induction.engine import Induction
-from vernal.engines.induction.implied import implied_ends
+from vernal.engines.induction.implied_ends import implied_ends
 from vernal.engines.induction.step import InductionStep, step_formula
 from vernal.engines.options import InductionOptions
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result
@@ -23,7 +23,7 @@ from vernal.interpret.ends import PartialEnds
 from vernal.logic.claim import Claim, always
 from vernal.logic.question import Question
 from vernal.model.tick import idle
-from vernal.reduce.lasting import lasting_ends
+from vernal.reduce.invariant_ranges import lasting_ends
 from vernal.run.budget import Budget
 
 solver = pytest.mark.skipif(not is_here("smt"), reason="pip install 'vernal[smt]'")

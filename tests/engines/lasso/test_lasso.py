@@ -15,7 +15,7 @@ from tests.engines.endless_check import agreement
 from tests.engines.test_truth import check_evidence
 from vernal.cli.main import main
 from vernal.engines.check import ask, parse_formula
-from vernal.engines.lasso.runs import Recurrence, hints, near_misses, periodic, recurrences, simulated
+from vernal.engines.lasso.recurrences import Recurrence, hints, near_misses, periodic, recurrences, simulated
 from vernal.engines.lasso.tree import LassoTree
 from vernal.evidence.replay import closed, run, verify
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result

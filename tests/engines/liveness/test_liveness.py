@@ -13,6 +13,7 @@ from tests.brute import TooLarge, ValueUndefined
 from tests.engines.liveness.naive import AllStates, GivenInvariant
 from tests.explicit_oracle import FiniteOracle
 from tests.graph_loops import SMALL, endless_formula, graph_loop
+from tests.portion import seeds
 from tests.work import budget_of_looks
 from vernal.engines.base import Engine
 from vernal.engines.check import asked_of, find_engine, parse_formula
@@ -217,7 +218,7 @@ def test_what_a_contracting_loop_does_not_do_is_not_proven(text: str) -> None:
 # Random finite systems ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_nothing_false_is_proven_of_a_finite_system(seed: int) -> None:
     rng = random.Random(seed)
     system = graph_loop(rng, SMALL)

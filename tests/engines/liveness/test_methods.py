@@ -18,10 +18,10 @@ from vernal.engines.deepening.glance import FewSets
 from vernal.engines.explicit.engine import Explicit
 from vernal.engines.induction.engine import Induction
 from vernal.engines.invariants.engine import Invariants
-from vernal.engines.liveness.asking import ProofMethod
 from vernal.engines.liveness.counting import Counting
 from vernal.engines.liveness.cycles import FairCycles
 from vernal.engines.liveness.engine import Liveness
+from vernal.engines.liveness.method import ProofMethod
 from vernal.engines.liveness.promptness import Promptness
 from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.result import HOLDS

@@ -8,6 +8,7 @@ import pytest
 
 from tests.planning_answers import DEFAULT, MANNERS, contains, drawn, explored, mistakes
 from tests.planning_loops import PlanningCase, transfer_case
+from tests.portion import seeds
 from vernal.engines.options import Precision, PredicateOptions
 from vernal.model.expr import Expr
 
@@ -18,7 +19,7 @@ def agrees(case: PlanningCase, predicates: tuple[Expr, ...], options: PredicateO
     return not found.open_ones and found.answer == case.oracle.abstraction(predicates)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_the_abstraction_is_the_one_of_the_states(seed: int) -> None:
     case = drawn(seed)
     for predicates in ((), case.predicates[:2], case.predicates, case.finest):

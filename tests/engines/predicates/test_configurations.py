@@ -18,9 +18,9 @@ from vernal.engines.options import BOUNDS, PredicateOptions, TransitionTest
 from vernal.engines.predicates.abstraction import Abstraction
 from vernal.engines.predicates.boxes import IntegerBoxes
 from vernal.engines.predicates.configurations import ConfiguredTests, RecordedTest
-from vernal.engines.predicates.model import OperatorModel
+from vernal.engines.predicates.integer_model import OperatorModel
 from vernal.engines.predicates.policy import PolicyBounds
-from vernal.engines.predicates.relaxed import SolverRelaxation, branch
+from vernal.engines.predicates.relaxed_tests import SolverRelaxation, branch
 from vernal.engines.predicates.witnesses import Existence, WitnessSearch
 from vernal.interpret.numbers.rounding import Floats
 from vernal.interpret.relus import ReluProgram

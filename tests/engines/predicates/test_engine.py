@@ -13,6 +13,7 @@ import vernal as vn
 from tests.planning_answers import ask, drawn, never
 from tests.planning_answers import expected as expected_of
 from tests.planning_loops import LabelledEdge, PlanningCase, noisy_case, planning_system, relu_network
+from tests.portion import seeds
 from vernal.engines.predicates import danger
 from vernal.errors import InputError
 from vernal.evidence.result import Assurance
@@ -29,13 +30,13 @@ def expected(case: PlanningCase) -> vn.Verdict:
     return expected_of(case.oracle)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_verdicts_are_those_of_the_states(seed: int) -> None:
     case = drawn(300 + seed)
     assert ask(case, case.predicates).verdict is expected(case)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_a_policy_may_see_draws(seed: int) -> None:
     """Scores that are compared, and not by an argmax, are more than the engine takes then, which it says."""
     case = drawn(seed, noisy_case)
@@ -49,7 +50,7 @@ def test_a_policy_may_see_draws(seed: int) -> None:
         assert result.verdict is every_state.verdict
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_refinement_decides_what_following_states_does_not(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(danger, "MAX_STARTS", 2)
     monkeypatch.setattr(danger, "MAX_STATES", 3)
@@ -60,7 +61,7 @@ def test_refinement_decides_what_following_states_does_not(seed: int, monkeypatc
         assert result.verdict is vn.HOLDS
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_without_refinement_it_may_stay_open_and_is_never_wrong(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(danger, "MAX_STARTS", 2)
     monkeypatch.setattr(danger, "MAX_STATES", 3)
@@ -68,7 +69,7 @@ def test_without_refinement_it_may_stay_open_and_is_never_wrong(seed: int, monke
     assert ask(case, case.predicates, refine=False).verdict in {expected(case), vn.UNKNOWN}
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seeds(8))
 def test_the_abstraction_alone_follows_no_states(seed: int) -> None:
     case = drawn(40 + seed)
     alone, followed = (ask(case, case.predicates, follow=follow, refine=False) for follow in (False, True))

@@ -13,7 +13,7 @@ from benchmarks.ppa import generate
 from benchmarks.ppa.family import MEMBERS
 from vernal.engines.predicates.atoms import AtomTable, Condition
 from vernal.engines.predicates.boxes import IntegerBoxes
-from vernal.engines.predicates.model import OperatorModel
+from vernal.engines.predicates.integer_model import OperatorModel
 from vernal.engines.predicates.relations import moved, relations
 from vernal.model import build
 from vernal.model.expr import Expr, Var

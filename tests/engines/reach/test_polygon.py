@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 
+from tests.portion import seeds
 from vernal.engines.reach.polygon import directions, polygon
 from vernal.engines.reach.sets import NumberBounds
 from vernal.interpret.geometry.clipping import clipped
@@ -40,7 +41,7 @@ def cloud(rng: random.Random, scale: tuple[int, int]) -> list[Point]:
     return [(centre[0] + (a + b) * unit[0], centre[1] + (a - b) * unit[1]) for a, b in points]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 @pytest.mark.parametrize("scale", [(0, 0), (6, -6), (-12, 3)])
 def test_every_point_is_inside(seed: int, scale: tuple[int, int]) -> None:
     points = cloud(random.Random(seed), scale)

@@ -16,6 +16,7 @@ import vernal as vn
 from tests.hard_loops import hard_loop
 from tests.huge_loops import huge_loop
 from tests.loops import closed_loop, disturbed_loop, nonlinear_loop
+from tests.portion import seeds
 from tests.systems import accumulator, chooser, countdown, counter, make, wanderer
 from tests.wild_loops import curved_loop, memory_loop
 from vernal.engines.reach.ask import reach
@@ -165,7 +166,7 @@ def test_two_numbers_have_a_polygon() -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_runs_of_random_loops_are_inside(family: str, seed: int) -> None:
     system = FAMILIES[family](random.Random(f"{family}{seed}"))
     sets = reach(system, steps=4, sets=20, timeout=10)

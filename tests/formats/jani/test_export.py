@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import vernal as vn
-from tests.engines.predicates.test_handout import handed_out
+from tests.engines.predicates.test_abstraction_data import handed_out
 from tests.planning_answers import drawn
+from tests.portion import seeds
 from vernal.errors import InputError
 from vernal.formats.jani.compose import read_model
 from vernal.formats.jani.entries import read_json
@@ -17,7 +18,7 @@ from vernal.formats.jani.export import write_abstraction
 from vernal.formats.jani.task import load_jani
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_read_back_it_is_the_same(seed: int, tmp_path: Path) -> None:
     made, file = handed_out(drawn(1200 + seed)), tmp_path / "abstraction.jani"
     if not len(made):

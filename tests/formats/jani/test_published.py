@@ -14,7 +14,7 @@ from tests.formats.jani.test_oracle import reachable
 from tests.jani_oracle import read_oracle
 from vernal.errors import InputError
 from vernal.formats.jani.task import load_jani
-from vernal.interpret.discrete.starts import start_boxes
+from vernal.interpret.discrete.initial_states import start_boxes
 from vernal.logic.task import Task
 
 pytestmark = pytest.mark.data

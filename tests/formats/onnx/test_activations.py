@@ -16,8 +16,8 @@ from tests.formats.samples import Array, compute, model, points, save
 from vernal.errors import FormatError
 from vernal.formats.networks import read_network
 from vernal.interpret import interval
-from vernal.interpret.abstract import Range, as_range
 from vernal.interpret.numbers.rounding import Backend
+from vernal.interpret.value_sets import Range, as_range
 
 
 def sample(

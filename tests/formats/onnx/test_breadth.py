@@ -27,7 +27,7 @@ from vernal.formats.networks import read_network
 from vernal.formats.onnx import convolutions, products
 from vernal.formats.onnx.ops import OPERATORS
 from vernal.interpret import exact, interval
-from vernal.interpret.abstract import Range
+from vernal.interpret.value_sets import Range
 from vernal.model.expr import Affine, Const, Gather, Matrix
 from vernal.model.graph import order
 from vernal.model.network import Network

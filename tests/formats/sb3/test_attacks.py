@@ -28,6 +28,7 @@ from tests.formats.sb3.attacks import (
     whole,
 )
 from tests.formats.sb3.attempt import attempts
+from tests.portion import seeds
 from vernal.cli import exits
 from vernal.cli.main import main
 from vernal.errors import FormatError, UnsupportedOperator
@@ -129,7 +130,7 @@ def mutated(content: bytes, draw: random.Random) -> bytes:
 CODES = b"".join(code.code.encode("latin1") for code in pickletools.opcodes)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_a_damaged_pickle_is_read_or_refused(seed: int) -> None:
     draw = random.Random(seed)
     for content in draw.choices(genuine(), k=25):
@@ -137,7 +138,7 @@ def test_a_damaged_pickle_is_read_or_refused(seed: int) -> None:
             unpickled(mutated(content, draw))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_a_model_with_a_damaged_pickle_is_read_or_refused(seed: int) -> None:
     draw = random.Random(seed)
     found = genuine()

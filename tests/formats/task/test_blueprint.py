@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.portion import some
 from vernal.engines.check import in_range
 from vernal.errors import InputError, Problems
 from vernal.formats.task.blueprint import Override, load, open_task, read_task
@@ -320,7 +321,7 @@ def test_editors_differ(tmp_path: Path, change: Callable[[bytes], bytes]) -> Non
     assert load(path).parameters["once"] == Fraction(3, 2)
 
 
-@settings(max_examples=100)
+@settings(max_examples=some(100))
 @given(st.integers(0, 2**32))
 def test_no_damage_to_a_file_escapes_as_something_else(seed: int) -> None:
     """Whatever a slip of the editor makes of a file, it loads or it is refused in Vernal's own words."""

@@ -10,10 +10,11 @@ from random import Random
 import numpy as np
 import pytest
 
+from tests.portion import seeds
 from vernal.errors import Stopped
 from vernal.interpret import exact
-from vernal.interpret.discrete.listing import listed_states
-from vernal.interpret.discrete.starts import has_start, is_solvable, narrowed, start_boxes
+from vernal.interpret.discrete.initial_states import has_start, is_solvable, narrowed, start_boxes
+from vernal.interpret.discrete.state_tables import listed_states
 from vernal.model import build
 from vernal.model.expr import Const, Expr, Role
 from vernal.model.initial import InitialSet, OneOf, Span, Start
@@ -74,7 +75,7 @@ def rows(made: InitialSet) -> Iterator[tuple[int, ...]]:
     yield from found
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", seeds(150))
 def test_solved_like_brute_force(seed: int) -> None:
     where = condition(Random(seed))
     if isinstance(where, Const):
@@ -88,7 +89,7 @@ def test_solved_like_brute_force(seed: int) -> None:
     assert has_start(initial(where)) == bool(expected)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(30))
 def test_narrowed_starts_lose_no_state(seed: int) -> None:
     where = condition(Random(seed))
     if isinstance(where, Const):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from vernal.interpret.concrete import compile as compiled
-from vernal.interpret.flow.follow import Segments
+from vernal.interpret.flow.integration import Segments
 from vernal.interpret.numbers.rounding import Array, Floats
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow

@@ -12,6 +12,7 @@ from flint import arb
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
+from tests.portion import seeds
 from vernal.interpret import concrete
 from vernal.interpret.flow.series import RULES
 from vernal.interpret.flow.trajectory import Leg, SolutionPiece, follow
@@ -139,7 +140,7 @@ def test_disturbances_change_between_legs() -> None:
     assert follow([d], {X: Fraction(0)}, [Leg(Fraction(1), {d: Fraction(2)})], 128) == []  # outside its interval
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seeds(8))
 def test_random_fields_with_disturbances_agree_with_numerical_solutions(seed: int) -> None:
     """Quadratic fields, two legs; numerical solutions are as accurate as floats allow."""
     rng = np.random.default_rng(seed)

@@ -18,13 +18,13 @@ from tests.interpret.sets import abstract, boxes, contains, exact_value, inside,
 from tests.strategies import expressions
 from vernal.errors import Stopped
 from vernal.interpret import exact, interval
-from vernal.interpret.abstract import Finite, Range, Truth, Value
 from vernal.interpret.linear import bounds as linear_bounds
 from vernal.interpret.linear import rows as linear_rows
 from vernal.interpret.linear.bounds import Linear, Mode, bounds
 from vernal.interpret.linear.forms import MAX_INPUTS
 from vernal.interpret.linear.rows import Rows
 from vernal.interpret.numbers.rounding import torch_tensor
+from vernal.interpret.value_sets import Finite, Range, Truth, Value
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function

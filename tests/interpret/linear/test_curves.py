@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from tests.interpret.sets import inside
 from vernal.interpret import exact, interval
-from vernal.interpret.abstract import Range
 from vernal.interpret.linear.curves import at, lines, slope, value
 from vernal.interpret.numbers.rounding import Backend, torch_tensor
+from vernal.interpret.value_sets import Range
 from vernal.model import build
 from vernal.model.expr import Expr, Function
 

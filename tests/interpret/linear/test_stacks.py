@@ -9,15 +9,15 @@ from math import inf, isfinite
 import numpy as np
 import pytest
 
-from vernal.interpret.abstract import Range, Truth
 from vernal.interpret.interval import affine
 from vernal.interpret.layers import layer
 from vernal.interpret.linear import bounds
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.linear.passing import _lowered, weigh
-from vernal.interpret.linear.relax import relu
+from vernal.interpret.linear.relaxations import relu
+from vernal.interpret.linear.row_kernels import _lowered, weigh
 from vernal.interpret.linear.stacks import stack_below
 from vernal.interpret.numbers.rounding import TINY, Array, Backend, gamma
+from vernal.interpret.value_sets import Range, Truth
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Matrix

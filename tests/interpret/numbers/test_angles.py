@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from tests.interpret.sets import inside
 from vernal.errors import TypeClash
 from vernal.interpret import concrete, exact, interval
-from vernal.interpret.abstract import Range
 from vernal.interpret.linear.surfaces import angle_planes
 from vernal.interpret.numbers import reals
 from vernal.interpret.numbers.kernels import atan2
 from vernal.interpret.numbers.reals import Undefined
 from vernal.interpret.numbers.rounding import PI, Backend, torch_tensor
+from vernal.interpret.value_sets import Range
 from vernal.model import build
 
 HERE = Backend()

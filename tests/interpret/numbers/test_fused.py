@@ -11,11 +11,11 @@ import pytest
 
 from tests.hosted import hosted_kernels, needs_compiler
 from vernal.interpret import interval
-from vernal.interpret.abstract import Range
 from vernal.interpret.linear.curves import lines
-from vernal.interpret.numbers.launch import Kernels
+from vernal.interpret.numbers.kernel_launch import Kernels
+from vernal.interpret.numbers.kernel_trace import Traced, trace
 from vernal.interpret.numbers.rounding import Array, Backend, Floats, torch_tensor
-from vernal.interpret.numbers.trace import Traced, trace
+from vernal.interpret.value_sets import Range
 from vernal.model.expr import Function
 
 pytestmark = [pytest.mark.torch, needs_compiler]

@@ -12,7 +12,7 @@ from flint import arb, ctx, fmpq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vernal.interpret.numbers import enclose, kernels
+from vernal.interpret.numbers import enclosures, kernels
 from vernal.interpret.numbers.calculus import CALCULUS
 from vernal.interpret.numbers.rounding import Backend
 from vernal.model.expr import Function
@@ -64,7 +64,7 @@ def is_inside(low: float, ball: arb, high: float) -> bool:
 @given(points=POINTS)
 def test_kernels_contain_the_true_value(function: Function, points: list[float]) -> None:
     with np.errstate(all="ignore"):  # as all interpreters do
-        low, high = enclose.values(HERE, function, np.array(points))
+        low, high = enclosures.values(HERE, function, np.array(points))
     with ctx.workprec(2400):
         for x, a, b in zip(points, low.tolist(), high.tolist(), strict=True):
             assert a <= b
@@ -77,10 +77,10 @@ def test_kernels_contain_the_true_value(function: Function, points: list[float])
 def test_kernels_are_narrow(function: Function) -> None:
     rng = np.random.default_rng(0)
     x = np.concatenate([rng.uniform(0.001, 1.5, 500), rng.uniform(0.001, 30, 500), 10.0 ** rng.uniform(-9, 0, 500)])
-    low, high = enclose.values(HERE, function, x)
+    low, high = enclosures.values(HERE, function, x)
     size = np.maximum(abs(low), abs(high))
     near_zero = x < 0.7  # there also the waves have relative margins
-    absolute = ~near_zero if function in enclose.WAVES else np.zeros(x.shape, dtype=bool)
+    absolute = ~near_zero if function in enclosures.WAVES else np.zeros(x.shape, dtype=bool)
     assert ((high - low) <= 1e-13 * np.where(absolute, 1 + size**2, size)).all()
 
 
@@ -91,7 +91,7 @@ def test_kernels_are_narrow(function: Function) -> None:
      (Function.LOG, 1, 0), (Function.SQRT, 9, 3), (Function.SIGMOID, 0, 0.5)],
 )  # fmt: skip
 def test_simple_values_are_points(function: Function, x: float, value: float) -> None:
-    low, high = enclose.values(HERE, function, np.array([float(x)]))
+    low, high = enclosures.values(HERE, function, np.array([float(x)]))
     assert low[0] == high[0] == value
 
 
@@ -108,8 +108,8 @@ def test_the_parts_of_constants_add_up() -> None:
 def test_what_is_not_finite_is_not_bounded_wrongly(function: Function) -> None:
     x = np.array([np.inf, -np.inf, np.nan])
     with np.errstate(all="ignore"):
-        low, high = enclose.values(HERE, function, x)
-    limits = enclose.limits(function)
+        low, high = enclosures.values(HERE, function, x)
+    limits = enclosures.limits(function)
     assert not np.isnan(low).any()
     assert not np.isnan(high).any()
     assert low[2] <= max(limits[0], -np.inf) or low[2] == -np.inf
@@ -121,7 +121,7 @@ def test_what_is_not_finite_is_not_bounded_wrongly(function: Function) -> None:
 def test_ranges_contain_what_lies_between(function: Function, ends: tuple[float, float], share: float) -> None:
     lower, upper = ends[0], ends[0] + ends[1]
     with np.errstate(all="ignore"):
-        low, high = enclose.ranges(HERE, function, np.array([lower]), np.array([upper]))
+        low, high = enclosures.ranges(HERE, function, np.array([lower]), np.array([upper]))
     x = min(max(lower + share * (upper - lower), lower), upper)
     with ctx.workprec(200):
         ball: Any = true(function, x)
@@ -132,7 +132,7 @@ def test_ranges_contain_what_lies_between(function: Function, ends: tuple[float,
 @pytest.mark.parametrize("exponent", [Fraction(1, 3), Fraction(5, 2), Fraction(-1, 2)], ids=str)
 def test_fractional_powers_are_narrow(exponent: Fraction) -> None:
     x = np.array([0.25, 3.0, 1e10])
-    low, high = enclose.values(HERE, exponent, x)
+    low, high = enclosures.values(HERE, exponent, x)
     with ctx.workprec(200):
         for a, b, point in zip(low.tolist(), high.tolist(), x.tolist(), strict=True):
             assert is_inside(a, arb(point) ** arb(fmpq(exponent.numerator, exponent.denominator)), b)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from tests.interpret.sets import abstract, boxes, items, samples
 from tests.strategies import expressions
-from vernal.interpret.abstract import Range
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.symbolic.affine import AffineForm, ComponentEnds, Forms, exact_range, forms
+from vernal.interpret.value_sets import Range
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr

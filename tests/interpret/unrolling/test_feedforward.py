@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.portion import some
 from tests.recurrent import recurrent_networks
 from vernal.formats.recurrent import rnn
 from vernal.interpret import concrete, exact
@@ -58,7 +59,7 @@ def at_once(unrolled: Unrolled, start: Sequence[Expr], seen: Sequence[Expr]) -> 
 
 
 @pytest.mark.parametrize("wait", WAITS)
-@settings(max_examples=60)
+@settings(max_examples=some(60))
 @given(data=st.data())
 def test_the_unrolled_network_computes_the_same_function(data: st.DataObject, wait: Wait) -> None:
     network = data.draw(plain_networks())

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from tests.portion import seeds
 from tests.reduce.neural.fields import SIX, SQUARE, fitted, flow, region_of
 from vernal.errors import InputError, Stopped
 from vernal.interpret.numbers.rounding import Floats
@@ -144,7 +145,7 @@ def constant(size: int) -> tuple[tuple[Floats, ...], tuple[Floats, ...]]:
     return (np.zeros((size, size)),), (np.zeros(size),)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seeds(8))
 def test_random_networks_against_a_grid(seed: int) -> None:
     """A Lipschitz constant of f - N says how far the maximum can be above that on a grid."""
     random = np.random.default_rng(seed)

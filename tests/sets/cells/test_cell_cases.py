@@ -17,11 +17,12 @@ from tests.brute import Brute
 from tests.engines.invariants.test_engine import BOUNDED, HALF, MODES, SINE, STEPS, TURN, task_of
 from tests.judge import instance
 from tests.loops import closed_loop, condition, disturbed_loop
+from tests.portion import seeds
 from tests.wild_loops import curved_loop, memory_loop
 from tests.work import processor
 from vernal.engines.check import asked_of, find_engine, parse_formula
 from vernal.engines.invariants.engine import InvariantSearch
-from vernal.engines.invariants.forward import levels, maximal
+from vernal.engines.invariants.forward_images import levels, maximal
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.recheck import Judgement, recheck
 from vernal.evidence.result import HOLDS
@@ -65,7 +66,7 @@ def boxes(view: WatchedLoop) -> Directions:
 # Bounds ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(30))
 def test_bounds_over_cut_boxes_hold_and_are_tight(seed: int) -> None:
     """No point of the cut box is beyond the bound; and a linear program finds one near it."""
     from scipy.optimize import linprog
@@ -132,7 +133,7 @@ def _check_inside(
 # Coverage -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(30))
 def test_coverage_against_points(seed: int) -> None:
     """A box is covered iff every point of a fine grid through all ends is; half steps stand for open intervals."""
     rng = np.random.default_rng(seed)

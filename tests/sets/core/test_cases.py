@@ -22,7 +22,7 @@ from vernal.model.initial import Init, Span
 from vernal.model.sorts import REAL
 from vernal.model.system import System, Variable
 from vernal.run.budget import Budget
-from vernal.sets.core import improve
+from vernal.sets.core import improvement
 from vernal.sets.core.cases import CaseFinder, by_pivots, winners_by_phases
 
 X, Y = build.var("x"), build.var("y")
@@ -33,10 +33,10 @@ SUM = X + Fraction(37, 100) * Y
 @pytest.fixture(params=["sooner", "only"])
 def cutting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cases are cut from the first box on; or neurons and cases before all inputs."""
-    monkeypatch.setattr(improve, "BRANCHING", 0)
-    monkeypatch.setattr(improve, "SHARE_OF_CASE", 0.0)
+    monkeypatch.setattr(improvement, "BRANCHING", 0)
+    monkeypatch.setattr(improvement, "SHARE_OF_CASE", 0.0)
     if request.param == "only":
-        monkeypatch.setattr(improve, "MAX_INPUTS_TO_CUT", 0)
+        monkeypatch.setattr(improvement, "MAX_INPUTS_TO_CUT", 0)
 
 
 @pytest.mark.usefixtures("cutting")

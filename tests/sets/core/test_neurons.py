@@ -25,7 +25,7 @@ from vernal.model.initial import Init, Span
 from vernal.model.sorts import REAL
 from vernal.model.system import System, Variable
 from vernal.run.budget import Budget
-from vernal.sets.core import improve
+from vernal.sets.core import improvement
 from vernal.sets.core.clauses import Clauses
 from vernal.sets.core.companions import companions
 from vernal.sets.core.requirement import requirement
@@ -36,7 +36,7 @@ EPSILON = Fraction(1, 1000)
 @pytest.fixture
 def only_neurons(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neurons are cut however few inputs there are."""
-    monkeypatch.setattr(improve, "MAX_INPUTS_TO_CUT", 0)
+    monkeypatch.setattr(improvement, "MAX_INPUTS_TO_CUT", 0)
 
 
 @pytest.mark.usefixtures("only_neurons")

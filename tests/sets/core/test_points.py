@@ -13,8 +13,8 @@ from tests.engines.split.test_split import corners, over_a_box, random_box
 from tests.polygons import least, random_network
 from tests.searches import branch_and_bound
 from vernal.engines.check import asked_of
-from vernal.engines.so_far import in_words, rounded
 from vernal.engines.split.engine import BranchAndBound, so_far
+from vernal.engines.weaker_claims import in_words, rounded
 from vernal.evidence.result import VIOLATED
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.formula import And, Atom, Bound, Eventually, Formula

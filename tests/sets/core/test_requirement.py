@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.portion import seeds
 from vernal.interpret import exact
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.numbers.rounding import Array
@@ -52,7 +53,7 @@ def values(points: list[tuple[Fraction, ...]]) -> dict[Expr, Array]:
     return {var: np.array([float(point[i]) for point in points]) for i, var in enumerate((X, Y))}
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_rows_say_what_the_condition_says(seed: int) -> None:
     """At points that floats compute exactly; where an argmax ties, rows may be satisfied though its value differs."""
     draw = random.Random(seed)
@@ -67,7 +68,7 @@ def test_rows_say_what_the_condition_says(seed: int) -> None:
         assert ties or bool(found) == bool(true), asked
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(60))
 def test_nothing_that_happens_is_impossible(seed: int) -> None:
     draw = random.Random(seed)
     asked = condition(draw, draw.randint(0, 3), THIRD)

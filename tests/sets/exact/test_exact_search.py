@@ -29,6 +29,7 @@ from vernal.model import build as b
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.graph import order
+from vernal.model.motion import Step
 from vernal.model.sorts import BOOL, INT, REAL, enum
 from vernal.model.system import Init, OneOf, Span, Start, System
 from vernal.model.traits import is_rational, nonlinear_node
@@ -316,7 +317,7 @@ def test_ends_of_paths() -> None:
 def test_a_guard_that_asks_for_the_action() -> None:
     """The action belongs to the position: at a tie, the path with one of them may end and the other go on."""
     pilot = b.var("pilot", enum("LEFT", "RIGHT"), role=e.Role.ACTION)
-    picky = replace(chooser(), enabled=b.eq(pilot, b.label(pilot.sort, "LEFT")))
+    picky = replace(chooser(), motion=Step(chooser().next, b.eq(pilot, b.label(pilot.sort, "LEFT"))))
     assert verdict(picky, "x > 0 -> X (x > -1)") is HOLDS
     assert verdict(picky, "x >= 0 -> X (x >= -1)") is VIOLATED
     assert verdict(picky, "x >= 0 -> AX (x >= -1)") is HOLDS

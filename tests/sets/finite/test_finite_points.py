@@ -10,10 +10,11 @@ import pytest
 
 from tests.cases import read
 from tests.loops import condition, value
+from tests.portion import seeds
 from vernal.interpret import exact
-from vernal.interpret.abstract import Range
 from vernal.interpret.exact import Given
 from vernal.interpret.numbers.rounding import Backend
+from vernal.interpret.value_sets import Range
 from vernal.model import build as b
 from vernal.model.expr import Affine, Argmax, Expr, Function, Matrix
 from vernal.model.graph import decisions
@@ -52,7 +53,7 @@ def _row(rng: random.Random) -> tuple[Fraction, ...]:
     return Fraction(x), Fraction(y), Fraction(flag), Fraction(rng.randint(-6, 6), 3)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(40))
 def test_random_expressions_agree_with_rational_arithmetic(seed: int) -> None:
     rng = random.Random(seed)
     columns = Columns([X, Y, FLAG, R])

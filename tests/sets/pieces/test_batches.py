@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.portion import seeds
 from vernal.sets.pieces.batches import Pieces, join, merge
 
 
@@ -41,7 +42,7 @@ def test_constants_that_nearly_agree_are_both_contained() -> None:
     assert merged.c[0, 0] - merged.error[0, 0] <= 0.3 <= 0.1 * 3 <= merged.c[0, 0] + merged.error[0, 0]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(20))
 def test_every_point_stays_covered(seed: int) -> None:
     rng = np.random.default_rng(seed)
     m = 1 + seed % 2

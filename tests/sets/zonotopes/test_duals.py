@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from tests.portion import seeds
 from tests.slabs import box_facets
 from vernal.interpret.geometry.zonotope import Zonotope
 from vernal.model.hybrid import Facets, HybridAutomaton, Location
@@ -28,7 +29,7 @@ def tube(zonotope: Zonotope) -> FlowTube:
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_bounds_contain_the_optimum(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     zonotope = Zonotope(rng.normal(size=n), rng.normal(size=(n, n + 3)))
@@ -43,7 +44,7 @@ def test_bounds_contain_the_optimum(seed: int, n: int) -> None:
         assert best is None or best <= bound + 1e-9
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", seeds(10))
 def test_bounds_are_the_optimum_for_boxes_with_two_rows(seed: int) -> None:
     rng = np.random.default_rng(seed)
     zonotope = Zonotope(rng.normal(size=2), np.diag(rng.uniform(0.5, 2.0, 2)))

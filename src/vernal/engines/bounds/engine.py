@@ -30,9 +30,8 @@ from vernal.evidence.knowledge import (
     Subject,
 )
 from vernal.evidence.result import Assurance
-from vernal.interpret.linear.plain import Plain
-from vernal.interpret.linear.sloped import Sloped
-from vernal.logic.direction import Direction
+from vernal.interpret.linear.interval_bounds import Plain
+from vernal.interpret.linear.score_slopes import Sloped
 from vernal.logic.formula import Always, Bound, Formula
 from vernal.logic.normal import horizon, steps
 from vernal.logic.question import Question
@@ -206,7 +205,7 @@ def refuted_by(question: Question, box: Box, tick: Tick) -> Known | None:
     return FailingState(
         engine=Bounds.name,
         trace=trace,
-        direction=Direction.TWO_SIDED,
+        direction=Levels.direction,
         assurance=Assurance.RIGOROUS,
         excluded_by="bounds on all paths from this state exclude the claim",
     )
@@ -216,7 +215,7 @@ def proof_of(tally: BoxTally) -> Proof:
     """What follows where no box is open."""
     return Proof(
         engine=Bounds.name,
-        direction=Direction.TWO_SIDED,
+        direction=Levels.direction,
         subject=Subject.STATES,
         assurance=Assurance.EXACT if tally.exact else Assurance.RIGOROUS,
         margin=tally.margin,

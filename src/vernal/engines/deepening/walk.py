@@ -7,11 +7,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from vernal.engines.parts import of_whole
+from vernal.engines.initial_parts import of_whole
 from vernal.errors import Stopped, UnsupportedFormula
 from vernal.evidence.knowledge import Counterexample, Known, Open, Proof
 from vernal.evidence.result import Assurance
-from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula
 from vernal.logic.progress import waits
 from vernal.logic.question import Question
@@ -40,7 +39,7 @@ class PathWalk:
     def run(self) -> Known:
         """A proof where every path has come to an end, a path that fails, or what was found up to the depth."""
         boxes = initial_boxes(self.question.system)
-        if boxes.direction is Direction.OVER and not self.question.system.init.where:
+        if boxes.are_hulls:
             return self._exact(self.question)
         try:
             explorer = Explorer(self.question, self.path, boxes.boxes, self.budget)
@@ -69,7 +68,7 @@ class PathWalk:
             return self._closed() or self._ongoing(outcome)
         return Proof(
             engine=self.engine,
-            direction=Direction.OVER,
+            direction=outcome.direction,
             assurance=Assurance.RIGOROUS,
             statistics=outcome.statistics,
         )
@@ -99,7 +98,7 @@ class PathWalk:
         ongoing: Open | None = None
         for box in boxes:
             part = self.question.system.cut(box)
-            known = None if part is None else self._exact(replace(self.question, system=part))
+            known = None if part is None else self._exact(replace(self.question, model=part))
             if isinstance(known, Counterexample):
                 return of_whole(known, self.question.system)
             if isinstance(known, Open):

@@ -13,12 +13,12 @@ from functools import partial
 
 import numpy as np
 
+from vernal.engines.explicit.branching_equivalents import of_all_paths
 from vernal.engines.explicit.ctl import of_position, satisfied
-from vernal.engines.explicit.explore import Enumeration, TooManyStates
+from vernal.engines.explicit.enumeration import Enumeration, TooManyStates
 from vernal.engines.explicit.margin import least_margin
 from vernal.engines.explicit.product import GraphPath, GraphProduct
-from vernal.engines.explicit.roads import of_all_paths
-from vernal.engines.explicit.seen import seen_states
+from vernal.engines.explicit.range_exits import seen_states
 from vernal.engines.explicit.witness import Witnesses
 from vernal.evidence.candidates import witnessed
 from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, SeenStates, Statistics, Subject
@@ -26,7 +26,6 @@ from vernal.evidence.result import Assurance
 from vernal.evidence.trace import Trace
 from vernal.logic.automaton import automaton
 from vernal.logic.claim import position_claim
-from vernal.logic.direction import Direction
 from vernal.logic.formula import Always, Formula, Not
 from vernal.logic.normal import Logic, classify
 from vernal.logic.question import Question
@@ -107,7 +106,7 @@ class GraphQuestion:
             return self._open(UNDEFINED)
         witness = self._witness()
         if witness is not None:
-            return witnessed(self.question, witness, Explicit.name, self.statistics, Direction.EXACT)
+            return witnessed(self.question, witness, Explicit.name, self.statistics, self.graph.direction)
         return self._proof(self._margin())
 
     def _on_paths(self) -> Known:
@@ -171,7 +170,7 @@ class GraphQuestion:
         return FailingState(
             engine=Explicit.name,
             trace=trace,
-            direction=Direction.EXACT,
+            direction=self.graph.direction,
             assurance=Assurance.EXACT,
             excluded_by=f"all of the {self.graph.size:,} positions that can be reached were looked at",
             statistics=self.statistics,
@@ -187,7 +186,7 @@ class GraphQuestion:
     def _proof(self, margin: float | None, *, empty: bool = False) -> Proof:
         return Proof(
             engine=Explicit.name,
-            direction=Direction.EXACT,
+            direction=self.graph.direction,
             subject=Subject.STATES,
             assurance=Assurance.EXACT,
             empty=empty,

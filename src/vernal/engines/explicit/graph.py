@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vernal.interpret.numbers.rounding import Mask
+from vernal.logic.direction import Direction
 from vernal.model.expr import Expr
 from vernal.sets.finite.table import Codes, Numbers
 
@@ -74,6 +75,8 @@ class Graph:
     complete: bool  # whether the successors of every state are known
     goal: bool  # whether the enumeration stopped at a goal
     within: int | None  # the transitions within which all reachable states are here; None: all of them are
+
+    direction = Direction.EXACT
 
     @property
     def size(self) -> int:

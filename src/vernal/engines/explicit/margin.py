@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vernal.engines.explicit.explore import BATCH, Enumeration
+from vernal.engines.explicit.enumeration import BATCH, Enumeration
 from vernal.engines.explicit.graph import Graph
 from vernal.interpret.numbers.rounding import Mask
 from vernal.logic.claim import PositionClaim

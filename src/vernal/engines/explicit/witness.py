@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vernal.engines.explicit.explore import Enumeration
+from vernal.engines.explicit.enumeration import Enumeration
 from vernal.engines.explicit.graph import Graph
 from vernal.engines.explicit.product import GraphPath
 from vernal.evidence import confirm

@@ -20,9 +20,8 @@ from vernal.evidence.confirm import close_atom
 from vernal.evidence.knowledge import NO_STATISTICS, Counterexample, Known, Open, Statistics
 from vernal.evidence.trace import Trace
 from vernal.evidence.uniqueness import uncertain
-from vernal.interpret.numbers.room import numbers_at_once
+from vernal.interpret.numbers.memory_room import numbers_at_once
 from vernal.interpret.numbers.rounding import Floats
-from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula, Not, Quantifier
 from vernal.logic.normal import atoms, horizon
 from vernal.logic.prefix import WINDOW, refutable, says_something
@@ -119,11 +118,11 @@ def _only_path(question: Question, length: int, budget: Budget) -> Known | None:
         return None
     statistics: Statistics = {"runs": 1, "steps": length}
     if truth:
-        return witnessed(question, trace, Falsify.name, statistics, Direction.EXACT)
+        return witnessed(question, trace, Falsify.name, statistics, single_path.OF_ONLY_PATH)
     last = confirm.decided_at(trace, path)
     if last < len(trace) - 1:
         trace = single_path.only_path(system, last, budget.check, last_action=asks_actions) or trace
-    return Counterexample(engine=Falsify.name, trace=trace, direction=Direction.EXACT, statistics=statistics)
+    return Counterexample(engine=Falsify.name, trace=trace, direction=single_path.OF_ONLY_PATH, statistics=statistics)
 
 
 def _is_action(node: Expr) -> bool:

@@ -24,7 +24,7 @@ from vernal.model import build
 from vernal.model.expr import Argmax, Between, Choose, Expr, Role
 from vernal.model.initial import Span
 from vernal.model.sorts import REAL
-from vernal.model.system import System
+from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 from vernal.simulate.runs import Plan, Runs, random_plan
 from vernal.simulate.starts import place, satisfied, tie
@@ -39,7 +39,7 @@ class Target:
     ends earlier is judged by the formula itself.
     """
 
-    def __init__(self, system: System, formula: Formula, window: Formula) -> None:
+    def __init__(self, system: Model, formula: Formula, window: Formula) -> None:
         self.system, self.formula, self.window = system, formula, window
         self.atoms = list(dict.fromkeys([*atoms(formula), *atoms(window)]))
         self.program = concrete.compile([atom_margin(close_atom(system, atom)) for atom in self.atoms])
@@ -67,7 +67,7 @@ class Target:
         return dict(zip(self.atoms, values, strict=True))
 
 
-def freedom(system: System) -> int:
+def freedom(system: Model) -> int:
     """How many coordinates of a plan can really vary at the start and in one step."""
     free = sum(not start.is_point for _, _, start in system.initial.components())
     return free + len(uncertain(system))
@@ -100,7 +100,7 @@ def _occurrence(ordered: Floats) -> NDArray[np.intp]:
     return index - np.maximum.accumulate(np.where(fresh, index, 0))
 
 
-def first_plan(system: System, count: int, steps: int, rng: np.random.Generator, tick: Tick = idle) -> Plan:
+def first_plan(system: Model, count: int, steps: int, rng: np.random.Generator, tick: Tick = idle) -> Plan:
     """Random plans to begin with; some keep each decision for the whole run, some draw only the ends of intervals."""
     plan = random_plan(system, count, steps, rng, corners=True, tick=tick)
     kind = rng.integers(0, 4, count)
@@ -112,7 +112,7 @@ def first_plan(system: System, count: int, steps: int, rng: np.random.Generator,
     return Plan(plan.first, decided)
 
 
-def children(system: System, parents: Plan, count: int, steps: int, rng: np.random.Generator) -> Plan:
+def children(system: Model, parents: Plan, count: int, steps: int, rng: np.random.Generator) -> Plan:
     """New plans from good ones."""
     mother, father = rng.integers(0, parents.runs, (2, count))
     # Some children differ from their mother in a coordinate or two, others in many.
@@ -129,12 +129,12 @@ def children(system: System, parents: Plan, count: int, steps: int, rng: np.rand
     return Plan(tie(system, first), decided)
 
 
-def random_plan_unconstrained(system: System, runs: int, steps: int, rng: np.random.Generator) -> Plan:
+def random_plan_unconstrained(system: Model, runs: int, steps: int, rng: np.random.Generator) -> Plan:
     """A random plan that need not satisfy the constraints on initial states."""
     return random_plan(system.starting(replace(system.init, where=())), runs, steps, rng)
 
 
-def _limits(system: System) -> dict[Expr, tuple[Floats, Floats] | tuple[float, float]]:
+def _limits(system: Model) -> dict[Expr, tuple[Floats, Floats] | tuple[float, float]]:
     """The ends of every initial interval of a real state variable."""
     limits: dict[Expr, tuple[Floats, Floats] | tuple[float, float]] = {}
     for var, _, start in system.initial.components():

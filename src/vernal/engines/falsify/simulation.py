@@ -11,18 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from vernal.engines.falsify.shares import RunShare, share_of
+from vernal.engines.falsify.failure_rates import RunShare, share_of
 from vernal.engines.flow.margins import FlowTarget
 from vernal.engines.flow.shares import flow_share
 from vernal.errors import InputError, Stopped
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.printing import text
+from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.logic.timed import FlowQuestion, last_time
+from vernal.logic.timed import last_time
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
 from vernal.model.hooks import hook
-from vernal.model.system import System
+from vernal.model.system import Model
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 from vernal.run.threads import one_blas_thread
@@ -92,7 +93,7 @@ class Simulation:
 
 
 def simulate(
-    subject: Task | System | Flow,
+    subject: Task | Model,
     runs: int = 1000,
     steps: int | None = None,
     *,
@@ -156,7 +157,7 @@ def _simulated_system(task: Task, wanted: RunsAsked, budget: Budget) -> Simulati
 
 def _simulated_flow(task: Task, wanted: RunsAsked, budget: Budget) -> Simulation:
     flow, time = task.flow, wanted.time
-    asked = {name: FlowQuestion(flow, formula, name) for name, formula in task.properties.items()}
+    asked = {name: Question(flow, formula, name) for name, formula in task.properties.items()}
     longest = last_time(task.properties.values()) or Fraction(1)
     if time is not None and not 0 < time < float("inf"):
         raise InputError(f"time has to be a number above 0, not {time}")
@@ -166,7 +167,7 @@ def _simulated_flow(task: Task, wanted: RunsAsked, budget: Budget) -> Simulation
     rng = np.random.default_rng(wanted.seed)
 
     def followed() -> tuple[Plan, Runs]:
-        plan = random_plan(flow.rate_step, wanted.runs, STRETCHES - 1, rng, tick=budget.check)
+        plan = random_plan(flow, wanted.runs, STRETCHES - 1, rng, tick=budget.check)
         return plan, simulator.run(plan, budget.check)
 
     plan, made = in_time(followed, budget, GRACE)

@@ -27,15 +27,14 @@ from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.neural import NeuralAbstraction
 from vernal.evidence.pipe_judge import PipeJudge
 from vernal.evidence.result import Assurance
-from vernal.logic.direction import Direction
+from vernal.logic.question import Question
 from vernal.logic.task import AbstractionSettings, Transitions
-from vernal.logic.timed import FlowQuestion
-from vernal.model.flow import Flow
 from vernal.model.hybrid import HybridAutomaton
+from vernal.model.system import Model
 from vernal.model.tick import Tick
 from vernal.reduce.neural.abstraction import abstractions
 from vernal.reduce.neural.coverage import covers
-from vernal.reduce.neural.partition import automaton_of
+from vernal.reduce.neural.partition import DIRECTION, automaton_of
 from vernal.run.budget import Budget
 from vernal.sets.zonotopes.pipe import pipe
 
@@ -55,7 +54,7 @@ class NeuralEngine:
     def __init__(self, options: AbstractionOptions | None = None) -> None:
         self.options = options or AbstractionOptions()
 
-    def attempt(self, question: FlowQuestion, budget: Budget) -> Known:
+    def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof, or until when it is proven, and by which network."""
         search = AbstractionSearch(question, self.options, budget)
         try:
@@ -83,7 +82,7 @@ def _transitions(options: AbstractionOptions, settings: AbstractionSettings) -> 
 
 
 def abstract_automaton(
-    flow: Flow, abstraction: NeuralAbstraction, transitions: Transitions, tick: Tick
+    flow: Model, abstraction: NeuralAbstraction, transitions: Transitions, tick: Tick
 ) -> HybridAutomaton:
     """The automaton of an abstraction, with the names of the flow; that it covers the region is checked."""
     names = tuple(variable.name for variable in flow.state)
@@ -104,11 +103,11 @@ class PipeEffort:
 class AbstractionSearch:
     """One question: networks, automata and flowpipes so far."""
 
-    def __init__(self, question: FlowQuestion, options: AbstractionOptions, budget: Budget) -> None:
+    def __init__(self, question: Question, options: AbstractionOptions, budget: Budget) -> None:
         self.question, self.options, self.budget = question, options, budget
         self.judge = PipeJudge(question, budget.check)
         self.directions = {careful: chosen(question, options.directions, careful=careful) for careful in (False, True)}
-        self.kept = kept_sides(question.flow)
+        self.kept = kept_sides(question.model)
         self.abstraction: NeuralAbstraction | None = None
         self.seconds = {"partition": 0.0, "propagation": 0.0}
         self.counts = {"networks": 0, "flowpipes": 0, "segments": 0}
@@ -119,8 +118,8 @@ class AbstractionSearch:
     def run(self) -> Proof | None:
         """A proof by the first network that is tight enough for what the ones before left open."""
         latest: HybridAutomaton | None = None
-        boxes = start_boxes(self.question.flow)
-        networks = abstractions(self.question.flow, self.question.settings, self.budget.check)
+        boxes = start_boxes(self.question.model)
+        networks = abstractions(self.question.model, self.question.settings, self.budget.check)
         for abstraction in islice(networks, MOST_NETWORKS):
             self.counts["networks"] += 1
             latest = self._automaton(abstraction)
@@ -133,9 +132,9 @@ class AbstractionSearch:
         self.budget.progress(f"a network with an error of {_shown(abstraction)}", None)
         started = time.process_time()
         transitions = _transitions(self.options, self.question.settings)
-        automaton = abstract_automaton(self.question.flow, abstraction, transitions, self.budget.check)
+        automaton = abstract_automaton(self.question.model, abstraction, transitions, self.budget.check)
         self.seconds["partition"] += time.process_time() - started
-        self.abstraction = replace(abstraction, automaton=automaton, flow=self.question.flow)
+        self.abstraction = replace(abstraction, automaton=automaton, flow=self.question.model)
         return automaton
 
     def _left(self, automaton: HybridAutomaton, boxes: StartBoxes) -> StartBoxes:
@@ -148,7 +147,7 @@ class AbstractionSearch:
             large = np.array([self._is_large(automaton, left[i : i + 1], effort) for i in range(len(left))], dtype=bool)
             waiting = waiting.joined(left[~large])
             since += [time for time, halve in zip(times, large, strict=True) if not halve]
-            boxes = halved(self.question.flow, left[large])
+            boxes = halved(self.question.model, left[large])
             if not len(boxes) or len(boxes) + len(waiting) > MOST_PARTS:
                 break
         return waiting.joined(boxes)
@@ -156,7 +155,7 @@ class AbstractionSearch:
     def _is_proven(self, automaton: HybridAutomaton, boxes: StartBoxes) -> bool:
         """Whether all parts keep the claim, with the tightest network and in ever shorter steps."""
         for number in range(1, LAST_ROUNDS):
-            boxes = halved(self.question.flow, boxes)
+            boxes = halved(self.question.model, boxes)
             if len(boxes) > MOST_PARTS:
                 return False
             boxes, times = self._open(automaton, boxes, PipeEffort(number, careful=True))
@@ -172,7 +171,7 @@ class AbstractionSearch:
         left, times = np.zeros(len(boxes), dtype=bool), list[float | None]()
         for index in range(len(boxes)):
             found = self._pipe(automaton, boxes[index : index + 1], effort)
-            if self.judge.of(self.question.normal, found) is True:
+            if self.judge.of(self.question.claim.normal, found) is True:
                 self.pipes.append((automaton, found))
             else:
                 left[index] = True
@@ -183,7 +182,7 @@ class AbstractionSearch:
         """Whether a part that is open has a centre that is not."""
         centre = 0.5 * box.lower + 0.5 * box.upper
         found = self._pipe(automaton, StartBoxes(centre, centre), effort)
-        return self.judge.of(self.question.normal, found) is True
+        return self.judge.of(self.question.claim.normal, found) is True
 
     def _pipe(self, automaton: HybridAutomaton, box: StartBoxes, effort: PipeEffort) -> Flowpipe:
         self.budget.check()
@@ -194,7 +193,7 @@ class AbstractionSearch:
         step = None if not effort.halvings else self.step * 0.5**effort.halvings
         corners = box.lower[0], box.upper[0]
         found = pipe(
-            automaton, corners, self.question.horizon, directions, self.budget.check, step=step, kept=self.kept
+            automaton, corners, self.question.claim.last_time, directions, self.budget.check, step=step, kept=self.kept
         )
         if step is None:
             self.step = float(found.times[0, 1] - found.times[0, 0]) if len(found.times) else self.step
@@ -210,7 +209,7 @@ class AbstractionSearch:
     def _proof(self) -> Proof:
         return Proof(
             engine=NeuralEngine.name,
-            direction=Direction.OVER,
+            direction=DIRECTION.then(Flowpipe.direction),
             assurance=Assurance.RIGOROUS,
             evidence=joined([_located(*each, self.pipes[-1][0]) for each in self.pipes]),
             abstraction=self.abstraction,

@@ -11,26 +11,28 @@ from vernal.interpret.domains import first_gap
 from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
+from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.logic.timed import FlowQuestion, refuse_untimed
+from vernal.logic.timed import refuse_untimed
 from vernal.model.expr import Expr
-from vernal.model.flow import Flow, constraint_problem, rate_problem, region_problem
+from vernal.model.flow import constraint_problem, rate_problem, region_problem
 from vernal.model.graph import draws
+from vernal.model.system import Model
 from vernal.run.budget import Budget
 from vernal.sets.region_vacuity import has_no_start, is_certain
 
 
-def flow_question(task: Task, formula: Formula, name: str | None = None) -> FlowQuestion:
+def flow_question(task: Task, formula: Formula, name: str | None = None) -> Question:
     """The question, if flow and formula make sense: whoever wrote them, a file or Python."""
     flow = task.flow
     refuse_untimed(formula)
     refuse_flow(flow)
     refuse_disturbed(flow, formula)
     refuse_undefined(flow, [*flow.vector_field, *map(flow.resolve, atoms(formula))])
-    return FlowQuestion(flow, formula, name, task.settings)
+    return Question(flow, formula, name, settings=task.settings)
 
 
-def refuse_flow(flow: Flow) -> None:
+def refuse_flow(flow: Model) -> None:
     """An error for a flow of which nothing can be asked."""
     problems = [
         *map(region_problem, flow.state),
@@ -42,7 +44,7 @@ def refuse_flow(flow: Flow) -> None:
             raise TypeClash(problem)
 
 
-def refuse_disturbed(flow: Flow, formula: Formula) -> None:
+def refuse_disturbed(flow: Model, formula: Formula) -> None:
     """An error for a property or a constraint that speaks of disturbances, which are no part of a state."""
     for expression in [*atoms(formula), *flow.init.where]:
         for node in draws([flow.resolve(expression)]):
@@ -50,14 +52,14 @@ def refuse_disturbed(flow: Flow, formula: Formula) -> None:
             raise InputError(f"{name!r} is a disturbance; properties and initial states are about the variables alone")
 
 
-def refuse_undefined(flow: Flow, roots: list[Expr]) -> None:
+def refuse_undefined(flow: Model, roots: list[Expr]) -> None:
     """An error for expressions that are not defined in the whole region."""
     gap = first_gap(roots, flow.vars, flow.region)
     if gap is not None:
         raise InputError(str(gap))
 
 
-def asked_of_flow(engine: FlowEngine, question: FlowQuestion, budget: Budget) -> Result:
+def asked_of_flow(engine: FlowEngine, question: Question, budget: Budget) -> Result:
     """What the region alone decides, or what the engine knows, as a result."""
     return answered(question, within(RegionFirst(engine), question, budget), budget)
 
@@ -68,14 +70,14 @@ class RegionFirst:
     def __init__(self, engine: FlowEngine) -> None:
         self.engine, self.name = engine, engine.name
 
-    def attempt(self, question: FlowQuestion, budget: Budget) -> Known:
+    def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof by the region, or what the engine knows."""
         return settled(question, self.name, budget) or self.engine.attempt(question, budget)
 
 
-def settled(question: FlowQuestion, engine: str, budget: Budget) -> Known | None:
+def settled(question: Question, engine: str, budget: Budget) -> Known | None:
     """A proof where there is no initial state, or no state of the region can violate the claim; else None."""
-    empty = has_no_start(question.flow, budget)
+    empty = has_no_start(question.model, budget)
     if not empty and not is_certain(question, budget):
         return None
     return Proof(engine=engine, direction=Direction.EXACT, assurance=Assurance.RIGOROUS, empty=empty)

@@ -20,13 +20,12 @@ from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.pipe_judge import PipeJudge
 from vernal.evidence.result import Assurance
-from vernal.interpret.flow.follow import Segments, horizon_on_grid
+from vernal.interpret.flow.integration import Segments, horizon_on_grid
 from vernal.interpret.flow.taylor import unknown_operators
 from vernal.interpret.numbers.rounding import Floats, float_above
-from vernal.logic.direction import Direction
 from vernal.logic.formula import Always
-from vernal.logic.timed import FlowQuestion
-from vernal.model.flow import Flow
+from vernal.logic.question import Question
+from vernal.model.system import Model
 from vernal.run.budget import Budget
 
 FINE_PARTS = 16  # of a step, for which bounds are recorded where bounds are what is asked for
@@ -47,17 +46,17 @@ class DirectFlowpipe:
     def __init__(self, options: FlowpipeOptions | None = None) -> None:
         self.options = options or FlowpipeOptions()
 
-    def attempt(self, question: FlowQuestion, budget: Budget) -> Known:
+    def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof by a flowpipe, or how far one reaches."""
-        horizon = float_above(question.horizon)
-        problem = _problem(question.flow, horizon)
+        horizon = float_above(question.claim.last_time)
+        problem = _problem(question.model, horizon)
         if problem is not None:
             return Open(engine=self.name, reason=problem)
-        few = len(question.flow.state) <= OCTAGON_DIMENSIONS
+        few = len(question.model.state) <= OCTAGON_DIMENSIONS
         directions = chosen(question, self.options.directions, careful=few)
-        rounds = BoxRounds(question.flow, horizon_on_grid(horizon), directions, budget.check)
+        rounds = BoxRounds(question.model, horizon_on_grid(horizon), directions, budget.check)
         if rounds.is_too_large:
-            return Open(engine=self.name, reason=TOO_LARGE.format(len(question.flow.state)))
+            return Open(engine=self.name, reason=TOO_LARGE.format(len(question.model.state)))
         return DirectSearch(question, rounds, budget).run()
 
     def flowpipes(self, asked: FollowedFlow, budget: Budget) -> Iterator[FoundPipe]:
@@ -78,7 +77,7 @@ class DirectFlowpipe:
                 return
 
 
-def _problem(flow: Flow, horizon: float) -> str | None:
+def _problem(flow: Model, horizon: float) -> str | None:
     """Why this engine does not take a flow, if it does not."""
     strange = unknown_operators(flow.vector_field)
     if strange:
@@ -91,9 +90,9 @@ def _problem(flow: Flow, horizon: float) -> str | None:
 class DirectSearch:
     """Rounds in which boxes are followed and those that stay open are cut, each round with shorter steps."""
 
-    def __init__(self, question: FlowQuestion, rounds: BoxRounds, budget: Budget) -> None:
+    def __init__(self, question: Question, rounds: BoxRounds, budget: Budget) -> None:
         self.question, self.rounds, self.budget = question, rounds, budget
-        self.flow, self.horizon = question.flow, rounds.horizon
+        self.flow, self.horizon = question.model, rounds.horizon
         self.judge = PipeJudge(question, budget.check)
         self.stale = 0  # rounds without progress
         self.reached = 0.0  # until when the last round followed the boxes that it left open
@@ -169,15 +168,15 @@ class DirectSearch:
         It is asked of the whole batch, and then of halves until it is decided.
         """
         whole = self.rounds.pipe([segments])
-        truth = self.judge.of(self.question.normal, whole)
+        truth = self.judge.of(self.question.claim.normal, whole)
         until = self.judge.proven_until(whole)
         truths: list[bool | None] = [truth] * len(segments.until)
         stack = [np.arange(len(truths))] if truth is None and len(truths) > 1 else []
         while stack:
             group = stack.pop()
-            if isinstance(self.question.normal, Always) and not (segments.until[group] >= self.horizon).any():
+            if isinstance(self.question.claim.normal, Always) and not (segments.until[group] >= self.horizon).any():
                 continue  # none of them was followed to the end
-            truth = self.judge.of(self.question.normal, self.rounds.pipe([segments.of(group)]))
+            truth = self.judge.of(self.question.claim.normal, self.rounds.pipe([segments.of(group)]))
             if truth is not None or len(group) == 1:
                 for index in group:
                     truths[index] = truth
@@ -194,7 +193,7 @@ class DirectSearch:
         pipe = self.rounds.pipe(self.closed)
         return Proof(
             engine=DirectFlowpipe.name,
-            direction=Direction.OVER,
+            direction=Flowpipe.direction,
             assurance=Assurance.RIGOROUS,
             empty=empty,
             evidence=pipe,
@@ -215,7 +214,7 @@ class DirectSearch:
         )
 
 
-def _roughness(flow: Flow, parts: Sequence[Segments]) -> list[str]:
+def _roughness(flow: Model, parts: Sequence[Segments]) -> list[str]:
     """Where no smooth step of a set was found that is long enough, if that was so."""
     for part in parts:
         for box in np.flatnonzero(np.isfinite(part.rough)):

@@ -23,7 +23,7 @@ from vernal.evidence.walk import NotAPath
 from vernal.interpret import exact
 from vernal.interpret.demand import Given
 from vernal.interpret.numbers.rounding import Floats
-from vernal.logic.timed import FlowQuestion
+from vernal.logic.question import Question
 from vernal.model.expr import Between, Expr
 from vernal.model.initial import Span, represented
 from vernal.run.budget import Budget
@@ -53,7 +53,7 @@ class FalsifyFlow:
         """How often to breed from the best trajectories: 0 is one batch of simulations."""
         self.generations = generations
 
-    def attempt(self, question: FlowQuestion, budget: Budget) -> Known:
+    def attempt(self, question: Question, budget: Budget) -> Known:
         """A counterexample, or that none was found."""
         hunt = FlowHunt(question, budget, self.generations)
         try:
@@ -69,13 +69,13 @@ class FalsifyFlow:
 class FlowHunt:
     """One search: simulate, enclose the promising, breed from the best."""
 
-    def __init__(self, question: FlowQuestion, budget: Budget, generations: int) -> None:
+    def __init__(self, question: Question, budget: Budget, generations: int) -> None:
         self.question, self.budget, self.generations = question, budget, generations
-        self.flow, self.system = question.flow, question.flow.rate_step
+        self.flow, self.system = question.model, question.model
         self.rng = np.random.default_rng(budget.seed)
         self.target = FlowTarget(question)
         self.stretches = STRETCHES if self.flow.disturbances else 1
-        self.simulator = FlowSimulator(self.flow, question.horizon, self.stretches, self.target.instants)
+        self.simulator = FlowSimulator(self.flow, question.claim.last_time, self.stretches, self.target.instants)
         self.rows = ROWS if freedom(self.system) else 1
         self.simulated = self.enclosed = 0
         self.best = float("inf")
@@ -123,7 +123,8 @@ class FlowHunt:
 
     def reason(self) -> str:
         """Why nothing was found."""
-        said = f"no violation found in {self.simulated:,} trajectories until time {float(self.question.horizon):g}"
+        last = float(self.question.claim.last_time)
+        said = f"no violation found in {self.simulated:,} trajectories until time {last:g}"
         if not self.enclosed:
             return said
         return f"{said}: some seem to fail, but not all solutions from there provably do"
@@ -152,7 +153,7 @@ def apart(plan: Plan, rows: NDArray[np.intp], count: int) -> Iterator[int]:
 
 
 def enclosed(
-    question: FlowQuestion, target: FlowTarget, simulator: FlowSimulator, plan: Plan, budget: Budget, *, short: bool
+    question: Question, target: FlowTarget, simulator: FlowSimulator, plan: Plan, budget: Budget, *, short: bool
 ) -> Trace | None:
     """The trajectory that a plan of one row makes, as far as it takes to refute the formula; None where it does not.
 
@@ -162,7 +163,7 @@ def enclosed(
     part = budget.part(1.0, SECONDS)
     try:
         for precision in PRECISIONS:
-            path = trajectory(question.flow, lift.first, lift.times, lift.disturbances, precision, part.check)
+            path = trajectory(question.model, lift.first, lift.times, lift.disturbances, precision, part.check)
             found = refuted(path, question.formula)
             if found is not None:
                 return found.finer(RECORDED).trace
@@ -178,7 +179,7 @@ class Lifted:
 
     def __init__(self, simulator: FlowSimulator, target: FlowTarget, plan: Plan, short: bool) -> None:
         self.simulator, self.flow, self.plan, self.short = simulator, simulator.flow, plan, short
-        values = first_values(self.flow.rate_step, plan, short)
+        values = first_values(self.flow, plan, short)
         self.first = {var.name: values[var][0] for var in self.flow.vars}
         self.times = self._times(target, simulator.run(plan))
         self.disturbances = [self._given(time) for time in self.times[:-1]]

@@ -10,7 +10,7 @@ from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.neural import NeuralAbstraction
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.task import UNSAID, AbstractionSettings
-from vernal.model.flow import Flow
+from vernal.model.system import Model
 from vernal.run.budget import Budget
 
 
@@ -21,7 +21,7 @@ class FollowedFlow:
     `parts`: in so many parts, at most, the initial set is cut.
     """
 
-    flow: Flow
+    flow: Model
     horizon: float
     directions: Floats
     settings: AbstractionSettings = UNSAID

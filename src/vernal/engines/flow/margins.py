@@ -12,7 +12,7 @@ from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula, Not, Or
 from vernal.logic.margin import atom_margin
 from vernal.logic.normal import atoms, fold, order
-from vernal.logic.timed import FlowQuestion
+from vernal.logic.question import Question
 from vernal.model.expr import Expr
 from vernal.simulate.runs import Runs
 from vernal.simulate.starts import satisfied
@@ -21,9 +21,9 @@ from vernal.simulate.starts import satisfied
 class FlowTarget:
     """The margin of a question's formula on trajectories, computed in floats."""
 
-    def __init__(self, question: FlowQuestion) -> None:
-        self.flow = question.flow
-        self.formula = closed(question.normal, question.flow)
+    def __init__(self, question: Question) -> None:
+        self.flow = question.model
+        self.formula = closed(question.claim.normal, question.model)
         self.atoms = atoms(self.formula)
         self.program = concrete.compile([atom_margin(atom) for atom in self.atoms])
         self.timed = [node for node in order(self.formula) if isinstance(node, Always | Eventually)]
@@ -38,7 +38,7 @@ class FlowTarget:
         """One number for each trajectory; where the state is not defined or not an initial one, infinity."""
         table = self._table(runs)
         result: Floats = np.array(fold(self.formula, lambda node, args: _margin(node, args, table, runs))[:, 0])
-        result[np.isnan(result) | ~satisfied(self.flow.rate_step, runs.plan.first)] = np.inf
+        result[np.isnan(result) | ~satisfied(self.flow, runs.plan.first)] = np.inf
         return result
 
     def critical(self, runs: Runs) -> list[float]:

@@ -14,18 +14,18 @@ from __future__ import annotations
 import numpy as np
 
 from vernal.engines.flow.starts import start_boxes
-from vernal.interpret.abstract import Range, Value
 from vernal.interpret.interval import evaluate
 from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
+from vernal.interpret.value_sets import Range, Value
 from vernal.model import build
 from vernal.model.expr import Expr, Function, Nonlinear
-from vernal.model.flow import Flow
 from vernal.model.graph import rewrite
+from vernal.model.system import Model
 
 AROUND = 2.0**-10  # of the region's width, on both sides
 
 
-def kept_sides(flow: Flow) -> Mask:
+def kept_sides(flow: Model) -> Mask:
     """Which sides of the region are never left: of each variable the upper one, then of each the lower one."""
     lower, upper = (
         np.array([end(ends[k]) for ends in flow.region]) for k, end in enumerate((float_below, float_above))
@@ -53,7 +53,7 @@ def _total_root(node: Expr) -> Expr | None:
     return None
 
 
-def _bounds(flow: Flow, rates: list[Expr], lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+def _bounds(flow: Model, rates: list[Expr], lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
     """Of all rates over a box, infinite where there is none."""
     inputs: dict[Expr, Value] = {v: Range(lower[i : i + 1], upper[i : i + 1]) for i, v in enumerate(flow.vars)}
     found = [value for value in evaluate(rates, inputs) if isinstance(value, Range)]

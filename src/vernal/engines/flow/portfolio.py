@@ -17,8 +17,8 @@ from vernal.engines.flow.direct import DirectFlowpipe
 from vernal.engines.flow.falsify import FalsifyFlow
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Known, Open
+from vernal.logic.question import Question
 from vernal.logic.task import MAX_ABSTRACTED, UNSAID
-from vernal.logic.timed import FlowQuestion
 from vernal.run.budget import Budget
 
 SHARE = 0.6  # of the time that is left, for the first proof that is tried
@@ -37,12 +37,12 @@ class FlowPortfolio:
 
     name = "auto"
 
-    def attempt(self, question: FlowQuestion, budget: Budget) -> Known:
+    def attempt(self, question: Question, budget: Budget) -> Known:
         """The first answer; else what stays open, and what each engine says of it."""
         return FlowRounds(question, budget).run(self._turns(question))
 
-    def _turns(self, question: FlowQuestion) -> list[FlowTurn]:
-        abstraction = [FlowTurn(NeuralEngine(), 10 * BRIEF)] if len(question.flow.state) <= MAX_ABSTRACTED else []
+    def _turns(self, question: Question) -> list[FlowTurn]:
+        abstraction = [FlowTurn(NeuralEngine(), 10 * BRIEF)] if len(question.model.state) <= MAX_ABSTRACTED else []
         proofs = [FlowTurn(DirectFlowpipe(), 4 * BRIEF), *abstraction]
         if question.settings != UNSAID:
             proofs.reverse()
@@ -52,7 +52,7 @@ class FlowPortfolio:
 class FlowRounds:
     """Turns of engines, longer from round to round, and what they said so far."""
 
-    def __init__(self, question: FlowQuestion, budget: Budget) -> None:
+    def __init__(self, question: Question, budget: Budget) -> None:
         self.question, self.budget = question, budget
         self.opened: dict[str, Open] = {}
         self.seconds: dict[str, float] = {}

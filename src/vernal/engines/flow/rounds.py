@@ -9,10 +9,10 @@ import numpy as np
 from vernal.engines.flow.monotone import kept_sides
 from vernal.engines.flow.starts import StartBoxes
 from vernal.evidence.flowpipe import Flowpipe
-from vernal.interpret.flow.follow import Follower, Pace, Segments
+from vernal.interpret.flow.integration import Follower, Pace, Segments
 from vernal.interpret.flow.steps import TaylorStepper
 from vernal.interpret.numbers.rounding import Floats
-from vernal.model.flow import Flow
+from vernal.model.system import Model
 from vernal.model.tick import Tick
 
 DEGREE = 8  # of Taylor polynomials
@@ -25,7 +25,7 @@ BATCH_MEMORY, MAX_MEMORY = 2**28, 2**30  # bytes of a batch of several boxes, an
 class BoxRounds:
     """Follows boxes of one flow up to a horizon; what is recorded are bounds along directions, for parts of a step."""
 
-    def __init__(self, flow: Flow, horizon: float, directions: Floats, tick: Tick, parts: int = PARTS) -> None:
+    def __init__(self, flow: Model, horizon: float, directions: Floats, tick: Tick, parts: int = PARTS) -> None:
         self.flow, self.horizon, self.directions, self.tick = flow, horizon, directions, tick
         self.stepper = TaylorStepper(flow, directions, DEGREE, parts, tick)
         self.at_once = max(1, min(AT_ONCE, BATCH_MEMORY // self.stepper.memory))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vernal.engines.falsify.shares import MAX_LIFTED, SECONDS, RunShare
+from vernal.engines.falsify.failure_rates import MAX_LIFTED, SECONDS, RunShare
 from vernal.engines.flow.falsify import enclosed
 from vernal.engines.flow.margins import FlowTarget
 from vernal.errors import Stopped
@@ -13,31 +13,31 @@ from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.formula import Eventually
 from vernal.logic.normal import order
 from vernal.logic.printing import text
-from vernal.logic.timed import FlowQuestion
+from vernal.logic.question import Question
 from vernal.run.budget import Budget
 from vernal.simulate.flows import FlowSimulator
 from vernal.simulate.runs import Plan, Runs
 
 
-def flow_share(question: FlowQuestion, simulator: FlowSimulator, plan: Plan, runs: Runs, budget: Budget) -> RunShare:
+def flow_share(question: Question, simulator: FlowSimulator, plan: Plan, runs: Runs, budget: Budget) -> RunShare:
     """Which of the trajectories break the formula; those that are followed for too short a time say less."""
     target = FlowTarget(question)
     margins = target.margins(runs) if _is_seen(question, simulator) else np.full(len(runs.lengths), np.inf)
     failing = np.flatnonzero(margins < 0)
-    keeping = len(margins) - len(failing) if question.horizon <= simulator.time else 0
+    keeping = len(margins) - len(failing) if question.claim.last_time <= simulator.time else 0
     trace = _confirmed(question, target, simulator, plan, margins, budget.part(1.0, SECONDS))
     written = text(question.formula)
     return RunShare(question.name, written, len(margins), True, tuple(failing.tolist()), keeping, trace)
 
 
-def _is_seen(question: FlowQuestion, simulator: FlowSimulator) -> bool:
+def _is_seen(question: Question, simulator: FlowSimulator) -> bool:
     """Whether a trajectory may be said to fail: what has to come true may do so as long as there is time for it."""
-    waits = (node.bound.upper for node in order(question.normal) if isinstance(node, Eventually))
+    waits = (node.bound.upper for node in order(question.claim.normal) if isinstance(node, Eventually))
     return all(end is not None and end <= simulator.time for end in waits)
 
 
 def _confirmed(
-    question: FlowQuestion, target: FlowTarget, simulator: FlowSimulator, plan: Plan, margins: Floats, budget: Budget
+    question: Question, target: FlowTarget, simulator: FlowSimulator, plan: Plan, margins: Floats, budget: Budget
 ) -> Trace | None:
     """One of those that fail most clearly; None where that would take long, or none is confirmed."""
     failing = np.flatnonzero(margins < 0)

@@ -7,12 +7,12 @@ from itertools import islice
 
 import numpy as np
 
-from vernal.interpret.abstract import Range, Truth, Value
 from vernal.interpret.interval import evaluate
 from vernal.interpret.numbers.rounding import Array, Floats, float_above, float_below
+from vernal.interpret.value_sets import Range, Truth, Value
 from vernal.model.expr import Expr
-from vernal.model.flow import Flow
 from vernal.model.initial import InitialSet
+from vernal.model.system import Model
 
 MAX_ALTERNATIVES = 256  # combinations of values of initial states that are boxes of their own
 CUT_COMPONENTS = 3  # of a box that are halved at once
@@ -36,7 +36,7 @@ class StartBoxes:
         return StartBoxes(np.concatenate([self.lower, other.lower]), np.concatenate([self.upper, other.upper]))
 
 
-def start_boxes(flow: Flow) -> StartBoxes:
+def start_boxes(flow: Model) -> StartBoxes:
     """Boxes around the initial states, rounded outward; none that constraints certainly exclude."""
     parts = list(islice(flow.initial.alternatives(), MAX_ALTERNATIVES + 1))
     if len(parts) > MAX_ALTERNATIVES:
@@ -45,12 +45,12 @@ def start_boxes(flow: Flow) -> StartBoxes:
     return _possible(flow, StartBoxes(lower, upper))
 
 
-def _row(flow: Flow, part: InitialSet, end: int) -> list[float]:
+def _row(flow: Model, part: InitialSet, end: int) -> list[float]:
     rounded = (float_below, float_above)[end]
     return [rounded(part.starts[var][0].ends[end]) for var in flow.vars]
 
 
-def _possible(flow: Flow, boxes: StartBoxes) -> StartBoxes:
+def _possible(flow: Model, boxes: StartBoxes) -> StartBoxes:
     """The boxes in which the constraints may be true."""
     may = np.ones(len(boxes), dtype=bool)
     if flow.initial.where and len(boxes):
@@ -63,7 +63,7 @@ def _possible(flow: Flow, boxes: StartBoxes) -> StartBoxes:
     return boxes[may]
 
 
-def cut(flow: Flow, boxes: StartBoxes, influence: Floats) -> StartBoxes:
+def cut(flow: Model, boxes: StartBoxes, influence: Floats) -> StartBoxes:
     """The boxes halved in the components that matter most, each by itself; a box that is a point stays whole."""
     for rank in range(min(CUT_COMPONENTS, boxes.lower.shape[1])):
         weights = np.where(boxes.lower < boxes.upper, influence, -1.0)
@@ -75,7 +75,7 @@ def cut(flow: Flow, boxes: StartBoxes, influence: Floats) -> StartBoxes:
     return _possible(flow, boxes)
 
 
-def halved(flow: Flow, boxes: StartBoxes) -> StartBoxes:
+def halved(flow: Model, boxes: StartBoxes) -> StartBoxes:
     """Both halves of every box, cut where it is widest compared with the region; a point stays what it is."""
     widths = (boxes.upper - boxes.lower) / np.array([float(high - low) or 1.0 for low, high in flow.region])
     return _possible(flow, _halved(boxes, widths, widths.argmax(axis=1), widths.max(axis=1) > 0)[0])

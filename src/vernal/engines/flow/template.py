@@ -10,16 +10,16 @@ from vernal.errors import InputError
 from vernal.evidence.segment_truth import StateConditions
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.elaborate import expression, system_scope
+from vernal.logic.question import Question
 from vernal.logic.syntax import Source
-from vernal.logic.timed import FlowQuestion
 
 AUTO, BOX, OCTAGON = "auto", "box", "octagon"
 
 
-def directions_of(question: FlowQuestion, more: Floats | None = None) -> Floats:
+def directions_of(question: Question, more: Floats | None = None) -> Floats:
     """Directions for this question: the axes, then those of its linear comparisons, then more; each once."""
-    asked = StateConditions(question.flow).normals(question.formula)
-    return with_axes(len(question.flow.state), [*asked, *([] if more is None else more)])
+    asked = StateConditions(question.model).normals(question.formula)
+    return with_axes(len(question.model.state), [*asked, *([] if more is None else more)])
 
 
 def with_axes(dimension: int, rows: Iterable[Floats]) -> Floats:
@@ -31,9 +31,9 @@ def with_axes(dimension: int, rows: Iterable[Floats]) -> Floats:
     return np.array(found)
 
 
-def chosen(question: FlowQuestion, choice: str, *, careful: bool = False) -> Floats:
+def chosen(question: Question, choice: str, *, careful: bool = False) -> Floats:
     """Directions by the option of that name; `auto` is a box at first, and an octagon where one is careful."""
-    count = len(question.flow.state)
+    count = len(question.model.state)
     if choice == OCTAGON or (choice == AUTO and careful):
         return directions_of(question, octagon(count))
     return directions_of(question, None if choice in (AUTO, BOX) else _written(question, choice))
@@ -46,9 +46,9 @@ def octagon(dimension: int) -> Floats:
     return _rows(axes[a] + sign * axes[b] for a, b in pairs for sign in (1.0, -1.0)).reshape(-1, dimension)
 
 
-def _written(question: FlowQuestion, text: str) -> Floats:
+def _written(question: Question, text: str) -> Floats:
     """Directions of linear expressions with semicolons between them."""
-    conditions, scope = StateConditions(question.flow), system_scope(question.flow.rate_step)
+    conditions, scope = StateConditions(question.model), system_scope(question.model)
     rows = []
     for part in text.split(";"):
         try:

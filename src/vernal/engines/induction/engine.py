@@ -17,13 +17,12 @@ from vernal.engines.falsify.engine import Falsify
 from vernal.engines.induction.step import InductionStep, NotInductive
 from vernal.engines.options import InductionOptions
 from vernal.engines.paths.engine import Paths
-from vernal.engines.some_paths import by_all_paths
+from vernal.engines.some_paths import Prover, by_all_paths
 from vernal.errors import MissingExtra, Stopped
 from vernal.evidence import confirm
 from vernal.evidence.knowledge import Counterexample, Known, Open, Proof, Subject
 from vernal.evidence.result import Assurance
 from vernal.logic.claim import always
-from vernal.logic.direction import Direction
 from vernal.logic.formula import Always, Bound
 from vernal.logic.normal import horizon
 from vernal.logic.question import Question
@@ -57,7 +56,7 @@ class Induction:
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof by induction, a counterexample of a base, or how far the claim is proven."""
         if question.claim.mentions_some:
-            return by_all_paths(self.name, question, budget, self._proven)
+            return by_all_paths(Prover(self.name, self._proven), question, budget)
         return self._proven(question, budget)
 
     def _proven(self, question: Question, budget: Budget) -> Known:
@@ -121,7 +120,7 @@ class Induction:
     def _proof(self, based: Proof, assurance: Assurance, method: str, k: int) -> Proof:
         return Proof(
             engine=self.name,
-            direction=Direction.OVER,
+            direction=based.direction.then(InductionStep.direction),
             subject=Subject.PATHS,
             assurance=min(based.assurance, assurance),
             empty=based.empty,

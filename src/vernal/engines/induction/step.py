@@ -15,13 +15,14 @@ from functools import cached_property
 from math import ceil, floor
 
 from vernal.engines.base import Engine
-from vernal.engines.induction.implied import implied_ends
+from vernal.engines.induction.implied_ends import implied_ends
 from vernal.errors import Stopped, UnsupportedFormula, VernalError
 from vernal.evidence.knowledge import Counterexample, Proof
 from vernal.evidence.result import Assurance
 from vernal.interpret.ends import UNKNOWN_ENDS, meet
 from vernal.interpret.smt import NoTerm, PartialSpan, Script
 from vernal.interpret.unrolling.stepwise import Unrolling
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Always, Bound, Formula, Implies
 from vernal.logic.question import Question
 from vernal.model import build
@@ -30,7 +31,7 @@ from vernal.model.graph import decisions
 from vernal.model.initial import Init, OneOf, Span, Start, start_between
 from vernal.model.sorts import INT
 from vernal.model.system import Agent, System
-from vernal.reduce.lasting import lasting_ends
+from vernal.reduce.invariant_ranges import lasting_ends
 from vernal.run.budget import Budget
 from vernal.sets.exact.loop import Loop
 from vernal.sets.refutation import refuting_condition
@@ -54,6 +55,8 @@ class InductionStep:
     question: Question
     kept: Formula
     budget: Budget
+
+    direction = Direction.OVER  # it begins in more states than are reached
 
     @cached_property
     def starts(self) -> Mapping[Expr, Sequence[AnyStart]]:

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from vernal.engines.lasso.guided import GuidedSearch
 from vernal.engines.lasso.newton import has_irrational_loops, periodic_point
-from vernal.engines.lasso.runs import hints, lasso_among, near_misses, periodic, simulated
+from vernal.engines.lasso.path_equations import GuidedSearch
+from vernal.engines.lasso.recurrences import hints, lasso_among, near_misses, periodic, simulated
 from vernal.engines.lasso.tree import LassoTree
 from vernal.engines.options import DepthOptions
 from vernal.errors import Stopped, TooLong, UnsupportedFormula

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from flint import arb
 
-from vernal.engines.lasso.runs import hints, near_misses, positions
+from vernal.engines.lasso.recurrences import hints, near_misses, positions
 from vernal.evidence.periodic import EnclosedLoop
 from vernal.evidence.replay import NodeDecisions
 from vernal.evidence.uniqueness import BEYOND_INTERVALS
@@ -19,7 +19,7 @@ from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.formula import Formula
 from vernal.model.expr import Between, Expr
 from vernal.model.initial import Valuation
-from vernal.model.system import System
+from vernal.model.system import Model
 from vernal.model.tick import Tick
 from vernal.simulate.lift import decisions_taken
 from vernal.simulate.runs import Runs
@@ -62,7 +62,7 @@ def _along(runs: Runs, row: int, start: int, end: int, loop: int, tick: Tick) ->
     yield EnclosedLoop(_nearest_start(runs.system, state), tuple(decisions), loop)
 
 
-def _nearest_start(system: System, state: Floats) -> Valuation:
+def _nearest_start(system: Model, state: Floats) -> Valuation:
     """The initial state nearest to a state."""
     rest = iter(state.tolist())
     floats: dict[Expr, list[Fraction | float]] = {

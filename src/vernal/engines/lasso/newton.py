@@ -30,7 +30,7 @@ from vernal.model.expr import Between, Component
 from vernal.model.graph import order
 from vernal.model.initial import Span
 from vernal.model.sorts import REAL
-from vernal.model.system import System
+from vernal.model.system import Model
 from vernal.model.tick import Tick
 from vernal.model.traits import is_rational, nonlinear_node
 from vernal.simulate.runs import Runs
@@ -44,7 +44,7 @@ ROUNDED = 16  # bits of a centre beyond those of the radius
 SINGULAR = 1e-10  # relative: what is left of a column after elimination
 
 
-def has_irrational_loops(system: System) -> bool:
+def has_irrational_loops(system: Model) -> bool:
     """Whether a loop of the system may close at irrational numbers only: affine loops with rational numbers do not."""
     roots = [*system.step.next_state, *system.step.next_memory]
     return nonlinear_node(roots) is not None or not all(map(is_rational, order(roots)))
@@ -108,7 +108,7 @@ class Converged:
         return lasso_of(system, candidate, loop.loop, self.walk.tick)
 
 
-def _solved(system: System, guess: EnclosedLoop, tick: Tick) -> Converged | None:
+def _solved(system: Model, guess: EnclosedLoop, tick: Tick) -> Converged | None:
     """Newton's method from a guess; None where it does not converge, or to no initial state."""
     walk = LoopWalk(system, guess, BITS, tick)
     with ctx.workprec(BITS):
@@ -119,7 +119,7 @@ def _solved(system: System, guess: EnclosedLoop, tick: Tick) -> Converged | None
             return None
 
 
-def _free(system: System, guess: EnclosedLoop) -> dict[LoopUnknown, arb]:
+def _free(system: Model, guess: EnclosedLoop) -> dict[LoopUnknown, arb]:
     """What may be solved for: real numbers that start in an interval and change, and disturbances."""
     step = system.step
     following = (*step.next_state, *step.next_memory)

@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from vernal.engines.base import Engine
-from vernal.engines.liveness.asking import first_proof, in_turn, negated, open_for, proof
-from vernal.engines.liveness.ends import asked_of_product, ends_well
-from vernal.engines.liveness.samples import marks_taken
+from vernal.engines.liveness.finite_paths import asked_of_product, ends_well
+from vernal.engines.liveness.method import first_proof, in_turn, negated, open_for, proof
+from vernal.engines.liveness.sampled_counts import marks_taken
 from vernal.evidence.knowledge import Open, Proof
 from vernal.logic.automaton import Automaton
 from vernal.logic.formula import Formula

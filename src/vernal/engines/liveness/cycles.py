@@ -17,17 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vernal.engines.base import Engine
-from vernal.engines.liveness.asking import NAME, negated, open_for
-from vernal.engines.liveness.ends import ends_well
+from vernal.engines.liveness.finite_paths import ends_well
+from vernal.engines.liveness.method import NAME, negated, open_for
 from vernal.evidence.knowledge import Open, Proof
 from vernal.evidence.result import Assurance
 from vernal.logic.automaton import Automaton
 from vernal.logic.claim import position_expression
-from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.safety import SafetyClaim
-from vernal.reduce.product import marking_product
+from vernal.reduce.product import Product, marking_product
 from vernal.run.budget import Budget
 from vernal.sets.cells.cells import CellBatch, Directions
 from vernal.sets.cells.certifier import Certifier, TooManyStarts
@@ -66,7 +65,7 @@ class FairCycles:
         assurance = Assurance.RIGOROUS if ending is None else min(Assurance.RIGOROUS, ending.assurance)
         return Proof(
             engine=NAME,
-            direction=Direction.OVER,
+            direction=Product.direction.then(Images.direction),
             assurance=assurance,
             statistics={"method": METHOD, "automaton states": wrong.states, "boxes": found},
         )

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from vernal.engines.base import Engine
-from vernal.engines.liveness.asking import first_proof, in_turn, open_for, proof
 from vernal.engines.liveness.delays import MOST_STEPS, least_delay
+from vernal.engines.liveness.method import first_proof, in_turn, open_for, proof
 from vernal.evidence.knowledge import Open, Proof
 from vernal.logic.formula import Formula
 from vernal.logic.progress import waits

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 
-from vernal.engines.parts import attempt_parts, each_part
+from vernal.engines.initial_parts import attempt_parts, each_part
 from vernal.engines.paths.tubes import Tubes
 from vernal.errors import Stopped, UnsupportedFormula
 from vernal.evidence.knowledge import NO_STATISTICS, UNBOUNDED, Counterexample, Known, Open, Proof, Statistics
 from vernal.evidence.result import Assurance
-from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.model.expr import Between, Expr
@@ -65,7 +64,7 @@ class Paths:
         """All initial states at once; the formula is bounded."""
         reach, path = question.claim.horizon or 0, question.claim.linear
         boxes = initial_boxes(question.system)
-        if path is None or (boxes.direction is Direction.OVER and not question.system.init.where):
+        if path is None or boxes.are_hulls:
             return self._exact(question, budget)
         try:
             proof = self._tubes(question, path, boxes.boxes, reach, budget)
@@ -118,7 +117,7 @@ class Paths:
                 return replace(settled, statistics={**outcome.statistics, **settled.statistics})
         return Proof(
             engine=self.name,
-            direction=Direction.OVER,
+            direction=outcome.direction,
             assurance=Assurance.RIGOROUS,
             margin=None if outcome.open else outcome.margin,
             statistics=outcome.statistics,

@@ -71,6 +71,7 @@ class Tubes:
             self.budget.progress(f"paths: step {t} of {horizon}, {regions:,} regions", t / (horizon + 1))
             self.outcome.count("regions", regions)
 
+        self.outcome.direction = self.outcome.direction.then(space.direction)
         found = TubeRound(space, position_claim(self.path), tell)
         Search(self.path, space, found, total=self.question.is_total, tick=self.budget.check).levels(horizon)
         self.outcome.count("rounds", 1)

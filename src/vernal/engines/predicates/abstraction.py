@@ -20,11 +20,12 @@ from vernal.engines.options import Precision, PredicateOptions
 from vernal.engines.predicates.atoms import ALWAYS, Condition, NotLinear, connected, negated
 from vernal.engines.predicates.boxes import IntegerArray, IntegerBoxes
 from vernal.engines.predicates.cells import CellBranching, CellLeaves, PredicateCells, tightened
-from vernal.engines.predicates.model import OperatorModel, PlanOperator
+from vernal.engines.predicates.integer_model import OperatorModel, PlanOperator
 from vernal.engines.predicates.policy import PointQuestion, PolicyBounds
 from vernal.engines.predicates.witnesses import Existence, Found
 from vernal.evidence.result import Assurance
 from vernal.interpret.numbers.rounding import Floats, Mask
+from vernal.logic.direction import Direction
 from vernal.model.expr import Expr
 from vernal.run.budget import Budget
 
@@ -69,7 +70,12 @@ class PointTests(Protocol):
 
 
 class Abstraction:
-    """One set of predicates: its abstract states, and the graph as far as it was explored."""
+    """One set of predicates: its abstract states, and the graph as far as it was explored.
+
+    A step that is possible from some state of a cell is one of the whole cell, and one that is undecided counts.
+    """
+
+    direction = Direction.OVER
 
     def __init__(
         self,

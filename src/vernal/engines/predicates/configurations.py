@@ -20,14 +20,14 @@ import numpy as np
 from vernal.engines.options import BOUNDS, WITH_SOLVER, PredicateOptions, TransitionTest
 from vernal.engines.predicates.boxes import IntegerBoxes
 from vernal.engines.predicates.cells import tightened
-from vernal.engines.predicates.model import OperatorModel
+from vernal.engines.predicates.integer_model import OperatorModel
 from vernal.engines.predicates.policy import PointQuestion, PolicyBounds
-from vernal.engines.predicates.relaxed import BoundsRelaxation, RelaxedTest, SolverRelaxation, branch
+from vernal.engines.predicates.relaxed_tests import BoundsRelaxation, RelaxedTest, SolverRelaxation, branch
 from vernal.engines.predicates.witnesses import Existence, Found, WitnessSearch
 from vernal.evidence.result import Assurance
-from vernal.interpret.abstract import Range
 from vernal.interpret.numbers.rounding import Floats
 from vernal.interpret.smt import Script
+from vernal.interpret.value_sets import Range
 from vernal.model import build
 from vernal.model.expr import Expr, Relu
 from vernal.model.graph import order, substitute

@@ -13,7 +13,7 @@ import numpy as np
 
 from vernal.engines.predicates.abstraction import AbstractGraph, Abstraction
 from vernal.engines.predicates.boxes import IntegerArray, IntegerBoxes, all_points, number_of_points, random_points
-from vernal.engines.predicates.concrete import ConcretePath, ConcreteStates, StateGraph
+from vernal.engines.predicates.concrete_states import ConcretePath, ConcreteStates, StateGraph
 from vernal.engines.predicates.relations import moved, relations
 from vernal.interpret.numbers.rounding import Floats
 from vernal.run.budget import Budget

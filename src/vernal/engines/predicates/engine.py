@@ -15,23 +15,22 @@ from math import inf
 
 from vernal.engines.options import PredicateOptions, TransitionTest
 from vernal.engines.predicates.abstraction import Abstraction, PointTests
+from vernal.engines.predicates.abstraction_data import StartOutcomes, finite_abstraction
 from vernal.engines.predicates.atoms import NotLinear
-from vernal.engines.predicates.concrete import ConcreteStates
+from vernal.engines.predicates.concrete_states import ConcreteStates
 from vernal.engines.predicates.configurations import ConfiguredTests
 from vernal.engines.predicates.danger import Followed, UnsafeSearch
-from vernal.engines.predicates.handout import StartOutcomes, finite_abstraction
-from vernal.engines.predicates.last_resort import ProgramTests
-from vernal.engines.predicates.model import OperatorModel
+from vernal.engines.predicates.integer_model import OperatorModel
 from vernal.engines.predicates.policy import PolicyBounds
-from vernal.engines.predicates.refine import Refinement
-from vernal.engines.predicates.shortest import with_shortest_path
+from vernal.engines.predicates.program_tests import ProgramTests
+from vernal.engines.predicates.refinement import Refinement
+from vernal.engines.predicates.shortest_paths import with_shortest_path
 from vernal.engines.predicates.witnesses import WitnessSearch
 from vernal.errors import Stopped
 from vernal.evidence.candidates import refuting_path
 from vernal.evidence.knowledge import Counterexample, Known, Open, Proof
 from vernal.interpret.relus import NoColumn
 from vernal.interpret.smt import NoTerm
-from vernal.logic.direction import Direction
 from vernal.logic.question import Question
 from vernal.logic.safety import safety_claim
 from vernal.model.build import FALSE
@@ -192,7 +191,7 @@ class Rounds:
     def _proof(self) -> Proof:
         return Proof(
             engine=Predicates.name,
-            direction=Direction.OVER,
+            direction=Abstraction.direction,
             assurance=self.search.assurance,
             empty=self.statistics["abstract_starts"] == 0,
             notes=(self._summary(),),

@@ -15,12 +15,12 @@ import numpy as np
 from vernal.engines.predicates.atoms import NEVER, AtomTable, Condition, NotLinear, connected
 from vernal.engines.predicates.boxes import BoxJudge, IntegerBoxes
 from vernal.engines.predicates.relations import Relations
-from vernal.interpret.abstract import Finite, Range, Truth, Value, indices
 from vernal.interpret.linear.bounds import InputBox, Linear
-from vernal.interpret.linear.placed import bounds_over
+from vernal.interpret.linear.constrained_bounds import LinearUnderRows
+from vernal.interpret.linear.device_bounds import bounds_over
 from vernal.interpret.linear.planes import InputSums, PlaneBoxes, meeting
-from vernal.interpret.linear.under_rows import LinearUnderRows
 from vernal.interpret.numbers.rounding import Floats, Mask, float_below
+from vernal.interpret.value_sets import Finite, Range, Truth, Value, indices
 from vernal.model import build
 from vernal.model.expr import Argmax, Expr, Var
 from vernal.model.graph import variables

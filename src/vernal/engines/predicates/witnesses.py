@@ -24,10 +24,10 @@ from vernal.engines.predicates.boxes import (
     number_of_points,
     random_points,
 )
-from vernal.engines.predicates.last_resort import ProgramTests
 from vernal.engines.predicates.policy import PointQuestion, PolicyBounds
+from vernal.engines.predicates.program_tests import ProgramTests
 from vernal.engines.predicates.relations import moved
-from vernal.engines.predicates.work import SharedWork, grouped, numbered
+from vernal.engines.predicates.witness_batches import SharedWork, grouped, numbered
 from vernal.evidence.result import Assurance
 from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.run.budget import Budget

@@ -23,7 +23,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 
-from vernal.engines.deepen import deepened
+from vernal.engines.bounded_until import deepened
 from vernal.engines.options import Encoding, MilpOptions, Unroll
 from vernal.engines.programs.cases import CaseWork, is_decided
 from vernal.engines.programs.program import Asking, End, ProgramAnswer, Solving
@@ -37,7 +37,6 @@ from vernal.interpret import exact
 from vernal.interpret.exact import Given
 from vernal.interpret.unrolling import history
 from vernal.interpret.unrolling.stepwise import Unrolling
-from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula, Not
 from vernal.logic.question import Question
 from vernal.model.expr import Expr
@@ -150,7 +149,9 @@ class _Asked:
         if summary.doubt is not None:
             return self._open(summary.doubt)
         assurance = Assurance.SOLVER if summary.by_solver else Assurance.RIGOROUS
-        return Proof(engine=self.engine, direction=Direction.OVER, assurance=assurance, statistics=self.statistics)
+        return Proof(
+            engine=self.engine, direction=self.solving.direction, assurance=assurance, statistics=self.statistics
+        )
 
     def some(self) -> Known:
         """A claim of some path: a witness proves it of its own first state, and a state without any refutes it."""
@@ -191,7 +192,7 @@ class _Asked:
         return FailingState(
             engine=self.engine,
             trace=shown,
-            direction=Direction.OVER,
+            direction=self.solving.direction,
             assurance=Assurance.SOLVER if by_solver else Assurance.RIGOROUS,
             excluded_by=f"{who} every path from this state that keeps the claim",
             statistics=self.statistics,

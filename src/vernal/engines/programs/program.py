@@ -20,6 +20,8 @@ from vernal.interpret.milp.curves import Site, next_cut
 from vernal.interpret.milp.encode import Encoder
 from vernal.interpret.milp.rows import TOLERANCE, ColumnForm, ColumnForms, Sheet, Unsuitable
 from vernal.interpret.numbers.rounding import Floats
+from vernal.interpret.unrolling.stepwise import Unrolling
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Occurrence
@@ -158,6 +160,11 @@ class Asking(ABC):
     tighten: bool = field(default=True, kw_only=True)
     twins: Mapping[Expr, Expr] = field(default_factory=dict, kw_only=True)
 
+    @property
+    @abstractmethod
+    def direction(self) -> Direction:
+        """How the points of the programs relate to the paths of the system."""
+
     @abstractmethod
     def answer(self, space: BoundedStarts, case: Case) -> ProgramAnswer:
         """Whether there is a path of this case."""
@@ -177,6 +184,10 @@ class Solving(Asking):
     """Mixed-integer programs, and the solver they go to."""
 
     solver: MilpSolver
+
+    @property
+    def direction(self) -> Direction:
+        return Unrolling.direction.then(Encoder.direction)
 
     def answer(self, space: BoundedStarts, case: Case) -> ProgramAnswer:
         """Write the program of a case, solve it, and check what comes out on the concrete system.

@@ -18,6 +18,7 @@ from vernal.engines.programs.program import Asking, End, ProgramAnswer, Tally
 from vernal.evidence.replay import NodeDecisions
 from vernal.interpret.smt import NoTerm, Script
 from vernal.interpret.unrolling.stepwise import Unrolling
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Occurrence
@@ -57,6 +58,10 @@ class SmtAsking(Asking):
     """One script for each question, and the solver it goes to."""
 
     solver: SmtSolver
+
+    @property
+    def direction(self) -> Direction:
+        return Unrolling.direction.then(Script.direction)
 
     def space(self, initial: InitialSet) -> BoundedStarts:
         return UnboundedStarts(initial, self.budget.check)

@@ -10,13 +10,13 @@ from fractions import Fraction
 import numpy as np
 
 from vernal.engines.check import refuse_device, refuse_open
-from vernal.engines.placing import device_for
+from vernal.engines.placement import device_for
 from vernal.engines.reach.flows import MAX_SPANS, PARTS, SPANS, FlowAsked, followed_flow
 from vernal.engines.reach.sets import ReachableSets
 from vernal.engines.reach.walk import ReachWalk, following
 from vernal.errors import InputError, Stopped
 from vernal.interpret.numbers.device import find_device, using
-from vernal.interpret.numbers.room import limited
+from vernal.interpret.numbers.memory_room import limited
 from vernal.interpret.numbers.rounding import float_above
 from vernal.logic.elaborate import expression, system_scope
 from vernal.logic.normal import horizon
@@ -27,7 +27,7 @@ from vernal.logic.timed import last_time
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
-from vernal.model.system import System
+from vernal.model.system import Model
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget, Progress, refuse_limits, silent
 from vernal.run.threads import one_blas_thread
@@ -39,7 +39,7 @@ Named = tuple[str, Expr]
 
 
 def reach(
-    subject: Task | System | Flow,
+    subject: Task | Model,
     of: str | Expr | Sequence[str | Expr] | None = None,
     steps: int | None = None,
     *,
@@ -146,11 +146,11 @@ def reach_of(task: Task) -> int:
 
 def named(task: Task, of: str | Expr | Sequence[str | Expr] | None) -> list[Named]:
     """The expressions with their names, vectors component by component; every state variable if none is given."""
-    given = [variable.name for variable in task.recorded.state] if of is None else of
+    given = [variable.name for variable in task.model.state] if of is None else of
     listed = [given] if isinstance(given, str | Expr) else list(given)
     if not listed:
         raise InputError("name at least one expression, for example --of x")
-    scope = system_scope(task.recorded, task.constants, task.functions)
+    scope = system_scope(task.model, task.constants, task.functions)
     made: list[Named] = []
     for one in listed:
         node = one

@@ -25,11 +25,11 @@ from vernal.engines.reach.segments import SegmentValues, template_of
 from vernal.engines.reach.sets import ReachableSets, ReachedStep, TimedReach
 from vernal.errors import InputError, Stopped
 from vernal.evidence.flowpipe import Flowpipe
-from vernal.interpret.numbers.room import limited
+from vernal.interpret.numbers.memory_room import limited
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.task import MAX_ABSTRACTED, Task
 from vernal.model.expr import Expr
-from vernal.model.flow import Flow
+from vernal.model.system import Model
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 from vernal.run.threads import one_blas_thread
@@ -185,7 +185,7 @@ def _edges(how: FlowAsked, until: float) -> Floats:
 # How tight a flowpipe is ----------------------------------------------------------------------------------------------
 
 
-def simulated_extents(flow: Flow, horizon: float) -> Floats | None:
+def simulated_extents(flow: Model, horizon: float) -> Floats | None:
     """The least and the largest value of every variable in every cell of time, on some trajectories; (2, cells, n)."""
     try:
         runs = simulate_flow(flow, RUNS, horizon, np.random.default_rng(0), corners=True)

@@ -8,8 +8,8 @@ import numpy as np
 
 from vernal.engines.reach.polygon import Slope, Slopes, directions, polygon
 from vernal.engines.reach.sets import LabelSet, NumberBounds, ReachedStep, ReachedValue
-from vernal.interpret.abstract import Finite, Range, Truth, Value
 from vernal.interpret.numbers.rounding import Mask
+from vernal.interpret.value_sets import Finite, Range, Truth, Value
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.sorts import INT, Kind, Sort

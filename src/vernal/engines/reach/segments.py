@@ -15,12 +15,12 @@ from vernal.engines.reach.polygon import Slopes, directions
 from vernal.engines.reach.sets import NumberBounds, ReachedStep
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.segment_truth import StateConditions, linear_range
-from vernal.interpret.abstract import Range, Value
 from vernal.interpret.interval import evaluate
 from vernal.interpret.linear.bounds import InputBox, Linear
 from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
+from vernal.interpret.value_sets import Range, Value
 from vernal.model.expr import Expr
-from vernal.model.flow import Flow
+from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
 
@@ -31,7 +31,7 @@ class SegmentValues:
     around the segments.
     """
 
-    def __init__(self, flow: Flow, pipe: Flowpipe, tick: Tick = idle) -> None:
+    def __init__(self, flow: Model, pipe: Flowpipe, tick: Tick = idle) -> None:
         self.flow, self.pipe = flow, pipe
         self.conditions = StateConditions(flow, tick)
         ends = zip(flow.vars, pipe.lower.T, pipe.upper.T, strict=False)  # the axes come first
@@ -87,7 +87,7 @@ class SegmentValues:
 # Before a flow is followed --------------------------------------------------------------------------------------------
 
 
-def slopes_of(flow: Flow, expressions: Sequence[Expr]) -> Slopes:
+def slopes_of(flow: Model, expressions: Sequence[Expr]) -> Slopes:
     """The sums of two numbers that are bounded, so that their polygons have about sixteen sides; none of others."""
     if len(expressions) != 2 or not all(node.sort.is_number for node in expressions):
         return ()
@@ -104,7 +104,7 @@ def _ends(value: Value) -> NumberBounds:
     return NumberBounds(float(np.min(value.lower)), float(np.max(value.upper)))
 
 
-def template_of(flow: Flow, expressions: Sequence[Expr]) -> Floats:
+def template_of(flow: Model, expressions: Sequence[Expr]) -> Floats:
     """The axes, and the directions of those expressions, and of the sums of two, that are linear."""
     conditions = StateConditions(flow)
     asked = [node for node in expressions if node.sort.is_number]

@@ -30,6 +30,8 @@ CUTS = 8  # parts into which pieces of few components are cut at a decision, how
 class BoundedSpace:
     """The pieces of an affine space, about `most` at one step."""
 
+    direction = AffineSpace.direction
+
     def __init__(self, affine: AffineSpace, most: int) -> None:
         self.affine, self.most = affine, most
         self._step, self._stages, self._stages_before = 0, 0, 1  # how many stages there are at this step so far

@@ -2,7 +2,7 @@
 
 The condition under which a path refutes a claim becomes rows over the graph, and a box in which bounds exclude it is
 closed (OVER: proofs are of all paths). Points behind the bounds are replayed exactly. What is left at margin zero goes
-to exact arithmetic (`at_zero`), where everything is piecewise linear.
+to exact arithmetic (`zero_margins`), where everything is piecewise linear.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from vernal.engines.base import within
 from vernal.engines.falsify.engine import Falsify
-from vernal.engines.split.at_zero import ZeroBoxes
+from vernal.engines.split.zero_margins import ZeroBoxes
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import NO_STATISTICS, UNBOUNDED, Counterexample, Known, Open, Proof, Statistics
 from vernal.evidence.result import Assurance
@@ -24,11 +24,11 @@ from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.forms import MAX_INPUTS
 from vernal.interpret.unrolling.stepwise import Unrolling
 from vernal.logic.claim import is_small
-from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
+from vernal.model.closed import ClosedStep
 from vernal.model.expr import Expr
-from vernal.model.system import Step, System
+from vernal.model.system import System
 from vernal.model.tick import Tick
 from vernal.run.budget import Budget
 from vernal.sets.core.clauses import Clauses, compiled, stacked
@@ -65,7 +65,7 @@ def outcome(search: BoxSearch, number: int) -> Known:
     exact = search.left_of(number) > 0
     return Proof(
         engine=BranchAndBound.name,
-        direction=Direction.OVER,
+        direction=search.direction,
         assurance=Assurance.RIGOROUS,
         margin=None if not search.clauses.measured else min(margin, 0.0) if exact else margin,  # exact says only "true"
         empty=not exact and margin == np.inf and bool(search.clauses.outside),
@@ -83,14 +83,14 @@ def so_far(search: BoxSearch) -> float | None:
 
 
 AT_A_GLANCE = Proof(
-    engine="split", direction=Direction.OVER, assurance=Assurance.RIGOROUS, statistics={"boxes": 1, "batches": 1}
+    engine="split", direction=BoxSearch.direction, assurance=Assurance.RIGOROUS, statistics={"boxes": 1, "batches": 1}
 )
 
 
 def _by_polynomials(search: BoxSearch) -> Proof:
     return Proof(
         engine=BranchAndBound.name,
-        direction=Direction.OVER,
+        direction=search.direction,
         assurance=Assurance.EXACT,
         margin=0.0 if search.clauses.measured else None,
         statistics=search.tally.statistics(),
@@ -100,7 +100,7 @@ def _by_polynomials(search: BoxSearch) -> Proof:
 class KnownRefutations:
     """What states of one graph have to satisfy to refute claims, made once for those that are asked again."""
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: ClosedStep) -> None:
         self._unrolling = step.once(Unrolling)
         self._made: dict[tuple[Formula, tuple[Expr, ...]], Clauses] = {}
 

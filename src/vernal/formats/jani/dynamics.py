@@ -16,7 +16,7 @@ from vernal.formats.jani.automata import Updates, free_name
 from vernal.formats.jani.compose import Outcome, OutcomePart, PlanningModel
 from vernal.formats.jani.declare import whole_range
 from vernal.formats.jani.policy import PolicyInterface
-from vernal.interpret.discrete.starts import has_state
+from vernal.interpret.discrete.initial_states import has_state
 from vernal.interpret.ends import EndsProgram, PartialEnds
 from vernal.model import build
 from vernal.model.build import FALSE, TRUE

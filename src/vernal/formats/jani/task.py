@@ -22,7 +22,7 @@ from vernal.formats.jani.policy import PolicyInterface, read_policy
 from vernal.formats.jani.properties import PropertyReader, SafetyProperty, pick
 from vernal.formats.jani.state_lists import StateList
 from vernal.formats.task.blueprint import Override
-from vernal.interpret.discrete.starts import narrowed
+from vernal.interpret.discrete.initial_states import narrowed
 from vernal.logic.elaborate import Scope, expression
 from vernal.logic.formula import Always, And, Atom, Formula, Not, Or
 from vernal.logic.syntax import Source

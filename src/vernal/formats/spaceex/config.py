@@ -17,7 +17,7 @@ from vernal.interpret.geometry.affine_form import Relation, Row, fraction
 from vernal.logic.formula import Always, And, Atom, Formula, Not
 from vernal.logic.normal import nnf
 from vernal.logic.printing import number
-from vernal.logic.timed import FlowQuestion
+from vernal.logic.question import Question
 from vernal.model.expr import Component
 from vernal.model.initial import Start
 
@@ -33,11 +33,11 @@ class SpaceExConfig:
     notes: tuple[str, ...]
 
 
-def spaceex_config(question: FlowQuestion, names: SpaceExNames) -> SpaceExConfig:
+def spaceex_config(question: Question, names: SpaceExNames) -> SpaceExConfig:
     """The configuration for a question about the flow whose automaton is written under these names."""
     writer = _ConfigWriter(question, names)
     initially, forbidden = writer.initially(), writer.forbidden()
-    horizon = question.horizon or Fraction(1)
+    horizon = question.claim.last_time or Fraction(1)
     entries = [
         ("system", SYSTEM),
         ("initially", f'"{initially}"'),
@@ -58,16 +58,16 @@ def spaceex_config(question: FlowQuestion, names: SpaceExNames) -> SpaceExConfig
 class _ConfigWriter:
     """Conditions of one question as text."""
 
-    def __init__(self, question: FlowQuestion, names: SpaceExNames) -> None:
+    def __init__(self, question: Question, names: SpaceExNames) -> None:
         self.question, self.names = question, names
-        self.conditions = StateConditions(question.flow)
-        named = zip(question.flow.vars, names.variables, strict=True)
+        self.conditions = StateConditions(question.model)
+        named = zip(question.model.vars, names.variables, strict=True)
         self.words: dict[Component, str] = {(var, 0): name for var, name in named}
         self.notes: list[str] = []
 
     def initially(self) -> str:
         """A polyhedron that contains the initial states; the clock starts at 0."""
-        flow = self.question.flow
+        flow = self.question.model
         sides = [
             _side(name, flow.init.starts[variable.name])
             for name, variable in zip(self.names.variables, flow.state, strict=True)
@@ -80,7 +80,7 @@ class _ConfigWriter:
 
     def forbidden(self) -> str | None:
         """The states that `G[0,T] p` forbids; None of other formulas."""
-        claim = self.question.normal
+        claim = self.question.claim.normal
         case = self._polyhedron(nnf(Not(claim.arg))) if isinstance(claim, Always) and not claim.bound.lower else None
         if case is None:
             self.notes.append(

@@ -28,12 +28,13 @@ from vernal.logic.task import (
     Transitions,
 )
 from vernal.model.checks import check_rate
+from vernal.model.closed import resolve_lets
 from vernal.model.expr import Expr, Var
 from vernal.model.flow import constraint_problem, rate_problem, region_problem
 from vernal.model.initial import Ends, Init
 from vernal.model.numbers import show
 from vernal.model.sorts import REAL
-from vernal.model.system import Variable, resolve_lets
+from vernal.model.system import Variable
 
 RATE = Use("a rate", FIXED | {Owner.STATE, Owner.LET})
 SETTING = Use("a certified error", FIXED)

@@ -73,12 +73,23 @@ def moved(sets: Doubletons, centre: BallArrays, slopes: BallArrays, doubt: Float
     """The sets { phi(c) + J (x - c) + w : x in a set, J in slopes, |w| <= doubt }, enclosed; `centre` is phi(c)."""
     image, turned = slopes @ points(sets.image), slopes @ points(sets.frame)
     rest = (centre.rad + doubt + weighted(image.rad, sets.spread)) * SLACK + TINY
-    frame = _frames(turned.mid * sets.error[:, None])
+    frame, error = _turned(turned, sets.error, rest)
+    return _boxed(centre.mid, image.mid, sets.spread, frame, error)
+
+
+def reduced(columns: Floats, error: Floats) -> tuple[Floats, Floats]:
+    """A frame, and errors in it, around { G s : |s| <= error } for columns G (batch, m, n) with m <= n."""
+    return _turned(points(columns), error, np.zeros(columns.shape[:2]))
+
+
+def _turned(columns: BallArrays, error: Floats, rest: Floats) -> tuple[Floats, Floats]:
+    """A frame, and errors in it, around { G s + w : |s| <= error, |w| <= rest }."""
+    frame = _frames(columns.mid * error[:, None])
     back = points(np.swapaxes(frame, 1, 2).copy())
-    size = (weighted(turned.size, sets.error) + rest) * SLACK
+    size = (weighted(columns.size, error) + rest) * SLACK
     lost = _defect(frame) * size.max(1, keepdims=True) * SLACK  # |(Q Q^T)^-1 v - v| for any v of that size
-    error = weighted((back @ turned).size, sets.error) + weighted(np.abs(back.mid), (rest + lost) * SLACK)
-    return _boxed(centre.mid, image.mid, sets.spread, frame, np.asarray(error * SLACK))
+    found = weighted((back @ columns).size, error) + weighted(np.abs(back.mid), (rest + lost) * SLACK)
+    return frame, np.asarray(found * SLACK)
 
 
 def _boxed(centre: Floats, image: Floats, spread: Floats, frame: Floats, error: Floats) -> Doubletons:

@@ -17,10 +17,10 @@ from fractions import Fraction
 import numpy as np
 
 from vernal.interpret import interval
-from vernal.interpret.abstract import Range
 from vernal.interpret.flow.balls import SLACK, BallArrays, around, inverse, over, points
 from vernal.interpret.numbers.rounding import TINY, UNIT, Backend, Floats, float_above, float_below, gamma
 from vernal.interpret.slopes import slope
+from vernal.interpret.value_sets import Range
 from vernal.model.expr import Function
 
 NATIVE = Backend()

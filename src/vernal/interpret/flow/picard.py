@@ -16,12 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vernal.interpret.abstract import Range, Value
 from vernal.interpret.interval import evaluate
 from vernal.interpret.numbers.rounding import Array, Floats, Mask, all_along, float_above, float_below
+from vernal.interpret.value_sets import Range, Value
 from vernal.model.expr import Between, Const, Expr, Pi, Var
-from vernal.model.flow import Flow
 from vernal.model.graph import order
+from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
 BoxEnds = tuple[Floats, Floats]  # lower and upper ends of boxes, (batch, n) each
@@ -34,7 +34,7 @@ class VectorField:
     """The rates of change of a flow, bounded over batches of boxes and over all its disturbances or given ones."""
 
     def __init__(
-        self, flow: Flow, disturbances: Mapping[Between, tuple[float, float]] | None = None, tick: Tick = idle
+        self, flow: Model, disturbances: Mapping[Between, tuple[float, float]] | None = None, tick: Tick = idle
     ) -> None:
         self.tick = tick
         self.vars: Sequence[Var] = flow.vars
@@ -78,7 +78,7 @@ class SolutionBoxes:
         return self.steps > 0
 
 
-def region_of(flow: Flow) -> BoxEnds:
+def region_of(flow: Model) -> BoxEnds:
     """The region of a flow as one box (1, n), rounded outward."""
     lower = [float_below(low) for low, _ in flow.region]
     return np.array([lower]), np.array([[float_above(high) for _, high in flow.region]])

@@ -17,17 +17,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vernal.interpret.abstract import Range, Value
 from vernal.interpret.flow.balls import SLACK, BallArrays, around, points, times
 from vernal.interpret.flow.doubletons import Doubletons, moved, weighted
 from vernal.interpret.flow.picard import GRID, SolutionBoxes, VectorField, enclose, everywhere, on_grid
 from vernal.interpret.flow.taylor import Taylor
 from vernal.interpret.interval import evaluate
 from vernal.interpret.numbers.rounding import TINY, Floats, Mask, gamma
+from vernal.interpret.value_sets import Range, Value
 from vernal.model import build
 from vernal.model.expr import Expr
-from vernal.model.flow import Flow
 from vernal.model.graph import substitute
+from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
 ITERATES = 4  # of the bound on what disturbances can do
@@ -54,7 +54,7 @@ class SetMoves:
 class TaylorStepper:
     """Carries sets along a flow."""
 
-    def __init__(self, flow: Flow, directions: Floats, degree: int, parts: int, tick: Tick = idle) -> None:
+    def __init__(self, flow: Model, directions: Floats, degree: int, parts: int, tick: Tick = idle) -> None:
         self.flow, self.directions, self.degree, self.parts = flow, directions, degree, parts
         self.field = VectorField(flow, tick=tick)
         self.disturbances = flow.disturbances
@@ -168,7 +168,7 @@ def _cut(moves: SetMoves, apriori: SolutionBoxes) -> SetMoves:
     return replace(moves, lower=lower, upper=upper)
 
 
-def middle_field(flow: Flow) -> list[Expr]:
+def middle_field(flow: Model) -> list[Expr]:
     """The vector field with every disturbance in the middle of its interval."""
     middles: dict[Expr, Expr] = {node: build.div(build.add(*node.args), 2) for node in flow.disturbances}
     return substitute(flow.vector_field, middles)

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from flint import fmpq, fmpq_mat
 
-from vernal.interpret.numbers import size
+from vernal.interpret.numbers import number_size
 from vernal.interpret.numbers.integers import integers, times
-from vernal.interpret.numbers.size import MAX_BITS, fit
+from vernal.interpret.numbers.number_size import MAX_BITS, fit
 from vernal.model import expr as e
 from vernal.model.expr import Component, Expr
 from vernal.model.tick import Tick, idle
@@ -75,7 +75,7 @@ class AffineForm:
     def bounded(self) -> AffineForm:
         """The form, if all its numbers are within the cap on their bits."""
         if max(map(fmpq.height_bits, (self.constant, *self.coefficients.values()))) > MAX_BITS:
-            raise size.too_long()
+            raise number_size.too_long()
         return self
 
     @property
@@ -107,7 +107,7 @@ def extent(form: AffineForm, box: ExactBox, opened: OpenEnds = CLOSED) -> Extent
             least, most = most, least
         low, high = low + a * least, high + a * most
         if low.height_bits() > MAX_BITS or high.height_bits() > MAX_BITS:
-            raise size.too_long()
+            raise number_size.too_long()
         if opened:
             low_open |= (name, side) in opened
             high_open |= (name, 1 - side) in opened
@@ -202,8 +202,8 @@ def affine_layer(node: e.Affine, x: Sequence[AffineForm | None], tick: Tick = id
     names = list(dict.fromkeys(name for form in forms for name in form.coefficients))
     entries = [a for form in forms for a in (form.constant, *(form.coefficients.get(name, ZERO) for name in names))]
     bias, bias_scale = integers(node.bias)
-    if size.common_denominator(entries) is None:
-        raise size.too_long()
+    if number_size.common_denominator(entries) is None:
+        raise number_size.too_long()
     numerators, denominator = fmpq_mat(len(forms), 1 + len(names), entries).numer_denom()
     rows, scale = times(node.weight, numerators, tick)
     below = scale * denominator
@@ -244,5 +244,5 @@ def _combined(node: Expr, x: Sequence[AffineForm]) -> AffineForm | None:
             return None if x[1].coefficients or x[1].constant == ZERO else x[0].scale(1 / x[1].constant)
         case e.Pow(exponent=p):
             fits = not x[0].coefficients and p.denominator == 1 and (x[0].constant != ZERO or p >= 0)
-            return AffineForm(size.power(x[0].constant, int(p))) if fits else None
+            return AffineForm(number_size.power(x[0].constant, int(p))) if fits else None
     return None

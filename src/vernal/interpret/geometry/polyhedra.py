@@ -31,7 +31,7 @@ from vernal.interpret.geometry.affine_form import (
     rational,
 )
 from vernal.interpret.geometry.float_lp import propose
-from vernal.interpret.numbers.size import common_denominator, too_long
+from vernal.interpret.numbers.number_size import common_denominator, too_long
 from vernal.model.expr import Component
 from vernal.model.tick import Tick, idle
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from flint import fmpq
 
-from vernal.interpret.numbers.size import fit
+from vernal.interpret.numbers.number_size import fit
 from vernal.model.tick import Tick, idle
 
 ZERO, ONE = fmpq(0), fmpq(1)

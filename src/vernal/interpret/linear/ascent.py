@@ -1,4 +1,4 @@
-"""Better lower bounds by gradient ascent over the free choices of `tuned`.
+"""Better lower bounds by gradient ascent over the free choices of `tuned_bounds`.
 
 The gradient needs no recording of operations: a bound is the value of the relaxed graph at one point (`behind`), so its
 derivative by a slope is the coefficient that arrived at the activation times the value of its argument there, and its
@@ -16,7 +16,7 @@ import numpy as np
 from vernal.interpret.linear import choice
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.rows import lower_bounds
-from vernal.interpret.linear.tuned import TunedRows, Tuning, behind, branch_losses
+from vernal.interpret.linear.tuned_bounds import TunedRows, Tuning, behind, branch_losses
 from vernal.interpret.numbers.rounding import TINY, Array, gamma
 from vernal.model.expr import Expr
 

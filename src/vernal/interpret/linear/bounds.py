@@ -6,7 +6,7 @@ nonlinear operator needs it tight), and either an exact affine form over the inp
 Comparisons bound the *difference* of their sides, argmax the differences of scores, so that correlations decide.
 
 The inputs are the numeric variables of the box and every draw with constant ends; discrete values travel as three-
-valued truth or as sets of alternatives. All rounding is accounted for (see `rows` and `relax`).
+valued truth or as sets of alternatives. All rounding is accounted for (see `rows` and `relaxations`).
 """
 
 from __future__ import annotations
@@ -19,26 +19,12 @@ from typing import cast
 import numpy as np
 
 from vernal.interpret import interval
-from vernal.interpret.abstract import (
-    Finite,
-    Range,
-    Truth,
-    Value,
-    as_range,
-    first_array,
-    flat,
-    indices,
-    integral,
-    meet,
-    shaped,
-)
 from vernal.interpret.layers import layer
 from vernal.interpret.linear import choice as linear_choice
 from vernal.interpret.linear.choice import Mode
 from vernal.interpret.linear.forms import Form, Inputs, affine_form, concretise, constant_form, exact_form, widen
-from vernal.interpret.linear.lack import nearest
 from vernal.interpret.linear.nodes import DRAWS, EXTREMA, as_relu, drawn_from, is_input, known_constant
-from vernal.interpret.linear.relax import BUILDERS, Relaxation, constant
+from vernal.interpret.linear.relaxations import BUILDERS, Relaxation, constant
 from vernal.interpret.linear.rows import (
     LinearGraph,
     RowIndex,
@@ -51,11 +37,25 @@ from vernal.interpret.linear.rows import (
     lower_bounds,
     tighter,
 )
+from vernal.interpret.linear.score_gaps import nearest
 from vernal.interpret.linear.stacks import DenseStack, settled, stack_below
 from vernal.interpret.numbers.backends import backend_for
 from vernal.interpret.numbers.device import free_numbers
-from vernal.interpret.numbers.room import numbers_at_once
+from vernal.interpret.numbers.memory_room import numbers_at_once
 from vernal.interpret.numbers.rounding import FLOOR, Array
+from vernal.interpret.value_sets import (
+    Finite,
+    Range,
+    Truth,
+    Value,
+    as_range,
+    first_array,
+    flat,
+    indices,
+    integral,
+    meet,
+    shaped,
+)
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.sorts import INT

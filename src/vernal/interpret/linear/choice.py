@@ -9,12 +9,12 @@ from typing import Literal, Protocol
 import numpy as np
 
 from vernal.interpret import interval
-from vernal.interpret.abstract import Finite, Range, Truth, Value, indices
 from vernal.interpret.choice import possibilities
 from vernal.interpret.linear.forms import Form
-from vernal.interpret.linear.relax import Plane, Relaxation, relax
+from vernal.interpret.linear.relaxations import Plane, Relaxation, relax
 from vernal.interpret.linear.rows import LinearGraph, Seeds, tighter
 from vernal.interpret.numbers.rounding import Array, Backend, any_along
+from vernal.interpret.value_sets import Finite, Range, Truth, Value, indices
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 

@@ -16,11 +16,11 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from vernal.interpret import interval, slopes
-from vernal.interpret.abstract import Range
-from vernal.interpret.numbers import enclose
+from vernal.interpret.numbers import enclosures
 from vernal.interpret.numbers.calculus import CALCULUS
-from vernal.interpret.numbers.enclose import Curvature
+from vernal.interpret.numbers.enclosures import Curvature
 from vernal.interpret.numbers.rounding import TINY, UNIT, Array, Backend, float_above, float_below
+from vernal.interpret.value_sets import Range
 from vernal.model.expr import Function
 
 PIECES = 32  # into which an interval with several inflections is cut
@@ -30,7 +30,7 @@ HALVINGS = 12  # of the interval in which a point of tangency lies
 EnclosingLines = tuple[Array, Array, Array, Array]  # slope and offset below, slope and offset above
 
 
-def lines(backend: Backend, name: enclose.Elementary, x: Range, own: Range) -> EnclosingLines:
+def lines(backend: Backend, name: enclosures.Elementary, x: Range, own: Range) -> EnclosingLines:
     """Lines around a function over intervals; constants where it is not bounded or the interval is a point."""
     ends = (x.lower, x.upper, own.lower, own.upper)
     if backend.fuser is not None and _is_fusible(backend, name, *ends):
@@ -41,7 +41,7 @@ def lines(backend: Backend, name: enclose.Elementary, x: Range, own: Range) -> E
     zero = backend.xp.zeros_like(low)
     a, c, b, d = zero + 0.0, low + 0.0, zero + 0.0, high + 0.0
     usable = _usable(lo, hi, low, high)
-    bend = enclose.curvature(backend, name, lo, hi)
+    bend = enclosures.curvature(backend, name, lo, hi)
     curved = usable & (bend.left != 0)
     if bool(curved.all()):
         return _fitted(Curve(backend, name, lo, hi, bend))
@@ -59,27 +59,27 @@ def _usable(lo: Array, hi: Array, low: Array, high: Array) -> Array:
     return (lo < hi) & (lo > -np.inf) & (hi < np.inf) & (low > -np.inf) & (high < np.inf)
 
 
-def _is_fusible(backend: Backend, name: enclose.Elementary, lo: Array, hi: Array, low: Array, high: Array) -> bool:
+def _is_fusible(backend: Backend, name: enclosures.Elementary, lo: Array, hi: Array, low: Array, high: Array) -> bool:
     """Whether kernels cover all points, and no interval has several inflections."""
     if isinstance(name, Fraction):
         return name.denominator == 1
-    if name not in enclose.WAVES:
+    if name not in enclosures.WAVES:
         return True
     (strips,) = backend.fused(_needs_strip, (name,), lo, hi, low, high)
-    return enclose.is_covered(name, lo, hi) and not backend.some(strips)
+    return enclosures.is_covered(name, lo, hi) and not backend.some(strips)
 
 
 def _needs_strip(
-    backend: Backend, name: enclose.Elementary, lo: Array, hi: Array, low: Array, high: Array
+    backend: Backend, name: enclosures.Elementary, lo: Array, hi: Array, low: Array, high: Array
 ) -> tuple[Array]:
-    return (_usable(lo, hi, low, high) & (enclose.curvature(backend, name, lo, hi).left == 0),)
+    return (_usable(lo, hi, low, high) & (enclosures.curvature(backend, name, lo, hi).left == 0),)
 
 
 def _selected(
-    backend: Backend, name: enclose.Elementary, lo: Array, hi: Array, low: Array, high: Array
+    backend: Backend, name: enclosures.Elementary, lo: Array, hi: Array, low: Array, high: Array
 ) -> EnclosingLines:
     """Fitted lines where there is a curve, constants elsewhere."""
-    bend = enclose.curvature(backend, name, lo, hi)
+    bend = enclosures.curvature(backend, name, lo, hi)
     curved = _usable(lo, hi, low, high) & (bend.left != 0)
     a, c, b, d = _fitted(Curve(backend, name, lo, hi, bend))
     return (
@@ -95,27 +95,27 @@ class Curve:
     """A function over intervals of positive length, with its curvature there."""
 
     backend: Backend
-    name: enclose.Elementary
+    name: enclosures.Elementary
     lo: Array
     hi: Array
     bend: Curvature
 
 
-def value(backend: Backend, name: enclose.Elementary, x: Range) -> Range:
+def value(backend: Backend, name: enclosures.Elementary, x: Range) -> Range:
     """The function over intervals or at points."""
     if isinstance(name, Fraction):
         return interval.power(backend, x, name)
     return interval.elementary(backend, x, name)
 
 
-def at(backend: Backend, name: enclose.Elementary, x: Array) -> Range:
+def at(backend: Backend, name: enclosures.Elementary, x: Array) -> Range:
     """The function at points."""
     if isinstance(name, Fraction):
         return interval.power(backend, Range(x, x), name)
-    return Range(*enclose.values(backend, name, x))
+    return Range(*enclosures.values(backend, name, x))
 
 
-def slope(backend: Backend, name: enclose.Elementary, x: Range) -> Range:
+def slope(backend: Backend, name: enclosures.Elementary, x: Range) -> Range:
     """The derivative over intervals or at points."""
     if isinstance(name, Function):
         return slopes.slope(backend, name, x)
@@ -123,7 +123,7 @@ def slope(backend: Backend, name: enclose.Elementary, x: Range) -> Range:
     return interval.multiply(backend, factor, interval.power(backend, x, name - 1))
 
 
-def _slope_at(backend: Backend, name: enclose.Elementary, t: Array, g: Range) -> Range:
+def _slope_at(backend: Backend, name: enclosures.Elementary, t: Array, g: Range) -> Range:
     """The derivative at points, from the values there where it is a function of these.
 
     From the middle m of an enclosure with radius r: (1 - m)(1 + m) is off by at most 2 r + r^2 and three roundings, and
@@ -159,7 +159,7 @@ def _fitted(curve: Curve) -> EnclosingLines:
 
 def _is_mixed(curve: Curve) -> bool:
     """Whether some interval has an inflection inside; what is traced has no values yet, so that there it may be."""
-    if not enclose.may_bend(curve.name):
+    if not enclosures.may_bend(curve.name):
         return False
     return curve.backend.traces or bool((curve.bend.left != curve.bend.right).any())
 
@@ -222,7 +222,7 @@ def _touching(curve: Curve, side: float, chord: Array, left: Array, right: Array
     """
     backend, lo, hi = curve.backend, curve.lo, curve.hi
     middle = 0.5 * lo + 0.5 * hi
-    if not enclose.may_bend(curve.name):
+    if not enclosures.may_bend(curve.name):
         return middle
     mixed = left != right
     bend = curve.bend
@@ -243,7 +243,7 @@ def _touching(curve: Curve, side: float, chord: Array, left: Array, right: Array
 
 def _tangency(
     backend: Backend,
-    name: enclose.Elementary,
+    name: enclosures.Elementary,
     side: float,
     lo: Array,
     hi: Array,
@@ -275,7 +275,7 @@ def _tangency(
     return backend.where(inside, t, end)
 
 
-def rough(backend: Backend, name: enclose.Elementary, x: Array) -> Array:
+def rough(backend: Backend, name: enclosures.Elementary, x: Array) -> Array:
     """The function in plain floating point, for choices that need no guarantee."""
     if isinstance(name, Fraction):
         return x ** int(name)
@@ -305,7 +305,7 @@ class RoughAlgebra:
         return rough(self.backend, function, x)
 
 
-def rough_slope(backend: Backend, name: enclose.Elementary, x: Array) -> Array:
+def rough_slope(backend: Backend, name: enclosures.Elementary, x: Array) -> Array:
     """The derivative in plain floating point."""
     if isinstance(name, Fraction):
         return int(name) * x ** (int(name) - 1)

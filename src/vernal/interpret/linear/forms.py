@@ -13,12 +13,12 @@ from functools import lru_cache
 import numpy as np
 
 from vernal.errors import Stopped
-from vernal.interpret.abstract import Range
 from vernal.interpret.interval import concat, gather
 from vernal.interpret.layers import Layer, layer
-from vernal.interpret.linear.relax import Relaxation
-from vernal.interpret.numbers.room import refuse_beyond
+from vernal.interpret.linear.relaxations import Relaxation
+from vernal.interpret.numbers.memory_room import refuse_beyond
 from vernal.interpret.numbers.rounding import FLOOR, TINY, UNIT, Array, Backend, gamma
+from vernal.interpret.value_sets import Range
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 

@@ -8,9 +8,9 @@ from functools import lru_cache
 import numpy as np
 
 from vernal.interpret import interval
-from vernal.interpret.abstract import Range, as_range
 from vernal.interpret.linear.forms import Form, constant_form
 from vernal.interpret.numbers.rounding import Backend
+from vernal.interpret.value_sets import Range, as_range
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr

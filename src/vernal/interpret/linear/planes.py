@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vernal.interpret.linear.forms import Inputs
-from vernal.interpret.linear.passing import least, weigh
+from vernal.interpret.linear.row_kernels import least, weigh
 from vernal.interpret.numbers.backends import NUMPY
 from vernal.interpret.numbers.rounding import TINY, UNIT, Array, Floats, Mask, gamma
 

@@ -17,11 +17,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from vernal.interpret.abstract import Range, Value, as_range
 from vernal.interpret.interval import concat
 from vernal.interpret.layers import layer as affine_layer
 from vernal.interpret.linear.forms import Form, Inputs, widen
-from vernal.interpret.linear.passing import (
+from vernal.interpret.linear.relaxations import Relaxation
+from vernal.interpret.linear.row_kernels import (
     RowFunction,
     between_planes,
     doubtful,
@@ -33,8 +33,8 @@ from vernal.interpret.linear.passing import (
     multiples,
     summed,
 )
-from vernal.interpret.linear.relax import Relaxation
 from vernal.interpret.numbers.rounding import Array, Backend, by_rows, gamma
+from vernal.interpret.value_sets import Range, Value, as_range
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.tick import Tick

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from itertools import accumulate
 from weakref import WeakKeyDictionary
 
-from vernal.interpret.abstract import Range
 from vernal.interpret.interval import concat
 from vernal.interpret.layers import layer
 from vernal.interpret.linear.forms import Form, Inputs, affine_form, concretise, kept
 from vernal.interpret.numbers.rounding import Array, Backend
+from vernal.interpret.value_sets import Range
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 

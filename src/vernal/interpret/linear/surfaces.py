@@ -13,10 +13,10 @@ from fractions import Fraction
 import numpy as np
 
 from vernal.interpret import interval
-from vernal.interpret.abstract import Range
-from vernal.interpret.numbers.enclose import is_smooth_angle
+from vernal.interpret.numbers.enclosures import is_smooth_angle
 from vernal.interpret.numbers.kernels import atan2
 from vernal.interpret.numbers.rounding import Array, Backend
+from vernal.interpret.value_sets import Range
 
 PIECES = 8  # of an edge
 SQUARE = Fraction(2)

@@ -18,12 +18,12 @@ from typing import Protocol
 import numpy as np
 
 from vernal.interpret import interval
-from vernal.interpret.abstract import Range
 from vernal.interpret.linear.curves import lines, value
 from vernal.interpret.linear.surfaces import angle_planes
 from vernal.interpret.milp.rows import ColumnForm, Sheet, Unsuitable
-from vernal.interpret.numbers.enclose import Elementary
+from vernal.interpret.numbers.enclosures import Elementary
 from vernal.interpret.numbers.rounding import TINY, UNIT, Backend
+from vernal.interpret.value_sets import Range
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 

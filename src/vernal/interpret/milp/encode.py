@@ -17,14 +17,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from vernal.interpret.abstract import Range, as_range
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.milp import truth as milp_truth
 from vernal.interpret.milp.curves import Cuts, NonlinearNode, enclosed
-from vernal.interpret.milp.needs import demanded, live_branches
+from vernal.interpret.milp.needed_arguments import demanded, live_branches
 from vernal.interpret.milp.rows import ONE, ZERO, ColumnForm, ColumnForms, Sheet, Unsuitable, at, constant
 from vernal.interpret.numbers.rounding import PI, UNIT, float_above, float_below, gamma
 from vernal.interpret.symbolic.affine import Forms
+from vernal.interpret.value_sets import Range, as_range
+from vernal.logic.direction import Direction
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Occurrence
 from vernal.model.sorts import BOOL, INT, Kind
@@ -40,6 +41,8 @@ class Encoder:
     `linear` bounds the graph over (a box around) these starts; `exact` answers where a margin is zero; `tick` may stop
     the work by raising.
     """
+
+    direction = Direction.OVER  # rows have room for rounding, and nonlinear operators are only enclosed
 
     def __init__(
         self,

@@ -12,12 +12,12 @@ from typing import Protocol
 
 import numpy as np
 
-from vernal.interpret.abstract import Finite, Truth
 from vernal.interpret.linear import choice as linear_choice
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.milp.needs import live_branches
+from vernal.interpret.milp.needed_arguments import live_branches
 from vernal.interpret.milp.rows import ONE, ZERO, ColumnForm, ColumnForms, Sheet, at
 from vernal.interpret.symbolic.affine import Forms
+from vernal.interpret.value_sets import Finite, Truth
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Occurrence

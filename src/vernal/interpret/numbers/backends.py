@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from vernal.interpret.numbers.launch import CardCompiler, Kernels
+from vernal.interpret.numbers.kernel_launch import CardCompiler, Kernels
 from vernal.interpret.numbers.rounding import Array, Backend, torch_tensor
 
 NUMPY = Backend()  # one for all, so that what it keeps of networks is made once

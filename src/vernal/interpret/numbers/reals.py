@@ -13,7 +13,7 @@ from fractions import Fraction
 from flint import arb, fmpq, fmpz
 
 from vernal.interpret.numbers.calculus import CALCULUS
-from vernal.interpret.numbers.size import MAX_BITS
+from vernal.interpret.numbers.number_size import MAX_BITS
 from vernal.model.expr import Function
 
 

@@ -137,7 +137,7 @@ def by_rows(array: Array) -> Array:
 
 
 class Fuser(Protocol):
-    """Computes a whole function of arrays at once; see `launch`."""
+    """Computes a whole function of arrays at once; see `kernel_launch`."""
 
     def components(
         self, function: Callable[..., tuple[Array, ...]], static: tuple[Any, ...], arrays: Sequence[Any], /
@@ -158,7 +158,7 @@ class Fuser(Protocol):
 class Backend:
     """Where arrays live, and the operations the bounds are made of."""
 
-    traces = False  # whether arrays have no values, see `trace`
+    traces = False  # whether arrays have no values, see `kernel_trace`
 
     def __init__(self, like: Array | None = None, fuser: Fuser | None = None) -> None:
         """Arrays are such as `like`; `fuser` computes whole functions, where operation by operation would be slow."""

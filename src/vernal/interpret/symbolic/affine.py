@@ -17,7 +17,6 @@ import numpy as np
 from flint import fmpq
 
 from vernal.errors import TooLong, TypeClash
-from vernal.interpret.abstract import Finite, Truth
 from vernal.interpret.geometry.affine_form import (
     ONE,
     ZERO,
@@ -41,6 +40,7 @@ from vernal.interpret.symbolic.cases import (
     split,
     winners,
 )
+from vernal.interpret.value_sets import Finite, Truth
 from vernal.model import expr as e
 from vernal.model.expr import Component, Expr
 from vernal.model.sorts import BOOL

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vernal.logic.direction import Direction
+from vernal.model.closed import ClosedStep
 from vernal.model.expr import Expr
 from vernal.model.graph import fresh
-from vernal.model.system import Step
 from vernal.model.tick import Tick, idle
 
 
@@ -19,7 +19,7 @@ class Unrolling:
 
     direction = Direction.EXACT
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: ClosedStep) -> None:
         self.step = step
         self._positions: list[dict[Expr, Expr]] = [{var: var for var in step.inputs}]
         self._read: dict[tuple[Expr, int], Expr] = {}

@@ -18,8 +18,8 @@ from vernal.interpret.numbers.rounding import Floats, float_above, float_below
 from vernal.logic.task import UNSAID, AbstractionSettings
 from vernal.model import build
 from vernal.model.expr import Expr, Matrix
-from vernal.model.flow import Flow
 from vernal.model.network import Network, network_input
+from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 from vernal.reduce.neural.certifier import Certificate, certify
 from vernal.reduce.neural.learner import SAMPLES, LearnedNetwork, Learner
@@ -37,7 +37,7 @@ LEAST = 1e-6  # of the error to begin with: no error is asked to be smaller, les
 
 
 def abstract(
-    flow: Flow, settings: AbstractionSettings = UNSAID, tick: Tick = idle, *, error: Sequence[float] | None = None
+    flow: Model, settings: AbstractionSettings = UNSAID, tick: Tick = idle, *, error: Sequence[float] | None = None
 ) -> NeuralAbstraction:
     """A network for the flow with a certified error; `error`, for each variable, goes before that of the settings.
 
@@ -47,7 +47,7 @@ def abstract(
     return Abstractor(flow, settings, tick).abstract(error)
 
 
-def abstractions(flow: Flow, settings: AbstractionSettings = UNSAID, tick: Tick = idle) -> Iterator[NeuralAbstraction]:
+def abstractions(flow: Model, settings: AbstractionSettings = UNSAID, tick: Tick = idle) -> Iterator[NeuralAbstraction]:
     """Ever tighter abstractions, each with about half the error of the one before, as far as that goes."""
     abstractor = Abstractor(flow, settings, tick)
     wanted, before = abstractor.wanted(), np.inf
@@ -65,7 +65,7 @@ def abstractions(flow: Flow, settings: AbstractionSettings = UNSAID, tick: Tick 
 class Abstractor:
     """Makes abstractions of one flow; what was learned about it serves the next."""
 
-    def __init__(self, flow: Flow, settings: AbstractionSettings, tick: Tick) -> None:
+    def __init__(self, flow: Model, settings: AbstractionSettings, tick: Tick) -> None:
         self.flow, self.settings, self.tick = flow, settings, tick
         self.lower = np.array([float_below(low) for low, _ in flow.region])
         self.upper = np.array([float_above(high) for _, high in flow.region])

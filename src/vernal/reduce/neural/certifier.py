@@ -1,9 +1,9 @@
 """The certified error of a network that stands in for a vector field: branch and bound of f - N over a region.
 
 Every box has linear bounds of f (`interpret.linear`) and ranges of what the ReLUs are applied to; with both, f - N and
-N - f have upper bounds (`relaxed`). A row of a box, one variable and one side, is done when its bound is hardly above
-the largest error that was found at a point; boxes with rows left are cut where f - N bends most. All bounds are rounded
-outward, so that the largest bound of a row that is done is an error that holds everywhere.
+N - f have upper bounds (`relaxed_difference`). A row of a box, one variable and one side, is done when its bound is
+hardly above the largest error that was found at a point; boxes with rows left are cut where f - N bends most. All
+bounds are rounded outward, so that the largest bound of a row that is done is an error that holds everywhere.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from vernal.errors import BeyondFloats
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.numbers.rounding import Array, Floats, Mask, float_above
 from vernal.model import build
-from vernal.model.flow import Flow
+from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
-from vernal.reduce.neural import choices
+from vernal.reduce.neural import bound_parameters
 from vernal.reduce.neural.cuts import cut, grid
 from vernal.reduce.neural.difference import ErrorField
-from vernal.reduce.neural.relaxed import ErrorRows, LinearParts, NetworkRows, ReluLines, relu_lines, taken
+from vernal.reduce.neural.error_targets import WantedBounds, wanted_of_parts
+from vernal.reduce.neural.relaxed_difference import ErrorRows, LinearParts, NetworkRows, ReluLines, relu_lines, taken
 from vernal.reduce.neural.samples import WorstPoints, certain_errors
 from vernal.reduce.neural.separation import SeparatedError, separated, undivided
-from vernal.reduce.neural.wanted import WantedBounds, wanted_of_parts
 
 NOTHING = 1e-30  # an error so small needs no better bound
 BATCH = 2048  # boxes that are bounded together
@@ -57,7 +57,7 @@ class Certificate:
 
 
 def certify(
-    flow: Flow,
+    flow: Model,
     weights: Sequence[Floats],
     biases: Sequence[Floats],
     lower: Floats,
@@ -203,7 +203,7 @@ class Certification:
         )
         goal = self.goal()[column]
         rows = ErrorRows(parts, tuple(taken(x, box) for x in layers))
-        found, corner = choices.bound(self.network, rows, goal, min(self.rounds // 2, MAX_DEPTH))
+        found, corner = bound_parameters.bound(self.network, rows, goal, min(self.rounds // 2, MAX_DEPTH))
         bounds = np.full(wanted.shape, np.inf)
         bounds[box, column] = found
         return bounds, np.clip(corner, lower[box], upper[box])[found > goal]

@@ -48,7 +48,7 @@ from vernal.interpret.geometry.polytopes import IntegerRow, Polytope, integer_ro
 from vernal.logic.task import Transitions
 from vernal.model.hybrid import Crossing
 from vernal.model.tick import Tick, idle
-from vernal.reduce.neural.outward import facets_of
+from vernal.reduce.neural.outward_rounding import facets_of
 
 ExactFlow = Sequence[Sequence[Fraction]]  # coefficients and constant of each component
 Contact = tuple[int, int, Polytope]  # two regions, and what they have in common

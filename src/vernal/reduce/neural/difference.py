@@ -10,15 +10,15 @@ import numpy as np
 
 from vernal.errors import BeyondFloats, InputError
 from vernal.interpret import concrete, exact, interval
-from vernal.interpret.abstract import Range, as_range
 from vernal.interpret.demand import Given
 from vernal.interpret.numbers.backends import NUMPY
 from vernal.interpret.numbers.reals import Undefined
 from vernal.interpret.numbers.rounding import Floats
+from vernal.interpret.value_sets import Range, as_range
 from vernal.model import build
 from vernal.model.expr import Between, Expr, Matrix, Role, Var
-from vernal.model.flow import Flow
 from vernal.model.graph import rewrite
+from vernal.model.system import Model
 
 MAX_CORNERS = 6  # disturbances of which all combinations of ends are tried
 BLOCK = 1 << 14  # points that are evaluated together
@@ -50,7 +50,7 @@ class ErrorField:
         self._rates = concrete.compile(self.rates)
 
     @classmethod
-    def of(cls, flow: Flow, weights: Sequence[Floats], biases: Sequence[Floats]) -> ErrorField:
+    def of(cls, flow: Model, weights: Sequence[Floats], biases: Sequence[Floats]) -> ErrorField:
         """The whole vector field of a flow and a network that stands in for it."""
         names = (variable.name for variable in flow.state)
         return cls(flow.vars, dict(zip(names, flow.vector_field, strict=True)), weights, biases)
@@ -133,7 +133,7 @@ class ErrorField:
         return ", ".join(f"{v.name} = {x:.6g}" for v, x in zip(self.variables, point.tolist(), strict=False))
 
 
-def errors_at(flow: Flow, weights: Sequence[Floats], biases: Sequence[Floats], points: Floats) -> Floats:
+def errors_at(flow: Model, weights: Sequence[Floats], biases: Sequence[Floats], points: Floats) -> Floats:
     """|f - N| at states (points, variables) in floating point, the largest over the ends of the disturbances."""
     difference = ErrorField.of(flow, weights, biases)
     found = np.zeros((len(points), difference.outputs))

@@ -17,8 +17,8 @@ from vernal.interpret.numbers.rounding import Floats
 from vernal.interpret.smt import PartialSpan, Script, number
 from vernal.model import build
 from vernal.model.expr import Expr, Function, Nonlinear
-from vernal.model.flow import Flow
 from vernal.model.graph import order
+from vernal.model.system import Model
 from vernal.reduce.neural.difference import ErrorField
 
 OWN = (
@@ -37,7 +37,7 @@ TERMS = {function: f"({function.value} {{}})" for function in OWN} | {
 
 
 def dreal_query(
-    flow: Flow, weights: Sequence[Floats], biases: Sequence[Floats], lower: Floats, upper: Floats, error: Floats
+    flow: Model, weights: Sequence[Floats], biases: Sequence[Floats], lower: Floats, upper: Floats, error: Floats
 ) -> str:
     """A script that is unsatisfiable where |f_i - N_i| <= error_i everywhere in the region."""
     difference = ErrorField.of(flow, weights, biases)

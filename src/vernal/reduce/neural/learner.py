@@ -16,9 +16,9 @@ import numpy as np
 
 from vernal.errors import InputError
 from vernal.interpret.numbers.rounding import Floats
-from vernal.model.flow import Flow
+from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
-from vernal.reduce.neural.assemble import SkipNeurons, assembled
+from vernal.reduce.neural.assembly import SkipNeurons, assembled
 from vernal.reduce.neural.fits import PartFit, ScaledFit
 from vernal.reduce.neural.part_samples import PartField, random_shares
 from vernal.reduce.neural.parts import parts
@@ -44,7 +44,7 @@ class Learner:
     """Learns networks of one flow; samples and counterexamples are kept from one to the next."""
 
     def __init__(
-        self, flow: Flow, lower: Floats, upper: Floats, samples: int = SAMPLES, seed: int = 0, tick: Tick = idle
+        self, flow: Model, lower: Floats, upper: Floats, samples: int = SAMPLES, seed: int = 0, tick: Tick = idle
     ) -> None:
         self.flow, self.lower, self.upper, self.seed, self.tick = flow, lower, upper, seed, tick
         self.parts = parts(flow, tick)

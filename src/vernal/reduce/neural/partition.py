@@ -28,7 +28,7 @@ from vernal.model.tick import Tick, idle
 from vernal.reduce.neural.activation import ActivationRegion, activation_regions, integer_layers
 from vernal.reduce.neural.crossings import crossings_of
 from vernal.reduce.neural.merging import merged
-from vernal.reduce.neural.outward import exact_flow, facets_of, float_flow, rounding_error
+from vernal.reduce.neural.outward_rounding import exact_flow, facets_of, float_flow, rounding_error
 
 DIRECTION = Direction.OVER
 LEAST_RADIUS = 2.0**-60  # of a coordinate without error: crossings by facets need a little

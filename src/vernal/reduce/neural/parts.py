@@ -19,8 +19,8 @@ from vernal.interpret.numbers.rounding import Floats
 from vernal.interpret.symbolic.affine import Forms
 from vernal.model import build
 from vernal.model.expr import Between, Expr, Var
-from vernal.model.flow import Flow
 from vernal.model.graph import order
+from vernal.model.system import Model
 from vernal.model.terms import terms
 from vernal.model.tick import Tick, idle
 
@@ -60,7 +60,7 @@ class _Term:
 ZERO = build.const(0)
 
 
-def parts(flow: Flow, tick: Tick = idle) -> FieldParts:
+def parts(flow: Model, tick: Tick = idle) -> FieldParts:
     """The field of a flow, taken apart."""
     forms = Forms({var: [ends] for var, ends in zip(flow.vars, flow.region, strict=True)}, tick=tick)
     linear = np.zeros((len(flow.vars), len(flow.vars)))

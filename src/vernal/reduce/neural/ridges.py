@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.tick import Tick, idle
 from vernal.reduce.neural.part_samples import PartSamples
-from vernal.solvers.growing import GrowingProgram
+from vernal.solvers.growing_program import GrowingProgram
 
 ROUNDS_OF_ROWS = 12  # of one linear program
 MORE_ROWS = 24  # samples added in a round

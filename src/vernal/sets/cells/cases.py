@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.interpret.abstract import Finite, Range, Truth, Value
 from vernal.interpret.numbers.rounding import TINY, Floats, float_above, float_below, gamma
+from vernal.interpret.value_sets import Finite, Range, Truth, Value
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.sets.cells.cells import Chosen

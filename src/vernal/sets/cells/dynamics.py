@@ -10,8 +10,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.interpret.abstract import Finite, Range, Truth, Value
 from vernal.interpret.numbers.rounding import Floats
+from vernal.interpret.value_sets import Finite, Range, Truth, Value
 from vernal.logic.safety import SafetyClaim
 from vernal.model import build
 from vernal.model import expr as e

@@ -16,11 +16,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.interpret.abstract import Finite, Truth, indices
 from vernal.interpret.linear.bounds import SQUASHED, Linear
 from vernal.interpret.linear.nodes import relu_of_two
-from vernal.interpret.linear.tuned import TUNABLE
+from vernal.interpret.linear.tuned_bounds import TUNABLE
 from vernal.interpret.numbers.rounding import Array, Mask
+from vernal.interpret.value_sets import Finite, Truth, indices
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Matrix

@@ -9,10 +9,10 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from vernal.interpret import concrete
-from vernal.interpret.abstract import Truth
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.numbers.rounding import Array, Floats, Mask, float_below
 from vernal.interpret.program import ArrayInputs, Program
+from vernal.interpret.value_sets import Truth
 from vernal.model.expr import Expr
 from vernal.model.graph import draws, order, variables
 from vernal.sets.core.cases import CaseFinder, Cases, by_pivots, measure

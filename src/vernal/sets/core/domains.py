@@ -14,10 +14,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.interpret.abstract import Range, Value, between
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.numbers.rounding import Floats, Mask, any_along, float_above, float_below
 from vernal.interpret.program import ArrayInputs
+from vernal.interpret.value_sets import Range, Value, between
 from vernal.model.expr import Component, Expr
 from vernal.model.initial import Box, InitialSet, Valuation
 from vernal.model.sorts import BOOL, REAL

@@ -3,7 +3,7 @@
 In such a box the graph is affine in the inputs, or bounded by planes at which no activation counts. A program in
 floating point looks for the point at which what is asked, the constraints and the phases are satisfied with the largest
 common slack. Where there is none its dual proposes weights and multipliers, and the bound they give is computed
-rigorously like every other (`interpret/linear/tuned`).
+rigorously like every other (`interpret/linear/tuned_bounds`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from vernal.interpret.geometry.float_program import minimise
 from vernal.interpret.linear.ascent import WeightedRows
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.linear.tuned import Tuning
+from vernal.interpret.linear.tuned_bounds import Tuning
 from vernal.interpret.numbers.rounding import Floats, any_along
 from vernal.model.expr import Expr
 from vernal.model.tick import Tick

@@ -20,14 +20,15 @@ import numpy as np
 from vernal.evidence.knowledge import Statistics
 from vernal.evidence.trace import Trace
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.linear.placed import batch_sizes, bounds_over
+from vernal.interpret.linear.device_bounds import batch_sizes, bounds_over
 from vernal.interpret.numbers.device import current
 from vernal.interpret.numbers.rounding import Floats, Mask, any_along
+from vernal.logic.direction import Direction
 from vernal.run.budget import Budget, silent
 from vernal.sets.core.clauses import Clauses, Readings, RowNumbers
 from vernal.sets.core.descent import Descent
 from vernal.sets.core.domains import DomainFrame, Domains, joined
-from vernal.sets.core.improve import INPUTS_LAST, Improver
+from vernal.sets.core.improvement import INPUTS_LAST, Improver
 from vernal.sets.core.witness import Replays
 from vernal.sets.pieces.batches import Indices
 
@@ -83,7 +84,12 @@ def pace_clock() -> Callable[[], float]:
 
 
 class BoxSearch:
-    """One search for any number of questions, which may be stopped at any time and then knows the best bound so far."""
+    """One search for any number of questions, which may be stopped at any time and then knows the best bound so far.
+
+    A box is closed by bounds around all paths from its states.
+    """
+
+    direction = Direction.OVER
 
     def __init__(
         self,

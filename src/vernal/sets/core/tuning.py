@@ -13,11 +13,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from vernal.interpret.abstract import Range
 from vernal.interpret.linear.ascent import Ascent, TunedBound, WeightedRows
 from vernal.interpret.linear.bounds import Linear
-from vernal.interpret.linear.tuned import Tuning
+from vernal.interpret.linear.tuned_bounds import Tuning
 from vernal.interpret.numbers.rounding import LEAST_FLOAT, Array, Floats, Mask
+from vernal.interpret.value_sets import Range
 from vernal.model.expr import Expr
 from vernal.sets.core.cases import undecided
 from vernal.sets.core.clauses import Clauses, Readings, RowNumbers

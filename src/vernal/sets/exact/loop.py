@@ -20,7 +20,7 @@ from vernal.model import expr as e
 from vernal.model.expr import Component, Expr, Var
 from vernal.model.graph import decisions, order, variables
 from vernal.model.initial import Ends, Start, Valuation
-from vernal.model.system import System
+from vernal.model.system import Model
 from vernal.model.tick import Tick
 from vernal.model.traits import may_be_undefined
 
@@ -29,7 +29,7 @@ from vernal.model.traits import may_be_undefined
 class Loop:
     """A system as far as some atoms see it: variables that none of them depends on are not followed."""
 
-    system: System
+    system: Model
     atoms: tuple[Expr, ...]  # resolved: over state, memory and draws
     tick: Tick
     drawing: dict[Expr, bool] = field(default_factory=dict)  # conditions that take a draw or a winner to decide
@@ -132,7 +132,7 @@ def _key(value: SymbolicScalar) -> object:
 # Back to the concrete system ------------------------------------------------------------------------------------------
 
 
-def candidate(system: System, start: Piece, taken: Sequence[Mapping[Expr, DecisionValue]], point: Point) -> Candidate:
+def candidate(system: Model, start: Piece, taken: Sequence[Mapping[Expr, DecisionValue]], point: Point) -> Candidate:
     """The path from a point of an initial piece under these decisions; where nothing was decided, the first option."""
     values: Valuation = {var: tuple(_at(x, point) for x in start.known[var]) for var in system.step.inputs}
     idle: dict[Expr, Any] = {node: 0 for node in system.step.names if not isinstance(node, e.Argmax)}

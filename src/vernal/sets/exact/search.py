@@ -19,7 +19,6 @@ from vernal.evidence.result import Assurance
 from vernal.evidence.trace import Trace
 from vernal.interpret.geometry.polyhedra import Polyhedron, TooManyRows
 from vernal.interpret.symbolic.execute import NotPiecewiseLinear, Piece
-from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula
 from vernal.logic.progress import Obligation, Obligations
 from vernal.logic.question import Question
@@ -187,7 +186,7 @@ class ExactSearch:
         return FailingState(
             engine=self.engine,
             trace=trace,
-            direction=Direction.EXACT,
+            direction=self.space.direction,
             assurance=Assurance.EXACT,
             excluded_by="all outcomes from this state were followed, in exact arithmetic",
             statistics=self.statistics,
@@ -196,7 +195,7 @@ class ExactSearch:
     def _proof(self, empty: bool) -> Proof:
         return Proof(
             engine=self.engine,
-            direction=Direction.EXACT,
+            direction=self.space.direction,
             subject=Subject.STATES,
             assurance=Assurance.EXACT,
             empty=empty,

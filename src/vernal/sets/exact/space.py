@@ -9,6 +9,7 @@ from vernal.errors import VernalError
 from vernal.evidence.candidates import path_of
 from vernal.evidence.trace import Trace
 from vernal.interpret.symbolic.execute import Piece, execute
+from vernal.logic.direction import Direction
 from vernal.logic.progress import Obligation
 from vernal.model.expr import Expr
 from vernal.sets.exact.loop import Loop, candidate
@@ -83,6 +84,8 @@ class ExactSpace:
     pieces: int = 0
     merged: int = 0
     seen: set[Stage] = field(default_factory=set)
+
+    direction = Direction.EXACT
 
     def enter(self) -> Iterator[tuple[Hashable, ExactStates]]:
         """The initial pieces."""

@@ -11,9 +11,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from vernal.interpret.abstract import Finite, Range, Truth, Value, indices
-from vernal.interpret.discrete.values import ValueBoxes
+from vernal.interpret.discrete.solutions import ValueBoxes
 from vernal.interpret.numbers.rounding import Array, Floats, float_above, float_below
+from vernal.interpret.value_sets import Finite, Range, Truth, Value, indices
 from vernal.model.expr import Expr
 from vernal.model.initial import InitialSet, OneOf, Start, Valuation
 from vernal.model.sorts import REAL, Kind, Sort

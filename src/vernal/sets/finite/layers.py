@@ -10,9 +10,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from vernal.interpret.abstract import Range, Value
 from vernal.interpret.interval import apply
 from vernal.interpret.numbers.rounding import Backend, Floats
+from vernal.interpret.value_sets import Range, Value
 from vernal.model.expr import Affine, Matrix
 
 MANTISSA = 53

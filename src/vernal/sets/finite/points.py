@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from vernal.evidence.replay import PRECISIONS
 from vernal.interpret import exact
-from vernal.interpret.abstract import Finite, Range, Truth, Value, as_range, first_array, indices
 from vernal.interpret.choice import merge
 from vernal.interpret.exact import ExactValue, Given
 from vernal.interpret.interval import apply, demand, repeated, required
 from vernal.interpret.numbers import reals
 from vernal.interpret.numbers.reals import Undefined
 from vernal.interpret.numbers.rounding import Backend, Floats, Mask
+from vernal.interpret.value_sets import Finite, Range, Truth, Value, as_range, first_array, indices
 from vernal.model import build
 from vernal.model.expr import Affine, Argmax, Choose, Const, Expr, Pi, Role, Var
 from vernal.model.graph import order, substitute

@@ -13,8 +13,9 @@ from enum import Enum
 import numpy as np
 
 from vernal.errors import Stopped
-from vernal.interpret.numbers.room import refuse_beyond
+from vernal.interpret.numbers.memory_room import refuse_beyond
 from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
+from vernal.logic.direction import Direction
 from vernal.logic.question import Question
 from vernal.model.expr import Between, Expr
 from vernal.model.initial import Box
@@ -24,11 +25,11 @@ from vernal.sets.pieces.decisions import MAX_PARTS, TOO_FEW_TO_GATHER, Layout, d
 from vernal.sets.pieces.moves import affine_step, bounded_step
 from vernal.sets.pieces.outlook import Outlook
 from vernal.sets.pieces.positions import DiscreteState, Key, NotExplorable, Position, StepGraph, position
-from vernal.sets.pieces.recorder import SILENT, Recorder
 from vernal.sets.pieces.rounds import Round
 from vernal.sets.pieces.trail_planes import TrailPlanes
 from vernal.sets.pieces.trails import Trails
 from vernal.sets.search import Stage
+from vernal.sets.set_graph import SILENT, Recorder
 
 TOO_MANY_TO_GATHER = (
     512  # pieces of a nonlinear loop that are not worth gathering: hulls of their memories decide nothing
@@ -44,7 +45,9 @@ class Cutting(Enum):
 
 
 class AffineSpace:
-    """The pieces of one exploration, and how each came about."""
+    """The pieces of one exploration, and how each came about: around all states, and going all ways that are open."""
+
+    direction = Direction.OVER
 
     def __init__(
         self,
@@ -170,7 +173,7 @@ class AffineSpace:
             return self.move(rest, discrete, numbers) if finite.any() else None
         names = tuple(self.graph.name(node) for node, _ in moved.draws if isinstance(node, Between))
         trail = self.trails.extend(rows.trail, position.taken, names)
-        self.record.moved(rows.trail, trail, position.taken, names)
+        self.record.moved(position, trail, names)
         if self.outlook is not None:
             self.planes.extend(rows.trail, position.asked, trail)
         pieces = replace(reached, trail=trail)

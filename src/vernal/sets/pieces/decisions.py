@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from vernal.interpret.abstract import Finite, Range, Truth
 from vernal.interpret.linear.bounds import Linear
+from vernal.interpret.linear.device_bounds import bounds_over
 from vernal.interpret.linear.forms import Form
-from vernal.interpret.linear.placed import bounds_over
 from vernal.interpret.numbers.rounding import Floats, Mask
+from vernal.interpret.value_sets import Finite, Range, Truth
 from vernal.model import build
 from vernal.model.expr import Argmax, Expr, Role
 from vernal.model.tick import Tick

@@ -17,6 +17,7 @@ import numpy as np
 from vernal.evidence.trace import Trace
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.claim import position_claim
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Always, Formula, Quantifier
 from vernal.logic.normal import atoms, horizon
 from vernal.logic.question import Question
@@ -30,7 +31,6 @@ from vernal.sets.pieces.decisions import TOO_FEW_TO_GATHER
 from vernal.sets.pieces.margins import MarginMeter
 from vernal.sets.pieces.outlook import Outlook
 from vernal.sets.pieces.positions import NotExplorable, Position, StepGraph
-from vernal.sets.pieces.recorder import SILENT, Recorder
 from vernal.sets.pieces.samples import likely
 from vernal.sets.search import Search, Stage
 
@@ -56,6 +56,7 @@ class Exploration:
     statistics: dict[str, int | float | str] = field(default_factory=dict)
     passed: int = -1  # the last position up to which no path is in doubt
     margin: float = np.inf  # a lower bound of the claim's margin, minus infinity where it is none of one position
+    direction: Direction = Direction.EXACT  # the weakest of the sets that were explored
 
     def count(self, name: str, number: int) -> None:
         """Add to a statistic."""
@@ -73,11 +74,9 @@ def kept_steps(formula: Formula, passed: int) -> int | None:
 class Explorer:
     """All paths from some initial boxes, in rounds."""
 
-    def __init__(
-        self, question: Question, path: Formula, boxes: Sequence[Box], budget: Budget, record: Recorder = SILENT
-    ) -> None:
+    def __init__(self, question: Question, path: Formula, boxes: Sequence[Box], budget: Budget) -> None:
         """`path` is the LTL formula that every path has to keep for the question's answer to be yes."""
-        self.question, self.path, self.boxes, self.budget, self.record = question, path, boxes, budget, record
+        self.question, self.path, self.boxes, self.budget = question, path, boxes, budget
         self.graph = StepGraph(question.system.step, atoms(path), budget.check)
         self.halving = Halving(boxes, nonlinear=self.graph.nonlinear is not None)
         self.outlook = Outlook(self.graph)
@@ -87,7 +86,7 @@ class Explorer:
     def run(self, horizon: int) -> Exploration:
         """Explore up to the horizon, or to the first confirmed violation."""
         boxes = self.boxes
-        if self.halving.useful and self.record is SILENT:
+        if self.halving.useful:
             for number in range(1, self.halving.rounds + 1):
                 scatter = self._scatter(number, len(boxes))
                 space = self._explore(boxes, horizon, Cutting.UNCUT, scatter, self.halving.walks)
@@ -117,7 +116,7 @@ class Explorer:
         self, boxes: Sequence[Box], horizon: int, cutting: Cutting, scatter: int, walks: int | None
     ) -> AffineSpace:
         """One round, from these boxes."""
-        space = AffineSpace(self.question, self.graph, boxes, cutting, scatter, self.record, self.outlook)
+        space = AffineSpace(self.question, self.graph, boxes, cutting, scatter, outlook=self.outlook)
         margins = MarginMeter(position_claim(self.path), space)
 
         def tell(t: int, pieces: int) -> None:
@@ -132,6 +131,7 @@ class Explorer:
             tick=self.budget.check,
             obligations=self.outlook.obligations,
         )
+        self.outcome.direction = self.outcome.direction.then(space.direction)
         ended = search.levels(horizon)
         self.outcome.ongoing |= not ended
         self.outcome.count("decided", space.decided)
@@ -165,16 +165,14 @@ class Suspects:
 
     def reached(self, stage: Stage, states: Position[Pieces]) -> None:
         self.pieces += len(states.batch)
-        self.space.record.position(stage.t, states.discrete, states.batch)
         self.tell(stage.t, self.pieces)
         self.margins.measure(stage, states)
 
     def kept(self, stage: Stage, states: Position[Pieces]) -> None:
-        self.space.record.closed(states.batch, True)
+        """Nothing to do: what is kept was measured when it was reached."""
 
     def failed(self, stage: Stage, states: Position[Pieces]) -> None:
         """Pieces on which the formula seems false: an exact path shows it, or exact arithmetic has to look."""
-        self.space.record.closed(states.batch, False)
         rows = self.margins.worst_first(states)
         for row, points in likely(states.asked, states.layout, states.batch, rows[:MAX_SAMPLED]):
             self.space.graph.tick()

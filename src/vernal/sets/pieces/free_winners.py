@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from vernal.logic.direction import Direction
+from vernal.model.closed import ClosedStep
 from vernal.model.expr import Argmax, Choose, Const, Expr
 from vernal.model.graph import order, rewrite
-from vernal.model.system import Step
 
 
 def values(winner: Argmax) -> tuple[Expr, ...]:
@@ -20,7 +20,7 @@ def values(winner: Argmax) -> tuple[Expr, ...]:
     return tuple(Const((), winner.sort, (), (Fraction(index),)) for index in range(winner.args[0].size))
 
 
-def has_winners(step: Step) -> bool:
+def has_winners(step: ClosedStep) -> bool:
     """Whether an argmax takes part in the step."""
     return any(isinstance(node, Argmax) for node in order(step.roots))
 
@@ -30,10 +30,10 @@ class FreeWinners:
 
     direction = Direction.OVER
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: ClosedStep) -> None:
         self.original = step
         actions, lets = (dict(zip(part, _freed([*part.values()]), strict=True)) for part in (step.actions, step.lets))
-        self.step = Step(
+        self.step = ClosedStep(
             step.state,
             step.memory,
             actions,

@@ -13,12 +13,12 @@ from fractions import Fraction
 from typing import Generic, Protocol, TypeVar
 
 from vernal.errors import VernalError
+from vernal.model.closed import ClosedStep
 from vernal.model.expr import Argmax, Choose, Const, Decision, Expr, Var
 from vernal.model.fold import next_decision, specialiser
 from vernal.model.graph import draws
 from vernal.model.initial import Box
 from vernal.model.sorts import INT, REAL
-from vernal.model.system import Step
 from vernal.model.tick import Tick
 from vernal.model.traits import nonlinear_node
 from vernal.sets.pieces.decisions import Layout, outcomes
@@ -58,7 +58,7 @@ class Batches(Protocol[B]):
     def move(self, position: Position[B], discrete: DiscreteState, numbers: Sequence[Expr]) -> tuple[Key, B] | None: ...
 
 
-def nonlinear_step(step: Step) -> Expr | None:
+def nonlinear_step(step: ClosedStep) -> Expr | None:
     """The first operator of a step that is not piecewise linear."""
     return nonlinear_node([*step.next_state, *step.next_memory])
 
@@ -66,7 +66,7 @@ def nonlinear_step(step: Step) -> Expr | None:
 class StepGraph:
     """What an exploration asks at every position: atoms, guard and next values, as expressions over the state."""
 
-    def __init__(self, step: Step, atoms: Sequence[Expr], tick: Tick) -> None:
+    def __init__(self, step: ClosedStep, atoms: Sequence[Expr], tick: Tick) -> None:
         self.step, self.tick = step, tick
         self.atoms = {atom: place for place, atom in enumerate(atoms)}
         self.specialise = step.once(specialiser)

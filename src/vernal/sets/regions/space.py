@@ -9,6 +9,7 @@ import numpy as np
 
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
+from vernal.logic.direction import Direction
 from vernal.model import build
 from vernal.model.expr import Compare, Expr
 from vernal.model.initial import Box, Ends
@@ -31,6 +32,7 @@ from vernal.sets.regions.regions import (
     together,
 )
 from vernal.sets.search import Stage
+from vernal.sets.set_graph import SILENT, Recorder
 
 JOIN = 4.0  # regions this many times the resolution apart are joined
 MAX_REGIONS = 2_000  # of one level: beyond, another method is better
@@ -95,13 +97,22 @@ def components(graph: StepGraph, box: Box) -> tuple[DiscreteState, list[Ends]]:
 
 
 class RegionSpace:
-    """The regions of one round."""
+    """The regions of one round, each around the states that arrive in it."""
+
+    direction = Direction.OVER
 
     def __init__(
-        self, graph: StepGraph, boxes: Sequence[Box], measures: Measures, tube: Tube, resolution: Floats
+        self,
+        graph: StepGraph,
+        boxes: Sequence[Box],
+        measures: Measures,
+        tube: Tube,
+        resolution: Floats,
+        record: Recorder = SILENT,
     ) -> None:
         """An empty `tube` is everywhere; `resolution`: the width of components below which regions are not cut."""
         self.graph, self.boxes, self.measures, self.tube, self.resolution = graph, boxes, measures, tube, resolution
+        self.record = record
         self.passages: list[Passage] = []
         self.joined: list[tuple[int, Pairs]] = []  # trails given up for others, after so many passages
         self.count = 0  # of trails
@@ -133,6 +144,7 @@ class RegionSpace:
         rows, pairs = gathered(rows, JOIN * self.resolution)
         if pairs is not None:
             self.joined.append((len(self.passages), pairs))
+            self.record.merged(pairs)
         return position(self.graph, self, stage, rows)
 
     # Dividing
@@ -200,6 +212,7 @@ class RegionSpace:
         lower, upper = moved(rows, *self.measures.step(position.layout, rows, tuple(numbers)))
         child = self._new(len(rows))
         self.passages.append(Passage(position.stage, rows, child))
+        self.record.moved(position, child, ())
         return Key(discrete), regions(rows.template, lower, upper, child)
 
     # The tube

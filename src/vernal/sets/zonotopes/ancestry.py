@@ -17,7 +17,7 @@ import numpy as np
 
 from vernal.interpret.geometry.zonotope import Zonotope
 from vernal.interpret.numbers.rounding import Floats, gamma
-from vernal.sets.zonotopes.modes import Modes
+from vernal.sets.zonotopes.modes import ModeSet
 
 NEARLY_ONE = 1.0 - 1e-9
 
@@ -32,7 +32,7 @@ class Travellers:
     """States at one time: a zonotope, the locations they may be in, and the root that they come from."""
 
     states: Zonotope
-    modes: Modes
+    modes: ModeSet
     root: int
 
 
@@ -51,7 +51,7 @@ class Root:
 
     step: int  # in which it begins
     states: Zonotope
-    modes: Modes
+    modes: ModeSet
 
     @cached_property
     def inverse(self) -> Floats | None:

@@ -12,7 +12,7 @@ from vernal.model.hybrid import Crossing, Facets, HybridAutomaton
 from vernal.model.tick import Tick, idle
 from vernal.sets.zonotopes.duals import SupportedSet
 
-Modes = frozenset[int]  # indices of locations
+ModeSet = frozenset[int]  # indices of locations
 
 
 def touches(shape: SupportedSet, facets: Facets) -> bool:
@@ -46,11 +46,11 @@ class ModeGraph:
         """Where a location is."""
         return self.automaton.locations[mode].invariant
 
-    def within(self, shape: SupportedSet, modes: Iterable[int]) -> Modes:
+    def within(self, shape: SupportedSet, modes: Iterable[int]) -> ModeSet:
         """Those of some locations that the shape touches."""
         return frozenset(mode for mode in modes if touches(shape, self.invariant(mode)))
 
-    def side_by_side(self, modes: Modes) -> list[Modes]:
+    def side_by_side(self, modes: ModeSet) -> list[ModeSet]:
         """Groups of locations that are connected through facets of theirs: the location is a matter of place there."""
         left, found = set(modes), []
         while left:
@@ -64,7 +64,7 @@ class ModeGraph:
             found.append(frozenset(group))
         return found
 
-    def reachable(self, shape: SupportedSet, modes: Modes) -> Modes:
+    def reachable(self, shape: SupportedSet, modes: ModeSet) -> ModeSet:
         """The locations that states of the shape may come to through facets, from some locations."""
         found = set(self.within(shape, modes))
         stack = list(found)

@@ -22,7 +22,7 @@ from vernal.model.tick import Tick, idle
 from vernal.sets.zonotopes.ancestry import Ancestry, Root, Segment, Travellers, both_ways
 from vernal.sets.zonotopes.duals import greatest
 from vernal.sets.zonotopes.jumps import Corners, JumpEntry, Jumps, corners
-from vernal.sets.zonotopes.modes import ModeGraph, Modes
+from vernal.sets.zonotopes.modes import ModeGraph, ModeSet
 from vernal.sets.zonotopes.sides import may_leave
 from vernal.sets.zonotopes.step import HybridSteps, StepOutcome
 from vernal.sets.zonotopes.tubes import FlowTube
@@ -177,7 +177,7 @@ class Propagation:
         modes = frozenset(mode for mode, box in boxes.items() if box is not None)
         return self._around(whole, modes, step)
 
-    def _around(self, boxes: list[Corners], modes: Modes, step: int) -> Root:
+    def _around(self, boxes: list[Corners], modes: ModeSet, step: int) -> Root:
         box = boxes[0]
         for other in boxes[1:]:
             box = box.joined(other)
@@ -186,7 +186,7 @@ class Propagation:
     def _merged(self, found: list[Travellers], step: int) -> list[Travellers]:
         """With one box in the place of many sets in the same locations that came by jumps."""
         kept: list[Travellers] = []
-        groups: dict[Modes, list[Travellers]] = {}
+        groups: dict[ModeSet, list[Travellers]] = {}
         for travellers in found:
             entered = self.ancestry.roots[travellers.root].step > 0
             (groups.setdefault(travellers.modes, []) if entered else kept).append(travellers)
@@ -194,7 +194,7 @@ class Propagation:
             kept += group if len(group) <= MOST_ENTERED else [self._as_one(group, modes, step)]
         return kept
 
-    def _as_one(self, group: list[Travellers], modes: Modes, step: int) -> Travellers:
+    def _as_one(self, group: list[Travellers], modes: ModeSet, step: int) -> Travellers:
         n = len(self.region.lower)
         ends = [travellers.states.support(both_ways(np.eye(n))) for travellers in group]
         boxes = [Corners(-found[n:], found[:n]) for found in ends]

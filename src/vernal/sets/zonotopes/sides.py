@@ -7,11 +7,11 @@ import numpy as np
 from vernal.interpret.numbers.rounding import Mask, gamma
 from vernal.model.hybrid import Facets, HybridAutomaton, Location
 from vernal.sets.zonotopes.duals import greatest
-from vernal.sets.zonotopes.modes import Modes
+from vernal.sets.zonotopes.modes import ModeSet
 from vernal.sets.zonotopes.tubes import FlowTube
 
 
-def may_leave(automaton: HybridAutomaton, tube: FlowTube, modes: Modes, kept: Mask) -> bool:
+def may_leave(automaton: HybridAutomaton, tube: FlowTube, modes: ModeSet, kept: Mask) -> bool:
     """Whether some state of the tube, in one of the locations, may be about to leave the region.
 
     `kept` sides, the upper ones of all variables and then the lower ones, are known not to be left.

@@ -16,8 +16,8 @@ from vernal.interpret.geometry.exponential import MatrixExponential, exponential
 from vernal.interpret.geometry.zonotope import Zonotope
 from vernal.model.tick import Tick, idle
 from vernal.sets.zonotopes.ancestry import Travellers
-from vernal.sets.zonotopes.linearise import AffineField, fit, miss
-from vernal.sets.zonotopes.modes import ModeGraph, Modes
+from vernal.sets.zonotopes.linearisation import AffineField, fit, miss
+from vernal.sets.zonotopes.modes import ModeGraph, ModeSet
 from vernal.sets.zonotopes.tubes import FlowTube, advance
 
 MOST_GUESSES = 60
@@ -31,7 +31,7 @@ class StepOutcome:
     """Where states are during a step, in which locations, and at its end; None where none is left inside."""
 
     tube: FlowTube
-    modes: Modes
+    modes: ModeSet
     field: AffineField
     after: Travellers | None
 
@@ -68,7 +68,7 @@ class HybridSteps:
                 field = replace(better, radius=GROWTH ** (1 + guess) * better.radius)
         raise ArithmeticError("no enclosure of a step was found")
 
-    def _outcome(self, travellers: Travellers, field: AffineField, modes: Modes, tube: FlowTube) -> StepOutcome:
+    def _outcome(self, travellers: Travellers, field: AffineField, modes: ModeSet, tube: FlowTube) -> StepOutcome:
         left = self.graph.within(tube.last, modes)
         after = replace(travellers, states=self._inside(tube.last), modes=left) if left else None
         return StepOutcome(tube, modes, field, after)
@@ -82,13 +82,13 @@ class HybridSteps:
             return states
         return Zonotope.box(np.maximum(least, lower), np.maximum(np.minimum(most, upper), np.maximum(least, lower)))
 
-    def _field(self, states: Zonotope, modes: Modes) -> AffineField:
+    def _field(self, states: Zonotope, modes: ModeSet) -> AffineField:
         locations = [self.automaton.locations[mode] for mode in sorted(modes)]
         if len(locations) == 1:
             return AffineField(locations[0].matrix, locations[0].drift, self.automaton.radius)
         return fit(states, locations, self.automaton.radius)
 
-    def _advance(self, states: Zonotope, field: AffineField, modes: Modes) -> FlowTube:
+    def _advance(self, states: Zonotope, field: AffineField, modes: ModeSet) -> FlowTube:
         with np.errstate(over="ignore", invalid="ignore"):
             tube = advance(states, field.matrix, field.drift, field.radius, self._power(field, modes), self.h)
             small = bool(np.all(tube.size < LARGEST))
@@ -96,7 +96,7 @@ class HybridSteps:
             raise OverflowError("states that are too large to compute with")
         return tube
 
-    def _power(self, field: AffineField, modes: Modes) -> MatrixExponential:
+    def _power(self, field: AffineField, modes: ModeSet) -> MatrixExponential:
         """The exponential of the field's matrix; that of a single location is computed once."""
         if len(modes) > 1:
             return exponential(field.matrix, self.h)

@@ -1,0 +1,189 @@
+"""Many questions at once: what common batches decide is not asked again, and the rest is asked one by one.
+
+Questions about initial states share batches of boxes (`split.question_batch`), also where their formulas differ;
+questions about paths that differ in their initial sets only are bounded together (`bounds.question_batch`) and explored
+together (`paths.question_batch`). A map of a thousand cells costs little more than its border.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from vernal.engines.answers import answered
+from vernal.engines.base import Engine, within
+from vernal.engines.bounds.engine import Effort, effort
+from vernal.engines.bounds.question_batch import known_by_bounds
+from vernal.engines.paths.question_batch import kept_together
+from vernal.engines.placement import device_for
+from vernal.engines.split.question_batch import Decided, decide_together
+from vernal.errors import Stopped
+from vernal.evidence.knowledge import Known, Proof
+from vernal.evidence.result import Result
+from vernal.interpret.linear.interval_bounds import Plain
+from vernal.interpret.numbers.device import using
+from vernal.logic.formula import Formula
+from vernal.logic.question import Question
+from vernal.logic.timed import Time
+from vernal.model.system import Init, System
+from vernal.run.alarm import in_time
+from vernal.run.budget import Budget
+from vernal.run.threads import one_blas_thread
+
+FIRST, MOST = 16, 512  # questions that are asked together at first, and at most
+SECONDS, SHARE = 0.2, 0.5  # of common work for each question, at most, and of the time that each has
+PAYS = 0.25  # the share of the questions that common work should decide
+
+
+def check_together(
+    system: System, starts: Sequence[Init], formula: Formula, engine: Engine, budget: Budget
+) -> list[Result]:
+    """A result for each initial set of a system."""
+    asked = Question(system, formula)
+    return check_questions([asked.starting(init) for init in starts], engine, budget)
+
+
+def check_questions(questions: Sequence[Question], engine: Engine, budget: Budget) -> list[Result]:
+    """A result for each question, with the verdict the engine would give; `seconds` has its share of common work.
+
+    The budget is that of each question that is asked by itself, and of what is done together.
+    """
+    began = time.monotonic()
+    known = known_together(questions, budget)
+    common = time.monotonic() - began - sum(decided.seconds for decided in known.values())
+    results = []
+    for number, question in enumerate(questions):
+        own = time.monotonic()
+        alone = replace(budget, started=own)
+        found = known[number] if number in known else Decided(within(engine, question, alone))
+        seconds = common / len(questions) + found.seconds
+        results.append(replace(answered(question, found.known, alone), seconds=seconds + time.monotonic() - own))
+    return results
+
+
+# Methods --------------------------------------------------------------------------------------------------------------
+
+KnownTogether = Callable[[Sequence[Question], Budget], dict[int, Decided]]
+FromStarts = Callable[[Sequence[Question], Budget], dict[int, Known]]  # of questions that differ in initial sets only
+
+
+def known_together(questions: Sequence[Question], budget: Budget, engine: str = "auto") -> dict[int, Decided]:
+    """What common work finds out of the questions, by their place; each way has its share of the time."""
+    found: dict[int, Decided] = {}
+    methods = METHODS.get(engine, ())
+    for number, method in enumerate(methods):
+        rest = [place for place in range(len(questions)) if place not in found]
+        if not rest:
+            break
+        made = method([questions[place] for place in rest], budget.part(1 / (len(methods) - number)))
+        found |= {rest[place]: decided for place, decided in made.items()}
+    return found
+
+
+def of_starts(known: FromStarts) -> KnownTogether:
+    """The same for any questions: those about paths are asked with those that differ in their initial sets only."""
+
+    def ask(questions: Sequence[Question], budget: Budget) -> dict[int, Decided]:
+        found: dict[int, Decided] = {}
+        for places in _differing_in_starts(questions):
+            made = known([questions[place] for place in places], budget)
+            found |= {places[number]: Decided(proof) for number, proof in made.items()}
+        return found
+
+    return ask
+
+
+def _differing_in_starts(questions: Sequence[Question]) -> list[list[int]]:
+    """The places of questions about paths, those with one graph, one claim and the same constraints in one list."""
+    made: dict[Hashable, list[int]] = {}
+    for place, question in enumerate(questions):
+        if question.claim.horizon:
+            key = (id(question.system.step), question.formula, question.system.init.where)
+            made.setdefault(key, []).append(place)
+    return [places for places in made.values() if len(places) > 1]
+
+
+def intervals(questions: Sequence[Question], budget: Budget) -> dict[int, Known]:
+    """Intervals of a nonlinear loop: where a claim has room, they show it in no time; others are cheap to bound."""
+    quick = effort(questions[0].system) == Effort()
+    found = {} if quick else known_by_bounds(questions, budget, Plain)
+    return {place: known for place, known in found.items() if isinstance(known, Proof)}
+
+
+def proofs_by_bounds(questions: Sequence[Question], budget: Budget) -> dict[int, Known]:
+    """Only what holds: alone, `auto` simulates first, and finds a path that fails by more."""
+    return {place: known for place, known in known_by_bounds(questions, budget).items() if isinstance(known, Proof)}
+
+
+METHODS: Mapping[str, tuple[KnownTogether, ...]] = {
+    "auto": (decide_together, of_starts(intervals), of_starts(proofs_by_bounds), of_starts(kept_together)),
+    "split": (decide_together,),
+    "bounds": (of_starts(known_by_bounds),),
+    "paths": (of_starts(kept_together),),
+}  # of each engine, what it does for many questions at once, cheapest first
+
+
+# One after the other --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Common:
+    """What common work has found of some questions."""
+
+    found: Mapping[int, Decided]  # by the identity of the question
+    each: Mapping[int, float]  # by the same: seconds of the common work
+
+    def seconds(self, question: object) -> float:
+        """The share of a question in common work, and what was spent on it alone there."""
+        own = self.found[id(question)].seconds if id(question) in self.found else 0.0
+        return self.each.get(id(question), 0.0) + own
+
+    def result(self, question: Question, budget: Budget) -> Result | None:
+        """The result that follows for a question; None if nothing is known of it."""
+        decided = self.found.get(id(question))
+        if decided is None:
+            return None
+        began = time.monotonic()
+        result = answered(question, decided.known, budget)
+        return replace(result, seconds=self.seconds(question) + time.monotonic() - began)
+
+
+class CommonWork:
+    """Common work for questions that come one after the other: more of them as long as that decides some.
+
+    Where it does not, it is tried on few, and for less and less time.
+    """
+
+    def __init__(self, engine: str, *, shared: bool = True) -> None:
+        """Not every engine shares work, and none that is told how to work: then every question is asked alone."""
+        self.engine, self.shared = engine, shared and engine in METHODS
+        self.size = FIRST if self.shared else 1
+        self._patience = SECONDS
+
+    def ask(self, asked: Sequence[Question], budget: Budget) -> Common:
+        """What is found out of some questions; the budget is that of one of them. Nothing is shared in seconds."""
+        questions = [question for question in asked if question.time is not Time.SECONDS]
+        if len(questions) < 2 or not self.shared:
+            return Common({}, {})
+        began = time.monotonic()
+        each = min(self._patience, SHARE * (float("inf") if budget.timeout is None else budget.timeout))
+        limits = replace(budget, timeout=each * len(questions), started=began).apart()
+        found = self._found(questions, limits)
+        self._learn(len(questions), len(found))
+        spent = time.monotonic() - began - sum(decided.seconds for decided in found.values())
+        share = max(0.0, spent) / len(questions)
+        known = {id(questions[place]): decided for place, decided in found.items()}
+        return Common(known, {id(question): share for question in questions})
+
+    def _found(self, questions: Sequence[Question], budget: Budget) -> dict[int, Decided]:
+        try:
+            with one_blas_thread(), using(device_for(budget.device, questions[0])):
+                return in_time(lambda: known_together(questions, budget, self.engine), budget)
+        except (Stopped, MemoryError):  # each has a limit of its own when it is asked alone
+            return {}
+
+    def _learn(self, asked: int, decided: int) -> None:
+        pays = decided >= PAYS * asked
+        self.size = min(2 * self.size, MOST) if pays else FIRST
+        self._patience = min(2 * self._patience, SECONDS) if pays else 0.5 * self._patience

@@ -1,0 +1,91 @@
+"""Many questions about initial states in common batches of boxes.
+
+Questions whose requirements differ in numbers only (which score has to win, which threshold, which box) are bounded
+together: a batch holds boxes of all of them, each with the rows of its own question. A question that takes many boxes,
+or that only exact arithmetic can settle, is left to whoever asks it alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from vernal.engines.base import infinite_bounds
+from vernal.engines.split.engine import not_asked, outcome, refuted_by, search_for
+from vernal.errors import Stopped
+from vernal.evidence.knowledge import Known
+from vernal.interpret.numbers.memory_room import limited
+from vernal.logic.question import Question
+from vernal.run.budget import Budget
+from vernal.sets.core.clauses import Clauses
+from vernal.sets.core.search import BoxSearch
+
+MAX_SHARED_BOXES = 512  # of one question; one that needs more has time of its own
+
+SLICE = 0.1  # seconds, after which it is asked whether the work may end
+
+
+class Decided(NamedTuple):
+    """What is known of a question, and the seconds that were spent on it alone."""
+
+    known: Known
+    seconds: float = 0.0
+
+
+Numbered = list[tuple[int, Question, Clauses]]
+
+
+def decide_together(
+    questions: Sequence[Question], budget: Budget, *, most: float = MAX_SHARED_BOXES, first: bool = False
+) -> dict[int, Decided]:
+    """What is found out of the questions, by their place; those that stay open are not among them.
+
+    With `first`, the first that is refuted ends the work.
+    """
+    found: dict[int, Decided] = {}
+    with suppress(Stopped), infinite_bounds(), limited(budget.memory):  # what is decided by then stays decided
+        for family in families(questions, budget):
+            search, places = _search_of(family, budget, most)
+            try:
+                while not search.run(SLICE) and not (first and search.tally.traces):
+                    pass
+            finally:
+                found |= {places[number]: _decided(search, number) for number in answered(search)}
+            if first and search.tally.traces:
+                break
+    return found
+
+
+def _search_of(family: Numbered, budget: Budget, most: float) -> tuple[BoxSearch, Sequence[int]]:
+    """One search for a family, and the places of its questions."""
+    places, asked, clauses = zip(*family, strict=True)
+    return search_for(asked, clauses, budget, most), places
+
+
+def families(questions: Sequence[Question], budget: Budget) -> list[Numbered]:
+    """The questions this can be asked of, with their clauses; those that differ in numbers only in one list."""
+    made: dict[Hashable, Numbered] = {}
+    known: dict[Hashable, Clauses | None] = {}
+    for place, question in enumerate(questions):
+        if not_asked(question) is not None or question.claim.horizon:
+            continue
+        key = (id(question.system.step), question.formula, question.system.init.where)
+        if key not in known:
+            known[key] = refuted_by(question, budget)
+        clauses = known[key]
+        if clauses is not None:
+            made.setdefault(clauses.pattern, []).append((place, question, clauses))
+    return list(made.values())
+
+
+def _decided(search: BoxSearch, number: int) -> Decided:
+    return Decided(outcome(search, number), float(search.replays.seconds[number]))
+
+
+def answered(search: BoxSearch) -> list[int]:
+    """The questions that are refuted, or have no box that is open or left to exact arithmetic."""
+    open_questions = set(search.tally.given_up)
+    for part in (*search.stack, *search.tally.left):
+        open_questions.update(search.frame.question(part).tolist())
+    return [n for n in range(len(search.replays.questions)) if n in search.tally.traces or n not in open_questions]

@@ -1,0 +1,127 @@
+"""Claims without a bound, for the engine `auto`: glances of many engines, then rounds with more and more time.
+
+A module of its own, which is loaded only where it is needed: most questions have a bound, and these engines are many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vernal.engines.attempts import Attempts
+from vernal.engines.base import Engine
+from vernal.engines.deepening.engine import Deepening
+from vernal.engines.deepening.glance import FewSets, FirstWalk
+from vernal.engines.falsify.engine import Falsify
+from vernal.engines.falsify.long_runs import FarRuns
+from vernal.engines.induction.engine import Induction
+from vernal.engines.invariants.engine import Invariants
+from vernal.engines.lasso.engine import Lasso
+from vernal.engines.liveness.engine import Liveness, patient_methods, quick_methods
+from vernal.engines.operator_ends import operator_ends
+from vernal.engines.options import DepthOptions
+from vernal.engines.predicates.engine import Predicates
+from vernal.engines.turns import BRIEF, Turn, graphs
+from vernal.logic.claim import Claim, always
+from vernal.logic.formula import Formula
+from vernal.logic.progress import waits
+from vernal.logic.question import Question
+from vernal.logic.safety import excluding, safety_claim
+from vernal.sets.finite.size import is_discrete
+
+ROUND_SECONDS = (1.0, 6.0, 40.0)  # for each engine in each round, of a claim without a bound
+SHARE_OF_GLANCE, GLANCE = 0.1, 0.8  # the share of the time that is left, and the most seconds, for a glance
+FURTHER = 50  # times the depth, for simulations of claims without a bound
+
+
+class RoundEngines(NamedTuple):
+    """Engines that have a glance and then a turn in every round; one that came to its end in the glance has none."""
+
+    invariants: Invariants
+    induction: Induction
+    lasso: Lasso
+    far: Engine  # simulations over many steps
+
+
+def endless(attempts: Attempts, options: DepthOptions) -> Iterator[Turn]:
+    """Engines for claims without a bound, round by round with more time: which of them decides is not known before.
+
+    Those that come to their end are not asked again.
+    """
+    question = attempts.question
+    shared = RoundEngines(Invariants(), Induction(), Lasso(options), far_ahead(question, options))
+    early, late = graphs(question.system)
+    if question.predicates:  # somebody thought of an abstraction
+        yield Turn(Predicates(), 0.6)
+    yield Turn(Falsify(generations=0), 0.1, BRIEF)
+    yield from glances(question, options, shared)
+    yield Turn(operator_ends(), 0.1, BRIEF)  # after those whose proofs come with an invariant
+    methods = fitting(question, options, shared)
+    for number, seconds in enumerate(ROUND_SECONDS):
+        methods = sorted((one for one in methods if not attempts.has_ended(one)), key=attempts.uses_everything)
+        rounds = len(ROUND_SECONDS) - number
+        for place, engine in enumerate(methods):
+            yield Turn(engine, 1 / (len(methods) * rounds - place), seconds)
+        yield from ([*early, Turn(shared.far, 0.3, ROUND_SECONDS[1])], [Turn(shared.far, 0.4)], late)[number]
+
+
+def glances(question: Question, options: DepthOptions, shared: RoundEngines) -> list[Turn]:
+    """What takes little work and decides most small systems: tried before anything is tried with patience.
+
+    An invariant comes first where it can decide: it is evidence that can be checked again.
+    """
+    paths = deciding(question)
+    if not paths:
+        return []
+    kept = [brief(shared.invariants, 0.75)] if _is_kept(question) else []
+    induction = [brief(shared.induction)] if any(always(path) is not None for path in paths) else []
+    turns = [*kept, brief(FewSets(options.depth)), *induction]
+    if not any(map(waits, paths)):
+        return [*turns, brief(shared.far)]
+    walk = Turn(FirstWalk(options.depth), SHARE_OF_GLANCE, GLANCE, once=True)
+    sets, boxes, delay = (Liveness([method]) for method in quick_methods())
+    never = [brief(shared.invariants)] if _is_excludable(question) else []
+    return [*kept, walk, *turns[len(kept) :], brief(sets), brief(boxes, 0.5), brief(delay), brief(shared.lasso), *never]
+
+
+def brief(engine: Engine, part: float = 1.0) -> Turn:
+    """A glance, or a part of one."""
+    return Turn(engine, SHARE_OF_GLANCE, part * GLANCE)
+
+
+def fitting(question: Question, options: DepthOptions, shared: RoundEngines) -> list[Engine]:
+    """The engines for claims without a bound that can be of help: what is kept, and what has to come at last."""
+    paths = deciding(question)
+    methods: list[Engine] = [shared.invariants] if _is_kept(question) or _is_excludable(question) else []
+    if any(always(path) is not None for path in paths):
+        methods.append(shared.induction)
+    if is_discrete(question.system) and _is_kept(question):
+        methods.append(Predicates())
+    methods.append(Deepening(options))
+    if not paths or any(map(waits, paths)):
+        methods += [shared.lasso, Liveness(patient_methods())]
+    return methods
+
+
+def deciding(question: Question) -> list[Formula]:
+    """The formulas of all paths that decide the claim: itself, or one that proves and one that refutes it."""
+    claim = question.claim
+    return [path for path in (claim.sufficient, claim.opposite if claim.mentions_some else None) if path is not None]
+
+
+def _is_kept(question: Question) -> bool:
+    """Whether an invariant can prove the claim, or refute it."""
+    return any(safety_claim(Claim(path), total=question.is_total) is not None for path in deciding(question))
+
+
+def _is_excludable(question: Question) -> bool:
+    """Whether an invariant can refute the claim, on every path at once."""
+    never = excluding(question.claim)
+    return never is not None and safety_claim(Claim(never), total=question.is_total) is not None
+
+
+def far_ahead(question: Question, options: DepthOptions) -> Engine:
+    """Simulations over many more steps than sets of states can be followed."""
+    if question.claim.mentions_some:
+        return Deepening(DepthOptions(FURTHER * options.depth), [Falsify(generations=0)])
+    return FarRuns(FURTHER * options.depth)

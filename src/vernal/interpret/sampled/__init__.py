@@ -1,0 +1,1 @@
+"""Loops that sample: a flow whose variables are reset at instants, and sets of its states."""

@@ -1,0 +1,67 @@
+"""Claims that fail late: longer and longer runs, replayed exactly; and seeds one after the other."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.systems import make
+from vernal.engines.check import asked_of, parse_formula
+from vernal.engines.falsify.engine import FEWEST, batch_size
+from vernal.engines.falsify.long_runs import FarRuns
+from vernal.engines.falsify.restarts import Reseeded
+from vernal.engines.portfolio import Portfolio
+from vernal.evidence.knowledge import Counterexample, Open
+from vernal.evidence.result import UNKNOWN, VIOLATED
+from vernal.logic.question import Question
+from vernal.logic.task import Task
+from vernal.model import build
+from vernal.model.system import System
+from vernal.run.budget import Budget
+
+X = build.var("x")
+
+
+def counting() -> System:
+    return make({"x": (0, 1)}, {"x": X + 1})
+
+
+def asked(system: System, formula: str) -> Question:
+    return Question(system, parse_formula(Task(system), formula))
+
+
+@pytest.mark.parametrize("limit", [130, 777])
+def test_a_claim_that_fails_late_is_refuted_at_its_first_step(limit: int) -> None:
+    question = asked(counting(), f"G (x <= {limit})")
+    known = FarRuns(5000).attempt(question, Budget())
+    assert isinstance(known, Counterexample)
+    assert len(known.trace) - 1 in (limit, limit + 1)
+    assert asked_of(Portfolio(), question, Budget(timeout=60)).verdict is VIOLATED
+
+
+def test_what_never_fails_stays_open() -> None:
+    known = FarRuns(1000).attempt(asked(counting(), "G (x >= 0)"), Budget())
+    assert isinstance(known, Open)
+    assert "no violation found" in known.reason
+    assert isinstance(FarRuns(1000).attempt(asked(counting(), "F (x < 0)"), Budget()), Open)
+    assert isinstance(FarRuns(1000).attempt(asked(counting(), "EG (x > 2)"), Budget()), Open)
+
+
+def test_a_run_that_fails_in_floats_only_is_no_counterexample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What replay does not confirm is said to be so."""
+    monkeypatch.setattr("vernal.engines.falsify.long_runs.violation", lambda *given, **named: None)
+    known = FarRuns(1000).attempt(asked(counting(), "G (x <= 130)"), Budget())
+    assert isinstance(known, Open)
+    assert "only in floating point" in known.reason
+
+
+def test_ties_alone_need_few_runs() -> None:
+    winner = build.argmax(build.concat(X, -X))
+    system = make({"x": 1}, {"x": build.if_(build.eq(winner, 0), X, -X)})
+    assert batch_size(system, 50) == FEWEST
+    assert batch_size(counting(), 50) > FEWEST
+
+
+def test_other_seeds_end_with_the_time_or_where_nothing_varies() -> None:
+    assert asked_of(Reseeded(), asked(make({"x": 1}, {"x": X}), "F (x > 2)"), Budget()).verdict is UNKNOWN
+    result = asked_of(Reseeded(), asked(counting(), "G[0,5] (x >= 0)"), Budget(timeout=0.3))
+    assert result.reason == "timeout after 0.3 s"
