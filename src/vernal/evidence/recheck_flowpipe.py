@@ -25,7 +25,6 @@ from vernal.evidence.recheck_parts import CannotCheck
 from vernal.evidence.trajectory import Trajectory, trajectory
 from vernal.evidence.walk import NotAPath
 from vernal.interpret import exact
-from vernal.interpret.abstract import Range, Truth, Value
 from vernal.interpret.demand import Given
 from vernal.interpret.flow.balls import BallArrays, points
 from vernal.interpret.flow.deviations import MAX_TURN, DeviationFollower, FollowedBox, rounded
@@ -34,10 +33,11 @@ from vernal.interpret.flow.picard import on_grid, region_of
 from vernal.interpret.interval import evaluate
 from vernal.interpret.numbers import reals
 from vernal.interpret.numbers.rounding import Floats, float_above, float_below
-from vernal.logic.timed import FlowQuestion
+from vernal.interpret.value_sets import Range, Truth, Value
+from vernal.logic.question import Question
 from vernal.model.expr import Expr, Var
-from vernal.model.flow import Flow
 from vernal.model.graph import order
+from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
 LEVELS = (64, 256, 1024)  # steps up to the horizon, at least; from one to the next boxes are halved
@@ -52,10 +52,10 @@ class NotAPipe(Exception):
     """The recorded flowpipe is none of this flow, and why."""
 
 
-def recheck_flowpipe(question: FlowQuestion, pipe: Flowpipe, tick: Tick = idle) -> Recheck:
+def recheck_flowpipe(question: Question, pipe: Flowpipe, tick: Tick = idle) -> Recheck:
     """Whether all trajectories keep the formula of a question, as a recorded flowpipe says."""
     try:
-        _refuse_uncovered(question.flow, pipe, tick)
+        _refuse_uncovered(question.model, pipe, tick)
         compared = _refuse_missing(question, pipe, tick)
         found = PipeCheck(question, pipe, tick).run()
     except NotAPipe as why:
@@ -80,7 +80,7 @@ def _said(pipe: Flowpipe, compared: int, found: CheckedPipe) -> str:
 # The initial set ------------------------------------------------------------------------------------------------------
 
 
-def _refuse_uncovered(flow: Flow, pipe: Flowpipe, tick: Tick) -> None:
+def _refuse_uncovered(flow: Model, pipe: Flowpipe, tick: Tick) -> None:
     """An error unless every initial state in the region is in one of the boxes that the pipe starts from."""
     waiting = list(_initial_boxes(flow))
     for _ in range(MAX_PIECES):
@@ -98,7 +98,7 @@ def _refuse_uncovered(flow: Flow, pipe: Flowpipe, tick: Tick) -> None:
     raise CannotCheck(f"the initial set is cut into more than {MAX_PIECES:,} pieces by the boxes of the flowpipe")
 
 
-def _initial_boxes(flow: Flow) -> Iterator[tuple[Floats, Floats]]:
+def _initial_boxes(flow: Model) -> Iterator[tuple[Floats, Floats]]:
     """Boxes around the initial states in the region, rounded outward."""
     parts = list(islice(flow.initial.alternatives(), MAX_ALTERNATIVES + 1))
     for part in parts if len(parts) <= MAX_ALTERNATIVES else [flow.initial]:
@@ -109,7 +109,7 @@ def _initial_boxes(flow: Flow) -> Iterator[tuple[Floats, Floats]]:
             yield lower, upper
 
 
-def _may_start(flow: Flow, lower: Floats, upper: Floats) -> bool:
+def _may_start(flow: Model, lower: Floats, upper: Floats) -> bool:
     """Whether the constraints on initial states may be true in a box."""
     inputs: dict[Expr, Value] = {var: Range(lower[i : i + 1], upper[i : i + 1]) for i, var in enumerate(flow.vars)}
     values = evaluate([flow.resolve(condition) for condition in flow.initial.where], inputs)
@@ -135,10 +135,10 @@ def _halves(lower: Floats, upper: Floats, axis: int, place: float) -> list[tuple
 # Some trajectories ----------------------------------------------------------------------------------------------------
 
 
-def _refuse_missing(question: FlowQuestion, pipe: Flowpipe, tick: Tick) -> int:
+def _refuse_missing(question: Question, pipe: Flowpipe, tick: Tick) -> int:
     """How many trajectories were found in the recorded segments; an error where one is certainly outside all."""
-    flow, count = question.flow, 0
-    last = min(question.horizon, Fraction(pipe.until))
+    flow, count = question.model, 0
+    last = min(question.claim.last_time, Fraction(pipe.until))
     for first in _first_states(flow, pipe):
         path = _enclosed(flow, first, last, tick)
         if path is not None:
@@ -147,7 +147,7 @@ def _refuse_missing(question: FlowQuestion, pipe: Flowpipe, tick: Tick) -> int:
     return count
 
 
-def _first_states(flow: Flow, pipe: Flowpipe) -> Iterator[dict[str, Fraction]]:
+def _first_states(flow: Model, pipe: Flowpipe) -> Iterator[dict[str, Fraction]]:
     """Centres and corners of boxes that the pipe starts from, moved into the intervals of initial values."""
     corners = list(product((0, 1), repeat=min(len(flow.state), 4)))
     boxes = max(1, MAX_TRAJECTORIES // (1 + len(corners)))
@@ -159,7 +159,7 @@ def _first_states(flow: Flow, pipe: Flowpipe) -> Iterator[dict[str, Fraction]]:
                 yield _initial(flow, np.where(ends, high, low))
 
 
-def _initial(flow: Flow, point: Floats) -> dict[str, Fraction]:
+def _initial(flow: Model, point: Floats) -> dict[str, Fraction]:
     starts = (flow.initial.starts[var][0] for var in flow.vars)
     return {
         variable.name: start.nearest(Fraction(float(x)))
@@ -167,7 +167,7 @@ def _initial(flow: Flow, point: Floats) -> dict[str, Fraction]:
     }
 
 
-def _enclosed(flow: Flow, first: dict[str, Fraction], last: Fraction, tick: Tick) -> Trajectory | None:
+def _enclosed(flow: Model, first: dict[str, Fraction], last: Fraction, tick: Tick) -> Trajectory | None:
     """The trajectory from a state under the middle of all disturbances; None where that is none, or not constant."""
     middles: dict[Expr, Given] = {}
     for node in flow.disturbances:
@@ -215,9 +215,9 @@ class CheckedPipe:
 class PipeCheck:
     """Follows the boxes of a recorded pipe until the formula is true of each."""
 
-    def __init__(self, question: FlowQuestion, pipe: Flowpipe, tick: Tick) -> None:
-        self.question, self.flow, self.pipe, self.tick = question, question.flow, pipe, tick
-        self.horizon = horizon_on_grid(float_above(question.horizon))
+    def __init__(self, question: Question, pipe: Flowpipe, tick: Tick) -> None:
+        self.question, self.flow, self.pipe, self.tick = question, question.model, pipe, tick
+        self.horizon = horizon_on_grid(float_above(question.claim.last_time))
         self.judge = PipeJudge(question, tick)
         self.steps = self.segments = 0
 
@@ -230,7 +230,7 @@ class PipeCheck:
             still = []
             for low, high in waiting:
                 found = self._followed(follower, low, high)
-                truth = self.judge.of(self.question.normal, found)
+                truth = self.judge.of(self.question.claim.normal, found)
                 if truth is False:
                     raise NotAPipe("the formula is false of all trajectories from a part of the initial set")
                 if truth is None:
@@ -265,7 +265,7 @@ class PipeCheck:
         return _halves(lower, upper, axis, middle) if lower[axis] < upper[axis] else [(lower, upper)]
 
 
-def cut_pipe(flow: Flow, directions: Floats, found: FollowedBox) -> Flowpipe:
+def cut_pipe(flow: Model, directions: Floats, found: FollowedBox) -> Flowpipe:
     """What was found from a box as a flowpipe: segments cut by the region, and until when all is inside."""
     names = tuple(variable.name for variable in flow.state)
     n, region = len(names), region_of(flow)

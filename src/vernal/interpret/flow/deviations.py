@@ -33,9 +33,9 @@ from vernal.interpret.numbers import reals
 from vernal.interpret.numbers.rounding import TINY, Floats, float_below
 from vernal.model import build
 from vernal.model.expr import Expr, Var
-from vernal.model.flow import Flow
 from vernal.model.graph import substitute
 from vernal.model.sorts import REAL
+from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
 PRECISION, FINE_PRECISION = 64, 96  # bits, of enclosures over boxes and of centres
@@ -75,7 +75,7 @@ class FollowedBox:
 class PerturbedField:
     """A flow's rates over balls of states and of all disturbances, and their slopes."""
 
-    def __init__(self, flow: Flow, tick: Tick = idle) -> None:
+    def __init__(self, flow: Model, tick: Tick = idle) -> None:
         self.flow, self.tick, self.vars = flow, tick, flow.vars
         nodes = flow.disturbances
         self.noise = tuple(build.var(f"disturbance {k}", REAL) for k in range(len(nodes)))
@@ -135,7 +135,7 @@ class DeviationFollower:
 
     def __init__(
         self,
-        flow: Flow,
+        flow: Model,
         directions: Floats,
         horizon: float,
         longest: float,
