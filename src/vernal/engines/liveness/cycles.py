@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from vernal.engines.base import Engine
 from vernal.engines.liveness.finite_paths import ends_well
-from vernal.engines.liveness.method import NAME, negated, open_for
+from vernal.engines.liveness.method import NAME, open_for
 from vernal.evidence.knowledge import Open, Proof
 from vernal.evidence.result import Assurance
 from vernal.logic.automaton import Automaton
@@ -26,6 +26,7 @@ from vernal.logic.claim import position_expression
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.safety import SafetyClaim
+from vernal.reduce.counted_marks import negation
 from vernal.reduce.product import Product, marking_product
 from vernal.run.budget import Budget
 from vernal.sets.cells.cell_partition import BoxGrid, GridPlaces, boxes_met, grid_cells, grid_of
@@ -54,7 +55,7 @@ class FairCycles:
     def prove(self, question: Question, path: Formula, budget: Budget) -> Proof | Open:
         if question.claim.horizon is not None:
             return open_for("the claim has a horizon, so that no cycle breaks it")
-        wrong = negated(question, path, budget)
+        wrong = negation(question, path, budget.check)
         ending = ends_well(self.engines, question, wrong, budget)
         if isinstance(ending, Open):
             return ending
