@@ -24,13 +24,13 @@ from vernal.run.executor import carry_out
 from vernal.run.worker import Job, Worked, function, named
 from vernal.sets.initial_boxes import initial_boxes
 
-PARTS = 4  # at least so many, where there is something to cut; each may cost as much as the whole
+MIN_PARTS = 4  # at least so many, where there is something to cut; each may cost as much as the whole
 
 Attempt = Callable[[Question, Budget], Known]  # a function of a module, which every process finds by its name
 InitialPart = Box | None  # None for the whole initial set
 
 
-def attempt_parts(question: Question, budget: Budget, engine: str, attempt: Attempt, cuts: int = PARTS) -> Known:
+def attempt_parts(question: Question, budget: Budget, engine: str, attempt: Attempt, cuts: int = MIN_PARTS) -> Known:
     """Each part by itself, until one is violated; parts that stay open leave the whole open."""
     parts = dict(divided(question.system, cuts))
     found: list[Known] = []
@@ -88,7 +88,7 @@ def of_whole(known: Known, system: System) -> Known:
 # Parts ----------------------------------------------------------------------------------------------------------------
 
 
-def divided(system: System, cuts: int = PARTS) -> Iterator[tuple[str, InitialPart]]:
+def divided(system: System, cuts: int = MIN_PARTS) -> Iterator[tuple[str, InitialPart]]:
     """The parts of the initial set, at least so many where one can cut, by a name that says which."""
     boxes = initial_boxes(system)
     if boxes.are_hulls:

@@ -7,7 +7,7 @@ import pytest
 
 import vernal as vn
 from tests.systems import make, wanderer
-from vernal.engines.falsify.engine import FEWEST, MOST, batch_size
+from vernal.engines.falsify.engine import MIN_RUNS, MAX_RUNS, batch_size
 from vernal.errors import Stopped
 from vernal.interpret.layers import layer
 from vernal.interpret.linear.device_bounds import batch_sizes
@@ -70,14 +70,14 @@ def test_limits_inside_limits_end_with_them(used: list[float]) -> None:
 
 def test_batches_are_no_larger_than_there_is_room_for(used: list[float]) -> None:
     system = make({f"x{number}": (0, 1) for number in range(300)}, {})
-    assert (batch_sizes(64, 4096, 5000), batch_size(system, 0)) == ((64, 4096), MOST)
+    assert (batch_sizes(64, 4096, 5000), batch_size(system, 0)) == ((64, 4096), MAX_RUNS)
     with limited(1.25):
         first, most = batch_sizes(64, 4096, 5000)
         assert 1 <= first <= most < 64
     with limited(1.0):
         assert batch_sizes(64, 4096, 5000) == (1, 1)
         assert batch_sizes(64, 4096, 0) == (64, LEAST // 64)  # of questions without numbers
-        assert FEWEST <= batch_size(system, 0) < MOST
+        assert MIN_RUNS <= batch_size(system, 0) < MAX_RUNS
 
 
 def test_weights_are_not_copied_where_there_is_no_room(used: list[float]) -> None:
