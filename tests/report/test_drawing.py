@@ -15,7 +15,7 @@ from vernal.logic.formula import Always, Atom, Formula
 from vernal.logic.task import Task
 from vernal.model import build
 from vernal.report import page as report
-from vernal.report.drawing import ALLOWANCE, MIN_SECONDS, MAX_DRAWING_SECONDS, Drawing
+from vernal.report.drawing import ALLOWANCE, MAX_DRAWING_SECONDS, MIN_SECONDS, Drawing
 from vernal.report.page import Answered, report_page
 from vernal.run.budget import Budget
 

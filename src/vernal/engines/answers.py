@@ -35,10 +35,8 @@ from vernal.sets.emptiness import is_empty
 from vernal.sets.region_vacuity import has_no_start, is_certain
 
 NOTE_SECONDS = 0.5  # seconds for notes of all answers after the time is up, and as many until they are interrupted
-WEAKER_SECONDS, WEAKER_SHARE = (
-    1.0,
-    0.25,
-)  # for what is proven of a claim that stays open: seconds at most, and of those it took so far
+WEAKER_SECONDS = 1.0  # at most, for what is proven of a claim that stays open
+WEAKER_SHARE = 0.25  # of the time it took so far, at most, for the same
 
 UNCONFIRMED = "there is an answer, but it could not be confirmed in time"
 NO_START = "vacuous: there is no initial state"

@@ -26,9 +26,7 @@ from vernal.run.further_turns import further_turn
 from vernal.sets.finite.size import is_discrete
 from vernal.sets.pieces.free_winners import has_winners
 
-LONGER_TURNS = (
-    20.0  # seconds for a proof by bounds of a nonlinear loop, as long as every second round settles half of its boxes
-)
+NONLINEAR_BOUNDS_SECONDS = 20.0  # for a proof by bounds, while every second round settles half of its boxes
 BOXES_BEFORE_PATHS = 128  # boxes of a nonlinear loop, before all paths are tried
 FEW_STATES = 20_000  # of a discrete system: so many are looked at one by one before anything else is tried
 INTERVALS = Bounds(BoundsOptions(tighten=False), patience=1, most=1)  # one look at the whole
@@ -115,7 +113,9 @@ def stages(system: System) -> list[Turn]:
         glance,
         settled,
         *([Turn(paths, 0.2, BRIEF_SECONDS)] if limits == NONLINEAR and system.step.once(has_winners) else []),
-        Turn(bounds, 0.4, LONGER_TURNS) if limits == SMOOTH else Turn(hurried, 0.4, LONGER_TURNS, once=True),
+        Turn(bounds, 0.4, NONLINEAR_BOUNDS_SECONDS)
+        if limits == SMOOTH
+        else Turn(hurried, 0.4, NONLINEAR_BOUNDS_SECONDS, once=True),
         *early,
         Turn(paths, 0.4),
         Turn(bounds, 0.5),

@@ -32,10 +32,8 @@ from vernal.run.budget import Budget
 from vernal.run.threads import one_blas_thread
 
 FIRST_BATCH, MAX_BATCH = 16, 512  # questions that are asked together at first, and at most
-SECONDS_PER_QUESTION, COMMON_SHARE = (
-    0.2,
-    0.5,
-)  # of common work for each question, at most, and of the time that each has
+SECONDS_PER_QUESTION = 0.2  # of common work, at most
+COMMON_SHARE = 0.5  # of the time that each question has, at most, for common work
 PAYS = 0.25  # the share of the questions that common work should decide
 
 

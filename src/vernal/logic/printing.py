@@ -41,10 +41,8 @@ from vernal.model.graph import order
 from vernal.model.sorts import BOOL, Kind, Sort
 
 MAX_CHARACTERS = 200_000
-MAX_DIGITS, MIN_POWER = (
-    12,
-    20,
-)  # digits of a number that is written with its power of ten, and the powers from which on it is
+MIN_POWER = 20  # of ten, from which on a number is written with it
+MAX_DIGITS = 12  # of a number that is written with its power of ten
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 # How tightly an operator binds, loosest first; the grammar's rules in the same order.

@@ -15,10 +15,8 @@ from vernal.errors import Stopped
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 
-ALLOWANCE, MIN_SECONDS = (
-    1.0,
-    0.5,
-)  # seconds after the limit for all pictures of a command together, and at least from now
+ALLOWANCE = 1.0  # seconds after the limit, for all pictures of a command together
+MIN_SECONDS = 0.5  # from now on, at least, for the same
 SECONDS_OVER_LIMIT = 0.2  # seconds after that, when the picture under way is interrupted
 DRAWING_SHARE, MAX_DRAWING_SECONDS = (
     0.6,

@@ -17,9 +17,7 @@ from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.model.expr import Argmax
 from vernal.sets.pieces.batches import Indices
 
-GAIN_PER_CUT = (
-    0.6  # of the range of a difference of scores: a cut halves what one component has to do with it, and some error
-)
+GAIN_PER_CUT = 0.6  # of the range of a difference of scores: a cut halves what one component adds to it, and some error
 LARGEST_LACK = 0.5  # where either of two scores may be as far ahead as the other
 MAX_WAITING_SHARE = 0.25  # of the boxes: so many may have to wait although asking might settle something there
 

@@ -30,10 +30,8 @@ from vernal.run.budget import Budget
 
 FINE_PARTS = 16  # of a step, for which bounds are recorded where bounds are what is asked for
 MAX_ROUNDS = 10
-MAX_IDLE_ROUNDS, MIN_PROGRESS_SHARE = (
-    4,
-    0.02,
-)  # rounds that close no box and come no further, by this share of the horizon
+MAX_IDLE_ROUNDS = 4  # that close no box and come no further
+MIN_PROGRESS_SHARE = 0.02  # of the horizon, by which a round has to come further
 MAX_BOXES = 4096  # that may be open at once
 LONGEST_TIME = 2.0**20  # beyond it times are not exact
 OCTAGON_DIMENSIONS = 4  # up to which all sums and differences are recorded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vernal.engines.falsify.failure_rates import MAX_LIFTED, CONFIRMATION_SECONDS, RunShare
+from vernal.engines.falsify.failure_rates import CONFIRMATION_SECONDS, MAX_LIFTED, RunShare
 from vernal.engines.flow.falsify import enclosed
 from vernal.engines.flow.margins import FlowTarget
 from vernal.errors import Stopped

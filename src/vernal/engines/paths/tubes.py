@@ -30,9 +30,7 @@ from vernal.sets.regions.space import MAX_REGIONS, Measures, Passage, RegionSpac
 from vernal.sets.search import Search, Stage
 
 RESOLUTIONS = (0, 6, 10, 13, 15)  # how often the spread of a component is halved; at first nothing is cut
-MAX_MARGIN_RATIO = (
-    0.75  # the worst margin has to shrink to this share in a round, else there is most likely a real failure
-)
+MAX_MARGIN_RATIO = 0.75  # to which the worst margin has to shrink in a round; else there is most likely a real failure
 
 
 class Tubes:

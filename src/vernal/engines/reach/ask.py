@@ -11,7 +11,7 @@ import numpy as np
 
 from vernal.engines.check import refuse_device, refuse_open
 from vernal.engines.placement import device_for
-from vernal.engines.reach.flows import MAX_SPANS, MAX_INITIAL_PARTS, SPANS, FlowAsked, followed_flow
+from vernal.engines.reach.flows import MAX_INITIAL_PARTS, MAX_SPANS, SPANS, FlowAsked, followed_flow
 from vernal.engines.reach.sets import ReachableSets
 from vernal.engines.reach.walk import ReachWalk, following
 from vernal.errors import InputError, Stopped

@@ -40,10 +40,8 @@ SPANS, MAX_SPANS = 20, 10_000  # of time, where nobody says how many, and at mos
 MAX_INITIAL_PARTS = 64  # of the initial set
 ENGINES = ("auto", "flowpipe", "abstraction")
 FIRST_ENGINE_SHARE = 0.5  # of the time, for the first of two engines
-COMPARED_TIME_CELLS, COMPARED_TRAJECTORIES = (
-    50,
-    200,
-)  # of time in which flowpipes are compared with trajectories, and how many of these
+COMPARED_TIME_CELLS = 50  # spans of time in which flowpipes are compared with trajectories
+COMPARED_TRAJECTORIES = 200
 TIGHT = 0.02  # of the extent of a flowpipe: where it is wider than trajectories by less, it is good enough
 LOOSE = 0.1  # where it is wider by more, another engine is asked
 MAX_PIPES = 4  # of one engine

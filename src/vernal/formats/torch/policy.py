@@ -75,7 +75,8 @@ def check_policy(module: Any, network: Network) -> None:
     wanted = ours if theirs.size == ours.size else ours[-1:]
     if theirs.size != wanted.size:
         raise FormatError(
-            f"it gives {theirs.size} numbers for {COMPARED_STEPS} steps; {ours.shape[1]} for each or for the last are read"
+            f"it gives {theirs.size} numbers for {COMPARED_STEPS} steps; "
+            f"{ours.shape[1]} for each or for the last are read"
         )
     if network.dropped is not None:
         theirs, wanted = _order(theirs.reshape(wanted.shape)), _order(wanted)

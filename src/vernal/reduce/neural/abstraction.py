@@ -25,9 +25,7 @@ from vernal.reduce.neural.certifier import Certificate, certify
 from vernal.reduce.neural.learner import SAMPLES_PER_PART, LearnedNetwork, Learner
 
 MAX_LEARNING_ROUNDS = 6
-FIRST_ERROR_SHARE = (
-    0.02  # of a variable's range, or of the range of its rate: an error to begin with where none is given
-)
+FIRST_ERROR_SHARE = 0.02  # of a variable's range, or of that of its rate: the first error where none is given
 TIGHTER = 0.5  # from one abstraction to the next
 MAX_ERROR_RATIO = 0.9  # an error that is not below this share of the one before ends the sequence
 SAMPLED_ERROR_SHARE = 0.97  # of the error that is wanted, at samples: room for what samples do not see and bounds add

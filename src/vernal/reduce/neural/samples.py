@@ -10,11 +10,9 @@ from vernal.reduce.neural.difference import ErrorField
 
 FIRST_POINTS = 2000  # that are sampled first
 ENCLOSED_POINTS = 16
-SEARCH_STARTS, NEIGHBOURS, SEARCH_ROUNDS = (
-    4,
-    12,
-    14,
-)  # of the local search: best points of each side, around each, rounds
+SEARCH_STARTS = 4  # best points of each side, from which the local search begins
+NEIGHBOURS = 12  # points around each of these
+SEARCH_ROUNDS = 14
 SHRINK = 0.6  # of the distance of neighbours, from round to round
 
 

@@ -19,9 +19,7 @@ from vernal.interpret.geometry.exponential import MatrixExponential
 from vernal.interpret.geometry.zonotope import Zonotope
 from vernal.interpret.numbers.rounding import TINY, Floats, gamma
 
-TUBE_MARGIN = (
-    2.0**-40
-)  # relative: a tube contains a neighbourhood of what is reached, so that no solution leaves it unseen
+TUBE_MARGIN = 2.0**-40  # relative: a tube contains a neighbourhood of what is reached, so no solution leaves it unseen
 
 
 @dataclass(frozen=True)
