@@ -21,8 +21,8 @@ from tests.systems import make
 from vernal.cli.main import main
 from vernal.engines.answers import answer
 from vernal.engines.check import ask, asked_of, find_engine, parse_formula
-from vernal.engines.initial_parts import MIN_PARTS, attempt_parts, divided, slices
-from vernal.engines.outcomes import combined, known_of, to_data
+from vernal.engines.initial_parts import attempt_parts
+from vernal.engines.outcomes import known_of, to_data
 from vernal.engines.paths.engine import Paths
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Known, Open, Proof, Statistics
@@ -34,6 +34,7 @@ from vernal.logic.task import Task
 from vernal.model import build
 from vernal.model.initial import Box
 from vernal.model.system import Span
+from vernal.reduce.initial_cover import PARTS, combined, divided, slices
 from vernal.run.budget import Budget
 from vernal.run.executor import METHOD, Finished
 from vernal.sets.initial_boxes import initial_boxes
@@ -215,7 +216,7 @@ def test_parts_have_the_same_names_in_every_run() -> None:
         task: Task = case.task
         names = [key for key, _ in divided(task.system)]
         assert names == [key for key, _ in divided(task.system)]
-        assert len(set(names)) == len(names) <= max(2 * MIN_PARTS, len(initial_boxes(task.system).boxes))
+        assert len(set(names)) == len(names) <= max(2 * PARTS, len(initial_boxes(task.system).boxes))
 
 
 def test_parts_proven_in_opposite_directions_prove_nothing_together() -> None:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vernal.engines.chain import Prover
 from vernal.engines.invariants.exclusion import BROKEN, excluded
 from vernal.engines.invariants.forward_images import ImageLevels, Widening, levels, maximal
-from vernal.engines.some_paths import Prover, by_all_paths
+from vernal.engines.some_paths import by_all_paths
 from vernal.errors import Stopped
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.invariant_file import component_names
