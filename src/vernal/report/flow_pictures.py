@@ -18,17 +18,17 @@ from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model.system import Model
 from vernal.report.abstraction_error import error_svg, plot_error
-from vernal.report.asked import formula_of
 from vernal.report.drawing import Picture
 from vernal.report.markup import escape
 from vernal.report.phase import phase_svg, plot_phase
 from vernal.report.phase_parts import DrawnTrajectory, Portrait
 from vernal.report.phase_sets import asked_sets_of
+from vernal.report.subject import formula_of
 from vernal.report.values import as_float
 from vernal.simulate.flows import simulate_flow
 from vernal.simulate.starts import NoInitialState
 
-RUNS = 20
+DRAWN_TRAJECTORIES = 20
 
 ERROR_CAPTION = "How far the network is from the flow, at points of the region; the certified bound is above each map."
 
@@ -60,7 +60,7 @@ def portrait_of(task: Task, result: Result, formula: Formula) -> Portrait:
     )
 
 
-def simulated_trajectories(flow: Model, until: float, runs: int = RUNS) -> list[DrawnTrajectory]:
+def simulated_trajectories(flow: Model, until: float, runs: int = DRAWN_TRAJECTORIES) -> list[DrawnTrajectory]:
     """Some trajectories of a flow, the corners of its initial set among them; none where it has no initial state."""
     if not runs:
         return []

@@ -14,12 +14,12 @@ from vernal.evidence.knowledge import Known, Open
 from vernal.logic.question import Question
 from vernal.model.expr import Between
 from vernal.run.budget import Budget
-from vernal.sets.exact.search import follow
+from vernal.sets.exact.exact_search import follow
 from vernal.sets.pieces.positions import nonlinear_step
 
 METHOD, WALK = "a few exact sets", "one walk over all paths"
 MAX_SETS = 200
-FURTHEST = 100  # steps
+MAX_GLANCE_STEPS = 100  # steps
 
 
 class FewSets:
@@ -27,7 +27,7 @@ class FewSets:
 
     name = "deepening"  # of which this is the first way
 
-    def __init__(self, depth: int = FURTHEST) -> None:
+    def __init__(self, depth: int = MAX_GLANCE_STEPS) -> None:
         """`depth`: how many steps are followed."""
         self.depth = depth
 
@@ -47,7 +47,7 @@ class FirstWalk:
 
     name = "deepening"
 
-    def __init__(self, depth: int = FURTHEST) -> None:
+    def __init__(self, depth: int = MAX_GLANCE_STEPS) -> None:
         """`depth`: how many steps are followed."""
         self.depth = depth
 

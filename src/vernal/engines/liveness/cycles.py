@@ -30,17 +30,17 @@ from vernal.logic.question import Question
 from vernal.logic.safety import SafetyClaim
 from vernal.reduce.product import Product, marking_product
 from vernal.run.budget import Budget
+from vernal.sets.cells.cell_partition import BoxGrid, GridPlaces, boxes_met, grid_cells, grid_of
 from vernal.sets.cells.certifier import Certifier, TooManyStarts
 from vernal.sets.cells.dynamics import WatchedLoop
 from vernal.sets.cells.images import Images
-from vernal.sets.cells.partition import BoxGrid, GridPlaces, boxes_met, grid_cells, grid_of
 from vernal.sets.cells.templates import Samples
 
 METHOD = "boxes without fair cycles"
 COARSE, FINE = (4, 16), (32, 64, 128, 256)  # boxes across what runs reach
 MAX_NUMBERS = 4  # components of a grid
 FEW_BOXES, MAX_BOXES = 500, 20_000
-BATCH = 1024  # boxes moved at once
+BOXES_PER_BATCH = 1024  # boxes moved at once
 
 
 class FairCycles:
@@ -148,8 +148,8 @@ class BoxGraph:
         while self.new:
             self.loop.tick()
             places, self.new = np.concatenate(self.new), []
-            for at in range(0, len(places), BATCH):
-                if len(self.numbers) > self.limit or not self._step(places[at : at + BATCH], start):
+            for at in range(0, len(places), BOXES_PER_BATCH):
+                if len(self.numbers) > self.limit or not self._step(places[at : at + BOXES_PER_BATCH], start):
                     return None
         edges = np.concatenate(self.sources), np.concatenate(self.targets)
         return MarkedGraph(edges, np.array(self.marked, bool))

@@ -17,9 +17,9 @@ from vernal.interpret.geometry.weak_duality import box_maximum
 from vernal.interpret.numbers.rounding import TINY, Floats, bounding, gamma
 
 WAYS = 12  # sums that bound a direction
-SAME = 1e-9  # relative: rows that agree to this are one; what they differ by is paid for
-BLOCK = 256  # sets tightened at once
-SLACK = 4 * gamma(16)
+ROW_TOLERANCE = 1e-9  # relative: rows that agree to this are one; what they differ by is paid for
+SETS_PER_BLOCK = 256  # sets tightened at once
+TIGHTENING_SLACK = 4 * gamma(16)
 
 DirectionBounds = tuple[Floats, Floats]  # lower and upper ends, (batch, directions) each
 
@@ -39,20 +39,20 @@ class Sums:
             return
         starts = np.flatnonzero(np.r_[True, self.which[1:] != self.which[:-1]])
         target = self.which[starts]
-        for start in range(0, len(largest), BLOCK):
-            part = slice(start, start + BLOCK)
+        for start in range(0, len(largest), SETS_PER_BLOCK):
+            part = slice(start, start + SETS_PER_BLOCK)
             low, high = self._ends(known[0][part], known[1][part], largest[part])
             low, high = bounding(low, high)
             lower[part, target] = np.maximum(lower[part, target], np.maximum.reduceat(low, starts, axis=1))
             upper[part, target] = np.minimum(upper[part, target], np.minimum.reduceat(high, starts, axis=1))
 
     def _ends(self, lower: Floats, upper: Floats, largest: Floats) -> tuple[Floats, Floats]:
-        rest = largest @ self.left.T * (1 + SLACK) + TINY
+        rest = largest @ self.left.T * (1 + TIGHTENING_SLACK) + TINY
         low, high = -rest, rest
         for side in (0, 1):
             factor, at = self.factor[:, side], self.pair[:, side]
             one, other = factor * lower[:, at], factor * upper[:, at]
-            rest = SLACK * np.maximum(np.abs(one), np.abs(other))
+            rest = TIGHTENING_SLACK * np.maximum(np.abs(one), np.abs(other))
             low, high = low + np.minimum(one, other) - rest, high + np.maximum(one, other) + rest
         return low, high
 
@@ -87,9 +87,9 @@ class Template:
         factors = self.rows @ row / (self.rows**2).sum(axis=1)
         left = np.abs(factors[:, None] * self.rows - row)
         at = int(np.argmin(left.max(axis=1)))
-        if not factors[at] or not left[at].max() <= SAME * np.abs(row).max() < np.inf:
+        if not factors[at] or not left[at].max() <= ROW_TOLERANCE * np.abs(row).max() < np.inf:
             return None
-        return at, float(factors[at]), left[at] + SLACK * np.abs(row)
+        return at, float(factors[at]), left[at] + TIGHTENING_SLACK * np.abs(row)
 
     @cached_property
     def _pairs(self) -> tuple[NDArray[np.intp], Floats]:
@@ -105,7 +105,7 @@ class Template:
         left = np.abs(made - rows[:, None])
         size = np.abs(rows).max(axis=1, initial=0.0)[:, None]
         cost = np.abs(factors).sum(axis=2)
-        cost[~(left.max(axis=2, initial=0.0) <= SAME * size) | ~np.isfinite(cost)] = np.inf
+        cost[~(left.max(axis=2, initial=0.0) <= ROW_TOLERANCE * size) | ~np.isfinite(cost)] = np.inf
         if others:
             cost[(pairs == np.arange(len(rows))[:, None, None]).any(axis=2)] = np.inf
         cost[:, (pairs < self.size).all(axis=1)] *= 1e-9  # the components themselves always count
@@ -113,7 +113,7 @@ class Template:
         which, place = np.nonzero(np.isfinite(np.take_along_axis(cost, best, axis=1)))
         pair = best[which, place]
         factor, steep = factors[which, pair], np.abs(self.rows[pairs[pair]])
-        paid = SLACK * (np.einsum("si,sin->sn", np.abs(factor), steep) + np.abs(rows[which]))
+        paid = TIGHTENING_SLACK * (np.einsum("si,sin->sn", np.abs(factor), steep) + np.abs(rows[which]))
         return Sums(which, pairs[pair], factor, left[which, pair] + paid)
 
     def images(self, rows: Floats) -> Sums:

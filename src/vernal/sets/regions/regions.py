@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
-from vernal.interpret.geometry.directions import SLACK, DirectionBounds, Template
+from vernal.interpret.geometry.directions import TIGHTENING_SLACK, DirectionBounds, Template
 from vernal.interpret.geometry.template_sets import TemplateSets, joined, trailed
 from vernal.interpret.numbers.rounding import TINY, Floats, bounding, gamma
 from vernal.sets.pieces.batches import Indices, Pairs
@@ -60,7 +60,7 @@ def _sides(draw: Floats) -> list[Floats]:
 
 
 def regions(made: Template, lower: Floats, upper: Floats, trail: Indices) -> TemplateSets:
-    """TemplateSets between bounds of the template's directions, of which the first are the state."""
+    """Regions between bounds of the template's directions, of which the first are the state."""
     return trailed(made, *bounding(lower, upper), trail)
 
 
@@ -75,7 +75,7 @@ def tightened(whole: TemplateSets) -> TemplateSets:
 def from_box(made: Template, low: Floats, high: Floats, trail: Indices) -> TemplateSets:
     """The region of all states in a box."""
     lower, upper = _images(made.rows, low[None], high[None])
-    slack = SLACK * (np.abs(made.rows) @ np.maximum(np.abs(low), np.abs(high))) + TINY
+    slack = TIGHTENING_SLACK * (np.abs(made.rows) @ np.maximum(np.abs(low), np.abs(high))) + TINY
     lower, upper = lower - slack, upper + slack
     lower[0, : made.size], upper[0, : made.size] = low, high
     return regions(made, lower, upper, trail)
@@ -98,7 +98,7 @@ def below(whole: TemplateSets, row: Floats, limit: Floats) -> TemplateSets | Non
     if found is None:
         return None
     at, factor, left = found
-    rest = (whole.largest() @ left + SLACK * np.abs(limit)) * (1 + SLACK) + TINY
+    rest = (whole.largest() @ left + TIGHTENING_SLACK * np.abs(limit)) * (1 + TIGHTENING_SLACK) + TINY
     end = (limit + rest) / factor
     lower, upper = whole.lower.copy(), whole.upper.copy()
     if factor > 0:
@@ -119,7 +119,11 @@ def moved(whole: TemplateSets, F: Floats, f: Floats, gap: Floats, draws: Directi
     first, last = _images(G, *draws)
     steep = np.abs(D) @ np.abs(F)
     sizes = largest @ steep[:, :n].T + np.maximum(np.abs(draws[0]), np.abs(draws[1])) @ steep[:, n:].T
-    slack = 4 * gamma(2 * F.shape[1] + 16) * (sizes + np.abs(D) @ np.abs(f)) + np.abs(D) @ gap * (1 + SLACK) + TINY
+    slack = (
+        4 * gamma(2 * F.shape[1] + 16) * (sizes + np.abs(D) @ np.abs(f))
+        + np.abs(D) @ gap * (1 + TIGHTENING_SLACK)
+        + TINY
+    )
     return lower + first + D @ f - slack, upper + last + D @ f + slack
 
 
