@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.limits.flows import flow_task, ring
 from vernal.cli.main import main
 from vernal.engines.registry import flow_engines
-from vernal.formats.export import export
+from vernal.formats.flow_export import export
 
 JET = """vernal = 1
 name = "jet"

@@ -21,8 +21,8 @@ from tests.systems import make
 from vernal.cli.main import main
 from vernal.engines.answers import answer
 from vernal.engines.check import ask, asked_of, find_engine, parse_formula
-from vernal.engines.initial_parts import PARTS, attempt_parts, divided, slices
-from vernal.engines.outcomes import combined, known_of, to_data
+from vernal.engines.initial_parts import attempt_parts
+from vernal.engines.outcomes import known_of, to_data
 from vernal.engines.paths.engine import Paths
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Known, Open, Proof, Statistics
@@ -34,6 +34,7 @@ from vernal.logic.task import Task
 from vernal.model import build
 from vernal.model.initial import Box
 from vernal.model.system import Span
+from vernal.reduce.initial_cover import PARTS, combined, divided, slices
 from vernal.run.budget import Budget
 from vernal.run.executor import METHOD, Finished
 from vernal.sets.initial_boxes import initial_boxes
@@ -194,7 +195,7 @@ def test_stopped_in_exact_arithmetic_it_says_what_the_batches_have_proven(
     def full(question: Question, budget: Budget, engine: str) -> Known:
         raise Stopped("memory beyond 1 GiB")
 
-    monkeypatch.setattr("vernal.sets.exact.search.decide", full)
+    monkeypatch.setattr("vernal.sets.exact.exact_search.decide", full)
     asked = parse_formula(task, "AG[0,5] x <= 0.4")
     result = ask(task, asked, None, "paths", Budget(timeout=60, workers=workers))
     assert (result.verdict, result.reason, result.proven_steps) == (UNKNOWN, "memory beyond 1 GiB", 2)

@@ -83,7 +83,7 @@ ENGINES: tuple[EngineEntry[Engine], ...] = (
     ),
     EngineEntry(
         "ends",
-        "vernal.engines.operator_ends:OperatorEnds",
+        "vernal.engines.operator_ends:operator_ends",
         "exact ends of values: claims that clip, min, max or tanh keep with no room to spare",
     ),
     EngineEntry(

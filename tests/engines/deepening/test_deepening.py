@@ -13,12 +13,12 @@ from tests.engines.test_truth import check_evidence
 from tests.portion import seeds, some
 from vernal.engines.bounds.engine import Bounds
 from vernal.engines.check import ask, asked_of, parse_formula
-from vernal.engines.deepening.engine import Deepening, shortenings
+from vernal.engines.deepening.engine import Deepening
 from vernal.engines.options import DepthOptions
 from vernal.errors import InputError
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result
-from vernal.logic.normal import horizon
 from vernal.logic.question import Question
+from vernal.reduce.growing_bounds import GrowingDepth
 from vernal.run.budget import Budget
 
 
@@ -78,7 +78,7 @@ def test_the_engine_for_bounded_questions_can_be_chosen() -> None:
 def test_bounds_grow_up_to_the_depth() -> None:
     task = read(DOWN)
     question = Question(task.system, parse_formula(task, "F (n == 0)"))
-    assert [horizon(one.formula) for one in shortenings(question, 11)] == [1, 2, 4, 8, 11]
+    assert [one.question.claim.horizon for one in GrowingDepth(11).apply(question, Budget())] == [1, 2, 4, 8, 11]
 
 
 @pytest.mark.parametrize("depth", [0, -3, True, "ten"])

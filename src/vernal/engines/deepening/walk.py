@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from vernal.engines.initial_parts import of_whole
 from vernal.errors import Stopped, UnsupportedFormula
 from vernal.evidence.knowledge import Counterexample, Known, Open, Proof
 from vernal.evidence.result import Assurance
@@ -16,7 +15,7 @@ from vernal.logic.progress import waits
 from vernal.logic.question import Question
 from vernal.model.initial import Box
 from vernal.run.budget import Budget
-from vernal.sets.exact.search import MAX_PIECES, follow
+from vernal.sets.exact.exact_search import MAX_PIECES, follow
 from vernal.sets.halving import describe
 from vernal.sets.initial_boxes import initial_boxes
 from vernal.sets.pieces.exploration import Exploration, Explorer, kept_steps
@@ -100,7 +99,7 @@ class PathWalk:
             part = self.question.system.cut(box)
             known = None if part is None else self._exact(replace(self.question, model=part))
             if isinstance(known, Counterexample):
-                return of_whole(known, self.question.system)
+                return replace(known, trace=replace(known.trace, system=self.question.system))
             if isinstance(known, Open):
                 ongoing = known
                 if known.reason != self.goes_on:

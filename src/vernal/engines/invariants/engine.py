@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vernal.engines.chain import Prover
 from vernal.engines.invariants.exclusion import BROKEN, excluded
 from vernal.engines.invariants.forward_images import ImageLevels, Widening, levels, maximal
-from vernal.engines.some_paths import Prover, by_all_paths
+from vernal.engines.some_paths import by_all_paths
 from vernal.errors import Stopped
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.invariant_file import component_names
@@ -25,6 +26,7 @@ from vernal.logic.safety import SafetyClaim, excluding, safety_claim
 from vernal.model.system import System
 from vernal.model.traits import nonlinear_node
 from vernal.run.budget import Budget
+from vernal.sets.cells.cell_partition import Greatest, domain, grid_of, merged, needed, reached
 from vernal.sets.cells.cells import CellBatch, Directions, hulls, joined
 from vernal.sets.cells.certifier import Certifier, TooManyStarts
 from vernal.sets.cells.dynamics import WatchedLoop
@@ -35,7 +37,6 @@ from vernal.sets.cells.exact_cells import (
     shortened_outward,
 )
 from vernal.sets.cells.images import Images
-from vernal.sets.cells.partition import Greatest, domain, grid_of, merged, needed, reached
 from vernal.sets.cells.templates import Samples, candidates, claim_limits
 
 MAX_ROUNDED = 8  # cells that are rounded in several ways; a union of more is checked a few times only
