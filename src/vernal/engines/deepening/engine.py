@@ -34,7 +34,7 @@ from vernal.sets.levels import MAX_UNROLLED_STEPS
 from vernal.sets.pieces.positions import nonlinear_step
 
 GLANCE, MOST_GLANCED = 0.2, 1.0  # the share of the time, and the most seconds, for a few exact sets
-FIRST = 0.5  # the share of the time that is left for the first of two ways
+FIRST_WAY_SHARE = 0.5  # the share of the time that is left for the first of two ways
 WITNESS = "a witness proves a claim of some path for one initial state only, and here are several"
 NO_WITNESS = "within {} steps no path keeps the claim for certain, and not every path has failed it"
 ALL_FOLLOWED = "every path from every initial state was followed to where it decides the claim"
@@ -66,9 +66,11 @@ class Deepening:
         glanced = within(FewSets(self.depth), question, budget.part(GLANCE, MOST_GLANCED))
         if not isinstance(glanced, Open):
             return glanced
-        known = self._tried(first, question, budget.part(FIRST), NOTHING_KNOWN)
+        known = self._tried(first, question, budget.part(FIRST_WAY_SHARE), NOTHING_KNOWN)
         if isinstance(known, Open):
-            known = self._tried(second, question, budget.part(FIRST if question.claim.mentions_some else 1.0), known)
+            known = self._tried(
+                second, question, budget.part(FIRST_WAY_SHARE if question.claim.mentions_some else 1.0), known
+            )
         if isinstance(known, Open) and question.claim.mentions_some:
             return self._of_all_paths(question, budget, known)
         return known
