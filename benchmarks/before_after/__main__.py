@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
 
@@ -71,6 +71,7 @@ class Side:
 
 
 Ask = Callable[[int], Answer]
+Pair = tuple[str, Answer, Answer]
 
 
 def in_turn(count: int, sides: Sequence[Ask], turn: int) -> list[tuple[Answer, Answer]]:
@@ -115,7 +116,7 @@ def _onestep_line(found: re.Match[str] | None) -> Answer:
     return Answer(f"{yes} yes, {no} no, {unknown} unknown", float(seconds))
 
 
-def verified(every: int, checkouts: Sequence[Path], turn: int, scratch: Path) -> Iterator[tuple[str, Answer, Answer]]:
+def verified(every: int, checkouts: Sequence[Path], turn: int, scratch: Path, slack: float) -> Iterator[Pair]:
     """A round of our network queries by `vernal verify`, each in a process of its own."""
     questions = read_questions()
     instances = [
@@ -126,25 +127,24 @@ def verified(every: int, checkouts: Sequence[Path], turn: int, scratch: Path) ->
     tools = [vernal(name=str(place), source=checkout / "src") for place, checkout in enumerate(checkouts)]
 
     def ask(place: int, number: int) -> Answer:
-        ran = run(tools[place], instances[number], slack=3.0)
+        ran = run(tools[place], instances[number], slack)
         return Answer(ran.answer, ran.cpu)
 
     found = in_turn(len(instances), [lambda n: ask(0, n), lambda n: ask(1, n)], turn)
     yield from ((one.name, *pair) for one, pair in zip(instances, found, strict=True))
 
 
-Pairs = list[tuple[str, Answer, Answer]]
-
-
-def one_round(name: str, given: argparse.Namespace, turn: int, scratch: Path) -> Pairs:
+def one_round(name: str, given: argparse.Namespace, turn: int, scratch: Path) -> list[Pair]:
     """Every question of a family once."""
     checkouts = (given.before, given.after)
     if name == ONESTEP:
         pairs = onestep(FEW_BOXES if given.quick else BOXES, checkouts, turn)
         return [(label, *pair) for label, pair in zip(("one by one", "together"), pairs, strict=True)]
     if name == QUERIES:
-        return list(verified(EVERY_QUERY if given.quick else 1, checkouts, turn, scratch))
-    requests = FAMILIES[name]()[:: QUICK.get(name, 1) if given.quick else 1]
+        return list(verified(EVERY_QUERY if given.quick else 1, checkouts, turn, scratch, given.slack))
+    requests = [
+        replace(one, cap=given.slack * one.cap) for one in FAMILIES[name]()[:: QUICK.get(name, 1) if given.quick else 1]
+    ]
     pairs = checked(requests, checkouts, turn)
     return [(request.label, *pair) for request, pair in zip(requests, pairs, strict=True)]
 
@@ -165,6 +165,7 @@ def options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", choices=NAMES, default=NAMES, metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--quick", action="store_true", help="every few questions only")
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="whose median counts (default 3)")
+    parser.add_argument("--slack", type=float, default=1.0, help="times the limits, on a machine with other work")
     parser.add_argument("--rows", action="store_true", help="print every row")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every answer of every round")
     given = parser.parse_args(arguments)
