@@ -26,12 +26,13 @@ from vernal.engines.registry import (
 )
 from vernal.engines.time_shares import Ask, FairShares
 from vernal.errors import InputError, NameUnknown, nearest
+from vernal.evidence.knowledge import Open
 from vernal.evidence.result import Result
 from vernal.interpret.numbers.device import find_device, using
 from vernal.logic.formula import ALL_TIME, Always, Bound, Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.logic.timed import Time
+from vernal.logic.timed import Time, time_of
 from vernal.model.flow import Flow
 from vernal.model.system import Model, System
 from vernal.run.budget import Budget, Progress, refuse_limits, silent
@@ -58,6 +59,7 @@ __all__ = [
     "stated",
 ]
 
+NO_SAMPLES = "not supported by any engine yet: the claim counts samples; ask about seconds"
 IN_RANGE = "in_range"  # the built-in property that every declared range is kept
 
 
@@ -67,7 +69,8 @@ def parse_formula(task: Task, text: str) -> Formula:
     from vernal.logic.syntax import Source
 
     scope = system_scope(task.model, task.constants, task.functions)
-    return formula(Source(text, "formula"), scope, discrete=isinstance(task.model, System))
+    discrete = time_of(task.model.motion) is not Time.SECONDS
+    return formula(Source(text, "formula"), scope, discrete=discrete)
 
 
 def named_formula(task: Task, name: str) -> Formula:
@@ -84,7 +87,7 @@ def in_range(task: Task) -> Formula:
     from vernal.logic.normal import horizon
     from vernal.logic.ranges import range_formula
 
-    if isinstance(task.model, Flow):
+    if time_of(task.model.motion) is Time.SECONDS:
         raise InputError(
             "the ranges of a flow are the region in which trajectories are followed, so that there is nothing to ask; "
             "the scope of every verdict says until when all trajectories provably stay inside"
@@ -96,9 +99,9 @@ def in_range(task: Task) -> Formula:
 
 def question_of(task: Task, formula: Formula, name: str | None = None) -> Question:
     """What is asked of a task; a formula that its kind of time does not take is refused before any work."""
-    if isinstance(task.model, Flow):
-        return flow_question(task, formula, name)
     counts = None if name is None else task.times.get(name)
+    if (counts or time_of(task.model.motion)) is Time.SECONDS:
+        return flow_question(task, formula, name)
     question = Question(task.system, formula, name, task.predicates, task.labels, task.settings, counts)
     question.claim.logic  # noqa: B018 - a formula that is neither LTL nor CTL is refused
     return question
@@ -115,6 +118,8 @@ def ask(
             refuse_device(budget.device)
             found = find_flow_engine(engine, len(question.model.state), options)
             result = asked_of_flow(found, question, budget)
+        elif question.time is Time.SAMPLES:
+            result = answered(question, Open(engine=engine, reason=NO_SAMPLES), budget)
         else:
             result = asked_of(find_engine(engine, options), question, budget)
     return replace(stated(task, result), seconds=time.monotonic() - started)

@@ -12,6 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from vernal.engines.check import named_formula, parse_formula
+from vernal.engines.flow.ask import about, flow_of
 from vernal.errors import FileMissing, FormatError, InputError
 from vernal.evidence import trace_file
 from vernal.evidence.confirm import Facts, assurance, truth
@@ -36,7 +37,7 @@ from vernal.logic.formula import Formula, Quantifier
 from vernal.logic.printing import text
 from vernal.logic.safety import excluding
 from vernal.logic.task import Task
-from vernal.model.flow import Flow
+from vernal.logic.timed import Time, time_of
 from vernal.model.initial import Box
 from vernal.model.numbers import rounded
 from vernal.model.system import Model, System
@@ -99,7 +100,7 @@ def read_text(file: Path) -> str:
 
 def _judged(file: TraceFile, task: Task) -> Recheck:
     """What was confirmed; Rejected where something does not agree."""
-    if isinstance(task.model, Flow):
+    if time_of(task.model.motion) is Time.SECONDS:
         return _refutes(file, task)
     if file.evidence == "invariant":
         return _proves(file, task)
@@ -120,9 +121,10 @@ def _refutes(file: TraceFile, task: Task) -> Recheck:
     """Whether all solutions along a recorded trajectory, enclosed again, break the formula."""
     if file.evidence != "trace" or file.verdict is not VIOLATED:
         raise Rejected("the evidence about a flow is a trajectory that breaks the formula")
-    recorded, formula = trace_file.timed_trace(file.trace, task.flow), formula_of(file, task)
+    recorded, formula = trace_file.timed_trace(file.trace, task.model), formula_of(file, task)
+    question = about(flow_of(task.model), formula)
     try:
-        found = retrace(recorded, formula, task.flow)
+        found = retrace(recorded, question.formula, question.model)
     except NotAPath as error:
         raise Rejected(error.problem) from None
     if found.problem is not None:

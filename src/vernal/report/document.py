@@ -15,7 +15,7 @@ from vernal.evidence.result import Result
 from vernal.evidence.trace_file import to_json
 from vernal.interpret.numbers.rounding import float_below
 from vernal.logic.task import Task
-from vernal.model.flow import Flow
+from vernal.logic.timed import Time, time_of
 from vernal.queries.sweep import SweepRow
 
 SCHEMA_VERSION = 1
@@ -80,7 +80,7 @@ def result_object(task: Task, result: Result) -> dict[str, Any]:
         "evidence": None if result.evidence is None else result.evidence.kind,
         "trace": None if result.trace is None else to_json(result.trace, task.model),
         "invariant": None if result.invariant is None else invariant_json(result.invariant),
-        **(_times(result) if isinstance(task.model, Flow) else {}),
+        **(_times(result) if time_of(task.model.motion) is Time.SECONDS else {}),
     }
 
 

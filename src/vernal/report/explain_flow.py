@@ -57,6 +57,6 @@ def _settings(task: Task) -> str:
 def flow_engines_for(flow: Model) -> str:
     """Which engines may answer a question about this flow, and with what."""
     found = ["falsify may refute it by a trajectory", "flowpipe may prove it where the flow is smooth"]
-    if len(flow.state) <= MAX_ABSTRACTED:
+    if len(flow.state) <= MAX_ABSTRACTED and flow.grid is None:
         found.append("abstraction may prove it, also where solutions are not unique")
     return "; ".join(found)

@@ -10,6 +10,7 @@ from vernal.engines.registry import EngineEntry, engines, flow_engines
 from vernal.logic.formula import Formula
 from vernal.logic.printing import text
 from vernal.logic.task import Task
+from vernal.logic.timed import Time, time_of
 from vernal.logic.words import bracketed, words
 from vernal.model.flow import Flow
 from vernal.model.system import Model
@@ -32,7 +33,8 @@ def explain(subject: Task | Model, formula: str | Formula | None = None) -> str:
 
 def explained(task: Task, asked: Sequence[NamedFormula]) -> str:
     """The same, of formulas with their names."""
-    entries: list[EngineEntry[Any]] = flow_engines() if isinstance(task.model, Flow) else engines()
+    in_seconds = time_of(task.model.motion) is Time.SECONDS
+    entries: list[EngineEntry[Any]] = flow_engines() if in_seconds else engines()
     width = max(len(entry.name) for entry in entries)
     listed = "\n".join(f"  {entry.name:{width}} {entry.about}" for entry in entries)
     whole = explain_flow(task) if isinstance(task.model, Flow) else explain_system(task)
@@ -46,7 +48,7 @@ def _property(task: Task, name: str | None, formula: Formula) -> str:
         "written": text(formula),
         "bracketed": bracketed(formula),
         "in words": words(formula, task.model),
-        "engines": flow_engines_for(task.model) if isinstance(task.model, Flow) else who_decides(formula),
+        "engines": flow_engines_for(task.model) if time_of(task.model.motion) is Time.SECONDS else who_decides(formula),
     }
     below = "\n" + " " * 13  # what follows on a line of its own stands below what it belongs to
     lines = [f"  {title:10} {below.join(said.splitlines())}" for title, said in rows.items()]

@@ -17,6 +17,7 @@ from vernal.formats.evidence import write_evidence
 from vernal.logic.claim import claim_of
 from vernal.logic.formula import Formula
 from vernal.logic.task import Task
+from vernal.logic.timed import Time, time_of
 from vernal.logic.words import words
 from vernal.model.flow import Flow
 from vernal.report.document import document, dump
@@ -73,7 +74,7 @@ def _pictures_of(task: Task, one: Answered, drawing: Drawing) -> Pictures:
     makers: list[Picture] = [] if trace is None else [lambda _: trace_svg(trace, one.formula)]
     if isinstance(task.model, Flow):
         makers += flow_pictures(task, result, one.formula)
-    elif trace is None:
+    elif trace is None and time_of(task.model.motion) is Time.STEPS:
         makers.append(lambda budget: reach_figure(task, one.formula, budget))
     paths = [drawing.picture(make) for make in makers]
     invariant = result.evidence  # beside a trace that is drawn it is not

@@ -29,6 +29,7 @@ from vernal.evidence.pipe_judge import PipeJudge
 from vernal.evidence.result import Assurance
 from vernal.logic.question import Question
 from vernal.logic.task import AbstractionSettings, Transitions
+from vernal.model.held import loop_of
 from vernal.model.hybrid import HybridAutomaton
 from vernal.model.system import Model
 from vernal.model.tick import Tick
@@ -46,6 +47,9 @@ FEW_VARIABLES = 3  # of which an octagon costs hardly more than a box
 TOO_LOOSE = "its flowpipes leave the claim open; the tightest network has an error of {}"
 
 
+NO_LOOPS = "not supported by this engine: no network stands for a loop that samples; try --engine flowpipe"
+
+
 class NeuralEngine:
     """Claims about all trajectories, by neural abstractions."""
 
@@ -56,6 +60,8 @@ class NeuralEngine:
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof, or until when it is proven, and by which network."""
+        if loop_of(question.model) is not None:
+            return Open(engine=self.name, reason=NO_LOOPS)
         search = AbstractionSearch(question, self.options, budget)
         try:
             found = search.run()
@@ -65,6 +71,8 @@ class NeuralEngine:
 
     def flowpipes(self, asked: FollowedFlow, budget: Budget) -> Iterator[FoundPipe]:
         """Flowpipes from all initial states, through ever tighter networks"""
+        if loop_of(asked.flow) is not None:
+            raise Stopped(NO_LOOPS)
         flow, tick = asked.flow, budget.check
         boxes = start_boxes(flow)
         for abstraction in abstractions(flow, asked.settings, tick):

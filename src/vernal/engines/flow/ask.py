@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from vernal.engines.answers import answered
 from vernal.engines.base import FlowEngine, within
-from vernal.errors import InputError, TypeClash
+from vernal.errors import InputError, Stopped, TypeClash
 from vernal.evidence.knowledge import Known, Proof
 from vernal.evidence.result import Assurance, Result
 from vernal.interpret.domains import first_gap
+from vernal.interpret.sampled.plant import Plant, plant_of
 from vernal.logic.direction import Direction
-from vernal.logic.formula import Formula
-from vernal.logic.normal import atoms
+from vernal.logic.formula import Atom, Formula
+from vernal.logic.normal import atoms, fold, rebuild
 from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.logic.timed import refuse_untimed
+from vernal.logic.timed import Time, refuse_untimed, time_of
 from vernal.model.expr import Expr
 from vernal.model.flow import constraint_problem, rate_problem, region_problem
 from vernal.model.graph import draws
+from vernal.model.held import loop_of
+from vernal.model.motion import Sampled
+from vernal.model.sorts import REAL
 from vernal.model.system import Model
 from vernal.run.budget import Budget
 from vernal.sets.region_vacuity import has_no_start, is_certain
@@ -24,6 +31,8 @@ from vernal.sets.region_vacuity import has_no_start, is_certain
 
 def flow_question(task: Task, formula: Formula, name: str | None = None) -> Question:
     """The question, if flow and formula make sense: whoever wrote them, a file or Python."""
+    if isinstance(task.model.motion, Sampled):
+        return loop_question(task, formula, name)
     flow = task.flow
     refuse_untimed(formula)
     refuse_flow(flow)
@@ -32,8 +41,62 @@ def flow_question(task: Task, formula: Formula, name: str | None = None) -> Ques
     return Question(flow, formula, name, settings=task.settings)
 
 
+def loop_question(task: Task, formula: Formula, name: str | None = None) -> Question:
+    """The question about a loop that samples, in seconds: one about its flow, in which held actions are variables."""
+    refuse_untimed(formula)
+    flow = flow_of(task.model)
+    question = about(flow, formula, name)
+    refuse_disturbed(flow, question.formula)
+    refuse_undefined(flow, [*flow.vector_field, *map(flow.resolve, atoms(question.formula))])
+    return replace(question, settings=task.settings)
+
+
+def about(flow: Model, formula: Formula, name: str | None = None) -> Question:
+    """A question about a flow; where it is that of a loop, held actions are its variables."""
+    return Question(flow, formula if loop_of(flow) is None else with_held(plant_of(flow), formula), name)
+
+
+def held_expressions(flow: Model, asked: Sequence[tuple[str, Expr]]) -> list[tuple[str, Expr]]:
+    """Named expressions over the variables of a flow; where it is that of a loop, held actions are some."""
+    if loop_of(flow) is None:
+        return list(asked)
+    plant = plant_of(flow)
+    return [(name, plant.with_held([node])[0]) for name, node in asked]
+
+
+def timed_properties(task: Task) -> dict[str, Formula]:
+    """The properties of a task that count seconds."""
+    times = {name: task.times.get(name, time_of(task.model.motion)) for name in task.properties}
+    return {name: formula for name, formula in task.properties.items() if times[name] is Time.SECONDS}
+
+
+def flow_of(model: Model) -> Model:
+    """The flow of a model; of a loop that samples that over what is held, or an error that says why there is none."""
+    if not isinstance(model.motion, Sampled):
+        return model
+    problems = [*map(rate_problem, model.vector_field), *map(constraint_problem, model.init.where)]
+    for problem in problems:
+        if problem is not None:
+            raise TypeClash(problem)
+    try:
+        return plant_of(model).flow
+    except Stopped as stop:
+        raise InputError(stop.reason) from None
+
+
+def with_held(plant: Plant, formula: Formula) -> Formula:
+    """A formula over state, actions and lets, with what agents hold as variables."""
+
+    def rule(node: Formula, args: tuple[Formula, ...]) -> Formula:
+        return Atom(plant.with_held([node.expr])[0]) if isinstance(node, Atom) else rebuild(node, args)
+
+    return fold(formula, rule)
+
+
 def refuse_flow(flow: Model) -> None:
-    """An error for a flow of which nothing can be asked."""
+    """An error for a flow of which nothing can be asked; that of a loop was looked at when it was made."""
+    if loop_of(flow) is not None:
+        return
     problems = [
         *map(region_problem, flow.state),
         *map(rate_problem, flow.vector_field),
@@ -53,7 +116,9 @@ def refuse_disturbed(flow: Model, formula: Formula) -> None:
 
 
 def refuse_undefined(flow: Model, roots: list[Expr]) -> None:
-    """An error for expressions that are not defined in the whole region."""
+    """An error for expressions that are not defined in the whole region, of reals."""
+    if any(var.sort != REAL for var in flow.vars):
+        return
     gap = first_gap(roots, flow.vars, flow.region)
     if gap is not None:
         raise InputError(str(gap))

@@ -19,6 +19,7 @@ from vernal.errors import Stopped
 from vernal.evidence.knowledge import Known, Open
 from vernal.logic.question import Question
 from vernal.logic.task import MAX_ABSTRACTED, UNSAID
+from vernal.model.held import loop_of
 from vernal.run.budget import Budget
 
 SHARE = 0.6  # of the time that is left, for the first proof that is tried
@@ -42,7 +43,8 @@ class FlowPortfolio:
         return FlowRounds(question, budget).run(self._turns(question))
 
     def _turns(self, question: Question) -> list[FlowTurn]:
-        abstraction = [FlowTurn(NeuralEngine(), 10 * BRIEF)] if len(question.model.state) <= MAX_ABSTRACTED else []
+        takes = len(question.model.state) <= MAX_ABSTRACTED and loop_of(question.model) is None
+        abstraction = [FlowTurn(NeuralEngine(), 10 * BRIEF)] if takes else []
         proofs = [FlowTurn(DirectFlowpipe(), 4 * BRIEF), *abstraction]
         if question.settings != UNSAID:
             proofs.reverse()
