@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from vernal.engines.base import Engine
+from vernal.engines.refusals import in_steps
 from vernal.evidence.knowledge import Known, Open, Proof, Subject
 from vernal.evidence.result import Assurance
 from vernal.logic.direction import Direction
@@ -25,10 +26,14 @@ class OperatorEnds:
     def __init__(self, rest: Engine | None = None) -> None:
         self.rest = rest
 
+    def takes(self, question: Question) -> str | None:
+        """Claims of all paths."""
+        return in_steps(question) or (OF_SOME if question.claim.mentions_some else None)
+
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof where nothing is left of the claim; else what the other engine knows of the rest."""
-        if question.claim.mentions_some:
-            return Open(engine=self.name, reason=OF_SOME)
+        if (refused := self.takes(question)) is not None:
+            return Open(engine=self.name, reason=refused)
         left, said = settled(question, budget.check)
         if not said:
             return Open(engine=self.name, reason=NOTHING)

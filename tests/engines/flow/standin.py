@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from vernal.engines import registry
-from vernal.engines.base import FlowEngine
 from vernal.engines.registry import EngineEntry
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.knowledge import Known, Open, Proof
@@ -32,6 +31,9 @@ class StandIn:
     def __init__(self, options: object = None) -> None:
         """It takes the options of the engine in whose place it is."""
 
+    def takes(self, question: Question) -> str | None:
+        return None
+
     def attempt(self, question: Question, budget: Budget) -> Known:
         StandIn.asked.append(question)
         return StandIn.knows(question)
@@ -40,12 +42,11 @@ class StandIn:
 @contextmanager
 def standing_in(monkeypatch: pytest.MonkeyPatch, knows: Knows | None = None) -> Iterator[list[Question]]:
     """All engines of flows are stand-ins; what they are asked is listed."""
-    made: tuple[EngineEntry[FlowEngine], ...] = tuple(
-        EngineEntry(one.name, "tests.engines.flow.standin:StandIn", one.about, one.options, one.most_variables)
-        for one in registry.FLOW_ENGINES
+    made = tuple(
+        EngineEntry(one.name, "tests.engines.flow.standin:StandIn", one.about, one.options) for one in registry.ENGINES
     )
     with monkeypatch.context() as patch:
-        patch.setattr(registry, "FLOW_ENGINES", made)
+        patch.setattr(registry, "ENGINES", made)
         patch.setattr(StandIn, "asked", [])
         if knows is not None:
             patch.setattr(StandIn, "knows", staticmethod(knows))

@@ -12,12 +12,11 @@ import vernal as vn
 from tests.cases import read
 from tests.flow_cases import DECAY, FLOW_CLAIMS, OSCILLATOR, FlowClaim
 from vernal.engines.check import ask, check, parse_formula
-from vernal.engines.registry import flow_engines
+from tests.flow_cases import FLOW_ENGINES as ENGINES
 from vernal.evidence.reach import UntilTime
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result
 from vernal.run.budget import Budget
 
-ENGINES = [entry.name for entry in flow_engines()]
 LONG, SHORT = 60, 0.2  # seconds for an engine that has to decide, and for one that only must not be wrong
 SLACK = 1e-9
 DECIDED = [one for one in FLOW_CLAIMS if one.margin is not None and "flowpipe" in one.decided_by]

@@ -18,6 +18,7 @@ from vernal.engines.deepening.walk import FOLLOWED_STEPS, PathWalk
 from vernal.engines.falsify.engine import Falsify
 from vernal.engines.options import DepthOptions
 from vernal.engines.paths.engine import Paths
+from vernal.engines.refusals import in_steps
 from vernal.engines.some_paths import proven_by_all_paths
 from vernal.errors import Stopped
 from vernal.evidence import confirm
@@ -56,6 +57,10 @@ class Deepening:
         """`engines` answer the bounded questions, in this order."""
         self.depth = min(options.depth, MAX_UNROLLED_STEPS)
         self.engines = (Falsify(generations=0), Bounds(), Paths()) if engines is None else tuple(engines)
+
+    def takes(self, question: Question) -> str | None:
+        """Any claim about steps."""
+        return in_steps(question)
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """What finitely many steps decide; else how far the claim was looked at."""
