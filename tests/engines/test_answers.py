@@ -7,8 +7,9 @@ from fractions import Fraction
 import pytest
 
 from tests.cases import CLIPPED, COUNTER, RANGED, STILL, read
-from vernal.engines.answers import OF_STATES, answer, believed
+from vernal.engines.answers import answer
 from vernal.engines.check import parse_formula
+from vernal.evidence.belief import OF_STATES, believed
 from vernal.evidence.knowledge import Counterexample, FailingState, Open, Proof, Subject
 from vernal.evidence.replay import run
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance

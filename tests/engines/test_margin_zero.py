@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import pytest
 
+import vernal as vn
 from tests.cases import read
 from vernal.engines.check import ask, asked_of, parse_formula
 from vernal.engines.weaker_claims import best_margin, in_words
@@ -127,3 +128,15 @@ def test_an_undefined_value_may_be_anything() -> None:
     """The square root of a negative number is undefined, so that it is not negative is not proven."""
     for engine in ("ends", "bounds"):
         assert asked(at("[-1, 1]"), "sqrt(x) >= 0", engine).verdict is not HOLDS
+
+
+def test_the_margin_of_what_is_left_of_a_claim_is_none_of_the_claim() -> None:
+    """That x is at most 0.6 has no room at all, however much the rest has."""
+    system = vn.System(
+        state={"x": vn.real(), "y": vn.real()},
+        init={"x": vn.interval(0, 0.5), "y": vn.interval(0, 1)},
+        step=lambda s: {"x": vn.clip(1.5 * s.x, -1, "0.6"), "y": s.y + s.x - s.x},
+    )
+    result = vn.check(system, "G[0,5] (x <= 0.6 & y <= 5)")
+    assert result.verdict is vn.HOLDS
+    assert result.margin in (None, 0.0)

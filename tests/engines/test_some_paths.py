@@ -19,7 +19,6 @@ from tests.explicit_oracle import FiniteOracle
 from tests.graph_loops import SMALL, endless_formula, graph_loop
 from tests.work import processor
 from vernal.engines.check import asked_of, find_engine, parse_formula
-from vernal.engines.some_paths import may_restrict
 from vernal.evidence.defined import is_defined
 from vernal.evidence.invariant import Invariant, StateSet
 from vernal.evidence.kinds import Tree
@@ -32,7 +31,7 @@ from vernal.model import build
 from vernal.model.expr import Role
 from vernal.model.graph import variables
 from vernal.model.sorts import REAL
-from vernal.reduce.restriction import restrictions
+from vernal.reduce.restriction import may_restrict, restrictions
 from vernal.report.document import document, schema
 
 NEWTON = loop("[1, 2]", "(x + 2/x)/2")

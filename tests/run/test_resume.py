@@ -227,7 +227,7 @@ def test_a_finished_sweep_gives_the_same_table(tmp_path: Path, capsys: Said, mon
     table = capsys.readouterr().out
     with open(tmp_path / "j", "ab") as file:
         file.write(b'{"journal":1,"task":"to')  # torn by a kill
-    for name in ("check.ask", "together.known_together"):
+    for name in ("check.ask", "question_batches.known_together"):
         monkeypatch.setattr(f"vernal.engines.{name}", lambda *arguments: pytest.fail("this cell was finished"))
     assert main(asked) == 0
     assert capsys.readouterr().out == table

@@ -14,9 +14,10 @@ from fractions import Fraction
 from vernal.engines.weaker_claims import best_margin, in_words
 from vernal.errors import Stopped
 from vernal.evidence import confirm
+from vernal.evidence.belief import believed, confirmed, left_open
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.kinds import Tree
-from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, Subject
+from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof
 from vernal.evidence.reach import ForAllTime, Reach, UntilTime, UpToStep
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result
 from vernal.evidence.trace import Trace
@@ -39,10 +40,6 @@ MOMENT, SHARE = 1.0, 0.25  # for what is proven of a claim that stays open: seco
 UNCONFIRMED = "there is an answer, but it could not be confirmed in time"
 NO_START = "vacuous: there is no initial state"
 ALWAYS_TRUE = "vacuous: the claim is true whatever the system does; a conjunction where a disjunction was meant?"
-OF_STATES = (
-    "not supported by this engine: every path keeps it, but CTL asks states to: of some alternatives one has to hold "
-    "for all paths"
-)
 
 
 def answered(question: Question, known: Known, budget: Budget) -> Result:
@@ -50,7 +47,7 @@ def answered(question: Question, known: Known, budget: Budget) -> Result:
     try:
         return in_time(lambda: answer(question, known, budget), budget.extended(GRACE), GRACE)
     except Stopped as stop:
-        left = known if isinstance(known, Open) else _open(known, f"{stop.reason}: {UNCONFIRMED}")
+        left = known if isinstance(known, Open) else left_open(known, f"{stop.reason}: {UNCONFIRMED}")
         return _with_failures(replace(_left_open(question, left), abstraction=known.abstraction), known)
 
 
@@ -100,42 +97,6 @@ def _weaker(question: Question, known: Open, budget: Budget) -> list[str]:
     found = best_margin(question, budget.part(1.0, min(MOMENT, SHARE * budget.elapsed)))
     said = in_words(question, max(found, -math.inf if known.margin is None else known.margin))
     return [] if said is None else [said]
-
-
-# What may be believed -------------------------------------------------------------------------------------------------
-
-
-def believed(claim: Claim, known: Known) -> Known:
-    """What is known, if its direction allows to say so of this claim; else that it is open, and why."""
-    match known:
-        case Proof(direction=direction, subject=subject):
-            if subject is Subject.PATHS and claim.linear is None and not claim.mentions_some:
-                return _open(known, OF_STATES)
-            if not all(map(direction.may_prove, claim.quantifiers)):
-                return _open(known, f"a proof of direction {direction.value} says nothing of some of these paths")
-        case Counterexample(direction=direction) if not all(map(direction.may_refute, claim.quantifiers)):
-            return _open(known, "one path does not refute a claim of some path")
-        case FailingState(direction=direction) if not all(map(direction.may_refute, claim.quantifiers)):
-            return _open(known, f"a refutation of direction {direction.value} says nothing of some of these paths")
-    return known
-
-
-def confirmed(claim: Claim, known: Known) -> Known:
-    """What is known, if the claim is false on the path of a counterexample; else that it is open."""
-    if isinstance(known, Counterexample) and confirm.truth(known.trace, claim.path) is not False:
-        return _open(known, "a counterexample was found but did not replay")
-    return known
-
-
-def _open(known: Known, reason: str) -> Open:
-    return Open(
-        engine=known.engine,
-        statistics=known.statistics,
-        notes=known.notes,
-        abstraction=known.abstraction,
-        failed=known.failed,
-        reason=reason,
-    )
 
 
 # Verdicts -------------------------------------------------------------------------------------------------------------
@@ -216,14 +177,14 @@ TOO_SHORT = "the flowpipe that was found ends at t = {until:g}, before the claim
 
 
 def _flow_answer(question: Question, known: Known, budget: Budget) -> Result:
-    match believed := _flow_believed(question, known, budget):
+    match found := _flow_believed(question, known, budget):
         case Proof():
-            made = _flow_holds(question, believed, budget)
+            made = _flow_holds(question, found, budget)
         case Counterexample():
-            made = _flow_violated(question, believed)
+            made = _flow_violated(question, found)
         case _:
-            assert isinstance(believed, Open)
-            made = _left_open(question, believed)
+            assert isinstance(found, Open)
+            made = _left_open(question, found)
     return replace(made, abstraction=known.abstraction)
 
 
@@ -231,13 +192,13 @@ def _flow_believed(question: Question, known: Known, budget: Budget) -> Known:
     """What is known, if it may be said of all trajectories; a trajectory that is to refute that is enclosed again."""
     match known:
         case Proof(direction=direction) if not direction.may_prove(Quantifier.ALL):
-            return _open(known, f"a proof of direction {direction.value} says nothing of some of the trajectories")
+            return left_open(known, f"a proof of direction {direction.value} says nothing of some of the trajectories")
         case Proof(evidence=Flowpipe(until=until)) if until < question.claim.last_time:
-            return _open(known, TOO_SHORT.format(until=until))
+            return left_open(known, TOO_SHORT.format(until=until))
         case Counterexample(trace=trace) if not _is_refuted(question, trace, budget):
-            return _open(known, "a counterexample was found but did not replay")
+            return left_open(known, "a counterexample was found but did not replay")
         case FailingState():
-            return _open(known, "one trajectory is needed to refute a claim of all of them")
+            return left_open(known, "one trajectory is needed to refute a claim of all of them")
     return known
 
 

@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from vernal.engines.answers import believed
 from vernal.engines.base import Engine, guarded
+from vernal.evidence.belief import believed
 from vernal.evidence.knowledge import Known, Open, Statistics
 from vernal.evidence.result import EngineFailure
 from vernal.logic.question import Question

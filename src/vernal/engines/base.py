@@ -18,7 +18,8 @@ from vernal.run.budget import Budget
 class Engine(Protocol):
     """A decision procedure. It may leave a question open, and must be sound; it may raise `Stopped`."""
 
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def takes(self, question: Question) -> str | None:
         """None where it may answer such a question; else why not. Found out without solving anything."""

@@ -2,49 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from vernal.engines.base import Engine
-from vernal.engines.refusals import in_steps
+from vernal.engines.chain import Chain
 from vernal.evidence.knowledge import Known, Open, Proof, Subject
 from vernal.evidence.result import Assurance
-from vernal.logic.direction import Direction
 from vernal.logic.normal import TRUTH
 from vernal.logic.question import Question
-from vernal.reduce.constant_atoms import settled
+from vernal.reduce.constant_atoms import ConstantAtoms
 from vernal.run.budget import Budget
 
-OF_SOME = "not supported by this engine: a claim of some path"  # that paths exist is another question
-NOTHING = "exact ends of values settle no atom of the claim"
 
-
-class OperatorEnds:
-    """Atoms that are the same in all states are replaced; what is left of the claim is asked of another engine."""
+class LeftOfClaim:
+    """What is left of a claim: nothing, or something for another engine."""
 
     name = "ends"
 
-    def __init__(self, rest: Engine | None = None) -> None:
+    def __init__(self, rest: Engine | None) -> None:
         self.rest = rest
 
     def takes(self, question: Question) -> str | None:
-        """Claims of all paths."""
-        return in_steps(question) or (OF_SOME if question.claim.mentions_some else None)
+        """Nothing, or what the other engine takes."""
+        return None if self.rest is None else self.rest.takes(question)
 
     def attempt(self, question: Question, budget: Budget) -> Known:
-        """A proof where nothing is left of the claim; else what the other engine knows of the rest."""
-        if (refused := self.takes(question)) is not None:
-            return Open(engine=self.name, reason=refused)
-        left, said = settled(question, budget.check)
-        if not said:
-            return Open(engine=self.name, reason=NOTHING)
-        notes = (f"the operators of the model alone say: {', '.join(said)}",)
-        if left.formula == TRUTH:
-            return self._proof(notes)
+        """A proof where nothing is left; else what the other engine knows."""
+        if question.formula == TRUTH:
+            direction, subject = ConstantAtoms.direction, Subject.STATES
+            return Proof(engine=self.name, direction=direction, subject=subject, assurance=Assurance.EXACT)
         if self.rest is None:
-            return Open(engine=self.name, reason=f"exact ends of values settle a part only; {left.claim.text} is left")
-        known = self.rest.attempt(left, budget)
-        return replace(known, notes=(*notes, *known.notes))
+            reason = f"exact ends of values settle a part only; {question.claim.text} is left"
+            return Open(engine=self.name, reason=reason)
+        return self.rest.attempt(question, budget)
 
-    def _proof(self, notes: tuple[str, ...]) -> Proof:
-        direction, subject, assurance = Direction.EXACT, Subject.STATES, Assurance.EXACT
-        return Proof(engine=self.name, direction=direction, subject=subject, assurance=assurance, notes=notes)
+
+def operator_ends(rest: Engine | None = None) -> Chain:
+    """Atoms that are the same in all states are replaced; what is left of the claim is asked of another engine."""
+    return Chain((ConstantAtoms(),), LeftOfClaim(rest))

@@ -13,9 +13,9 @@ from enum import Enum
 from functools import reduce
 from typing import Any, TypeVar
 
-from vernal.engines.answers import confirmed
 from vernal.errors import FormatError, InputError
 from vernal.evidence import confirm, recorded
+from vernal.evidence.belief import confirmed
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.invariant_file import invariant_json, invariant_of
 from vernal.evidence.kinds import Evidence, Tree

@@ -13,7 +13,7 @@ from vernal.engines.bounds.engine import NONLINEAR, SMOOTH, Bounds, Effort, effo
 from vernal.engines.explicit.engine import Explicit
 from vernal.engines.falsify.engine import Falsify
 from vernal.engines.falsify.restarts import Reseeded
-from vernal.engines.operator_ends import OperatorEnds
+from vernal.engines.operator_ends import operator_ends
 from vernal.engines.options import BoundsOptions, DepthOptions
 from vernal.engines.paths.engine import Paths
 from vernal.engines.split.engine import BranchAndBound
@@ -104,7 +104,7 @@ def stages(system: System) -> list[Turn]:
     early, late = graphs(system)
     bounds = Bounds()
     glance = Turn(Falsify(generations=0), 0.5)  # it ends by itself, and soon
-    settled = Turn(OperatorEnds(Portfolio()), 0.5)
+    settled = Turn(operator_ends(Portfolio()), 0.5)
     last = Turn(Falsify(), 1.0)
     if limits == Effort():
         return [glance, Turn(bounds, 0.4, BRIEF), settled, *early, Turn(Paths(), 0.8), Turn(bounds, 0.5), *late, last]

@@ -11,12 +11,11 @@ from collections.abc import Callable
 from vernal.evidence.knowledge import UNBOUNDED
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
-from vernal.logic.timed import Time
+from vernal.logic.timed import SECONDS_ONLY, STEPS_ONLY, Time
 from vernal.model.motion import Rates
 from vernal.sets.levels import MAX_UNROLLED_STEPS
 
-STEPS_ONLY, SECONDS_ONLY = "is for systems that move in steps", "is for flows, in continuous time"
-KIND_OF_TIME = "is for "  # how these two begin
+KIND_OF_TIME = "is for "  # how reasons begin that an engine is for another kind of time
 MISFIT = (KIND_OF_TIME, "takes at most ")
 OF_SOME_PATH = "not supported by this engine: no claim of all paths proves this claim of some path, or refutes it"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any
@@ -94,7 +94,7 @@ ENGINES: tuple[EngineEntry, ...] = (
     ),
     EngineEntry(
         "ends",
-        "vernal.engines.operator_ends:OperatorEnds",
+        "vernal.engines.operator_ends:operator_ends",
         "exact ends of values: claims that clip, min, max or tanh keep with no room to spare",
     ),
     EngineEntry(

@@ -18,7 +18,7 @@ from vernal.engines.induction.engine import Induction
 from vernal.engines.invariants.engine import Invariants
 from vernal.engines.lasso.engine import Lasso
 from vernal.engines.liveness.engine import Liveness, patient_methods, quick_methods
-from vernal.engines.operator_ends import OperatorEnds
+from vernal.engines.operator_ends import operator_ends
 from vernal.engines.options import DepthOptions
 from vernal.engines.predicates.engine import Predicates
 from vernal.engines.refusals import deciding
@@ -54,7 +54,7 @@ def endless(attempts: Attempts, options: DepthOptions) -> Iterator[Turn]:
         yield Turn(Predicates(), 0.6)
     yield Turn(Falsify(generations=0), 0.1, BRIEF)
     yield from glances(question, options, shared)
-    yield Turn(OperatorEnds(), 0.1, BRIEF)  # after those whose proofs come with an invariant
+    yield Turn(operator_ends(), 0.1, BRIEF)  # after those whose proofs come with an invariant
     methods = fitting(question, options, shared)
     for number, seconds in enumerate(ROUND_SECONDS):
         methods = sorted((one for one in methods if not attempts.has_ended(one)), key=attempts.uses_everything)

@@ -30,8 +30,9 @@ from vernal.interpret.geometry.affine_form import (
     equal,
 )
 from vernal.interpret.geometry.float_lp import propose
+from vernal.interpret.geometry.weak_duality import dual_maximum
 from vernal.interpret.linear.bounds import InputBox, Linear
-from vernal.interpret.numbers.rounding import TINY, Floats, Mask, gamma
+from vernal.interpret.numbers.rounding import TINY, Floats, Mask
 from vernal.interpret.symbolic.affine import Forms
 from vernal.logic.formula import And, Atom, Formula, Not, Or
 from vernal.logic.normal import atoms, fold, nnf
@@ -230,24 +231,20 @@ class _Bounds:
 
 def linear_range(form: AffineForm, flow: Model, pipe: Flowpipe) -> tuple[Floats, Floats]:
     """Bounds of a linear form over each segment: along the nearest direction of the template, the rest over boxes."""
-    exact = [form.coefficients.get((var, 0), ZERO) for var in flow.vars]
-    wanted = np.array([_float(a) for a in exact])
+    wanted = np.array([_float(form.coefficients.get((var, 0), ZERO)) for var in flow.vars])
     index, scale = _nearest(wanted, pipe.directions)
-    rest = [a - _exact(scale) * _exact(d) for a, d in zip(exact, pipe.directions[index], strict=True)]
-    coefficients = np.array([scale, *map(_float, rest)])
-    count = len(flow.state)
-    lower = np.column_stack([pipe.lower[:, index], pipe.lower[:, :count]])
-    upper = np.column_stack([pipe.upper[:, index], pipe.upper[:, :count]])
-    least = np.where(coefficients >= 0, lower, upper) * coefficients
-    most = np.where(coefficients >= 0, upper, lower) * coefficients
-    constant = _float(form.constant)
-    error = gamma(count + 6)  # of each product: its coefficient and itself are rounded; then they are added
-
-    def slack(terms: Floats) -> Floats:
-        sizes: Floats = 2 * error * (np.abs(terms).sum(axis=1) + abs(constant)) + (count + 2) * TINY
-        return sizes
-
-    return least.sum(axis=1) + constant - slack(least), most.sum(axis=1) + constant + slack(most)
+    direction, count, constant = pipe.directions[index], len(flow.state), _float(form.constant)
+    sides = np.array([[max(scale, 0.0), max(-scale, 0.0)], [max(-scale, 0.0), max(scale, 0.0)]])
+    high, low = dual_maximum(
+        np.array([wanted, -wanted]),
+        np.array([constant, -constant]),
+        pipe.lower[:, :count],
+        pipe.upper[:, :count],
+        np.array([direction, -direction]),
+        np.column_stack([pipe.upper[:, index], -pipe.lower[:, index]]),
+        sides,
+    ).T
+    return -low, high
 
 
 def _holds(row: Row, points: Floats, flow: Model) -> Mask:

@@ -6,20 +6,52 @@ that, since there is no room: 0.6 is no float. The claim with these atoms replac
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from vernal.evidence.knowledge import Known, Proof
 from vernal.interpret.ends import EndsProgram, precedes
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Always, Atom, Eventually, Formula, Next, operands
 from vernal.logic.normal import FALSITY, TRUTH, fold, order, rebuild, steps
 from vernal.logic.question import Question
+from vernal.logic.timed import STEPS_ONLY, Time
 from vernal.logic.vacuity import simplified
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 from vernal.model.tick import Tick
 from vernal.reduce.invariant_ranges import KnownEnds, lasting_ends, later_ends
+from vernal.reduce.reduction import Subquestion, first_decided
+from vernal.run.budget import Budget
 
 LAST = 8  # steps after which ends are taken to be as good as they get
+OF_SOME = "not supported by this engine: a claim of some path"  # that paths exist is another question
+NOTHING = "exact ends of values settle no atom of the claim"
+
+
+@dataclass(frozen=True)
+class ConstantAtoms:
+    """The claim of all paths without the atoms that have one truth value in all states."""
+
+    name = "constant atoms"
+    direction = Direction.EXACT
+    is_joint = False
+
+    def takes(self, question: Question) -> str | None:
+        if question.time is not Time.STEPS:
+            return STEPS_ONLY
+        return OF_SOME if question.claim.mentions_some else None
+
+    def apply(self, question: Question, budget: Budget) -> Iterator[Subquestion]:
+        left, said = settled(question, budget.check)
+        if said:
+            notes = (f"the operators of the model alone say: {', '.join(said)}",)
+            yield Subquestion(left, self.direction, notes=notes)
+
+    def lift(self, question: Question, found: Sequence[Known]) -> Known:
+        """The margin of what is left is none of the claim: an atom that is always true may be so by less."""
+        known = first_decided(found, nothing=NOTHING)
+        return replace(known, margin=None) if isinstance(known, Proof) else known
 
 
 def settled(question: Question, tick: Tick) -> tuple[Question, list[str]]:

@@ -10,11 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from vernal.evidence.knowledge import Known, Open
 from vernal.logic.direction import Direction
+from vernal.logic.formula import Quantifier
+from vernal.logic.question import Question
 from vernal.model.expr import Between, Choose, Expr
-from vernal.model.graph import rewrite
+from vernal.model.graph import decisions, rewrite
 from vernal.model.motion import Step
 from vernal.model.system import Agent, System
+from vernal.reduce.reduction import Subquestion, first_decided
+from vernal.run.budget import Budget
+
+MAX_RESTRICTIONS = 6
+RESTRICTED = 0.5  # the share of the time that is left for each
+NOT_RESTRICTED = "not supported by this engine: draws are decided only for claims of some path that ask about no action"
 
 
 @dataclass(frozen=True)
@@ -24,7 +33,34 @@ class Restriction:
     system: System
     decided: str
 
+
+@dataclass(frozen=True)
+class DecidedDraws:
+    """The same claim of the system with its draws decided, in one way after the other."""
+
+    name = "decided draws"
     direction = Direction.UNDER
+    is_joint = False
+
+    def takes(self, question: Question) -> str | None:
+        of_some = question.claim.quantifiers == {Quantifier.SOME}
+        return None if of_some and may_restrict(question) else NOT_RESTRICTED
+
+    def apply(self, question: Question, budget: Budget) -> Iterator[Subquestion]:
+        for one in restrictions(question.system, MAX_RESTRICTIONS):
+            asked = replace(question, model=one.system)
+            notes = (f"some path keeps it: one on which {one.decided}",)
+            yield Subquestion(asked, self.direction, share=RESTRICTED, notes=notes)
+
+    def lift(self, question: Question, found: Sequence[Known]) -> Known:
+        known = first_decided(found)
+        return replace(known, reason="") if isinstance(known, Open) else known  # a wrong guess says nothing
+
+
+def may_restrict(question: Question) -> bool:
+    """Whether no action is asked about that a draw leaves open: there the claim is one for every action."""
+    step = question.system.step
+    return not decisions([*question.atoms.values(), step.enabled])
 
 
 def restrictions(system: System, most: int) -> Iterator[Restriction]:

@@ -12,7 +12,7 @@ from vernal.logic.question import Question
 from vernal.logic.safety import safety_claim
 from vernal.logic.timed import Time
 
-BOUNDED_FIRST = ("split", "bounds", "falsify", "paths", "milp", "smt", "explicit")  # the order in which they are told of
+BOUNDED_FIRST = ("split", "bounds", "falsify", "paths", "milp", "smt", "explicit")  # in which order they are told of
 ENDLESS_FIRST = ("explicit", "predicates", "deepening", "lasso", "induction", "invariants", "liveness", "falsify")
 WORTH_SAYING = ("falsify", "bounds", "paths", "milp", "smt")  # that they do not take a claim
 SAME = "milp and smt"

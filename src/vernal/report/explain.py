@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
-from vernal.logic.claim import Claim, always
-from vernal.logic.formula import Formula, Not, Quantifier
-from vernal.logic.normal import horizon, quantifiers, strip_quantifiers
 from vernal.logic.printing import constant, text
-from vernal.logic.progress import on_paths, waits
-from vernal.logic.safety import safety_claim
 from vernal.logic.task import Task
 from vernal.model.build import TRUE
 from vernal.model.expr import Affine, Between, Choose, Expr

@@ -19,9 +19,11 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, Self, TypeVar
 
 from vernal.logic.direction import Direction
-from vernal.logic.formula import Formula
+from vernal.logic.formula import Atom, Formula, Next
 from vernal.logic.progress import FALSE, TRUE, Obligation, Obligations
-from vernal.model.expr import Expr
+from vernal.model import build
+from vernal.model.expr import Expr, Role
+from vernal.model.sorts import BOOL
 from vernal.model.tick import Tick
 
 
@@ -84,6 +86,32 @@ class Handler(Protocol[S_contra]):
 
     def passed(self, t: int) -> None:
         """All states of a step were looked at."""
+
+
+class HeedsNothing:
+    """The handler of a search that only follows: what its space records is what it is for."""
+
+    done = False
+
+    def reached(self, stage: Stage, states: States) -> None:
+        """Nothing to do."""
+
+    def kept(self, stage: Stage, states: States) -> None:
+        """Nothing to do."""
+
+    def failed(self, stage: Stage, states: States) -> None:
+        """Nothing to do."""
+
+    def passed(self, t: int) -> None:
+        """Nothing to do."""
+
+
+BEYOND = build.var("beyond the last step", BOOL, role=Role.INPUT)  # the atom of a formula that asks nothing before
+
+
+def nothing_before(steps: int) -> Formula:
+    """A formula that asks nothing before so many steps, so that every path is followed that far."""
+    return Next(Atom(BEYOND), steps)
 
 
 class Search(Generic[S]):

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 import vernal as vn
+from tests.flow_cases import FLOW_ENGINES
 from vernal.engines.flow import abstract
 from vernal.engines.flow.abstract import NeuralEngine
 from vernal.engines.flow.starts import halved, start_boxes
-from tests.flow_cases import FLOW_ENGINES
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.neural import NeuralAbstraction
 from vernal.model.hybrid import HybridAutomaton

@@ -11,8 +11,8 @@ import pytest
 import vernal as vn
 from tests.cases import read
 from tests.flow_cases import DECAY, FLOW_CLAIMS, OSCILLATOR, FlowClaim
-from vernal.engines.check import ask, check, parse_formula
 from tests.flow_cases import FLOW_ENGINES as ENGINES
+from vernal.engines.check import ask, check, parse_formula
 from vernal.evidence.reach import UntilTime
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result
 from vernal.run.budget import Budget

@@ -6,10 +6,10 @@ from functools import cache
 
 import pytest
 
+from tests.flow_cases import FLOW_ENGINES as ENGINES
 from tests.flow_judge import FlowJudge
 from tests.wild_flows import flow_case
 from vernal.engines.check import check
-from tests.flow_cases import FLOW_ENGINES as ENGINES
 from vernal.logic.task import Task
 
 SEEDS = range(100, 104)

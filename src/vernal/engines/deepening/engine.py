@@ -19,7 +19,7 @@ from vernal.engines.falsify.engine import Falsify
 from vernal.engines.options import DepthOptions
 from vernal.engines.paths.engine import Paths
 from vernal.engines.refusals import in_steps
-from vernal.engines.some_paths import proven_by_all_paths
+from vernal.engines.some_paths import Prover, proven_by_all_paths
 from vernal.errors import Stopped
 from vernal.evidence import confirm
 from vernal.evidence.candidates import failing_state, witnessed
@@ -83,7 +83,7 @@ class Deepening:
     def _of_all_paths(self, question: Question, budget: Budget, before: Open) -> Known:
         """A claim of some path, where all paths keep it; else what was known before."""
         try:
-            known = proven_by_all_paths(self.name, question, budget, self.attempt)
+            known = proven_by_all_paths(Prover(self.name, self.attempt), question, budget)
         except Stopped:
             return before
         return before if isinstance(known, Open) else known

@@ -18,7 +18,7 @@ from vernal.engines.induction.step import InductionStep, NotInductive
 from vernal.engines.options import InductionOptions
 from vernal.engines.paths.engine import Paths
 from vernal.engines.refusals import by_paths
-from vernal.engines.some_paths import by_all_paths
+from vernal.engines.some_paths import Prover, by_all_paths
 from vernal.errors import MissingExtra, Stopped
 from vernal.evidence import confirm
 from vernal.evidence.knowledge import Counterexample, Known, Open, Proof, Subject
@@ -61,7 +61,7 @@ class Induction:
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof by induction, a counterexample of a base, or how far the claim is proven."""
         if question.claim.mentions_some:
-            return by_all_paths(self.name, question, budget, self._proven)
+            return by_all_paths(Prover(self.name, self._proven), question, budget)
         return self._proven(question, budget)
 
     def _proven(self, question: Question, budget: Budget) -> Known:

@@ -8,7 +8,7 @@ in. Each proposal is rounded to short numbers and certified; what is certified i
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from vernal.engines.invariants.exclusion import BROKEN, excluded
 from vernal.engines.invariants.forward_images import ImageLevels, Widening, levels, maximal
 from vernal.engines.refusals import by_paths
-from vernal.engines.some_paths import by_all_paths
+from vernal.engines.some_paths import Prover, by_all_paths
 from vernal.errors import Stopped
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.invariant_file import component_names
@@ -87,12 +87,12 @@ class Invariants:
 
         A claim of some path is asked by claims of all paths.
         """
+        prover = Prover(self.name, self._proven)
         if question.claim.mentions_some:
-            return by_all_paths(self.name, question, budget, self._proven)
-        never = excluding(question.claim)
-        if never is None or safety_claim(question.claim, total=question.is_total) is not None:
+            return by_all_paths(prover, question, budget)
+        if excluding(question.claim) is None or safety_claim(question.claim, total=question.is_total) is not None:
             return self._proven(question, budget)
-        return excluded(question, never, self._proven(replace(question, formula=never), budget), budget)
+        return excluded(prover, question, budget)
 
     def _proven(self, question: Question, budget: Budget) -> Proof | Open:
         safety = safety_claim(question.claim, total=question.is_total)

@@ -27,7 +27,7 @@ from vernal.engines.liveness.method import NAME, ProofMethod, in_turn, open_for
 from vernal.engines.liveness.promptness import Promptness
 from vernal.engines.paths.engine import Paths
 from vernal.engines.refusals import by_paths
-from vernal.engines.some_paths import by_all_paths
+from vernal.engines.some_paths import Prover, by_all_paths
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.logic.question import Question
@@ -51,7 +51,7 @@ class Liveness:
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof of a claim of all paths, or that none was found; of a claim of some path, by claims of all paths."""
         if question.claim.mentions_some:
-            return by_all_paths(self.name, question, budget, self._proven)
+            return by_all_paths(Prover(self.name, self._proven), question, budget)
         return self._proven(question, budget)
 
     def _proven(self, question: Question, budget: Budget) -> Known:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol, TypeVar
 
-from vernal.engines.answers import believed
 from vernal.engines.attempts import Turned, reasons
 from vernal.engines.base import Engine, within
+from vernal.evidence.belief import believed
 from vernal.evidence.knowledge import Open, Proof, Statistics
 from vernal.evidence.result import Assurance
 from vernal.logic.automaton import Automaton, automaton, degeneralised

@@ -21,12 +21,9 @@ from vernal.errors import Stopped
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.numbers.rounding import Mask
 from vernal.interpret.value_sets import Value
-from vernal.logic.formula import Atom, Next
 from vernal.logic.question import Question
-from vernal.model import build
-from vernal.model.expr import Expr, Role
+from vernal.model.expr import Expr
 from vernal.model.initial import Box
-from vernal.model.sorts import BOOL
 from vernal.model.system import System
 from vernal.model.traits import nonlinear_node
 from vernal.run.budget import Budget
@@ -36,15 +33,14 @@ from vernal.sets.levels import MAX_UNROLLED_STEPS, Levels
 from vernal.sets.pieces.affine import AffineSpace, Cutting
 from vernal.sets.pieces.batches import Pieces
 from vernal.sets.pieces.positions import NotExplorable, Position, StepGraph
-from vernal.sets.search import Search, Stage
+from vernal.sets.search import Search, Stage, nothing_before
 
 STARTS = 64  # boxes that an initial set is cut into, where narrower ones are bounded better
-UNTOUCHED = build.var("beyond the last step", BOOL, role=Role.INPUT)  # the atom of a formula that asks nothing before
 
 
 def following(system: System, steps: int) -> Question:
     """A question that asks nothing up to the last step, so that every path is followed that far."""
-    return Question(system, Next(Atom(UNTOUCHED), steps + 1))
+    return Question(system, nothing_before(steps + 1))
 
 
 @dataclass

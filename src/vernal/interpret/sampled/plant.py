@@ -15,9 +15,9 @@ from itertools import chain
 import numpy as np
 
 from vernal.errors import Stopped
-from vernal.interpret.abstract import Finite, Range, Truth, Value, indices
 from vernal.interpret.interval import evaluate
 from vernal.interpret.numbers.rounding import Floats, float_above, float_below
+from vernal.interpret.value_sets import Finite, Range, Truth, Value, indices
 from vernal.model import build
 from vernal.model.expr import Between, Expr, Role, Var
 from vernal.model.flow import Flow

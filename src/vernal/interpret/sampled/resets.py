@@ -15,12 +15,12 @@ from itertools import product
 import numpy as np
 
 from vernal.errors import Stopped
-from vernal.interpret.abstract import Finite, Range, Truth, Value
 from vernal.interpret.flow.balls import SLACK, BallArrays, around, points
 from vernal.interpret.flow.doubletons import Doubletons, moved, reduced, weighted
 from vernal.interpret.linear.bounds import InputBox, Linear
 from vernal.interpret.numbers.rounding import TINY, Array, Floats, Mask, all_along, gamma
 from vernal.interpret.sampled.plant import Plant, Reset
+from vernal.interpret.value_sets import Finite, Range, Truth, Value
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Var
 from vernal.model.fold import specialise

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from vernal.interpret.geometry.weak_duality import box_maximum
 from vernal.interpret.numbers.rounding import Floats
 from vernal.sets.cells.dynamics import Labels
-from vernal.sets.cells.support import box_bounds
 
 Chosen = NDArray[np.intp] | NDArray[np.bool_] | slice
 
@@ -38,7 +38,7 @@ class Directions:
         """Bounds of all directions over boxes (batch, numbers), rounded outward."""
         A = np.broadcast_to(self.rows, (len(low), *self.rows.shape))
         zero = np.zeros(A.shape[:2])
-        lower, upper = -box_bounds(-A, zero, low, high), box_bounds(A, zero, low, high)
+        lower, upper = -box_maximum(-A, zero, low, high), box_maximum(A, zero, low, high)
         n = self.numbers
         lower[:, :n], upper[:, :n] = low, high
         return lower, upper

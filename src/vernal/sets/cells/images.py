@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from vernal.interpret.geometry.weak_duality import box_maximum
 from vernal.interpret.linear.bounds import Linear, LinearBounds
 from vernal.interpret.linear.device_bounds import bounds_over
 from vernal.interpret.numbers.rounding import Floats
@@ -23,7 +24,7 @@ from vernal.model.expr import Expr, Matrix
 from vernal.sets.cells.cases import Parts, halved, is_decision, joined_parts, outcome_value, shrunk, ways
 from vernal.sets.cells.cells import CellBatch, Directions
 from vernal.sets.cells.dynamics import WatchedLoop, combinations, possible_labels
-from vernal.sets.cells.support import box_bounds, upper_bounds
+from vernal.sets.cells.support import upper_bounds
 
 MAX_CASES = 4096  # of one batch
 CASES_OF_CELL = 64  # of one cell on average, before open decisions are bounded as a whole
@@ -189,7 +190,7 @@ class Images:
         """A row over the state from one over all inputs: draws take the values that allow most."""
         A, end = (np.broadcast_to(part, (linear.batch, *part.shape[1:]))[index] for part in (A, end))
         own, others, low, high = self._columns(linear, A, index)
-        limit = box_bounds(-others[:, None], end[:, None], low, high)[:, 0]
+        limit = box_maximum(-others[:, None], end[:, None], low, high)[:, 0]
         good = np.isfinite(limit) & np.isfinite(own).all(axis=1)
         return np.where(good[:, None], own, 0.0), np.where(good, limit, np.inf)
 
@@ -231,7 +232,7 @@ class Images:
             shape = (len(parts), *A.shape[1:])
             A, c = np.broadcast_to(A, shape), np.broadcast_to(c, shape[:2])
             own, others, low, high = self._columns(linear, A, index)
-            ends.append(self._support(parts, own, box_bounds(others, c, low, high)))
+            ends.append(self._support(parts, own, box_maximum(others, c, low, high)))
         return ends[0], -ends[1]
 
     def _stack(self, template: Directions) -> Expr:

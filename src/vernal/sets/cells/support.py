@@ -1,8 +1,6 @@
-"""How far linear functions go over boxes cut by rows: certified upper bounds, whatever the linear program said.
+"""Multipliers of rows over boxes: corners of a small set, or a linear program, say which are best.
 
-The largest value of a.x over a box with R x <= r is at most y.r + max over the box of (a - R'y).x for every y >= 0.
-Corners or a solver, in floating point, propose the multipliers y; the bound is computed from them with outward
-rounding, so that a wrong proposal costs tightness and nothing else.
+What follows from them is certified by weak duality, so that a wrong proposal costs tightness and nothing else.
 """
 
 from __future__ import annotations
@@ -11,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vernal.interpret.geometry.float_program import minimise
-from vernal.interpret.numbers.rounding import TINY, Floats, gamma
+from vernal.interpret.geometry.weak_duality import box_maximum, dual_maximum
+from vernal.interpret.numbers.rounding import Floats
 from vernal.model.tick import Tick
 
 MAX_FUNCTIONS = 2000  # functions bounded over one batch; beyond, boxes alone have to do
@@ -23,7 +22,7 @@ def upper_bounds(A: Floats, c: Floats, low: Floats, high: Floats, rows: Floats, 
 
     A row whose end is infinite says nothing, and one of a single component is in the box already.
     """
-    made = box_bounds(A, c, low, high)
+    made = box_maximum(A, c, low, high)
     batch, count, n = A.shape
     useful = np.isfinite(ends) & ((rows != 0).sum(axis=2) > 1) if rows.size else np.zeros(ends.shape, bool)
     if not useful.any() or batch * count > MAX_FUNCTIONS or not n:
@@ -36,21 +35,6 @@ def upper_bounds(A: Floats, c: Floats, low: Floats, high: Floats, rows: Floats, 
     return made
 
 
-def box_bounds(A: Floats, c: Floats, low: Floats, high: Floats) -> Floats:
-    """Upper bounds of A x + c over boxes alone, rounded up."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        terms = np.where(A > 0, A * high[:, None], np.where(A < 0, A * low[:, None], 0.0))
-        return _summed(terms, c)
-
-
-def _summed(terms: Floats, c: Floats) -> Floats:
-    """The sum along the last axis, rounded up; what is no number is infinite."""
-    total = terms.sum(axis=-1) + c
-    slack = gamma(terms.shape[-1] + 4) * (np.abs(terms).sum(axis=-1) + np.abs(c)) + TINY
-    made = np.nextafter(total + slack, np.inf)
-    return np.where(np.isnan(made) | (made == -np.inf), np.inf, made)
-
-
 class Cut:
     """A box cut by rows, over which many linear functions are bounded."""
 
@@ -60,7 +44,8 @@ class Cut:
 
     def upper(self, A: Floats, c: Floats) -> Floats:
         """Upper bounds of A x + c, (functions, n) and (functions,)."""
-        return self._bounds(A, c, np.array([self._multipliers(a) for a in A]).reshape(len(A), -1))
+        multipliers = np.array([self._multipliers(a) for a in A]).reshape(len(A), -1)
+        return dual_maximum(A, c, self.low, self.high, self.rows, self.ends, multipliers)
 
     def _multipliers(self, a: Floats) -> Floats:
         """Multipliers of the rows for one function; 0 where none are found."""
@@ -136,16 +121,6 @@ class Cut:
         limits = list(zip(self.low.tolist(), self.high.tolist(), strict=True))
         found = minimise(-a, self.rows, self.ends, limits)
         return None if found is None else found.multipliers
-
-    def _bounds(self, A: Floats, c: Floats, Y: Floats) -> Floats:
-        """Y ends + c + max over the box of (A - Y rows) x, rounded up."""
-        rest = A - Y @ self.rows
-        doubt = gamma(Y.shape[1] + 4) * (np.abs(A) + Y @ np.abs(self.rows)) * (1 + 1e-12) + TINY  # of each coefficient
-        with np.errstate(invalid="ignore", over="ignore"):
-            size = np.maximum(np.abs(self.low), np.abs(self.high))
-            ends = np.where(rest > 0, rest * self.high, np.where(rest < 0, rest * self.low, 0.0))
-            terms = np.hstack([ends, doubt * size, Y * self.ends])
-        return _summed(terms, c)
 
 
 def _corners(A: Floats, b: Floats, inside: Floats) -> Floats | None:

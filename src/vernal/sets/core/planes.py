@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vernal.interpret.numbers.rounding import TINY, Floats, Mask, gamma
+from vernal.interpret.geometry.weak_duality import dual_maximum
+from vernal.interpret.numbers.rounding import TINY, Floats, Mask
 
 STEPS = 80
 BETWEEN_MEANS = 5  # steps, after which the mean of all weights so far is tried, too
@@ -144,11 +145,7 @@ class _Game:
 
 
 def _least_sum(planes: PlanesOfBoxes, weights: Floats) -> Floats:
-    """Lower bounds of weighted sums over the boxes; four times what their sums may be rounded by pays for all."""
-    slope = (weights[:, None] @ planes.slopes)[:, 0]
-    extent = np.maximum(np.abs(planes.lower), np.abs(planes.upper))
-    size = ((weights[:, None] @ np.abs(planes.slopes))[:, 0] * extent).sum(axis=1)
-    size = size + (weights * np.abs(planes.constants)).sum(axis=1)
-    least = np.where(slope > 0, slope * planes.lower, slope * planes.upper).sum(axis=1)
-    slack = 4.0 * gamma(sum(planes.slopes.shape[1:]) + 8) * size + TINY
-    return np.asarray((weights * planes.constants).sum(axis=1) + least - slack)
+    """Lower bounds of weighted sums over the boxes, rounded down: what the weights prove of nothing at all."""
+    nothing = np.zeros((len(planes), 1, planes.lower.shape[1]))
+    rows, ends, own = planes.slopes, -planes.constants, weights[:, None]
+    return -dual_maximum(nothing, nothing[..., 0], planes.lower, planes.upper, rows, ends, own)[:, 0]

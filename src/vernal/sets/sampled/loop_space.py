@@ -6,31 +6,34 @@ rounding. Sets with different discrete values are followed apart; all are told a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 
 from vernal.errors import Stopped
 from vernal.interpret.flow.doubletons import Doubletons, boxes, joined
-from vernal.interpret.flow.follow import BoxNumbers, Follower, Pace, Segments, horizon_on_grid
+from vernal.interpret.flow.integration import BoxNumbers, Follower, Pace, Segments, horizon_on_grid
 from vernal.interpret.flow.steps import TaylorStepper
 from vernal.interpret.numbers.rounding import Floats, Mask, all_along, float_above, float_below
 from vernal.interpret.sampled.plant import Plant, domain_of, scaled
 from vernal.interpret.sampled.resets import DiscreteValues, Resetter
+from vernal.logic.direction import Direction
+from vernal.model.expr import Expr
 from vernal.model.flow import Flow
 from vernal.model.initial import Init
 from vernal.model.motion import Rates
 from vernal.model.system import Variable
 from vernal.model.tick import Tick, idle
 from vernal.model.timetable import Instant
+from vernal.sets.search import HeedsNothing, Search, Stage, nothing_before
 
 MAX_SETS = 4096  # that may be under way from one batch of boxes
 MANY_SETS = f"more than {MAX_SETS} sets of states, of different decisions, are under way"
 OPEN_STARTS = "the discrete variables have too many initial values to follow each of them"
 FAR = 2.0**20  # units of time between instants, at most: beyond it times are not exact
+LOST = "sets of states were followed up to time {:.4g} and no further"
 UNEVEN = "periods and delays have no common unit of time that is long enough"
 
 Stepping = Callable[[Flow, Floats], TaylorStepper]
@@ -86,23 +89,46 @@ class LoopFollower:
 
     def follow(self, lower: Floats, upper: Floats, horizon: Fraction, pace: Callable[[float], Pace]) -> Segments:
         """From boxes (batch, variables) until a horizon; `pace` says how a stretch of so many units is gone."""
-        return _LoopRun(self, lower, upper, horizon, pace).run()
+        space = LoopSpace(self, lower, upper, horizon, pace, asked=False)
+        steps = len(space.positions)
+        Search(nothing_before(steps), space, HeedsNothing(), total=False, tick=self.tick).levels(steps)
+        return space.segments()
 
 
-class _LoopRun:
-    """One batch of boxes under way."""
+class LoopSpace:
+    """Sets that start in some boxes, as a space to search: a position is an instant of the grid, after all resets.
+
+    The tube of a position is what is followed until the next one, through instants that are none of the grid (delayed
+    actions that come into force); `segments` tells all tubes. A set that cannot be followed any further is left, and
+    `until` says when; a space that is asked a formula ends the search there.
+    """
+
+    direction = Direction.OVER
 
     def __init__(
-        self, loop: LoopFollower, lower: Floats, upper: Floats, horizon: Fraction, pace: Callable[[float], Pace]
+        self,
+        loop: LoopFollower,
+        lower: Floats,
+        upper: Floats,
+        horizon: Fraction,
+        pace: Callable[[float], Pace],
+        *,
+        asked: bool = True,
     ) -> None:
-        self.loop, self.horizon, self.pace = loop, horizon, pace
+        """`asked`: whether a formula is asked of the sets, so that none may be left."""
+        self.loop, self.horizon, self.pace, self.asked = loop, horizon, pace, asked
+        self.starts = lower, upper
+        self.instants = list(loop.plant.instants(horizon))
+        self.positions = [number for number, instant in enumerate(self.instants) if instant.position]
         count, n = lower.shape
         self.inside, self.until, self.rough = np.full((3, count), np.inf)
         self.influence = np.zeros((count, n))
         self.records: list[tuple[BoxNumbers, Floats, Floats, Floats]] = []
-        self.groups = list(self._started(lower, upper))
+        self._step, self._count = 0, 0  # sets of the position that is looked at
 
-    def _started(self, lower: Floats, upper: Floats) -> Iterator[Group]:
+    def enter(self) -> Iterator[tuple[Hashable, Group]]:
+        """The boxes after everything that happens at the first instant."""
+        lower, upper = self.starts
         others, columns = self.loop.others, self.loop.columns
         if (lower[:, others] != upper[:, others]).any():
             raise Stopped(OPEN_STARTS)
@@ -110,46 +136,63 @@ class _LoopRun:
         for number, row in enumerate(rows if len(lower) else ()):
             origins = np.flatnonzero(kinds.reshape(-1) == number)
             sets = boxes(lower[origins][:, columns], upper[origins][:, columns])
-            yield Group(tuple(Fraction(x) for x in row), origins, sets)
+            for group in self._reset([Group(tuple(Fraction(x) for x in row), origins, sets)], self.instants[0]):
+                yield group.values, group
 
-    def run(self) -> Segments:
-        """Instant after instant, until the horizon or until nothing is under way."""
-        instants = list(self.loop.plant.instants(self.horizon))
-        for now, after in pairwise([*instants, None]):
-            assert now is not None
-            self.loop.tick()
-            self._reset(now)
-            if not self.groups:
-                break
-            if after is not None or now.time < self.horizon:
-                self._flow(now.time, self.horizon if after is None else after.time, exact=after is not None)
-        return self._told()
+    def gather(self, stage: Stage, arrived: Sequence[object]) -> LoopStates | None:
+        """All sets with the same discrete values."""
+        (group,) = _merged([group for group in arrived if isinstance(group, Group)])
+        self._count = len(group.origins) + (self._count if stage.t == self._step else 0)
+        self._step = stage.t
+        if self._count > MAX_SETS:
+            raise Stopped(MANY_SETS)
+        return LoopStates(self, group, self.positions[stage.t])
 
-    def _told(self) -> Segments:
+    def segments(self) -> Segments:
+        """What was followed so far."""
         d = len(self.loop.directions)
         none = (np.empty(0, dtype=int), np.empty((0, 2)), np.empty((0, d)), np.empty((0, d)))
         origins, times, lower, upper = (np.concatenate(column) for column in zip(none, *self.records, strict=True))
         inside = np.minimum(self.inside, self.until)
         return Segments(origins, times, lower, upper, inside, self.until, self.influence, self.rough)
 
+    def onward(self, group: Group, number: int) -> list[Group]:
+        """From an instant to the next position, or to the horizon, after which nothing is followed."""
+        groups = [group]
+        while groups:
+            self.loop.tick()
+            now, after = self.instants[number], self.instants[number + 1 : number + 2]
+            if after or now.time < self.horizon:
+                end = after[0].time if after else self.horizon
+                groups = self._flow(groups, now.time, end, exact=bool(after))
+            self._refuse_lost()
+            if not after:
+                return []
+            groups, number = self._reset(groups, after[0]), number + 1
+            if after[0].position:
+                break
+        return groups
+
     # Instants
 
-    def _reset(self, now: Instant) -> None:
+    def _reset(self, groups: list[Group], now: Instant) -> list[Group]:
         """Everything that happens at an instant."""
         for reset in self.loop.plant.resets(now):
             after = [
                 self._checked(Group(values, group.origins[rows], sets), now.time)
-                for group in self.groups
+                for group in groups
                 for rows, values, sets in self.loop.resetter.apply(reset, group.values, group.sets)
             ]
-            self.groups = [self._in_range(group, now.time) for group in _merged(after)]
-        if now.position:
-            self.groups = [self._enabled(group, now.time) for group in self.groups]
-        self.groups = [group for group in self.groups if len(group.origins)]
-        if sum(len(group.origins) for group in self.groups) > MAX_SETS:
-            raise Stopped(MANY_SETS)
-        for group in self.groups if now.time == self.horizon else ():
-            self._record_at(group, now.time)
+            groups = [self._in_range(group, now.time) for group in _merged(after)]
+        self._refuse_lost()
+        groups = [group for group in groups if len(group.origins)]
+        for group in groups if now.time == self.horizon else ():
+            self.record_at(group, now.time)
+        return groups
+
+    def _refuse_lost(self) -> None:
+        if self.asked and np.isfinite(self.until).any():
+            raise Stopped(LOST.format(float(self.until.min())))
 
     def _checked(self, group: Group, time: Fraction) -> Group:
         """The group without sets of which nothing is known any more."""
@@ -165,22 +208,16 @@ class _LoopRun:
             np.minimum.at(self.inside, group.origins, float_below(time))
         return group if kept else group.part(group.origins < 0)
 
-    def _enabled(self, group: Group, time: Fraction) -> Group:
-        truth = self.loop.resetter.truth(self.loop.plant.enabled, group.values, group.sets)
-        must, may = (np.broadcast_to(np.asarray(mask), group.origins.shape) for mask in (truth.must, truth.may))
-        np.minimum.at(self.inside, group.origins[~must], float_below(time))
-        self._record_at(group.part(~may), time)
-        return group.part(may)
-
     # Flow
 
-    def _flow(self, start: Fraction, end: Fraction, *, exact: bool) -> None:
+    def _flow(self, groups: list[Group], start: Fraction, end: Fraction, *, exact: bool) -> list[Group]:
         """Carry everything from one time to the next."""
         length = (end - start) / self.loop.plant.unit
         if length > FAR or (exact and length.denominator != 1):
             raise Stopped(UNEVEN)
         duration = float(length) if exact else horizon_on_grid(float_above(length))
-        self.groups = [self._carried(group, start, duration) for group in self.groups]
+        carried = [self._carried(group, start, duration) for group in groups]
+        return [group for group in carried if len(group.origins)]
 
     def _carried(self, group: Group, start: Fraction, duration: float) -> Group:
         loop = self.loop
@@ -212,7 +249,7 @@ class _LoopRun:
 
     # Records
 
-    def _record_at(self, group: Group, time: Fraction) -> None:
+    def record_at(self, group: Group, time: Fraction) -> None:
         """The sets at an instant."""
         if not len(group.origins):
             return
@@ -234,6 +271,49 @@ class _LoopRun:
             moved = bounds[:, count:] + shift
             own[:, n:] = np.where(shift == 0, bounds[:, count:], np.nextafter(np.nextafter(moved, end), end))
         self.records.append((origins, times, low, high))
+
+
+@dataclass(frozen=True, eq=False)
+class LoopStates:
+    """Sets at an instant of the grid."""
+
+    space: LoopSpace
+    group: Group
+    number: int  # of the instant
+    after: Sequence[Group] = ()  # at the next position, once that is known
+
+    def decide(self, atom: Expr, *, only_truth: bool) -> Iterator[tuple[bool, LoopStates]]:
+        """The sets in which a condition may be true, and those in which it may be false."""
+        yield from self._divided(self.space.loop.plant.resolve(atom))
+
+    def enabled(self) -> Iterator[tuple[bool, LoopStates]]:
+        """The sets from which some path goes on, and those in which one ends, here or before the next position."""
+        space, time = self.space, self.space.instants[self.number].time
+        for goes_on, part in self._divided(space.loop.plant.enabled):
+            origins = part.group.origins
+            if goes_on:
+                part = replace(part, after=space.onward(part.group, self.number))
+                yield True, part
+                ended = np.isfinite(space.inside[origins])  # of some path from the same box, at the latest by now
+                if ended.any():
+                    yield False, replace(part, group=part.group.part(ended))
+            else:
+                np.minimum.at(space.inside, origins, float_below(time))
+                space.record_at(part.group, time)
+                yield False, part
+
+    def _divided(self, condition: Expr) -> Iterator[tuple[bool, LoopStates]]:
+        group = self.group
+        truth = self.space.loop.resetter.truth(condition, group.values, group.sets)
+        for value, mask in ((True, truth.may), (False, ~np.asarray(truth.must))):
+            rows = np.broadcast_to(np.asarray(mask), group.origins.shape)
+            if rows.any():
+                yield value, replace(self, group=group.part(rows))
+
+    def moves(self) -> Iterator[tuple[Hashable, Group]]:
+        """Where the sets are at the next instant of the grid, by their discrete values."""
+        for group in self.after:
+            yield group.values, group
 
 
 def _merged(groups: list[Group]) -> list[Group]:

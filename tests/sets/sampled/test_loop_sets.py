@@ -2,30 +2,72 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import exp
 
 import numpy as np
 import pytest
 
-from tests.sampled_loops import LOOPS, Loop, decay, simulated
-from vernal.interpret.flow.follow import Pace, Segments
+import vernal as vn
+from tests.sampled_loops import LOOPS, Loop, decay, linear_network, simulated
+from vernal.interpret.flow.integration import Pace, Segments
 from vernal.interpret.flow.steps import TaylorStepper
 from vernal.interpret.numbers.rounding import Floats, float_above, float_below
-from vernal.interpret.sampled.follow import LoopFollower
 from vernal.interpret.sampled.plant import Plant, plant_of
+from vernal.logic.elaborate import formula, system_scope
+from vernal.logic.syntax import Source
+from vernal.model.tick import idle
 from vernal.model.timetable import first_instants
+from vernal.sets.sampled.loop_space import LoopFollower, LoopSpace, LoopStates
+from vernal.sets.search import Search, Stage
 
 HORIZON = Fraction(6, 5)
 
 
-def followed(plant: Plant, horizon: Fraction) -> Segments:
+def pace(length: float) -> Pace:
+    return Pace(length, length / 64, 1e-9, length * 2.0**-18, 400)
+
+
+def started(plant: Plant) -> tuple[LoopFollower, Floats, Floats]:
     starts = [plant.flow.initial.starts[var][0].ends for var in plant.flow.vars]
     lower, upper = (
         np.array([[end(pair[side]) for pair in starts]]) for side, end in ((0, float_below), (1, float_above))
     )
     loop = LoopFollower(plant, np.eye(len(starts)), lambda flow, rows: TaylorStepper(flow, rows, 8, 4))
-    return loop.follow(lower, upper, horizon, lambda length: Pace(length, length / 64, 1e-9, length * 2.0**-18, 400))
+    return loop, lower, upper
+
+
+def followed(plant: Plant, horizon: Fraction) -> Segments:
+    loop, lower, upper = started(plant)
+    return loop.follow(lower, upper, horizon, pace)
+
+
+@dataclass
+class Failures:
+    """Hears at which positions a claim may fail."""
+
+    at: list[int] = field(default_factory=list)
+    done = False
+
+    def reached(self, stage: Stage, states: LoopStates) -> None: ...
+
+    def kept(self, stage: Stage, states: LoopStates) -> None: ...
+
+    def failed(self, stage: Stage, states: LoopStates) -> None:
+        self.at.append(stage.t)
+
+    def passed(self, t: int) -> None: ...
+
+
+def failures(loop: Loop, claim: str, steps: int) -> list[int]:
+    """Where a claim over samples may fail."""
+    plant, heard = plant_of(loop.system), Failures()
+    assert loop.system.grid is not None
+    space = LoopSpace(*started(plant), loop.system.grid * steps, pace)
+    path = formula(Source(claim, "claim"), system_scope(loop.system))
+    Search(path, space, heard, total=False, tick=idle).levels(steps)
+    return heard.at
 
 
 def there(segments: Segments, time: float) -> tuple[Floats, Floats]:
@@ -68,3 +110,32 @@ def test_what_happens_when() -> None:
     assert [one.time for one in jumping if one.jumps] == [Fraction(1, 2)]
     both = first_instants(LOOPS["pair"]().system, 7)
     assert [one.acting for one in both] == [("a", "b"), (), ("a",), ("b",), ("a",), (), ("a", "b")]
+
+
+@pytest.mark.parametrize(
+    ("claim", "at"),
+    [
+        ("G[0,6] x > 0", []),  # x at sample k is 0.7145^k times what it was
+        ("F[0,4] x < 0.6", []),
+        ("F[0,3] x < 0.6", [3]),
+        ("G[0,6] x < 1.9", [0]),
+        ("G[1,6] x < 1.9", []),
+        ("(x < 1.5) | X X x < 1.1", []),
+        ("G[0,6] u < 0", []),
+    ],
+)
+def test_formulas_over_samples_are_asked_of_the_same_sets(claim: str, at: list[int]) -> None:
+    assert sorted(set(failures(decay(), claim, 6))) == at
+
+
+def test_what_was_promised_of_a_path_that_leaves_the_region_is_not_kept() -> None:
+    runaway = vn.System(
+        "runaway",
+        state={"x": vn.real(-4, 4)},
+        init={"x": vn.interval(1, 2)},
+        agents={"u": vn.agent(linear_network("one", (1.0,)), observe=lambda s: [s.x], act="raw", every="1")},
+        rates=lambda s: {"x": s.u},
+    )
+    loop = Loop(runaway, lambda s: {"x": s["u"]}, {})
+    assert failures(loop, "F[0,3] x < 0", 3)
+    assert not failures(loop, "G[0,3] x > 0", 3)

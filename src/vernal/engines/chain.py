@@ -1,0 +1,77 @@
+"""Chains: reductions one after the other, and an engine for what is asked in the end; an engine itself.
+
+Every answer is believed of the question it was given to before it is carried back to the question before: so a chain of
+opposite directions decides nothing, and no engine is believed on its own word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from vernal.engines.base import Engine
+from vernal.errors import Stopped
+from vernal.evidence.belief import believed
+from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open
+from vernal.logic.direction import Direction
+from vernal.logic.question import Question
+from vernal.reduce.reduction import Reduction, Subquestion, carried
+from vernal.run.budget import Budget
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Reductions, the first of which is applied first, and an engine."""
+
+    reductions: tuple[Reduction, ...]
+    engine: Engine
+
+    @property
+    def name(self) -> str:
+        return self.engine.name
+
+    @property
+    def direction(self) -> Direction:
+        """How the paths that the engine is asked about relate to those of the question."""
+        return reduce(Direction.then, (one.direction for one in self.reductions), Direction.EXACT)
+
+    def __str__(self) -> str:
+        return ", ".join([*(one.name for one in self.reductions), self.engine.name])
+
+    def takes(self, question: Question) -> str | None:
+        """None where the first reduction takes the question, else its reason."""
+        return self.reductions[0].takes(question) if self.reductions else None
+
+    def attempt(self, question: Question, budget: Budget) -> Known:
+        """What the engine's answers say of the question."""
+        own = replace(budget, journal=None)  # a journal knows parts of this question, and of no other
+        return self._known(self.reductions, question, own if self.reductions else budget)
+
+    def _known(self, reductions: Sequence[Reduction], question: Question, budget: Budget) -> Known:
+        if not reductions:
+            return believed(question.claim, self.engine.attempt(question, budget))
+        first, rest = reductions[0], reductions[1:]
+        refused = first.takes(question)
+        if refused is not None:
+            return Open(engine=self.name, reason=refused)
+        found: list[Known] = []
+        for sub in first.apply(question, budget):
+            budget.check()
+            found.append(carried(question, sub, self._asked(rest, sub, budget), budget))
+            if ends(first, found[-1]):
+                break
+        return believed(question.claim, first.lift(question, found))
+
+    def _asked(self, rest: Sequence[Reduction], sub: Subquestion, budget: Budget) -> Known:
+        """What is known of a question within its share of the time."""
+        try:
+            return self._known(rest, sub.question, budget if sub.share == 1 else budget.part(sub.share))
+        except Stopped as stop:
+            budget.check()
+            return Open(engine=self.name, reason=stop.reason)
+
+
+def ends(reduction: Reduction, known: Known) -> bool:
+    """Whether nothing more has to be asked: of questions that have to be proven jointly one that is refuted ends it."""
+    return isinstance(known, Counterexample | FailingState) if reduction.is_joint else not isinstance(known, Open)

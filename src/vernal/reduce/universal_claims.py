@@ -1,0 +1,132 @@
+"""Claims of some path, reduced to claims of all paths, which more engines can prove.
+
+What all paths keep, some path keeps: `AG p` proves `EG p`, `AG AF p` proves `AG EF p`. And where all paths keep the
+opposite, none keeps the claim: `AG !p` refutes `EF p`, from all initial states or from one of them. A claim of all
+paths is refuted so, too, where there is a path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from vernal.evidence.belief import left_open
+from vernal.evidence.candidates import states_of
+from vernal.evidence.defined import is_defined
+from vernal.evidence.knowledge import FailingState, Known, Open, Proof
+from vernal.evidence.trace import Trace
+from vernal.logic.direction import Direction
+from vernal.logic.formula import Formula, Quantifier
+from vernal.logic.question import Question
+from vernal.logic.safety import excluding
+from vernal.model.initial import Box
+from vernal.model.system import System
+from vernal.reduce.reduction import NO_STATE, Entailment, Subquestion, first_decided, invariant_of
+from vernal.run.budget import Budget
+
+WHOLE, ONE_STATE = 0.6, 0.4  # shares of the time that is left
+NOTHING_SAID = "not supported by this engine: no claim of all paths proves this claim of some path, or refutes it"
+NOT_EXCLUDED = "not supported by this engine: no claim of all paths excludes this one"
+NONE_MAY_BE_UNDEFINED = "no path keeps the claim, but a value may be undefined, so that there may be no path at all"
+MAY_BE_UNDEFINED = "every path keeps it, but a value may be undefined, so that there may be no path at all"
+
+
+@dataclass(frozen=True)
+class KeptByAll:
+    """That all paths keep what is claimed of some; a proof where there is a path at all."""
+
+    share: float = WHOLE
+
+    name = "kept by all paths"
+    direction = Direction.EXACT
+    is_joint = False
+
+    def takes(self, question: Question) -> str | None:
+        return None if question.claim.sufficient is not None else NOTHING_SAID
+
+    def apply(self, question: Question, budget: Budget) -> Iterator[Subquestion]:
+        formula = question.claim.sufficient
+        assert formula is not None
+        yield Subquestion(replace(question, formula=formula), self.direction, Entailment.IMPLIES, share=self.share)
+
+    def lift(self, question: Question, found: Sequence[Known]) -> Known:
+        (known,) = found
+        formula = question.claim.sufficient
+        if not isinstance(known, Proof) or formula is None:
+            return not_proven(formula, "would prove it", known)
+        return known if is_defined(question.system, invariant_of(known)) else left_open(known, MAY_BE_UNDEFINED)
+
+
+@dataclass(frozen=True)
+class KeptByNone:
+    """That all paths keep the opposite of what is claimed of some: from every initial state, or from one of them."""
+
+    name = "kept by no path"
+    direction = Direction.EXACT
+    is_joint = False
+
+    def takes(self, question: Question) -> str | None:
+        claim = question.claim
+        only_some = claim.opposite is not None and claim.quantifiers == {Quantifier.SOME}
+        return None if only_some else NOTHING_SAID
+
+    def apply(self, question: Question, budget: Budget) -> Iterator[Subquestion]:
+        opposite = question.claim.opposite
+        assert opposite is not None
+        asked, system = replace(question, formula=opposite), question.system
+        yield Subquestion(asked, self.direction, Entailment.NEGATES, share=WHOLE)
+        if system.initial.is_point:
+            return
+        for trace in states_of(question, system.initial.hull, budget.check):
+            start = system.cut(_at(trace, system))
+            if start is None:
+                return
+            alone = replace(asked, model=start)
+            yield Subquestion(alone, self.direction, Entailment.NEGATES, share=ONE_STATE)
+
+    def lift(self, question: Question, found: Sequence[Known]) -> Known:
+        known = first_decided(found)
+        return not_proven(question.claim.opposite, "would refute it", found[0]) if isinstance(known, Open) else known
+
+
+@dataclass(frozen=True)
+class BrokenByAll:
+    """That all paths keep what excludes a claim of all paths, as that something never comes which has to come at last.
+
+    Where no value on the way is undefined there is a path from every initial state; so the claim is false at each.
+    """
+
+    name = "broken by all paths"
+    direction = Direction.EXACT
+    is_joint = False
+
+    def takes(self, question: Question) -> str | None:
+        return None if excluding(question.claim) is not None else NOT_EXCLUDED
+
+    def apply(self, question: Question, budget: Budget) -> Iterator[Subquestion]:
+        never = excluding(question.claim)
+        assert never is not None
+        yield Subquestion(replace(question, formula=never), self.direction, Entailment.NEGATES)
+
+    def lift(self, question: Question, found: Sequence[Known]) -> Known:
+        (known,) = found
+        if isinstance(known, FailingState):
+            defined = is_defined(question.system, known.invariant)
+            return known if defined else left_open(known, NONE_MAY_BE_UNDEFINED)
+        return not_proven(excluding(question.claim), "would refute it", known)
+
+
+def not_proven(formula: Formula | None, effect: str, known: Known) -> Open:
+    """That a claim of all paths is not proven; nothing where the engine does not take such claims."""
+    reason = known.reason if isinstance(known, Open) else "one does not"
+    if reason == NO_STATE:
+        return left_open(known, reason)
+    taken = not reason.startswith("not supported by this engine")
+    return left_open(known, f"that all paths keep {formula} {effect}: {reason}" if taken else "")
+
+
+def _at(trace: Trace, system: System) -> Box:
+    (step,) = trace.steps
+    memory = {name: value if isinstance(value, tuple) else (value,) for name, value in step.memory.items()}
+    values = system.unpack(step.state, memory)
+    return Box({var: tuple((x, x) for x in items) for var, items in values.items()})  # type: ignore[misc] # rational

@@ -1,0 +1,1 @@
+"""Loops that sample as a space to search."""
