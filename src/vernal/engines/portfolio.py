@@ -46,6 +46,8 @@ class Portfolio:
 
     def takes(self, question: Question) -> str | None:
         """Whatever some engine takes."""
+        if question.time is Time.SECONDS and self.options != DepthOptions():
+            return "has no option 'depth' for flows, in continuous time"
         return None
 
     def attempt(self, question: Question, budget: Budget) -> Known:
@@ -56,7 +58,7 @@ class Portfolio:
     def _turns(self, attempts: Attempts) -> Iterator[Turn]:
         question = attempts.question
         if question.time is Time.SECONDS:
-            from vernal.engines.flow.turns import rounds  # loads what is of continuous time alone
+            from vernal.engines.timed_claims import rounds  # loads what is of continuous time alone
 
             return (yield from rounds(attempts))
         yield from first_states(question.system)

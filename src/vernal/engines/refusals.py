@@ -16,7 +16,7 @@ from vernal.model.motion import Rates
 from vernal.sets.levels import MAX_UNROLLED_STEPS
 
 KIND_OF_TIME = "is for "  # how reasons begin that an engine is for another kind of time
-MISFIT = (KIND_OF_TIME, "takes at most ")
+MISFIT = (KIND_OF_TIME, "takes at most ", "has no option ")
 OF_SOME_PATH = "not supported by this engine: no claim of all paths proves this claim of some path, or refutes it"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from vernal.engines.refusals import KIND_OF_TIME
 from vernal.engines.registry import refusals
 from vernal.evidence.knowledge import UNBOUNDED
 from vernal.logic.claim import Claim, always
@@ -12,8 +13,17 @@ from vernal.logic.question import Question
 from vernal.logic.safety import safety_claim
 from vernal.logic.timed import Time
 
-BOUNDED_FIRST = ("split", "bounds", "falsify", "paths", "milp", "smt", "explicit")  # in which order they are told of
-ENDLESS_FIRST = ("explicit", "predicates", "deepening", "lasso", "induction", "invariants", "liveness", "falsify")
+BOUNDED_FIRST = ["split", "bounds", "falsify", "paths", "milp", "smt", "explicit"]  # in which order they are told of
+    "ends",
+    "explicit",
+    "predicates",
+    "deepening",
+    "lasso",
+    "induction",
+    "invariants",
+    "liveness",
+    "falsify",
+]
 WORTH_SAYING = ("falsify", "bounds", "paths", "milp", "smt")  # that they do not take a claim
 SAME = "milp and smt"
 NO_LAST_STEP = "since it has no last step"
@@ -22,6 +32,7 @@ PROVERS: Mapping[str, Callable[[Formula], bool]] = {
     "invariants": lambda path: safety_claim(Claim(path), total=True) is not None,
     "liveness": lambda path: True,
 }  # engines that prove claims of all paths, and by which
+ENDLESS_FIRST = ["ends", "explicit", "predicates", "deepening", "lasso", *PROVERS, "falsify"]
 
 
 def who_decides(question: Question) -> str:
@@ -29,14 +40,14 @@ def who_decides(question: Question) -> str:
     found = refusals(question)
     named = [name for name in _ordered(question, found) if name in found]
     told = {name: _effect(name, question) for name in named if found[name] is None}
-    refused = {name: said for name in WORTH_SAYING if (said := found.get(name)) is not None}
+    refused = {n: said for n in WORTH_SAYING if (said := found.get(n)) and not said.startswith(KIND_OF_TIME)}
     return "; ".join([f"{name} {effect}" for name, effect in _paired(told).items()] + _not_taken(refused))
 
 
 def _ordered(question: Question, found: Mapping[str, str | None]) -> list[str]:
     """Who is told of, and in which order."""
     if question.time is Time.STEPS and question.claim.horizon is not None:
-        return list(BOUNDED_FIRST)
+        return BOUNDED_FIRST
     return list(dict.fromkeys([*(ENDLESS_FIRST if question.time is Time.STEPS else ()), *found]))
 
 

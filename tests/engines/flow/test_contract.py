@@ -112,14 +112,12 @@ def test_what_is_proven_of_an_open_claim_is_said() -> None:
     assert any("proven" in note for note in result.notes)
 
 
-@not_yet("auto speaks of shares of the time that nobody asked for", strict=False)  # which depends on the machine
 def test_reasons_speak_of_the_claim_and_not_of_shares() -> None:
     result = check(read(OSCILLATOR), "G[0,300] (x^2 + y^2 <= 1.21)", timeout=1)
     assert result.reason is not None
     assert "its share of" not in result.reason
 
 
-@not_yet("the seconds of an engine have another name where time is continuous")
 def test_statistics_have_the_same_names() -> None:
     of_flow = check(read(DECAY), "G[0,2] (x <= 1.5)").statistics
     of_steps = check(read(STEPS), "G (x <= 1.5)").statistics
