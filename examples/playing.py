@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 import vernal as vn
 from vernal.worlds.batch import Batch
 from vernal.worlds.episodes import episode
-from vernal.worlds.scope import Term
+from vernal.worlds.rewards import Term
 
 Array = NDArray[Any]
 State = Mapping[str, Array]

@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from vernal.formats.jani.task import load_jani
+from vernal.formats.jani.planning_task import load_jani
 from vernal.logic.task import Task
 
 Json = Any

@@ -18,16 +18,20 @@ from flint import arb
 from tests.checked_runs import TOLERANCE, Contradicted, Rates, checked_runs, contained
 from tests.flow_runs import Integrator, positions_of, starts_of
 from tests.hostile_flows import hostile_flow
+from vernal.engines.flow.abstract import joined
 from vernal.engines.flow.starts import cut, start_boxes
 from vernal.engines.flow.template import octagon
 from vernal.errors import Stopped
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.neural import NeuralAbstraction
+from vernal.evidence.recheck_flowpipe import cut_pipe
 from vernal.evidence.trajectory import Trajectory, trajectory
 from vernal.evidence.walk import NotAPath
 from vernal.interpret import concrete
 from vernal.interpret.demand import Given
+from vernal.interpret.flow.deviations import DeviationFollower
 from vernal.interpret.flow.integration import Follower, Pace, horizon_on_grid
+from vernal.interpret.flow.picard import on_grid
 from vernal.interpret.flow.steps import TaylorStepper
 from vernal.interpret.numbers.rounding import Floats, float_above, float_below
 from vernal.model.expr import Between, Expr
@@ -78,6 +82,24 @@ def on_taylor_pipes(seed: int, tick: Tick) -> bool:
     made = Flowpipe(names, stepper.directions, found.times, found.lower, found.upper, modes, inside, known)
     _against_flow(made, flow, min(until, known), rng)
     return known > 0
+
+
+def on_deviations(seed: int, tick: Tick) -> bool:
+    """Flowpipes around the trajectories of centres, by which evidence is checked again."""
+    flow, rng = hostile_flow(seed), np.random.default_rng(seed)
+    until = float(rng.choice([0.05, 0.3, 1.0])) / min(10.0, max(0.1, _speed(flow)))
+    rows, horizon = directions(len(flow.state), rng), horizon_on_grid(until)
+    longest, turn = float(on_grid(np.array(horizon / rng.choice([8, 64, 256])))), float(rng.choice([0.0625, 0.25]))
+    follower = DeviationFollower(flow, rows, horizon, longest, turn, 2000, tick)
+    boxes = start_boxes(flow)
+    made = [
+        cut_pipe(flow, rows, follower.follow(low, high)) for low, high in zip(boxes.lower, boxes.upper, strict=True)
+    ]
+    whole = joined(made)
+    if whole is None:
+        return False
+    _against_flow(whole, flow, min(until, whole.until), rng)
+    return whole.until > 0
 
 
 def _against_flow(found: Flowpipe, flow: Flow, until: float, rng: np.random.Generator) -> None:
@@ -247,6 +269,7 @@ def _driven(flow: Flow, values: Mapping[Expr, Given]) -> Rates:
 
 ATTACKS: Mapping[str, Callable[[int, Tick], bool]] = {
     "Taylor flowpipes": on_taylor_pipes,
+    "flowpipes around centres": on_deviations,
     "affine flowpipes": on_affine_pipes,
     "certified errors": on_certified_errors,
     "enclosed trajectories": on_enclosures,

@@ -26,7 +26,7 @@ from tests.planning_family import row, simulator
 from vernal.engines.check import ask, parse_formula
 from vernal.evidence.replay import verify
 from vernal.evidence.result import HOLDS, VIOLATED, Verdict
-from vernal.formats.jani.task import load_jani
+from vernal.formats.jani.planning_task import load_jani
 from vernal.run.budget import Budget
 
 STEMS = sorted(file.stem for file in POLICIES.glob("*.nnet"))

@@ -13,7 +13,7 @@ from benchmarks.limits.flows import flow_task, ring
 from vernal.cli.main import main
 from vernal.engines.check import question_of
 from vernal.engines.registry import engines_for
-from vernal.formats.export import export
+from vernal.formats.flow_export import export
 
 JET = """vernal = 1
 name = "jet"

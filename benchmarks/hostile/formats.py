@@ -27,7 +27,7 @@ from vernal.engines.check import parse_formula
 from vernal.evidence.result import VIOLATED
 from vernal.formats.automata import read_automaton
 from vernal.formats.convert import normalised
-from vernal.formats.jani.task import load_jani
+from vernal.formats.jani.planning_task import load_jani
 from vernal.formats.networks import read_network
 from vernal.formats.predicates import with_predicates
 from vernal.formats.vnnlib.reader import read_query

@@ -25,7 +25,7 @@ from benchmarks.ppa.table import Asked
 from vernal.engines.check import ask
 from vernal.engines.options import Precision
 from vernal.evidence.result import Result
-from vernal.formats.jani.task import load_jani
+from vernal.formats.jani.planning_task import load_jani
 from vernal.logic.task import Task
 from vernal.run.budget import Budget
 

@@ -15,7 +15,7 @@ from vernal.engines.predicates.configurations import RecordedTest
 from vernal.engines.predicates.integer_model import OperatorModel
 from vernal.engines.predicates.policy import PolicyBounds
 from vernal.engines.predicates.witnesses import Existence, WitnessSearch
-from vernal.formats.jani.task import load_jani
+from vernal.formats.jani.planning_task import load_jani
 from vernal.logic.question import Question
 from vernal.logic.safety import safety_claim
 from vernal.run.budget import Budget

@@ -13,7 +13,7 @@ from benchmarks.ppa.jani import Instance
 from benchmarks.ppa.policy import read_policy
 from vernal.engines.check import ask
 from vernal.evidence.result import Result
-from vernal.formats.jani.task import load_jani
+from vernal.formats.jani.planning_task import load_jani
 from vernal.logic.task import Task
 from vernal.run.budget import Budget
 

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from vernal.formats.automata import read_automaton, write_automaton
     from vernal.formats.convert import write_network
     from vernal.formats.evidence import replay, write_evidence
-    from vernal.formats.jani.task import load_jani
+    from vernal.formats.jani.planning_task import load_jani
     from vernal.formats.loading import load
     from vernal.formats.networks import read_network
     from vernal.formats.recurrent import rnn
-    from vernal.formats.sb3.live import from_sb3
+    from vernal.formats.sb3.live_policy import from_sb3
     from vernal.formats.torch.module import from_torch
     from vernal.logic.task import Task
     from vernal.model.arrays import ExprArray
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from vernal.model.functions import atan, cos, erf, exp, expm1, log, log1p, sigmoid, sin, sqrt, tan, tanh
     from vernal.model.network import Network
     from vernal.model.system import System
-    from vernal.queries.over import sweep
+    from vernal.queries.public_sweep import sweep
     from vernal.report.abstraction_file import write_abstraction
     from vernal.report.explanation import explain
 
@@ -78,9 +78,9 @@ _HOMES = {
     "vernal.formats.evidence": ["replay", "write_evidence"],
     "vernal.formats.networks": ["read_network"],
     "vernal.formats.recurrent": ["rnn"],
-    "vernal.formats.jani.task": ["load_jani"],
+    "vernal.formats.jani.planning_task": ["load_jani"],
     "vernal.formats.loading": ["load"],
-    "vernal.formats.sb3.live": ["from_sb3"],
+    "vernal.formats.sb3.live_policy": ["from_sb3"],
     "vernal.formats.torch.module": ["from_torch"],
     "vernal.logic.task": ["Task"],
     "vernal.model.arrays": ["ExprArray"],
@@ -128,7 +128,7 @@ _HOMES = {
         "tanh",
     ],
     "vernal.model.network": ["Network"],
-    "vernal.queries.over": ["sweep"],
+    "vernal.queries.public_sweep": ["sweep"],
     "vernal.report.abstraction_file": ["write_abstraction"],
     "vernal.report.explanation": ["explain"],
 }
@@ -244,9 +244,9 @@ HOOKS.update(
         for module, names in {
             "vernal.report.flow_pictures": ["plot_abstraction_error", "plot_flowpipe"],
             "vernal.report.page": ["save_result", "save_trace", "show_result", "show_trace", "write_report"],
-            "vernal.report.reach": ["frame_sets", "show_sets", "write_sets"],
+            "vernal.report.reach_table": ["frame_sets", "show_sets", "write_sets"],
             "vernal.report.tubes": ["plot_sets"],
-            "vernal.report.runs": ["frame_runs", "write_runs"],
+            "vernal.report.run_table": ["frame_runs", "write_runs"],
             "vernal.report.simulations": ["plot_simulation", "show_simulation"],
             "vernal.report.sweeps": ["frame_sweep", "save_sweep", "show_sweep"],
         }.items()

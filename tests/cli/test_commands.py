@@ -15,7 +15,7 @@ from tests.networks_at_hand import drawn
 from vernal.cli.main import main
 from vernal.formats.automata import write_automaton
 from vernal.reduce.neural.partition import automaton_of
-from vernal.report.runs import shown_steps
+from vernal.report.run_table import shown_steps
 from vernal.solvers.registry import BACKENDS, SolverEntry
 
 THERMOSTAT = Path(__file__).resolve().parents[2] / "examples" / "thermostat"

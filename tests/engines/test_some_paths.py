@@ -19,7 +19,7 @@ from tests.explicit_oracle import FiniteOracle
 from tests.graph_loops import SMALL, endless_formula, graph_loop
 from tests.work import processor
 from vernal.engines.check import asked_of, find_engine, parse_formula
-from vernal.evidence.defined import is_defined
+from vernal.evidence.defined_values import is_defined
 from vernal.evidence.invariant import Invariant, StateSet
 from vernal.evidence.kinds import Tree
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result

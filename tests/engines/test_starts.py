@@ -18,7 +18,7 @@ from tests.judge import Judge, instance
 from vernal.engines.check import ENGINES, ask, parse_formula
 from vernal.errors import TypeClash
 from vernal.evidence.result import Result, Verdict
-from vernal.formats.jani.task import load_jani
+from vernal.formats.jani.planning_task import load_jani
 from vernal.logic.task import Task
 from vernal.model import build
 from vernal.model.initial import InitialSet, OneOf, Span, start_among

@@ -13,7 +13,7 @@ from vernal.errors import InputError
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.pipe_judge import PipeJudge, judge
 from vernal.evidence.segment_truth import StateConditions
-from vernal.logic.elaborate import formula
+from vernal.logic.elaboration import formula
 from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula
 from vernal.logic.question import Question
 from vernal.logic.scope import Scope

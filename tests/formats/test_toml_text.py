@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from vernal.errors import VernalError
-from vernal.formats.jani.task import load_jani
+from vernal.formats.jani.planning_task import load_jani
 from vernal.formats.networks import read_network
 from vernal.formats.predicates import with_predicates
 from vernal.formats.task.blueprint import load

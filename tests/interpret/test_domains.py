@@ -9,7 +9,7 @@ import pytest
 
 from vernal.interpret.concrete import evaluate
 from vernal.interpret.domains import first_gap
-from vernal.logic.elaborate import Scope, expression
+from vernal.logic.elaboration import Scope, expression
 from vernal.model import build
 from vernal.model.expr import Expr, Function
 from vernal.model.initial import Ends

@@ -28,13 +28,13 @@ from vernal.interpret.numbers.reals import Undefined
 from vernal.interpret.smt import NoTerm, Script, number
 from vernal.interpret.symbolic.affine import AffineForm, Forms
 from vernal.interpret.symbolic.execute import NotPiecewiseLinear, execute
-from vernal.logic.elaborate import Scope, expression
+from vernal.logic.elaboration import Scope, expression
 from vernal.logic.printing import text
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Function
-from vernal.model.fold import specialise
 from vernal.model.graph import fresh, order, rewrite
+from vernal.model.partial_evaluation import specialise
 from vernal.model.sorts import BOOL, REAL
 from vernal.model.system import OneOf
 from vernal.model.traits import kinds

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.logic.formulas import ALL, SOME, formulas
-from vernal.logic.elaborate import Scope, expression, formula
+from vernal.logic.elaboration import Scope, expression, formula
 from vernal.logic.formula import Always, And, Atom, Bound, Formula, Next, Or, Until
 from vernal.logic.printing import MAX_CHARACTERS, number, text
 from vernal.logic.scope import Scope as ScopeAgain

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from vernal.errors import UnsupportedFormula
 from vernal.logic.direction import Direction
-from vernal.logic.elaborate import formula
+from vernal.logic.elaboration import formula
 from vernal.logic.formula import Always, And, Bound, Eventually, Formula, Or
 from vernal.logic.normal import nnf
 from vernal.logic.scope import Scope

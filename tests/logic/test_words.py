@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from tests.logic.formulas import CTL, LTL, P, Q
-from vernal.logic.elaborate import Scope, formula
+from vernal.logic.elaboration import Scope, formula
 from vernal.logic.formula import Atom, Formula, Next
 from vernal.logic.words import LINE, bracketed, words
 from vernal.model import build

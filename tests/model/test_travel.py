@@ -27,7 +27,7 @@ from tests.strategies import expressions
 from vernal import errors
 from vernal.engines.check import ask, parse_formula
 from vernal.errors import FormatError, VernalError
-from vernal.evidence.abstraction import FiniteAbstraction
+from vernal.evidence.finite_abstraction import FiniteAbstraction
 from vernal.evidence.kinds import Tree
 from vernal.evidence.result import Result
 from vernal.logic.formula import Formula, Next

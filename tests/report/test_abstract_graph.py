@@ -21,7 +21,7 @@ from vernal.report import abstract_graph
 from vernal.report.abstract_graph import dot, drawn_graph
 from vernal.report.abstraction_file import write_graph
 from vernal.report.graph_svg import GraphPicture, svg
-from vernal.report.layered import place
+from vernal.report.layered_layout import place
 
 SVG = "{http://www.w3.org/2000/svg}"
 

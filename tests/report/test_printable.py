@@ -9,7 +9,7 @@ import pytest
 
 from tests.report import samples
 from vernal.printable import in_one_line, printable
-from vernal.report.cells import write_rows
+from vernal.report.csv_cells import write_rows
 from vernal.report.text import result_text
 
 HOSTILE = "safe\x1b[2K\x1b[1Aaccepted\u202e\r\x07"

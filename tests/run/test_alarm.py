@@ -27,7 +27,7 @@ from vernal.model import build
 from vernal.run import alarm as module
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
-from vernal.run.finishing import finishing
+from vernal.run.critical_sections import finishing
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no interval timers"),

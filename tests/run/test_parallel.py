@@ -194,7 +194,7 @@ def test_stopped_in_exact_arithmetic_it_says_what_the_batches_have_proven(
     def full(question: Question, budget: Budget, engine: str) -> Known:
         raise Stopped("memory beyond 1 GiB")
 
-    monkeypatch.setattr("vernal.sets.exact.search.decide", full)
+    monkeypatch.setattr("vernal.sets.exact.exact_search.decide", full)
     asked = parse_formula(task, "AG[0,5] x <= 0.4")
     result = ask(task, asked, None, "paths", Budget(timeout=60, workers=workers))
     assert (result.verdict, result.reason, result.proven_steps) == (UNKNOWN, "memory beyond 1 GiB", 2)

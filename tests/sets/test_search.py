@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from vernal.logic.direction import Direction
-from vernal.logic.elaborate import formula
+from vernal.logic.elaboration import formula
 from vernal.logic.formula import Formula
 from vernal.logic.scope import Scope
 from vernal.logic.syntax import Source

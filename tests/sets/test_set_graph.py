@@ -17,8 +17,8 @@ from vernal.model import build
 from vernal.model.sorts import REAL
 from vernal.model.system import System
 from vernal.sets.initial_boxes import initial_boxes
-from vernal.sets.pieces.affine import AffineSpace, Cutting
 from vernal.sets.pieces.positions import Position, StepGraph
+from vernal.sets.pieces.space import AffineSpace, Cutting
 from vernal.sets.regions.space import Measures, RegionSpace
 from vernal.sets.search import Search, Space, Stage
 from vernal.sets.set_graph import Recorder, SetGraph, SetNode, T, TrailedSets

@@ -89,7 +89,7 @@ def test_agents_share_reward_and_end() -> None:
 
 
 def test_without_gymnasium_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name in {"vernal.worlds.single", "vernal.worlds.spaces"}]:
+    for name in [name for name in sys.modules if name in {"vernal.worlds.single_view", "vernal.worlds.spaces"}]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     with pytest.raises(vn.MissingExtra, match=r"vernal\[gym\]"):

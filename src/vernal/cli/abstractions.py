@@ -15,7 +15,7 @@ from vernal.errors import InputError
 from vernal.run.output import write_text
 
 if TYPE_CHECKING:
-    from vernal.evidence.abstraction import FiniteAbstraction
+    from vernal.evidence.finite_abstraction import FiniteAbstraction
     from vernal.evidence.result import Result
     from vernal.logic.task import Task
 
@@ -101,7 +101,7 @@ Writer = Callable[["Task", "Result", "FiniteAbstraction", Path], str]
 
 def _written(task: Task, result: Result, file: Path, write: Writer) -> str:
     """Write a file, and say so; or say why there is nothing to write, which does not change the verdict."""
-    from vernal.evidence.abstraction import FiniteAbstraction
+    from vernal.evidence.finite_abstraction import FiniteAbstraction
 
     if not isinstance(result.abstraction, FiniteAbstraction):
         return f"nothing is written to {file}: there is no finished abstraction"
@@ -132,8 +132,8 @@ def _starts(task: Task, result: Result, abstraction: FiniteAbstraction, file: Pa
     """The verdicts, and the unsafe paths beside them, each in a file of its own that can be replayed."""
     from vernal.evidence.result import VIOLATED
     from vernal.evidence.trace_file import dump as dump_trace
+    from vernal.report.abstract_starts import starts_document
     from vernal.report.document import dump
-    from vernal.report.starts import starts_document
 
     paths = {state: beside(file, f"start{state}") for state in abstraction.paths}
     for state, target in paths.items():

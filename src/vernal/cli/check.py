@@ -16,8 +16,8 @@ import typer
 from vernal.cli import exits
 from vernal.cli.abstractions import AbstractionFiles, with_abstraction
 from vernal.cli.clock import started
-from vernal.cli.given import command_line
 from vernal.cli.interrupt import exit_code
+from vernal.cli.invocation import command_line
 from vernal.cli.options import (
     AllowOutside,
     Asked,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vernal.cli.options import Timeout
-from vernal.cli.timed import finished, time_for
+from vernal.cli.time_limit import finished, time_for
 
 if TYPE_CHECKING:
     from vernal.formats.convert import Conversion
-    from vernal.formats.export import AutomatonExport
+    from vernal.formats.flow_export import AutomatonExport
 
 EXAMPLES = """\b
 Examples:
@@ -61,7 +61,7 @@ def convert(
     """
     from vernal.cli.stream import refuse_overwriting, show, writable
     from vernal.formats.convert import convert as write
-    from vernal.formats.export import export, is_automaton
+    from vernal.formats.flow_export import export, is_automaton
 
     budget = time_for(timeout)
     writable(target)

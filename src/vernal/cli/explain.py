@@ -10,7 +10,7 @@ import typer
 from vernal.cli.options import OUTPUT, AllowOutside, Asked, Properties, Settings, Specs, TaskFile, Timeout, questions
 from vernal.cli.planning import Planning, asked_names, planned
 from vernal.cli.stream import show
-from vernal.cli.timed import finished, time_for
+from vernal.cli.time_limit import finished, time_for
 from vernal.errors import InputError
 
 if TYPE_CHECKING:

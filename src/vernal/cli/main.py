@@ -30,8 +30,8 @@ from vernal.cli import (
     verify,
 )
 from vernal.cli.clock import invoked, process_start
-from vernal.cli.given import given
 from vernal.cli.interrupt import exit_code, leave, watching
+from vernal.cli.invocation import given
 from vernal.cli.stream import drop_output, open_closed, plain_warnings, say
 from vernal.errors import Stopped, VernalError
 

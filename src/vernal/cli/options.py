@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from vernal.cli.complete import parameter_names, property_names
+from vernal.cli.completion import parameter_names, property_names
 from vernal.errors import InputError, NameUnknown, Stopped, nearest
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vernal.cli.complete import property_names
+from vernal.cli.completion import property_names
 from vernal.cli.options import expanded, overrides
 from vernal.errors import InputError
 from vernal.model.tick import Tick, idle
@@ -91,7 +91,7 @@ class Planning:
         from vernal.formats.loading import is_planning_model
 
         if is_planning_model(file):
-            from vernal.formats.jani.task import open_jani
+            from vernal.formats.jani.planning_task import open_jani
 
             return open_jani(file, self._options(properties), tick)
         self._refuse(properties)

@@ -146,7 +146,7 @@ def reach(
 def _tell(found: ReachableSets, json: str | None, plot: Path | None, runs: int, drawing: Drawing) -> None:
     """The files asked for, then the table and what is to be said about it: files are there though nobody reads on."""
     from vernal.cli.check import page_width
-    from vernal.report.reach import reach_notes, reach_table
+    from vernal.report.reach_table import reach_notes, reach_table
 
     stream = sys.stderr if json == "-" else sys.stdout
     written = _written(found, json, plot, runs, drawing)
@@ -159,7 +159,7 @@ def _tell(found: ReachableSets, json: str | None, plot: Path | None, runs: int, 
 def _written(found: ReachableSets, json: str | None, plot: Path | None, runs: int, drawing: Drawing) -> list[str]:
     """Write the document and the picture, and say where."""
     from vernal.report.document import dump
-    from vernal.report.reach import reach_document
+    from vernal.report.reach_table import reach_document
 
     said = []
     if json is not None:

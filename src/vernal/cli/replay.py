@@ -11,7 +11,7 @@ import typer
 from vernal.cli import exits
 from vernal.cli.options import INTERRUPTED, AllowOutside, InPlane, OfExpressions, Timeout
 from vernal.cli.stream import show
-from vernal.cli.timed import finished, time_for
+from vernal.cli.time_limit import finished, time_for
 from vernal.errors import Stopped
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ def replay(
     from vernal.evidence.recheck import Judgement, Recheck
     from vernal.formats.evidence import check_again, formula_of, read_text
     from vernal.printable import MAX_FORMULA, in_one_line, shortened
-    from vernal.report.asked import TraceSubject
     from vernal.report.drawing import Drawing
+    from vernal.report.subject import TraceSubject
     from vernal.run.alarm import in_time
 
     budget = time_for(timeout)

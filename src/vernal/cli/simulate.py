@@ -12,7 +12,7 @@ from vernal.cli import exits
 from vernal.cli.options import AllowOutside, InPlane, OfExpressions, Seed, Settings, TaskFile, Timeout
 from vernal.cli.planning import Planning, ShownProperties, narrowed, planned
 from vernal.cli.stream import show
-from vernal.cli.timed import finished, time_for, unfinished
+from vernal.cli.time_limit import finished, time_for, unfinished
 
 if TYPE_CHECKING:
     from vernal.engines.falsify.simulation import Simulation
@@ -96,7 +96,7 @@ def simulate(
 def _tell(made: Simulation, csv: Path | None, drawing: Drawing) -> None:
     """The tables, and the file of all runs."""
     from vernal.cli.check import page_width
-    from vernal.report.runs import summary_table
+    from vernal.report.run_table import summary_table
     from vernal.report.simulations import shares_table
 
     width = page_width(sys.stdout)

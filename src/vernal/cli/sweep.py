@@ -15,7 +15,7 @@ import typer
 from vernal.cli import exits
 from vernal.cli.check import page_width
 from vernal.cli.clock import started
-from vernal.cli.complete import parameter_names
+from vernal.cli.completion import parameter_names
 from vernal.cli.interrupt import exit_code
 from vernal.cli.options import (
     AllowOutside,

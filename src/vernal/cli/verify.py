@@ -17,7 +17,7 @@ from vernal.cli.options import DeviceName, EngineName, Limits, MemoryLimit, Quie
 from vernal.cli.progress import Live
 from vernal.cli.stream import say, show
 from vernal.errors import InputError, VernalError
-from vernal.report.cells import write_rows
+from vernal.report.csv_cells import write_rows
 
 if TYPE_CHECKING:
     from vernal.formats.vnnlib.query import Query
@@ -154,7 +154,7 @@ def network_file(query: Query, given: Sequence[str]) -> str:
 
 def assignment(query: Query, answer: Answer) -> list[str]:
     """The values found: a list of pairs for VNN-LIB 1, tensor by tensor for VNN-LIB 2."""
-    from vernal.queries.points import decimal
+    from vernal.queries.witness_points import decimal
 
     if answer.values is None:
         return []

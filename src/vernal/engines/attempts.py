@@ -11,6 +11,7 @@ from vernal.evidence.belief import believed
 from vernal.evidence.knowledge import Known, Open, Statistics
 from vernal.evidence.result import EngineFailure
 from vernal.logic.question import Question
+from vernal.logic.timed import Time
 from vernal.run.budget import TIMEOUT, Budget
 
 TELLING_SECONDS, MOST = 0.02, 4.0  # after which a slowdown can be told, and the largest that is believed
@@ -76,6 +77,8 @@ class Attempts:
             entry.cut_short, entry.longest = own.is_cut_short, max(entry.longest, given)
             entry.used = 0.0 if given <= 0 else self.turns[-1].seconds / given
             return known
+        if self.question.time is not Time.SECONDS:
+            return replace(known, failed=self.failed)
         spent = {**self._seconds(), f"{known.engine} seconds": round(self.budget.elapsed - begun, 3)}
         return replace(known, failed=self.failed, statistics={**known.statistics, **spent})
 

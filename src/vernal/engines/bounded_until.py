@@ -16,7 +16,7 @@ from vernal.evidence.knowledge import Counterexample, Known, Open, Proof
 from vernal.logic.formula import Always, Eventually, Formula, Release, Until, Weak
 from vernal.logic.normal import steps
 from vernal.logic.question import Question
-from vernal.logic.shorten import shortened
+from vernal.logic.shortening import shortened
 from vernal.run.budget import Budget
 
 Timed = Until | Eventually | Always | Release | Weak

@@ -61,7 +61,7 @@ IN_RANGE = "in_range"  # the built-in property that every declared range is kept
 
 def parse_formula(task: Task, text: str) -> Formula:
     """A formula over the task's names."""
-    from vernal.logic.elaborate import formula, system_scope
+    from vernal.logic.elaboration import formula, system_scope
     from vernal.logic.syntax import Source
 
     scope = system_scope(task.model, task.constants, task.functions)

@@ -14,7 +14,7 @@ from functools import reduce
 from typing import Any, TypeVar
 
 from vernal.errors import FormatError, InputError
-from vernal.evidence import confirm, recorded
+from vernal.evidence import confirm, record_fields
 from vernal.evidence.belief import confirmed
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.invariant_file import invariant_json, invariant_of
@@ -48,23 +48,23 @@ def reading(key: str) -> Iterator[None]:
 
 KINDS: Mapping[str, type[Known]] = {kind.__name__: kind for kind in (Proof, Counterexample, FailingState, Open)}
 READERS: Mapping[str, Callable[[Any], Any]] = {
-    "engine": recorded.text,
-    "statistics": recorded.counts,
-    "notes": recorded.texts,
-    "failed": lambda value: tuple(EngineFailure(*one) for one in recorded.pairs(value)),
+    "engine": record_fields.text,
+    "statistics": record_fields.counts,
+    "notes": record_fields.texts,
+    "failed": lambda value: tuple(EngineFailure(*one) for one in record_fields.pairs(value)),
     "direction": Direction.__getitem__,
     "subject": Subject.__getitem__,
     "assurance": Assurance.__getitem__,
-    "reason": recorded.text,
-    "excluded_by": recorded.text,
-    "margin": recorded.number,
-    "empty": recorded.truth,
-    "proven_steps": recorded.whole,
-    "proven_time": recorded.number,
-    "abstraction": recorded.nothing,
-    "seen": recorded.nothing,  # states are enumerated at once, and not in parts
-    "evidence": recorded.nothing,  # where there is one, it is a path or an invariant
-    "invariant": recorded.nothing,
+    "reason": record_fields.text,
+    "excluded_by": record_fields.text,
+    "margin": record_fields.number,
+    "empty": record_fields.truth,
+    "proven_steps": record_fields.whole,
+    "proven_time": record_fields.number,
+    "abstraction": record_fields.nothing,
+    "seen": record_fields.nothing,  # states are enumerated at once, and not in parts
+    "evidence": record_fields.nothing,  # where there is one, it is a path or an invariant
+    "invariant": record_fields.nothing,
 }  # from plain data to the value of a field
 
 

@@ -23,7 +23,7 @@ from vernal.logic.question import Question
 from vernal.logic.timed import Time
 from vernal.model.system import System
 from vernal.run.budget import Budget
-from vernal.run.shares import further_turn
+from vernal.run.further_turns import further_turn
 from vernal.sets.finite.size import is_discrete
 from vernal.sets.pieces.free_winners import has_winners
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from vernal.evidence.result import UNKNOWN, Result
 from vernal.run.budget import Budget
-from vernal.run.shares import further_turn
+from vernal.run.further_turns import further_turn
 
 Ask = Callable[[Budget], Result]  # one question, asked with a budget
 

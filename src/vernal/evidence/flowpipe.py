@@ -17,12 +17,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+def no_starts() -> NDArray[np.float64]:
+    """No boxes."""
+    import numpy as np
+
+    return np.empty((0, 2, 0))
+
+
 @dataclass(frozen=True, eq=False)
 class Flowpipe(ArrayData):
     """Segments: at every time t of times[k] that a trajectory reaches inside the region, it is in the union of those
     segments whose span contains t, where segment k is {x : lower[k] <= directions x <= upper[k]}.
 
-    The first rows of `directions` are the axes, so that the first columns of `lower` and `upper` are boxes.
+    The first rows of `directions` are the axes, so that the first columns of `lower` and `upper` are boxes. `starts`
+    has the lower and the upper ends of boxes that cover the initial states in the region, each followed by itself; none
+    where nobody said so.
     """
 
     variables: tuple[str, ...]
@@ -33,6 +42,7 @@ class Flowpipe(ArrayData):
     locations: NDArray[np.int64]  # of an automaton, for each segment; -1 where there is none
     inside_until: float  # until when all trajectories are inside the region, ends of the span included
     until: float  # the time up to which the segments tell everything
+    starts: NDArray[np.float64] = field(default_factory=lambda: no_starts())  # (boxes, 2, n): parts of the initial set
     about: Any = field(default=None, repr=False, compare=False, metadata=STAYS)  # the result it is evidence for
 
     direction = Direction.OVER
@@ -50,7 +60,7 @@ class Flowpipe(ArrayData):
     def part(self, chosen: NDArray[np.bool_]) -> Flowpipe:
         """Some of the segments; what the whole tells of time it may not."""
         rows = (self.times[chosen], self.lower[chosen], self.upper[chosen], self.locations[chosen])
-        return Flowpipe(self.variables, self.directions, *rows, self.inside_until, self.until)
+        return Flowpipe(self.variables, self.directions, *rows, self.inside_until, self.until, self.starts)
 
     def plot(self, file: str | Path | None = None, *, of: Sequence[str] | None = None) -> Any:
         """Draw it as a phase portrait of its flow; to a file if one is named. `of` names two variables."""

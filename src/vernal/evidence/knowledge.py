@@ -11,7 +11,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
-from vernal.evidence.abstraction import FiniteAbstraction
+from vernal.evidence.finite_abstraction import FiniteAbstraction
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.kinds import Evidence
 from vernal.evidence.neural import NeuralAbstraction

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from vernal.errors import TooLong
-from vernal.evidence.defined import is_defined
+from vernal.evidence.defined_values import is_defined
 from vernal.evidence.invariant import Invariant, StateSet
 from vernal.evidence.invariant_file import component_names
 from vernal.evidence.recheck_exact import ExactCheck

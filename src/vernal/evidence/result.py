@@ -9,7 +9,7 @@ from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vernal.evidence.abstraction import FiniteAbstraction
+from vernal.evidence.finite_abstraction import FiniteAbstraction
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.kinds import Evidence, Tree

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from vernal.errors import FormatError
-from vernal.evidence import confirm, recorded
+from vernal.evidence import confirm, record_fields
 from vernal.evidence.invariant_file import invariant_json, invariant_of
 from vernal.evidence.kinds import Evidence, Tree
 from vernal.evidence.reach import ForAllTime, Reach, UpToStep
@@ -51,21 +51,21 @@ def result_of(data: Any, question: Question) -> Result:
     return Result(
         question.claim.text,
         verdict,
-        recorded.text(data["engine"]),
+        record_fields.text(data["engine"]),
         question.name,
-        reach=_reach(recorded.whole(data["steps"])) if verdict is HOLDS else None,
-        reason=recorded.text_or_none(data["reason"]),
-        proven_steps=recorded.whole(data["proven_steps"]),
+        reach=_reach(record_fields.whole(data["steps"])) if verdict is HOLDS else None,
+        reason=record_fields.text_or_none(data["reason"]),
+        proven_steps=record_fields.whole(data["proven_steps"]),
         assurance=None if data["assurance"] is None else Assurance[data["assurance"]],
-        margin=recorded.number(data["margin"]),
+        margin=record_fields.number(data["margin"]),
         vacuous=data["vacuous"] is True,
-        notes=recorded.texts(data["notes"]),
-        failed=tuple(EngineFailure(*one) for one in recorded.pairs(data.get("failed", []))),
-        seconds=recorded.number(data["seconds"]) or 0.0,
-        statistics=recorded.counts(data["statistics"]),
+        notes=record_fields.texts(data["notes"]),
+        failed=tuple(EngineFailure(*one) for one in record_fields.pairs(data.get("failed", []))),
+        seconds=record_fields.number(data["seconds"]) or 0.0,
+        statistics=record_fields.counts(data["statistics"]),
         evidence=evidence,
-        step=recorded.whole(data["step"]),
-        proviso=recorded.text_or_none(data.get("proviso")),
+        step=record_fields.whole(data["step"]),
+        proviso=record_fields.text_or_none(data.get("proviso")),
     )
 
 

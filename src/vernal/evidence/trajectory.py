@@ -21,7 +21,7 @@ from vernal.evidence.trace import Trace, TraceStep, TraceValue
 from vernal.evidence.walk import NotAPath, Problem, ReplayWalk, Undecided, trace_number
 from vernal.interpret import exact
 from vernal.interpret.demand import Given
-from vernal.interpret.flow.trajectory import Leg, SolutionPiece, clipped, follow, has_left, is_inside
+from vernal.interpret.flow.point_solutions import Leg, SolutionPiece, clipped, follow, has_left, is_inside
 from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula, Not, Or
 from vernal.logic.normal import fold, nnf, rebuild
 from vernal.model.expr import Expr, Var

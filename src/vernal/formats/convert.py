@@ -93,7 +93,7 @@ def convert(
 
 def normalised(source: str | Path, statistics: str | Path) -> Network:
     """A saved policy of stable-baselines3 that sees observations as they are, and normalises them itself."""
-    from vernal.formats.sb3.saved import parse_normalisation, parse_sb3
+    from vernal.formats.sb3.saved_policy import parse_normalisation, parse_sb3
 
     if Path(source).suffix.lower() != ".zip":
         raise FormatError(f"{source}: observations are normalised of policies of stable-baselines3 (.zip)")

@@ -15,18 +15,18 @@ from vernal.engines.check import named_formula, parse_formula
 from vernal.errors import FileMissing, FormatError, InputError
 from vernal.evidence import trace_file
 from vernal.evidence.confirm import Facts, assurance, truth
-from vernal.evidence.defined import is_defined
+from vernal.evidence.defined_values import is_defined
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.invariant_file import invariant_of
 from vernal.evidence.periodic import is_enclosed
 from vernal.evidence.recheck import Judgement, Recheck, recheck
 from vernal.evidence.replay import NotAPath, verify
 from vernal.evidence.result import VIOLATED, Assurance, Result
-from vernal.evidence.retrace import retrace
 from vernal.evidence.trace import Trace
 from vernal.evidence.trace_file import TraceFile
+from vernal.evidence.trajectory_replay import retrace
 from vernal.evidence.uniqueness import is_only_path, is_only_position
-from vernal.formats.jani.task import open_jani
+from vernal.formats.jani.planning_task import open_jani
 from vernal.formats.loading import is_planning_model
 from vernal.formats.networks import is_file, read_bytes
 from vernal.formats.task.blueprint import load

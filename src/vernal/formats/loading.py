@@ -30,7 +30,7 @@ def is_planning_model(path: str | Path) -> bool:
 def open_tasks(path: str | Path, options: Mapping[str, str] | None = None, *, allow_outside: bool = False) -> Tasks:
     """A file of either kind, to make tasks from; `options` are those of a planning model."""
     if is_planning_model(path):
-        from vernal.formats.jani.task import open_jani
+        from vernal.formats.jani.planning_task import open_jani
 
         return open_jani(path, options or {})
     from vernal.formats.task.blueprint import open_task
@@ -53,7 +53,7 @@ def load(
     """
     given = {**(overrides or {}), **parameters}
     if is_planning_model(path):
-        from vernal.formats.jani.task import load_jani
+        from vernal.formats.jani.planning_task import load_jani
 
         return load_jani(path, constants=given)
     from vernal.formats.task.blueprint import load as load_task

@@ -20,9 +20,9 @@ from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
 from vernal.errors import DataUnset, FileMissing, FormatError, InputError, Stopped, nearest
+from vernal.formats.compression import unpacked
 from vernal.formats.limits import DEFAULT, ReadLimits
 from vernal.formats.onnx.external import MARK, with_data
-from vernal.formats.packed import unpacked
 from vernal.model.network import Network
 from vernal.printable import in_one_line, shortened
 
@@ -157,7 +157,7 @@ def _parser(file: Path) -> Callable[[bytes, str], Network]:
 
         return parse_h5
     if suffix == ".zip":
-        from vernal.formats.sb3.saved import parse_sb3
+        from vernal.formats.sb3.saved_policy import parse_sb3
 
         return parse_sb3
     what = repr(suffix) if suffix else "a folder" if os.path.isdir(file) else "a file without an ending"

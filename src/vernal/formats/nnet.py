@@ -28,7 +28,7 @@ import numpy as np
 
 from vernal.errors import FormatError
 from vernal.formats.layers import check_finite, check_weights, check_width, dense
-from vernal.formats.stack import Stack, as_stack
+from vernal.formats.relu_stack import Stack, as_stack
 from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 from vernal.model.expr import Expr

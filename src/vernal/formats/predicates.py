@@ -13,7 +13,7 @@ from vernal.formats.jani.entries import read_json
 from vernal.formats.jani.expressions import read_condition
 from vernal.formats.networks import read_bytes
 from vernal.formats.toml_text import read_toml
-from vernal.logic.elaborate import Scope, expression
+from vernal.logic.elaboration import Scope, expression
 from vernal.logic.syntax import Source
 from vernal.logic.task import Task
 from vernal.model.components import arrays_of, index_ranges

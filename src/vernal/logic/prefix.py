@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms, horizon
-from vernal.logic.shorten import nesting, weaker
+from vernal.logic.shortening import nesting, weaker
 from vernal.model.expr import Const
 
 WINDOW = 50  # how many steps are looked at where a formula has no bound

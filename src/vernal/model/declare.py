@@ -26,7 +26,6 @@ from vernal.model.checks import check_next, check_rate, check_start, value_of
 from vernal.model.components import MAX_COMPONENTS, arrays_of, index_ranges
 from vernal.model.expr import Between, Choose, Expr, Occurrence, Operand, Role, Var
 from vernal.model.flow import rate_problem, region_problem
-from vernal.model.given import Declaration, GivenNames, GivenNumber, GivenValue, Initial, Initials, Policy, Values
 from vernal.model.graph import draws, rewrite, variables
 from vernal.model.initial import OneOf, Span, Start
 from vernal.model.motion import Sampled, Step, common_period
@@ -35,6 +34,16 @@ from vernal.model.numbers import from_numpy
 from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort
 from vernal.model.sorts import enum as enum_sort
 from vernal.model.system import Agent, Fields, Init, System, Variable
+from vernal.model.system_arguments import (
+    Declaration,
+    GivenNames,
+    GivenNumber,
+    GivenValue,
+    Initial,
+    Initials,
+    Policy,
+    Values,
+)
 
 ANONYMOUS = ("choose", "between")  # the names that `build` gives to draws without one
 

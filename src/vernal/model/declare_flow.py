@@ -31,10 +31,10 @@ from vernal.model.declare import (
 )
 from vernal.model.expr import Expr, Operand
 from vernal.model.flow import Flow, constraint_problem, rate_problem, region_problem
-from vernal.model.given import Declaration, GivenNames, Initials
 from vernal.model.initial import Init
 from vernal.model.motion import Rates
 from vernal.model.system import Fields
+from vernal.model.system_arguments import Declaration, GivenNames, Initials
 
 
 def trace_flow(

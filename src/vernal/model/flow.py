@@ -14,12 +14,12 @@ from typing import Any, ClassVar, overload
 from vernal.model import expr as e
 from vernal.model.arrays import Operands
 from vernal.model.expr import Between, Expr, Operand, Var
-from vernal.model.given import Declaration, GivenNames, Initials
 from vernal.model.graph import draws, order, variables
 from vernal.model.initial import Init
 from vernal.model.motion import Motion, Rates
 from vernal.model.sorts import REAL
 from vernal.model.system import Agent, Fields, Model, Variable
+from vernal.model.system_arguments import Declaration, GivenNames, Initials
 from vernal.model.terms import terms
 from vernal.model.traits import traits
 

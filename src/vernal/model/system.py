@@ -17,9 +17,7 @@ from vernal.model import build
 from vernal.model.arrays import Operands
 from vernal.model.build import TRUE
 from vernal.model.closed import ClosedStep, name_decisions, named_as, refuse_drawn, resolve_all, resolve_lets
-from vernal.model.ending import options_left, refuse_unseen
 from vernal.model.expr import Between, Expr, Operand, Role, Var
-from vernal.model.given import Declaration, GivenNames, GivenNumber, Initials, Policy
 from vernal.model.graph import draws, substitute
 from vernal.model.initial import Box, Ends, InitialSet
 from vernal.model.initial import Init as Init
@@ -28,8 +26,10 @@ from vernal.model.initial import Span as Span
 from vernal.model.initial import Start as Start
 from vernal.model.motion import Motion, Rates, Sampled, Step, common_period
 from vernal.model.network import Network
+from vernal.model.path_ends import options_left, refuse_unseen
 from vernal.model.portable import Portable
 from vernal.model.sorts import Sort
+from vernal.model.system_arguments import Declaration, GivenNames, GivenNumber, Initials, Policy
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from vernal.errors import InputError
-from vernal.formats.vnnlib.polynomial import ONE, ZERO, Polynomial
+from vernal.formats.vnnlib.operands import ONE, ZERO, Polynomial
 from vernal.formats.vnnlib.query import Constraint, PolynomialComparison, Query, comparisons
 from vernal.logic.formula import And, Atom, Formula, Not, Or
 from vernal.logic.question import Question

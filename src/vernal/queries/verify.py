@@ -1,7 +1,8 @@
 """Answering a network query: its alternatives are questions, which the engines decide.
 
 All alternatives of a query are asked in common batches of boxes first; those that stay open are asked one by one, each
-with its share of the time. What the engines refute is confirmed by an assignment that is checked twice (`points`).
+with its share of the time. What the engines refute is confirmed by an assignment that is checked twice
+(`witness_points`).
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from vernal.formats.vnnlib.query import Query
 from vernal.logic.question import Question
 from vernal.queries.answer import Answer, QueryStatus
 from vernal.queries.model import NetworkModel
-from vernal.queries.points import PointSearch, asked_of_engine
 from vernal.queries.question import Conjunction, QueryQuestions, cases
+from vernal.queries.witness_points import PointSearch, asked_of_engine
 from vernal.run.budget import Budget
 
 SHARE_TOGETHER = 0.5  # of the time, for all alternatives of a query at once

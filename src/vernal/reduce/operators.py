@@ -19,10 +19,10 @@ from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.build import FALSE, TRUE
 from vernal.model.closed import ClosedStep
+from vernal.model.decision_conditions import Finitely, Reached, plan
 from vernal.model.expr import Argmax, Choose, Const, Expr
-from vernal.model.fold import specialise
 from vernal.model.graph import decisions, order
-from vernal.model.reaching import Finitely, Reached, plan
+from vernal.model.partial_evaluation import specialise
 from vernal.model.tick import Tick, idle
 
 MAX_OPERATORS = 100_000

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from vernal.evidence.belief import left_open
 from vernal.evidence.candidates import states_of
-from vernal.evidence.defined import is_defined
+from vernal.evidence.defined_values import is_defined
 from vernal.evidence.knowledge import FailingState, Known, Open, Proof
 from vernal.evidence.trace import Trace
 from vernal.logic.direction import Direction

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from vernal.errors import InputError
-from vernal.evidence.abstraction import FiniteAbstraction, StartVerdict
+from vernal.evidence.finite_abstraction import FiniteAbstraction, StartVerdict
 from vernal.logic.printing import text
 from vernal.model.sorts import INT
 from vernal.printable import printable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from vernal.errors import InputError
-from vernal.evidence.abstraction import FiniteAbstraction
+from vernal.evidence.finite_abstraction import FiniteAbstraction
 from vernal.evidence.result import Result
 from vernal.formats.jani.export import AUTOMATON
 from vernal.formats.jani.export import write_abstraction as write_jani

@@ -14,16 +14,6 @@ from vernal.logic.safety import safety_claim
 from vernal.logic.timed import Time
 
 BOUNDED_FIRST = ["split", "bounds", "falsify", "paths", "milp", "smt", "explicit"]  # in which order they are told of
-    "ends",
-    "explicit",
-    "predicates",
-    "deepening",
-    "lasso",
-    "induction",
-    "invariants",
-    "liveness",
-    "falsify",
-]
 WORTH_SAYING = ("falsify", "bounds", "paths", "milp", "smt")  # that they do not take a claim
 SAME = "milp and smt"
 NO_LAST_STEP = "since it has no last step"

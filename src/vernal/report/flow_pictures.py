@@ -18,12 +18,12 @@ from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model.system import Model
 from vernal.report.abstraction_error import error_svg, plot_error
-from vernal.report.asked import formula_of
 from vernal.report.drawing import Picture
 from vernal.report.markup import escape
 from vernal.report.phase import phase_svg, plot_phase
 from vernal.report.phase_parts import DrawnTrajectory, Portrait
 from vernal.report.phase_sets import asked_sets_of
+from vernal.report.subject import formula_of
 from vernal.report.values import as_float
 from vernal.simulate.flows import simulate_flow
 from vernal.simulate.starts import NoInitialState

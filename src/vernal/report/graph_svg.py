@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from vernal.evidence.abstraction import StartVerdict
+from vernal.evidence.finite_abstraction import StartVerdict
 from vernal.report.abstract_graph import DrawnGraph, GraphNode
-from vernal.report.layered import Arrow, Placement, place
+from vernal.report.layered_layout import Arrow, Placement, place
 from vernal.report.markup import escape
 
 LETTER, LABEL = 6.1, 5.4  # the width of a letter in a node, and of one on an arrow

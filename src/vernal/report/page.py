@@ -19,7 +19,6 @@ from vernal.logic.formula import Formula
 from vernal.logic.task import Task
 from vernal.logic.words import words
 from vernal.model.flow import Flow
-from vernal.report.asked import formula_of, task_of, trace_formula
 from vernal.report.document import document, dump
 from vernal.report.drawing import Drawing, Picture, no_picture
 from vernal.report.flow_pictures import flow_pictures
@@ -29,7 +28,8 @@ from vernal.report.invariants import invariant_svg, is_drawable
 from vernal.report.limits import limits, quantities_of
 from vernal.report.markup import escape
 from vernal.report.plots import trace_svg
-from vernal.report.reach import reach_notes
+from vernal.report.reach_table import reach_notes
+from vernal.report.subject import formula_of, task_of, trace_formula
 from vernal.report.tables import Column, reach, seconds, trace_columns
 from vernal.report.text import details
 from vernal.report.tubes import sets_svg

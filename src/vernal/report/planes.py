@@ -20,7 +20,7 @@ from vernal.report.figures import (
     near_limits,
     plane_axes,
 )
-from vernal.report.runs import Quantity, present
+from vernal.report.run_table import Quantity, present
 from vernal.report.values import Series, as_float
 
 if TYPE_CHECKING:

@@ -13,8 +13,6 @@ from vernal.errors import InputError
 from vernal.evidence.trace import Trace
 from vernal.logic.formula import Formula
 from vernal.model.sorts import Kind
-from vernal.report.asked import trace_formula
-from vernal.report.chosen import Of, trace_series
 from vernal.report.figures import (
     CURVE,
     INK,
@@ -38,6 +36,8 @@ from vernal.report.figures import (
 )
 from vernal.report.limits import limits as limits_of
 from vernal.report.planes import drawn_values, plane_of_trace
+from vernal.report.quantities import Of, trace_series
+from vernal.report.subject import trace_formula
 from vernal.report.values import Series, as_float, scalar
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from vernal.report.figures import (
     tone_of,
 )
 from vernal.report.planes import plane_of_runs
-from vernal.report.runs import Quantity, present
+from vernal.report.run_table import Quantity, present
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,11 +11,11 @@ import numpy as np
 from vernal.engines.falsify.failure_rates import RunShare
 from vernal.engines.falsify.simulation import Simulation
 from vernal.logic.task import Task
-from vernal.report.chosen import Of, all_limits, run_quantities
 from vernal.report.figures import AxisLimits
 from vernal.report.frames import html_lines, html_table
+from vernal.report.quantities import Of, all_limits, run_quantities
 from vernal.report.run_plots import RunPicture, plot_runs, runs_svg
-from vernal.report.runs import summary_columns
+from vernal.report.run_table import summary_columns
 from vernal.report.tables import WIDTH, trace_table
 
 UNCONFIRMED = "none of them was confirmed in exact arithmetic in a few seconds: they are long, or fail by a hair"

@@ -18,11 +18,11 @@ from vernal.logic.formula import Formula, Not
 from vernal.logic.normal import atoms, horizon
 from vernal.logic.printing import text
 from vernal.logic.question import Question
-from vernal.logic.shorten import stronger, weaker
+from vernal.logic.shortening import stronger, weaker
 from vernal.model.expr import Argmax, Choose, Const, Expr
-from vernal.model.fold import specialise
 from vernal.model.graph import order
 from vernal.model.initial import Box
+from vernal.model.partial_evaluation import specialise
 from vernal.model.system import System
 from vernal.model.tick import Tick, idle
 from vernal.model.traits import varying
@@ -32,11 +32,11 @@ from vernal.report.markup import as_drawn
 from vernal.report.values import number, scalar
 from vernal.run.threads import one_blas_thread
 from vernal.sets.initial_boxes import initial_boxes
-from vernal.sets.pieces.affine import AffineSpace, Cutting
 from vernal.sets.pieces.batches import Pieces
 from vernal.sets.pieces.exploration import OVERFLOWING
 from vernal.sets.pieces.positions import NotExplorable, Position, StepGraph
 from vernal.sets.pieces.samples import likely
+from vernal.sets.pieces.space import AffineSpace, Cutting
 from vernal.sets.search import Search, Stage
 from vernal.sets.set_graph import Fate, SetGraph, SetNode, SetStep
 

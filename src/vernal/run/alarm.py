@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from vernal.errors import Stopped
 from vernal.run.budget import TIMEOUT, Budget
-from vernal.run.finishing import is_finishing
+from vernal.run.critical_sections import is_finishing
 
 T = TypeVar("T")
 

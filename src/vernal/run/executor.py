@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from vernal.errors import InputError, Stopped
 from vernal.run.budget import Budget
-from vernal.run.finishing import finishing
+from vernal.run.critical_sections import finishing
 from vernal.run.journal import Record
 from vernal.run.worker import Job, Method, Worker, keep_signals, signals_held, together_gib
 

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any
 
 from vernal.errors import InputError
-from vernal.run.finishing import finishing
+from vernal.run.critical_sections import finishing
 
 Record = Mapping[str, Any]  # plain data: what JSON can say
 

@@ -23,8 +23,8 @@ from vernal.model.graph import decisions
 from vernal.model.system import Agent, System
 from vernal.simulate.runs import pick
 from vernal.simulate.starts import initial_points, typed
-from vernal.worlds.outside import hand
-from vernal.worlds.scope import Term, observed, of_state, of_step
+from vernal.worlds.open_agents import hand
+from vernal.worlds.rewards import Term, observed, of_state, of_step
 
 
 class Batch:

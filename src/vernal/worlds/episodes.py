@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from vernal.worlds.scope import Term
+from vernal.worlds.rewards import Term
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,12 @@ from vernal.logic.task import InputFile
 from vernal.model import build
 from vernal.model.declare import restart, seat
 from vernal.model.expr import Role
-from vernal.model.given import Initials, Policy
 from vernal.model.network import Network, network_input
 from vernal.model.system import System
+from vernal.model.system_arguments import Initials, Policy
 from vernal.model.tick import idle
 from vernal.worlds import spread
-from vernal.worlds.outside import opened
+from vernal.worlds.open_agents import opened
 
 Acting: TypeAlias = Network | Policy
 

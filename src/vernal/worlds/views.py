@@ -13,8 +13,8 @@ from vernal.model.system import System
 from vernal.worlds.batch import Batch
 from vernal.worlds.episodes import Episode, episode
 from vernal.worlds.library import system
-from vernal.worlds.outside import opened
-from vernal.worlds.scope import Term
+from vernal.worlds.open_agents import opened
+from vernal.worlds.rewards import Term
 
 
 def batch(
@@ -53,10 +53,10 @@ def gym(
     copies = Batch(model, 1, reward=rules.reward, terminated=rules.terminated)
     try:
         if len(model.open_agents) == 1:
-            from vernal.worlds.single import Single
+            from vernal.worlds.single_view import Single
 
             return Single(copies, length)
-        from vernal.worlds.several import Several
+        from vernal.worlds.parallel_view import Several
 
         return Several(copies, length)
     except ImportError as error:

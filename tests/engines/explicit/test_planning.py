@@ -11,13 +11,13 @@ import vernal as vn
 from vernal.engines.explicit.enumeration import Enumeration
 from vernal.interpret import exact
 from vernal.interpret.exact import Given
-from vernal.logic.elaborate import formula, system_scope
+from vernal.logic.elaboration import formula, system_scope
 from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model.agent import make_agent
 from vernal.model.expr import Expr, Matrix
-from vernal.model.fold import specialise
 from vernal.model.network import Network, network_input
+from vernal.model.partial_evaluation import specialise
 from vernal.model.sorts import INT
 from vernal.model.system import Init, OneOf, System, Variable
 from vernal.run.budget import Budget

@@ -24,7 +24,7 @@ from vernal.logic.task import AbstractionSettings, Task
 from vernal.model import build
 from vernal.model.expr import Role
 from vernal.model.flow import Flow
-from vernal.queries.over import sweep
+from vernal.queries.public_sweep import sweep
 
 JET = """
 vernal = 1

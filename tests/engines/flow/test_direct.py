@@ -17,7 +17,7 @@ from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.pipe_judge import judge
 from vernal.evidence.result import Assurance
 from vernal.logic.direction import Direction
-from vernal.logic.elaborate import formula
+from vernal.logic.elaboration import formula
 from vernal.logic.question import Question
 from vernal.logic.scope import Scope
 from vernal.model import build

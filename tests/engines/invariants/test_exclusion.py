@@ -21,9 +21,9 @@ from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model import build
 from vernal.run.budget import Budget
+from vernal.sets.cells.cell_partition import merged, needed
 from vernal.sets.cells.cells import CellBatch, Directions
 from vernal.sets.cells.coverage import Coverage
-from vernal.sets.cells.partition import merged, needed
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -17,9 +17,9 @@ from vernal.engines.predicates import danger
 from vernal.engines.predicates.concrete_states import ConcretePath, ConcreteStates
 from vernal.engines.predicates.shortest_paths import NONE_SHORTER, ShorterPath
 from vernal.errors import Stopped
-from vernal.evidence.abstraction import FiniteAbstraction, StartVerdict
 from vernal.evidence.candidates import path_of
-from vernal.formats.jani.task import load_jani
+from vernal.evidence.finite_abstraction import FiniteAbstraction, StartVerdict
+from vernal.formats.jani.planning_task import load_jani
 from vernal.run.budget import Budget
 
 

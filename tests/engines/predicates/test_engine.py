@@ -20,10 +20,10 @@ from vernal.evidence.result import Assurance
 from vernal.logic.task import Task
 from vernal.model import build
 from vernal.model.agent import make_agent
-from vernal.model.given import Declaration
 from vernal.model.network import Network, network_input
 from vernal.model.sorts import INT
 from vernal.model.system import Init, OneOf, Span, System, Variable
+from vernal.model.system_arguments import Declaration
 
 
 def expected(case: PlanningCase) -> vn.Verdict:

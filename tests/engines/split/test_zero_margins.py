@@ -16,7 +16,7 @@ from vernal.model.expr import Expr
 from vernal.model.initial import Init, Span
 from vernal.model.sorts import REAL
 from vernal.model.system import System, Variable
-from vernal.sets.core import search as box_search
+from vernal.sets.core import box_search
 
 X, Y = build.var("x"), build.var("y")
 START = Init(dict.fromkeys("xy", Span(Fraction(-1), Fraction(1))))

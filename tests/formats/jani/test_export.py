@@ -12,10 +12,10 @@ from tests.engines.predicates.test_abstraction_data import handed_out
 from tests.planning_answers import drawn
 from tests.portion import seeds
 from vernal.errors import InputError
-from vernal.formats.jani.compose import read_model
+from vernal.formats.jani.composition import read_model
 from vernal.formats.jani.entries import read_json
 from vernal.formats.jani.export import write_abstraction
-from vernal.formats.jani.task import load_jani
+from vernal.formats.jani.planning_task import load_jani
 
 
 @pytest.mark.parametrize("seed", seeds(12))

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import vernal as vn
 from tests.formats.jani import lift
 from vernal.cli.main import app
-from vernal.formats.jani.task import load_jani
+from vernal.formats.jani.planning_task import load_jani
 from vernal.logic.printing import text
 from vernal.logic.task import Task
 

@@ -11,7 +11,7 @@ import vernal as vn
 from tests.jani_models import write_planning_files
 from tests.jani_oracle import PlanningOracle, State, read_oracle
 from vernal.engines.explicit.enumeration import Enumeration
-from vernal.formats.jani.task import NOT_STUCK, load_jani
+from vernal.formats.jani.planning_task import NOT_STUCK, load_jani
 from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model.initial import Valuation

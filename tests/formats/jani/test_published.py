@@ -13,7 +13,7 @@ import vernal as vn
 from tests.formats.jani.test_oracle import reachable
 from tests.jani_oracle import read_oracle
 from vernal.errors import InputError
-from vernal.formats.jani.task import load_jani
+from vernal.formats.jani.planning_task import load_jani
 from vernal.interpret.discrete.initial_states import start_boxes
 from vernal.logic.task import Task
 

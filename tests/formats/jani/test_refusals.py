@@ -10,7 +10,7 @@ import pytest
 
 from tests.formats.jani import lift
 from vernal.errors import InputError
-from vernal.formats.jani.task import load_jani
+from vernal.formats.jani.planning_task import load_jani
 
 Json = Any
 Change = Callable[[Json, Json, Json], object]  # of model, property and policy interface

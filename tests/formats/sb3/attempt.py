@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 
 from tests.formats.sb3.attacks import ARCHIVES, PICKLES, model
-from vernal.formats.sb3.saved import parse_normalisation, parse_sb3
+from vernal.formats.sb3.saved_policy import parse_normalisation, parse_sb3
 
 MEMORY = 2**30  # bytes of addresses, libraries included
 

@@ -32,8 +32,8 @@ from tests.portion import seeds
 from vernal.cli import exits
 from vernal.cli.main import main
 from vernal.errors import FormatError, UnsupportedOperator
-from vernal.formats.sb3.pickled import MAX_DEPTH, MAX_INSTRUCTIONS, Call, unpickled
-from vernal.formats.sb3.saved import parse_sb3
+from vernal.formats.sb3.pickle_data import MAX_DEPTH, MAX_INSTRUCTIONS, Call, unpickled
+from vernal.formats.sb3.saved_policy import parse_sb3
 
 ROOT = Path(__file__).parents[3]
 LONGEST = 200  # characters of a message

@@ -16,7 +16,7 @@ from vernal.errors import InputError
 from vernal.formats.predicates import read_predicates
 from vernal.formats.task.blueprint import open_task
 from vernal.interpret.exact import evaluate
-from vernal.logic.elaborate import expression, formula, system_scope
+from vernal.logic.elaboration import expression, formula, system_scope
 from vernal.logic.parser import MAX_SYMBOLS
 from vernal.logic.printing import text
 from vernal.logic.scope import Scope

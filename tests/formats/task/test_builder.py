@@ -17,9 +17,9 @@ from vernal.formats.networks import read_network
 from vernal.formats.task.blueprint import load
 from vernal.model import build, declare
 from vernal.model.expr import Affine, Expr
-from vernal.model.given import GivenNames
 from vernal.model.graph import order
 from vernal.model.system import System
+from vernal.model.system_arguments import GivenNames
 from vernal.model.travel import canonical
 
 ROOT = Path(__file__).parents[3]

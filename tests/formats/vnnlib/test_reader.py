@@ -28,9 +28,9 @@ from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.queries.answer import QueryStatus
 from vernal.queries.model import NetworkModel, load_model
-from vernal.queries.points import decimal, inside
 from vernal.queries.question import cases
 from vernal.queries.verify import verify
+from vernal.queries.witness_points import decimal, inside
 from vernal.run.budget import Budget
 
 Function = Callable[[Sequence[Fraction]], list[Fraction]]
@@ -432,7 +432,7 @@ def test_a_proof_that_takes_all_the_time_is_still_a_proof(
         now[0] = 5.0
         return result
 
-    monkeypatch.setattr("vernal.queries.points.ask", slow)
+    monkeypatch.setattr("vernal.queries.witness_points.ask", slow)
     choice = " ".join(["(<= X_0 0.5)", "(>= X_0 0.5)"][:alternatives])
     query = parse_query(f"{ONE}{UNIT}(assert (or {choice})) (assert (> Y_0 2))")
     budget = Budget(1, started=0.0, clock=lambda: now[0])
@@ -442,7 +442,7 @@ def test_a_proof_that_takes_all_the_time_is_still_a_proof(
 @pytest.mark.parametrize("threshold", ["0.96", "1.04"])
 def test_alternatives_are_asked_together(threshold: str, tent: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Forty boxes next to each other: the answer is that of the whole, and no box is asked by itself."""
-    monkeypatch.setattr("vernal.queries.points.ask", lambda *_: pytest.fail("asked one by one"))
+    monkeypatch.setattr("vernal.queries.witness_points.ask", lambda *_: pytest.fail("asked one by one"))
     boxes = " ".join(f"(and (>= X_0 {k / 40}) (<= X_0 {(k + 1) / 40}))" for k in range(40))
     query = parse_query(f"{ONE}{UNIT}(assert (or {boxes})) (assert (> Y_0 {threshold}))")
     found = verify(query, load_model(query, tent), Budget(20))
@@ -462,7 +462,7 @@ def test_what_is_open_has_time_of_its_own(tent: Path, monkeypatch: pytest.Monkey
             return asked_of(Never(), Question(task.system, formula), budget)
         return ask(task, formula, name, engine, replace(budget, clock=lambda: 0.0))
 
-    monkeypatch.setattr("vernal.queries.points.ask", slow)
+    monkeypatch.setattr("vernal.queries.witness_points.ask", slow)
     query = parse_query(f"{ONE}{UNIT}(assert (or (<= X_0 0.5) (>= X_0 0.5))) (assert (> Y_0 2))")
     found = verify(query, load_model(query, tent), Budget(10, started=0.0, clock=lambda: now[0]))
     assert [(start, round(left, 3)) for start, left in seen] == [(0, 5), (Fraction(1, 2), 2.5), (0, 5)]
@@ -485,7 +485,7 @@ def test_what_was_proven_is_said(tent: Path, monkeypatch: pytest.MonkeyPatch) ->
     def nothing(task: Task, formula: Formula, name: None, engine: str, budget: Budget) -> Result:
         return asked_of(Never(), Question(task.system, formula), budget)
 
-    monkeypatch.setattr("vernal.queries.points.ask", nothing)
+    monkeypatch.setattr("vernal.queries.witness_points.ask", nothing)
     query = parse_query(f"{ONE}{UNIT}(assert (> Y_0 2))")
     found = verify(query, load_model(query, tent), Budget(10))
     assert (found.status, found.reason) == (QueryStatus.UNKNOWN, "not today")

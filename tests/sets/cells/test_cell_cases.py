@@ -35,13 +35,13 @@ from vernal.model import build as b
 from vernal.model.system import System
 from vernal.model.tick import idle
 from vernal.run.budget import Budget
+from vernal.sets.cells.cell_partition import BoxGrid, Greatest, domain, merged, reached
 from vernal.sets.cells.cells import CellBatch, Directions, hulls
 from vernal.sets.cells.certifier import Certifier
 from vernal.sets.cells.coverage import Coverage
 from vernal.sets.cells.dynamics import WatchedLoop
 from vernal.sets.cells.exact_cells import as_they_are
 from vernal.sets.cells.images import Images
-from vernal.sets.cells.partition import BoxGrid, Greatest, domain, merged, reached
 from vernal.sets.cells.support import upper_bounds
 from vernal.sets.cells.templates import Samples, candidates
 

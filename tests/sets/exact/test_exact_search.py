@@ -34,7 +34,7 @@ from vernal.model.sorts import BOOL, INT, REAL, enum
 from vernal.model.system import Init, OneOf, Span, Start, System
 from vernal.model.traits import is_rational, nonlinear_node
 from vernal.run.budget import Budget
-from vernal.sets.exact.search import MAX_PIECES, decide
+from vernal.sets.exact.exact_search import MAX_PIECES, decide
 
 LOOPS = 200
 FEWER = 100  # where every loop is compared at many points

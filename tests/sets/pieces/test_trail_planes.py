@@ -10,7 +10,7 @@ import pytest
 from vernal.interpret import exact
 from vernal.model import build as b
 from vernal.model.expr import Expr, Matrix
-from vernal.model.fold import specialise
+from vernal.model.partial_evaluation import specialise
 from vernal.sets.pieces.batches import Pieces
 from vernal.sets.pieces.decisions import Layout, decide
 from vernal.sets.pieces.trail_planes import TrailPlanes

@@ -15,7 +15,7 @@ from vernal.interpret.flow.integration import Pace, Segments
 from vernal.interpret.flow.steps import TaylorStepper
 from vernal.interpret.numbers.rounding import Floats, float_above, float_below
 from vernal.interpret.sampled.plant import Plant, plant_of
-from vernal.logic.elaborate import formula, system_scope
+from vernal.logic.elaboration import formula, system_scope
 from vernal.logic.syntax import Source
 from vernal.model.tick import idle
 from vernal.model.timetable import first_instants

@@ -3,7 +3,7 @@
 A bad prefix refutes `G p`, and `F p` is proven once every path has come to p. Claims of all paths are walked once, with
 what they still ask carried along, by a few exact sets (glance) and then in batches (walk). What the walk leaves open,
 and claims about states, are asked with bounds that grow: a proof of `F[0,k] p` proves `F p`, what refutes `G[0,k] p`
-refutes `G p` (logic.shorten).
+refutes `G p` (`logic.shortening`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from vernal.logic.formula import Formula, Quantifier
 from vernal.logic.normal import TRUTH
 from vernal.logic.prefix import says_something
 from vernal.logic.question import Question
-from vernal.logic.shorten import stronger, weaker
+from vernal.logic.shortening import stronger, weaker
 from vernal.model.expr import Between
 from vernal.run.budget import Budget
 from vernal.sets.levels import MAX_UNROLLED_STEPS

@@ -15,7 +15,7 @@ from vernal.evidence.knowledge import Known, Open
 from vernal.logic.question import Question
 from vernal.model.expr import Between
 from vernal.run.budget import Budget
-from vernal.sets.exact.search import follow
+from vernal.sets.exact.exact_search import follow
 from vernal.sets.pieces.positions import nonlinear_step
 
 METHOD, WALK = "a few exact sets", "one walk over all paths"

@@ -16,7 +16,7 @@ from vernal.logic.progress import waits
 from vernal.logic.question import Question
 from vernal.model.initial import Box
 from vernal.run.budget import Budget
-from vernal.sets.exact.search import MAX_PIECES, follow
+from vernal.sets.exact.exact_search import MAX_PIECES, follow
 from vernal.sets.halving import describe
 from vernal.sets.initial_boxes import initial_boxes
 from vernal.sets.pieces.exploration import Exploration, Explorer, kept_steps

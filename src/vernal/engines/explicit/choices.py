@@ -1,6 +1,7 @@
 """All ways to decide: every option of a choice that exists, every winner of an argmax, wherever it is really taken.
 
-A decision in a branch that is not taken does not exist: `model.reaching` has the condition under which each is taken.
+A decision in a branch that is not taken does not exist: `model.decision_conditions` has the condition under which each
+is taken.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import numpy as np
 
 from vernal.interpret.numbers.rounding import Mask
 from vernal.model.build import TRUE
+from vernal.model.decision_conditions import Finitely, Reached, above_decisions, by_argument, plan
 from vernal.model.expr import Argmax, Between, Choose, Expr
 from vernal.model.graph import decisions
-from vernal.model.reaching import Finitely, Reached, above_decisions, by_argument, plan
 from vernal.sets.finite.columns import NotFinite, slices
 from vernal.sets.finite.points import UNDECIDED, Points, RowBatch
 from vernal.sets.finite.table import Numbers

@@ -13,8 +13,8 @@ from fractions import Fraction
 import numpy as np
 
 from vernal.model.expr import Choose, Const, Expr, Switch
-from vernal.model.fold import specialise
 from vernal.model.graph import decisions, order
+from vernal.model.partial_evaluation import specialise
 from vernal.sets.finite.points import Points, RowBatch
 from vernal.sets.finite.table import Codes, Numbers
 

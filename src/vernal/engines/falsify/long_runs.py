@@ -16,7 +16,7 @@ from vernal.logic.formula import Formula
 from vernal.logic.normal import horizon
 from vernal.logic.prefix import says_something
 from vernal.logic.question import Question
-from vernal.logic.shorten import weaker
+from vernal.logic.shortening import weaker
 from vernal.run.budget import Budget
 from vernal.simulate.lift import violation
 from vernal.simulate.runs import Runs, Simulator

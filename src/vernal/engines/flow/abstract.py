@@ -270,6 +270,7 @@ def joined(pipes: list[Flowpipe]) -> Flowpipe | None:
         np.concatenate([found.locations for found in pipes]),
         min(found.inside_until for found in pipes),
         min(found.until for found in pipes),
+        np.concatenate([found.starts for found in pipes]),
     )
 
 

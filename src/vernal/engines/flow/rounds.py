@@ -63,4 +63,6 @@ class BoxRounds:
         inside = min([until, *(float(time) for part in parts for time in part.inside)])
         names = tuple(variable.name for variable in self.flow.state)
         locations = np.full(len(times), -1, dtype=np.int64)
-        return Flowpipe(names, self.directions, times, lower, upper, locations, inside, until)
+        n, first = len(names), times[:, 1] == 0  # what is recorded of time 0 are the boxes themselves
+        starts = np.stack([lower[first, :n], upper[first, :n]], axis=1)
+        return Flowpipe(names, self.directions, times, lower, upper, locations, inside, until, starts)

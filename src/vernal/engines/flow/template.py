@@ -9,7 +9,7 @@ import numpy as np
 from vernal.errors import InputError
 from vernal.evidence.segment_truth import StateConditions
 from vernal.interpret.numbers.rounding import Floats
-from vernal.logic.elaborate import expression, system_scope
+from vernal.logic.elaboration import expression, system_scope
 from vernal.logic.question import Question
 from vernal.logic.syntax import Source
 

@@ -30,6 +30,7 @@ from vernal.logic.timed import Time
 from vernal.model.system import System
 from vernal.model.traits import nonlinear_node
 from vernal.run.budget import Budget
+from vernal.sets.cells.cell_partition import Greatest, domain, grid_of, merged, needed, reached
 from vernal.sets.cells.cells import CellBatch, Directions, hulls, joined
 from vernal.sets.cells.certifier import Certifier, TooManyStarts
 from vernal.sets.cells.dynamics import WatchedLoop
@@ -40,7 +41,6 @@ from vernal.sets.cells.exact_cells import (
     shortened_outward,
 )
 from vernal.sets.cells.images import Images
-from vernal.sets.cells.partition import Greatest, domain, grid_of, merged, needed, reached
 from vernal.sets.cells.templates import Samples, candidates, claim_limits
 
 MAX_ROUNDED = 8  # cells that are rounded in several ways; a union of more is checked a few times only

@@ -28,11 +28,11 @@ from vernal.logic.question import Question
 from vernal.logic.safety import SafetyClaim
 from vernal.reduce.product import Product, marking_product
 from vernal.run.budget import Budget
+from vernal.sets.cells.cell_partition import BoxGrid, GridPlaces, boxes_met, grid_cells, grid_of
 from vernal.sets.cells.cells import CellBatch, Directions
 from vernal.sets.cells.certifier import Certifier, TooManyStarts
 from vernal.sets.cells.dynamics import WatchedLoop
 from vernal.sets.cells.images import Images
-from vernal.sets.cells.partition import BoxGrid, GridPlaces, boxes_met, grid_cells, grid_of
 from vernal.sets.cells.templates import Samples
 
 METHOD = "boxes without fair cycles"

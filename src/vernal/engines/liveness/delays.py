@@ -7,7 +7,7 @@ import numpy as np
 from vernal.engines.falsify.search import Target
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
-from vernal.logic.shorten import prompt, weaker
+from vernal.logic.shortening import prompt, weaker
 from vernal.run.budget import Budget
 from vernal.simulate.runs import Runs, Simulator, random_plan
 from vernal.simulate.starts import NoInitialState

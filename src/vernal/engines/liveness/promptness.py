@@ -1,9 +1,9 @@
 """Liveness by promptness: what has to come at last comes within a fixed number of steps.
 
-`G F p` follows from `G F[0,k] p`, and `F G p` from `G[k,] p` (`logic.shorten.prompt`). What is left only a bad prefix
-can break, so exact sets of states that come back prove it, and so do induction and invariants. How many steps are
-enough simulated paths tell; a wrong number costs time only. Nothing is refuted here: a path that takes longer breaks no
-claim.
+`G F p` follows from `G F[0,k] p`, and `F G p` from `G[k,] p` (`logic.shortening.prompt`). What is left only a bad
+prefix can break, so exact sets of states that come back prove it, and so do induction and invariants. How many steps
+are enough simulated paths tell; a wrong number costs time only. Nothing is refuted here: a path that takes longer
+breaks no claim.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from vernal.evidence.knowledge import Open, Proof
 from vernal.logic.formula import Formula
 from vernal.logic.progress import waits
 from vernal.logic.question import Question
-from vernal.logic.shorten import prompt
+from vernal.logic.shortening import prompt
 from vernal.run.budget import Budget
 
 METHOD = "a bounded delay"

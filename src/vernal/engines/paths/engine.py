@@ -22,7 +22,7 @@ from vernal.logic.question import Question
 from vernal.model.expr import Between, Expr
 from vernal.model.initial import Box
 from vernal.run.budget import Budget
-from vernal.sets.exact import search as exact_search
+from vernal.sets.exact import exact_search
 from vernal.sets.halving import describe
 from vernal.sets.initial_boxes import initial_boxes
 from vernal.sets.pieces.exploration import Exploration, Explorer, kept_steps

@@ -23,11 +23,11 @@ from vernal.model.initial import Box
 from vernal.run.budget import Budget
 from vernal.sets.initial_boxes import initial_boxes
 from vernal.sets.levels import MAX_UNROLLED_STEPS
-from vernal.sets.pieces.affine import AffineSpace, Cutting
 from vernal.sets.pieces.batches import Indices, Pieces
 from vernal.sets.pieces.exploration import OVERFLOWING, SCATTERED
 from vernal.sets.pieces.margins import MarginMeter
 from vernal.sets.pieces.positions import NotExplorable, Position, StepGraph
+from vernal.sets.pieces.space import AffineSpace, Cutting
 from vernal.sets.search import Search, Stage
 
 MAX_MEASURED = 20_000  # pieces of a step that are measured one by one: beyond, all sets have one margin

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from vernal.engines.predicates.abstraction import Abstraction
-from vernal.evidence.abstraction import FiniteAbstraction, LabelledTransition, StartVerdict
+from vernal.evidence.finite_abstraction import FiniteAbstraction, LabelledTransition, StartVerdict
 from vernal.evidence.trace import Trace
 
 

@@ -18,7 +18,7 @@ from vernal.errors import InputError, Stopped
 from vernal.interpret.numbers.device import find_device, using
 from vernal.interpret.numbers.memory_room import limited
 from vernal.interpret.numbers.rounding import float_above
-from vernal.logic.elaborate import expression, system_scope
+from vernal.logic.elaboration import expression, system_scope
 from vernal.logic.normal import horizon
 from vernal.logic.printing import text, written_name
 from vernal.logic.syntax import Source

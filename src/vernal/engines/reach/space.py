@@ -16,10 +16,10 @@ import numpy as np
 
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.expr import Expr
-from vernal.sets.pieces.affine import TOO_MANY_TO_GATHER, AffineSpace
 from vernal.sets.pieces.batches import Indices, Pieces
 from vernal.sets.pieces.decisions import MAX_PARTS, TOO_FEW_TO_GATHER, Layout, decide
 from vernal.sets.pieces.positions import DiscreteState, Key, NotExplorable, Position
+from vernal.sets.pieces.space import TOO_MANY_TO_GATHER, AffineSpace
 from vernal.sets.search import Stage
 
 FLAT = 3  # components: with more, the surface of a decision is too long to be cut along

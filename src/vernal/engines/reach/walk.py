@@ -30,9 +30,9 @@ from vernal.run.budget import Budget
 from vernal.sets.halving import Halving
 from vernal.sets.initial_boxes import initial_boxes
 from vernal.sets.levels import MAX_UNROLLED_STEPS, Levels
-from vernal.sets.pieces.affine import AffineSpace, Cutting
 from vernal.sets.pieces.batches import Pieces
 from vernal.sets.pieces.positions import NotExplorable, Position, StepGraph
+from vernal.sets.pieces.space import AffineSpace, Cutting
 from vernal.sets.search import Search, Stage, nothing_before
 
 STARTS = 64  # boxes that an initial set is cut into, where narrower ones are bounded better

@@ -32,9 +32,9 @@ from vernal.model.expr import Expr
 from vernal.model.system import System
 from vernal.model.tick import Tick
 from vernal.run.budget import Budget
+from vernal.sets.core.box_search import BoxSearch
 from vernal.sets.core.clauses import Clauses, compiled, stacked
-from vernal.sets.core.domains import DomainFrame, joined
-from vernal.sets.core.search import BoxSearch
+from vernal.sets.core.open_boxes import DomainFrame, joined
 from vernal.sets.core.witness import Replays
 from vernal.sets.initial_boxes import initial_boxes
 from vernal.sets.levels import MAX_SHARED_STEPS, abstract_box

@@ -18,8 +18,8 @@ from vernal.evidence.knowledge import Known
 from vernal.interpret.numbers.memory_room import limited
 from vernal.logic.question import Question
 from vernal.run.budget import Budget
+from vernal.sets.core.box_search import BoxSearch
 from vernal.sets.core.clauses import Clauses
-from vernal.sets.core.search import BoxSearch
 
 MAX_SHARED_BOXES = 512  # of one question; one that needs more has time of its own
 

@@ -22,9 +22,9 @@ from vernal.model.expr import Expr
 from vernal.model.graph import order
 from vernal.model.initial import Box
 from vernal.run.budget import Budget
-from vernal.sets.core.domains import Domains, whole_boxes
-from vernal.sets.core.search import BoxSearch
-from vernal.sets.exact import search as exact_search
+from vernal.sets.core.box_search import BoxSearch
+from vernal.sets.core.open_boxes import Domains, whole_boxes
+from vernal.sets.exact import exact_search
 from vernal.sets.refutation import refuting_condition
 
 MAX_ATTEMPTS = 256  # at boxes around some, before the rest is left open

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from vernal.errors import NameUnknown, nearest
-from vernal.formats.jani.declare import DeclaredVariable, read_variables
+from vernal.formats.jani.declarations import DeclaredVariable, read_variables
 from vernal.formats.jani.entries import JsonEntry
 from vernal.formats.jani.expressions import Names, read_condition, read_constant, read_expression
 from vernal.model import build

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from vernal.formats.jani.automata import Updates, free_name
-from vernal.formats.jani.compose import Outcome, OutcomePart, PlanningModel
-from vernal.formats.jani.declare import whole_range
+from vernal.formats.jani.composition import Outcome, OutcomePart, PlanningModel
+from vernal.formats.jani.declarations import whole_range
 from vernal.formats.jani.policy import PolicyInterface
 from vernal.interpret.discrete.initial_states import has_state
 from vernal.interpret.ends import EndsProgram, PartialEnds

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from vernal.errors import InputError
-from vernal.evidence.abstraction import FiniteAbstraction, LabelledTransition
+from vernal.evidence.finite_abstraction import FiniteAbstraction, LabelledTransition
 from vernal.logic.printing import text
 from vernal.run.output import write_text
 

@@ -18,7 +18,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from vernal.errors import NameUnknown, TypeClash, nearest
-from vernal.formats.jani.compose import PlanningModel
+from vernal.formats.jani.composition import PlanningModel
 from vernal.formats.jani.entries import JsonEntry, read_json
 from vernal.formats.networks import locate, read_bytes, read_network
 from vernal.formats.toml_text import read_toml

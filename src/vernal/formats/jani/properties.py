@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vernal.errors import NameUnknown, nearest
-from vernal.formats.jani.compose import PlanningModel
+from vernal.formats.jani.composition import PlanningModel
 from vernal.formats.jani.entries import JsonEntry, read_json, shown
 from vernal.formats.jani.expressions import read_condition
 from vernal.formats.jani.state_lists import StateList, StateReader

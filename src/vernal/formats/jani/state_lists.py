@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from vernal.errors import NameUnknown, nearest
-from vernal.formats.jani.compose import PlanningModel
-from vernal.formats.jani.declare import DeclaredVariable, check_value
+from vernal.formats.jani.composition import PlanningModel
+from vernal.formats.jani.declarations import DeclaredVariable, check_value
 from vernal.formats.jani.entries import JsonEntry
 from vernal.formats.jani.expressions import read_constant
 from vernal.model import build

@@ -1,4 +1,4 @@
-"""Arrays of numpy and tensors of torch, from what their pickles say (`pickled`)."""
+"""Arrays of numpy and tensors of torch, from what their pickles say (`pickle_data`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from vernal.errors import FormatError
 from vernal.formats.limits import Allowance
-from vernal.formats.sb3.pickled import Beside, Call, Name
+from vernal.formats.sb3.pickle_data import Beside, Call, Name
 from vernal.interpret.numbers.rounding import Array
 
 STORAGES = {  # kinds of numbers of torch, as numpy calls them

@@ -17,7 +17,7 @@ from fractions import Fraction
 from vernal.errors import DataUnset, InputError, NameUnknown, ParseError, Place, Problems, TypeClash, UnsupportedFormula
 from vernal.formats.task.names import FIXED, Owner, Use, refuse, words
 from vernal.formats.task.places import Path, Places
-from vernal.logic.elaborate import Scope, components, expression, formula
+from vernal.logic.elaboration import Scope, components, expression, formula
 from vernal.logic.formula import Formula
 from vernal.logic.parser import MAX_DIGITS, MAX_EXPONENT, parse, parse_region
 from vernal.logic.scope import Repetition

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from vernal.errors import ParseError
-from vernal.formats.vnnlib.declare import Declared
-from vernal.formats.vnnlib.polynomial import (
+from vernal.formats.vnnlib.declarations import Declared
+from vernal.formats.vnnlib.operands import (
     MINUS_ONE,
     NO_TERMS,
     NONE,

@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import product
 from math import prod
 
-from vernal.formats.vnnlib.polynomial import ZERO, Polynomial
+from vernal.formats.vnnlib.operands import ZERO, Polynomial
 from vernal.model.build import COMPARISONS
 
 

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vernal.errors import FormatError, ParseError
+from vernal.formats.compression import unpacked
 from vernal.formats.networks import read_bytes
-from vernal.formats.packed import unpacked
 from vernal.formats.vnnlib.assertion import ASSERT, BOUND, AssertionReader
-from vernal.formats.vnnlib.declare import ELEMENT, Declared, declare_element, declare_network
+from vernal.formats.vnnlib.declarations import ELEMENT, Declared, declare_element, declare_network
 from vernal.formats.vnnlib.query import Constraint, Query
 from vernal.formats.vnnlib.sexpr import BLANK, List, QueryText, Word, read_command, shown
 from vernal.model.tick import Tick, idle

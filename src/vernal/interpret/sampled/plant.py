@@ -167,7 +167,7 @@ def _point(value: Fraction) -> Start:
 
 def scaled(plant: Plant, known: Mapping[Expr, Expr]) -> list[Expr]:
     """The rates of the continuous variables in units of time of the plant, for known values of the others."""
-    from vernal.model.fold import specialise
+    from vernal.model.partial_evaluation import specialise
 
     rates = dict(zip(plant.flow.vars, plant.flow.vector_field, strict=True))
     return [build.mul(plant.unit, rate) for rate in specialise([rates[var] for var in plant.continuous], known)]

@@ -23,7 +23,7 @@ from vernal.interpret.sampled.plant import Plant, Reset
 from vernal.interpret.value_sets import Finite, Range, Truth, Value
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Var
-from vernal.model.fold import specialise
+from vernal.model.partial_evaluation import specialise
 from vernal.model.tick import Tick, idle
 
 MAX_VALUES = 64  # of a whole number that a reset may yield

@@ -15,7 +15,7 @@ from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.model.tick import Tick
 from vernal.sets.core.clauses import Clauses, RowNumbers
-from vernal.sets.core.domains import DomainFrame, Domains
+from vernal.sets.core.open_boxes import DomainFrame, Domains
 from vernal.sets.pieces.batches import Indices
 
 POINTS = 64  # that move together

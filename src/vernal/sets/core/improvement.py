@@ -17,8 +17,8 @@ from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.model.tick import Tick
 from vernal.sets.core.clauses import Clauses, Readings, RowNumbers
-from vernal.sets.core.domains import DomainFrame, Domains
 from vernal.sets.core.leaves import Leaves
+from vernal.sets.core.open_boxes import DomainFrame, Domains
 from vernal.sets.core.tuning import Tuner
 from vernal.sets.pieces.batches import Indices
 

@@ -20,7 +20,7 @@ from vernal.interpret.numbers.rounding import Floats, any_along
 from vernal.model.expr import Expr
 from vernal.model.tick import Tick
 from vernal.sets.core.clauses import Clauses, Readings, RowNumbers
-from vernal.sets.core.domains import DomainFrame, Domains
+from vernal.sets.core.open_boxes import DomainFrame, Domains
 from vernal.sets.core.tuning import Tuner
 from vernal.sets.pieces.batches import Indices
 

@@ -22,7 +22,7 @@ from vernal.model.expr import Expr
 from vernal.sets.core.cases import undecided
 from vernal.sets.core.clauses import Clauses, Readings, RowNumbers
 from vernal.sets.core.companions import asked_rows, companions
-from vernal.sets.core.domains import DomainFrame, Domains, slices
+from vernal.sets.core.open_boxes import DomainFrame, Domains, slices
 from vernal.sets.pieces.batches import Indices
 
 FREE_SIDE = 0.1  # a relaxation costs less where a row takes its lower plane, whose slope is free

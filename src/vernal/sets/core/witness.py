@@ -14,7 +14,7 @@ from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.question import Question
 from vernal.model.tick import Tick
 from vernal.sets.core.clauses import Clauses, RowNumbers
-from vernal.sets.core.domains import DomainFrame
+from vernal.sets.core.open_boxes import DomainFrame
 from vernal.sets.pieces.batches import Indices
 
 TOLERANCE = 1e-9  # relative to the largest number met; a value this close to zero is decided by exact replay

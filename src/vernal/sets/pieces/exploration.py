@@ -25,13 +25,13 @@ from vernal.model.expr import Between
 from vernal.model.initial import Box, Ends
 from vernal.run.budget import Budget
 from vernal.sets.halving import Halving
-from vernal.sets.pieces.affine import AffineSpace, Cutting
 from vernal.sets.pieces.batches import Pieces
 from vernal.sets.pieces.decisions import TOO_FEW_TO_GATHER
 from vernal.sets.pieces.margins import MarginMeter
 from vernal.sets.pieces.outlook import Outlook
 from vernal.sets.pieces.positions import NotExplorable, Position, StepGraph
 from vernal.sets.pieces.samples import likely
+from vernal.sets.pieces.space import AffineSpace, Cutting
 from vernal.sets.search import Search, Stage
 
 SCATTERED = 256  # pieces of one box: from here on it is better cut, twice as many in every round

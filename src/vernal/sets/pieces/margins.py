@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from vernal.logic.claim import PositionClaim
-from vernal.sets.pieces.affine import TOO_MANY_TO_GATHER, AffineSpace
 from vernal.sets.pieces.batches import Indices, Pieces
 from vernal.sets.pieces.decisions import highest, least, lowest
 from vernal.sets.pieces.positions import Position
+from vernal.sets.pieces.space import TOO_MANY_TO_GATHER, AffineSpace
 from vernal.sets.search import Stage
 
 

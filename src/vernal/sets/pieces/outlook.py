@@ -23,9 +23,9 @@ from vernal.logic.progress import FALSE, TRUE, Joined, Junction, Later, Literal,
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.graph import order
+from vernal.sets.core.box_search import pace_clock
 from vernal.sets.core.clauses import Clauses, Readings, compiled
 from vernal.sets.core.planes import HalfSpaces, PlanesOfBoxes, largest, stacked, usable
-from vernal.sets.core.search import pace_clock
 from vernal.sets.core.tuning import Tunable, tunable
 from vernal.sets.pieces.batches import Indices, Pieces
 from vernal.sets.pieces.decisions import Layout

@@ -15,9 +15,9 @@ from typing import Generic, Protocol, TypeVar
 from vernal.errors import VernalError
 from vernal.model.closed import ClosedStep
 from vernal.model.expr import Argmax, Choose, Const, Decision, Expr, Var
-from vernal.model.fold import next_decision, specialiser
 from vernal.model.graph import draws
 from vernal.model.initial import Box
+from vernal.model.partial_evaluation import next_decision, specialiser
 from vernal.model.sorts import INT, REAL
 from vernal.model.tick import Tick
 from vernal.model.traits import nonlinear_node

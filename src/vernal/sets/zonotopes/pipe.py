@@ -58,8 +58,10 @@ def pipe(
     template = directions if np.array_equal(first, axes) else np.concatenate([axes, directions.reshape(-1, n)])
     h = _power_of_two(step if step is not None else _step(automaton, float(horizon)))
     search = Propagation(automaton, template, h, max(1, math.ceil(Fraction(horizon) / Fraction(h))), tick, kept)
-    search.run(halves(_box(automaton, initial), parts))
-    return search.flowpipe()
+    boxes = halves(_box(automaton, initial), parts)
+    search.run(boxes)
+    starts = np.array([[box.lower, box.upper] for box in boxes]).reshape(-1, 2, n)
+    return replace(search.flowpipe(), starts=starts)
 
 
 def _power_of_two(step: float) -> float:

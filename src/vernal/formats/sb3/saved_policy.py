@@ -1,6 +1,6 @@
 """Saved policies of stable-baselines3: a zip file of settings (JSON, with pickles) and weights as torch saves them.
 
-Nothing in the file is run: pickles are read as data (`pickled`), weights from their bytes. Neither torch nor
+Nothing in the file is run: pickles are read as data (`pickle_data`), weights from their bytes. Neither torch nor
 stable-baselines3 has to be there.
 """
 
@@ -18,7 +18,7 @@ from vernal.formats.archive import Archive
 from vernal.formats.json_text import parsed_json
 from vernal.formats.limits import DEFAULT, Allowance, ReadLimits
 from vernal.formats.sb3.arrays import array, number, tensor
-from vernal.formats.sb3.pickled import Call, Name, kind_of, unpickled
+from vernal.formats.sb3.pickle_data import Call, Name, kind_of, unpickled
 from vernal.formats.sb3.policy import ActionBounds, Normalisation, SavedPolicy, Tensors, network_of
 from vernal.interpret.numbers.rounding import Array
 from vernal.model.network import Network

@@ -19,9 +19,9 @@ from vernal.errors import FormatError
 from vernal.formats.convert import convert
 from vernal.formats.networks import read_network
 from vernal.formats.recurrent import walked
-from vernal.formats.sb3.live import _agree
-from vernal.formats.sb3.pickled import Call, unpickled
-from vernal.formats.sb3.saved import parse_normalisation, parse_sb3
+from vernal.formats.sb3.live_policy import _agree
+from vernal.formats.sb3.pickle_data import Call, unpickled
+from vernal.formats.sb3.saved_policy import parse_normalisation, parse_sb3
 from vernal.model.network import Network
 
 MODELS = Path(__file__).parent / "models"
@@ -126,7 +126,7 @@ def test_a_damaged_file_is_an_error_that_names_it(tmp_path: Path, place: int) ->
 def test_a_model_in_memory_is_read_like_a_saved_one(tmp_path: Path) -> None:
     from stable_baselines3 import PPO
 
-    from vernal.formats.sb3.live import from_sb3
+    from vernal.formats.sb3.live_policy import from_sb3
 
     model = PPO("MlpPolicy", "CartPole-v1", seed=0, device="cpu", policy_kwargs={"net_arch": [8]})
     model.save(tmp_path / "model.zip")

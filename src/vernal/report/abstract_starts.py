@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vernal.evidence.abstraction import FiniteAbstraction
+from vernal.evidence.finite_abstraction import FiniteAbstraction
 from vernal.evidence.result import Result
 from vernal.logic.printing import text
 

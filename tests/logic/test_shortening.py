@@ -21,7 +21,7 @@ from vernal.logic.formula import (
 )
 from vernal.logic.normal import FALSITY, TRUTH, fold, horizon, rebuild
 from vernal.logic.progress import waits
-from vernal.logic.shorten import is_endless, prompt, stronger, weaker
+from vernal.logic.shortening import is_endless, prompt, stronger, weaker
 
 P, Q, _ = LITERALS
 WIDTHS = st.integers(0, 4)

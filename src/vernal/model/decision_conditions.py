@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from vernal.model import build
 from vernal.model.build import FALSE, TRUE
-from vernal.model.ending import elsewhere
 from vernal.model.expr import Argmax, Choose, Expr, If, Switch
 from vernal.model.graph import decisions, order
+from vernal.model.path_ends import elsewhere
 
 Finitely = Choose | Argmax
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vernal.run.shares import WORTH, further_turn
+from vernal.run.further_turns import WORTH, further_turn
 
 
 def test_the_one_that_had_least_goes_on() -> None:

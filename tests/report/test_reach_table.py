@@ -17,7 +17,7 @@ from vernal.errors import InputError
 from vernal.model import build
 from vernal.model.sorts import REAL
 from vernal.report.document import schema
-from vernal.report.reach import cells, reach_document, reach_notes, reach_table, show_sets, write_sets
+from vernal.report.reach_table import cells, reach_document, reach_notes, reach_table, show_sets, write_sets
 from vernal.report.tubes import plot_sets, sets_svg
 
 

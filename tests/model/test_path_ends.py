@@ -15,9 +15,9 @@ from vernal.model import build as b
 from vernal.model.agent import make_agent
 from vernal.model.build import TRUE, when
 from vernal.model.expr import Choose, Expr, Role
-from vernal.model.fold import next_decision, specialise
 from vernal.model.graph import fresh
 from vernal.model.network import Network, network_input
+from vernal.model.partial_evaluation import next_decision, specialise
 from vernal.model.sorts import BOOL, INT
 
 x, n, p, q = b.var("x"), b.var("n", INT), b.var("p", BOOL), b.var("q", BOOL)

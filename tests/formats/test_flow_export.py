@@ -11,7 +11,7 @@ from tests.networks_at_hand import drawn
 from tests.systems import counter
 from vernal.errors import FormatError, InputError, NameUnknown
 from vernal.formats.automata import automaton_json, read_automaton, write_automaton
-from vernal.formats.export import export, export_task
+from vernal.formats.flow_export import export, export_task
 from vernal.formats.spaceex.config import spaceex_config
 from vernal.formats.spaceex.reader import parse_spaceex
 from vernal.formats.spaceex.writer import names_of

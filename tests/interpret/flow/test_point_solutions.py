@@ -14,8 +14,8 @@ from scipy.integrate import solve_ivp
 
 from tests.portion import seeds
 from vernal.interpret import concrete
+from vernal.interpret.flow.point_solutions import Leg, SolutionPiece, follow
 from vernal.interpret.flow.series import RULES
-from vernal.interpret.flow.trajectory import Leg, SolutionPiece, follow
 from vernal.model import build, functions
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Var

@@ -14,9 +14,9 @@ from vernal.interpret.numbers.reals import Undefined
 from vernal.logic.formula import Formula
 from vernal.logic.task import Task
 from vernal.model.expr import Expr
-from vernal.report.asked import trace_task
 from vernal.report.limits import limits, quantities_of
-from vernal.report.runs import Quantity, memories, quantities
+from vernal.report.run_table import Quantity, memories, quantities
+from vernal.report.subject import trace_task
 from vernal.report.values import Series, series
 from vernal.simulate.runs import Runs
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from vernal.errors import InputError, NameUnknown, ParseError, TypeClash, UnsupportedFormula
-from vernal.logic.elaborate import Scope, expression, formula, system_scope
+from vernal.logic.elaboration import Scope, expression, formula, system_scope
 from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Iff, Implies, Next, Not, Or, Until
 from vernal.logic.parser import MAX_DEPTH, parse
 from vernal.logic.syntax import Source

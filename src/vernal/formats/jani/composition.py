@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from vernal.errors import NameUnknown, nearest
 from vernal.formats.jani.automata import Destination, Process, ProcessEdge, Surroundings, Updates, read_process
-from vernal.formats.jani.declare import ConstantValues, DeclaredVariable, read_constants, read_variables
+from vernal.formats.jani.declarations import ConstantValues, DeclaredVariable, read_constants, read_variables
 from vernal.formats.jani.entries import JsonEntry, shown
 from vernal.formats.jani.expressions import Names, read_condition
 from vernal.model import build

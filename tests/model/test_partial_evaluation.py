@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from vernal.model import build as b
-from vernal.model import fold
+from vernal.model import partial_evaluation
 from vernal.model.expr import Expr
-from vernal.model.fold import Specialiser, specialise
+from vernal.model.partial_evaluation import Specialiser, specialise
 
 
 def test_a_specialiser_gives_the_same_again() -> None:
@@ -21,7 +21,7 @@ def test_a_specialiser_gives_the_same_again() -> None:
 
 
 def test_a_specialiser_forgets_rather_than_grows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fold, "MAX_KNOWN", 5)
+    monkeypatch.setattr(partial_evaluation, "MAX_KNOWN", 5)
     x = b.var("x")
     remembering = Specialiser()
     for value in range(50):

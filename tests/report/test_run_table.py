@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vernal.model.sorts import BOOL
-from vernal.report.runs import Quantity, decimals, most_frequent
+from vernal.report.run_table import Quantity, decimals, most_frequent
 
 
 @pytest.mark.parametrize(

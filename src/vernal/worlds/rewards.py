@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from vernal.errors import TypeClash
-from vernal.logic.elaborate import Scope, expression
+from vernal.logic.elaboration import Scope, expression
 from vernal.model import build
 from vernal.model.declare import let_var
 from vernal.model.expr import Expr, Operand, Role
-from vernal.model.given import GivenNames
 from vernal.model.graph import draws, substitute, variables
 from vernal.model.sorts import BOOL
 from vernal.model.system import System
+from vernal.model.system_arguments import GivenNames
 
 Term: TypeAlias = str | Operand | Callable[[GivenNames], Operand]
 

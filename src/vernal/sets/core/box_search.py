@@ -27,8 +27,8 @@ from vernal.logic.direction import Direction
 from vernal.run.budget import Budget, silent
 from vernal.sets.core.clauses import Clauses, Readings, RowNumbers
 from vernal.sets.core.descent import Descent
-from vernal.sets.core.domains import DomainFrame, Domains, joined
 from vernal.sets.core.improvement import INPUTS_LAST, Improver
+from vernal.sets.core.open_boxes import DomainFrame, Domains, joined
 from vernal.sets.core.witness import Replays
 from vernal.sets.pieces.batches import Indices
 

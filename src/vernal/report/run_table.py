@@ -13,7 +13,7 @@ import numpy as np
 
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.sorts import REAL, Kind, Sort
-from vernal.report.cells import write_rows
+from vernal.report.csv_cells import write_rows
 from vernal.report.frames import data_frame
 from vernal.report.tables import WIDTH, Column, aligned
 from vernal.run.output import write_file

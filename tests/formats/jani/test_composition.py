@@ -12,8 +12,8 @@ from tests.formats.jani import copies
 from tests.formats.jani.test_oracle import compare
 from vernal.errors import InputError
 from vernal.evidence.recheck import Judgement
-from vernal.formats.jani import compose
-from vernal.formats.jani.task import load_jani, open_jani
+from vernal.formats.jani import composition
+from vernal.formats.jani.planning_task import load_jani, open_jani
 from vernal.logic.task import Task
 from vernal.model.graph import order
 
@@ -29,7 +29,7 @@ def loaded(count: int, folder: Path, unsafe: str = copies.UNSAFE) -> Task:
 def test_random_models_in_parts_agree_with_the_oracle(
     block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compose, "MAX_COMBINED", MANY)
+    monkeypatch.setattr(composition, "MAX_COMBINED", MANY)
     for seed in range(block, 40, 4):
         folder = tmp_path / str(seed)
         folder.mkdir()
@@ -51,7 +51,7 @@ def test_work_and_size_grow_with_the_automata_not_with_their_combinations(tmp_pa
 @pytest.mark.parametrize("most", EVERYWHERE.values(), ids=EVERYWHERE)
 @pytest.mark.parametrize("engine", ["explicit", "predicates", "invariants", "deepening", "auto"])
 def test_engines_decide_either_form(engine: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compose, "MAX_COMBINED", most)
+    monkeypatch.setattr(composition, "MAX_COMBINED", most)
     task = loaded(3, tmp_path)
     assert ("edge a0" in task.system.step.names.values()) == (most == MANY)
     assert vn.check(task, engine=engine)["safe"].verdict is vn.HOLDS
@@ -59,7 +59,7 @@ def test_engines_decide_either_form(engine: str, most: int, tmp_path: Path, monk
 
 @pytest.mark.parametrize("engine", ["explicit", "predicates", "deepening", "falsify"])
 def test_a_path_through_parts_replays(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compose, "MAX_COMBINED", MANY)
+    monkeypatch.setattr(composition, "MAX_COMBINED", MANY)
     found = vn.check(loaded(3, tmp_path, copies.REACHED), engine=engine)["safe"]
     assert found.verdict is vn.VIOLATED
     assert found.trace is not None
@@ -77,7 +77,7 @@ def test_automata_that_assign_a_variable_at_once_agree_on_it(
     values: tuple[int, int, int], refused: bool, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One edge of the first copy and both of the second assign a variable of the model."""
-    monkeypatch.setattr(compose, "MAX_COMBINED", most)
+    monkeypatch.setattr(composition, "MAX_COMBINED", most)
     made = copies.model(2)
     made["variables"] = [{"name": "g", "type": {"kind": "bounded", "base": "int", "lower-bound": 0, "upper-bound": 1}}]
     edges = [made["automata"][0]["edges"][0], *made["automata"][1]["edges"]]

@@ -152,7 +152,7 @@ def setting(name: str, text: str) -> Fraction | bool:
     """The value of a constant as written on the command line: a number, true or false."""
     if text in ("true", "false"):
         return text == "true"
-    from vernal.logic.elaborate import Scope, expression
+    from vernal.logic.elaboration import Scope, expression
     from vernal.logic.syntax import Source
 
     value = expression(Source(text, f"--constant {name}"), Scope())

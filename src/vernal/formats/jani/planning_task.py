@@ -14,8 +14,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from vernal.errors import InputError
-from vernal.formats.jani.compose import PlanningModel, read_model
-from vernal.formats.jani.declare import setting, whole_range
+from vernal.formats.jani.composition import PlanningModel, read_model
+from vernal.formats.jani.declarations import setting, whole_range
 from vernal.formats.jani.dynamics import EDGE, STUCK, inside_ranges, planning_system
 from vernal.formats.jani.entries import JsonEntry, read_json
 from vernal.formats.jani.policy import PolicyInterface, read_policy
@@ -23,7 +23,7 @@ from vernal.formats.jani.properties import PropertyReader, SafetyProperty, pick
 from vernal.formats.jani.state_lists import StateList
 from vernal.formats.task.blueprint import Override
 from vernal.interpret.discrete.initial_states import narrowed
-from vernal.logic.elaborate import Scope, expression
+from vernal.logic.elaboration import Scope, expression
 from vernal.logic.formula import Always, And, Atom, Formula, Not, Or
 from vernal.logic.syntax import Source
 from vernal.logic.task import InputFile, Task

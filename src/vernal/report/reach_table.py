@@ -13,7 +13,7 @@ from vernal.engines.reach.sets import LabelSet, NumberBounds, ReachableSets, Rea
 from vernal.evidence.reach import rounded_down, rounded_up
 from vernal.report.document import dump, head
 from vernal.report.frames import data_frame, html_lines, html_table
-from vernal.report.runs import decimals, shown_steps
+from vernal.report.run_table import decimals, shown_steps
 from vernal.report.tables import WIDTH, Column, aligned
 from vernal.run.output import write_text
 
