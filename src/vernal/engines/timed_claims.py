@@ -17,9 +17,10 @@ from vernal.engines.turns import Turn
 from vernal.logic.question import Question
 from vernal.logic.task import UNSAID
 
-SHARE = 0.6  # of the time that is left, for the first proof that is tried
-BRIEF, LONGER = 4.0, 4.0  # seconds of a first turn, and how many times longer the next is
-LEARNING = 2.5  # times longer is a turn in which networks are learned
+TURN_SHARE = 0.6  # of the time that is left, for the first proof that is tried
+FIRST_SECONDS = 4.0  # of a first turn
+LONGER = 4.0  # times longer is the next
+LEARNING_FACTOR = 2.5  # times longer is a turn in which networks are learned
 
 
 def rounds(attempts: Attempts) -> Iterator[Turn]:
@@ -29,13 +30,16 @@ def rounds(attempts: Attempts) -> Iterator[Turn]:
         waiting = [turn for turn in waiting if not attempts.has_ended(turn.engine)]
         for turn in waiting:
             whole = longer == inf and turn is waiting[-1]
-            yield Turn(turn.engine, 1.0 if whole else SHARE, longer * turn.most)
+            yield Turn(turn.engine, 1.0 if whole else TURN_SHARE, longer * turn.most)
 
 
 def first_turns(question: Question) -> list[Turn]:
     """The engines that take the question, in their order, each with the most seconds of its first turn."""
-    proofs = [Turn(DirectFlowpipe(), SHARE, BRIEF), Turn(NeuralEngine(), SHARE, LEARNING * BRIEF)]
+    proofs = [
+        Turn(DirectFlowpipe(), TURN_SHARE, FIRST_SECONDS),
+        Turn(NeuralEngine(), TURN_SHARE, LEARNING_FACTOR * FIRST_SECONDS),
+    ]
     if question.settings != UNSAID:
         proofs.reverse()
-    turns = [Turn(Falsify(0), SHARE, BRIEF), *proofs, Turn(Falsify(), SHARE, BRIEF)]
+    turns = [Turn(Falsify(0), TURN_SHARE, FIRST_SECONDS), *proofs, Turn(Falsify(), TURN_SHARE, FIRST_SECONDS)]
     return [turn for turn in turns if turn.engine.takes(question) is None]

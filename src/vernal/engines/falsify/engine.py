@@ -30,7 +30,7 @@ from vernal.model.graph import order
 from vernal.run.budget import Budget
 from vernal.simulate.starts import NoInitialState
 
-LONGEST = 50_000  # steps
+MAX_RUN_STEPS = 50_000  # steps
 
 
 class Falsify:
@@ -47,8 +47,8 @@ class Falsify:
         if question.time is not Time.STEPS:
             return in_seconds(question)
         length = horizon(refutable(question.claim.path))
-        if length is not None and length > LONGEST:
-            return f"a horizon of {length:,} steps is too long to simulate; at most {LONGEST:,} are"
+        if length is not None and length > MAX_RUN_STEPS:
+            return f"a horizon of {length:,} steps is too long to simulate; at most {MAX_RUN_STEPS:,} are"
         if question.claim.mentions_some and not question.system.initial.is_point:
             return _not_of_some(question)
         return None

@@ -32,13 +32,13 @@ from vernal.simulate.flows import STRETCHES, FlowSimulator
 from vernal.simulate.lift import first_values
 from vernal.simulate.runs import Plan, Runs
 
-ROWS = 600  # trajectories of a batch
-RECORDED = 16  # times, about, in a trace; decimals where the horizon is one
+TRAJECTORIES_PER_BATCH = 600  # trajectories of a batch
+RECORDED_TIMES = 16  # times, about, in a trace; decimals where the horizon is one
 PATIENCE = HuntPatience(generations=12, waits=4, progress=0.01)
-TRIES = 3  # trajectories of a batch that are enclosed
+MAX_ENCLOSED_PER_BATCH = 3  # trajectories of a batch that are enclosed
 MAX_ENCLOSED = 16  # of all batches
 TOLERANCE = 1e-9  # a margin this close to zero is decided by enclosures
-SECONDS = 10.0  # for enclosing one
+ENCLOSURE_SECONDS = 10.0  # for enclosing one
 READABLE_DIGITS = 3  # of the width of an interval
 
 
@@ -53,7 +53,7 @@ class FailingTrajectories:
         stretches = STRETCHES if self.model.disturbances else 1
         self.columns = stretches - 1
         self.simulator = FlowSimulator(self.model, question.claim.last_time, stretches, self.target.instants)
-        self.rows = ROWS if freedom(self.model) else 1
+        self.rows = TRAJECTORIES_PER_BATCH if freedom(self.model) else 1
         self.enclosed = 0
 
     def run(self, plan: Plan) -> Runs:
@@ -67,7 +67,7 @@ class FailingTrajectories:
     def confirmed(self, plan: Plan, runs: Runs, margins: Floats) -> Trace | None:
         """Enclose a few trajectories that seem to fail, or are at the margin, where exact numbers may tell."""
         close = np.flatnonzero(margins <= TOLERANCE)
-        for row in apart(plan, close[np.argsort(margins[close], kind="stable")], TRIES):
+        for row in apart(plan, close[np.argsort(margins[close], kind="stable")], MAX_ENCLOSED_PER_BATCH):
             for short in (True, False):  # rounded to a few digits first, for people to read
                 found = self._enclosed(plan.rows(np.array([row])), short) if self.enclosed < MAX_ENCLOSED else None
                 if found is not None:
@@ -117,13 +117,13 @@ def enclosed(
     With `short`, numbers are rounded to a few digits, for people to read.
     """
     lift = Lifted(simulator, target, plan, short)
-    part = budget.part(1.0, SECONDS)
+    part = budget.part(1.0, ENCLOSURE_SECONDS)
     try:
         for precision in PRECISIONS:
             path = trajectory(question.model, lift.first, lift.times, lift.disturbances, precision, part.check)
             found = refuted(path, question.formula)
             if found is not None:
-                return found.finer(RECORDED).trace
+                return found.finer(RECORDED_TIMES).trace
     except NotAPath:
         return None
     except Stopped:
@@ -144,7 +144,7 @@ class Lifted:
     def _times(self, target: TimedTarget, runs: Runs) -> list[Fraction]:
         """Those at which disturbances change, that the formula names, that are critical, and some between."""
         last = min(max([*target.instants, Fraction(0)]), self.simulator.time)
-        even = [last * k / RECORDED for k in range(RECORDED + 1)]
+        even = [last * k / RECORDED_TIMES for k in range(RECORDED_TIMES + 1)]
         critical = [Fraction(repr(time)) for time in target.critical(runs)]
         found = {*even, *self.simulator.changes, *target.instants, *critical}
         return sorted(time for time in found if time <= last)
