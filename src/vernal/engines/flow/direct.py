@@ -15,6 +15,7 @@ from vernal.engines.flow.rounds import BoxRounds
 from vernal.engines.flow.starts import StartBoxes, cut, start_boxes
 from vernal.engines.flow.template import chosen
 from vernal.engines.options import FlowpipeOptions
+from vernal.engines.refusals import in_seconds
 from vernal.errors import Stopped
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.knowledge import Known, Open, Proof
@@ -25,6 +26,7 @@ from vernal.interpret.flow.taylor import unknown_operators
 from vernal.interpret.numbers.rounding import Floats, float_above
 from vernal.logic.formula import Always
 from vernal.logic.question import Question
+from vernal.model.motion import Sampled
 from vernal.model.system import Model
 from vernal.run.budget import Budget
 
@@ -47,12 +49,15 @@ class DirectFlowpipe:
     def __init__(self, options: FlowpipeOptions | None = None) -> None:
         self.options = options or FlowpipeOptions()
 
+    def takes(self, question: Question) -> str | None:
+        """Claims about flows whose rates have known slopes, over times that are exact."""
+        return in_seconds(question) or _problem(question.model, float_above(question.claim.last_time))
+
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof by a flowpipe, or how far one reaches."""
         horizon = float_above(question.claim.last_time)
-        problem = _problem(question.model, horizon)
-        if problem is not None:
-            return Open(engine=self.name, reason=problem)
+        if (refused := self.takes(question)) is not None:
+            return Open(engine=self.name, reason=refused)
         few = len(question.model.state) <= OCTAGON_DIMENSIONS
         directions = chosen(question, self.options.directions, careful=few)
         rounds = BoxRounds(question.model, horizon_on_grid(horizon), directions, budget.check)
@@ -80,7 +85,9 @@ class DirectFlowpipe:
 
 def _problem(flow: Model, horizon: float) -> str | None:
     """Why this engine does not take a flow, if it does not."""
-    strange = unknown_operators(flow.vector_field)
+    strange = (
+        [] if isinstance(flow.motion, Sampled) else unknown_operators(flow.vector_field)
+    )  # of loops, by values held
     if strange:
         return f"{UNSUPPORTED}: the slopes of {', '.join(strange)} are not known; {ABSTRACTION}"
     if horizon >= LONGEST_TIME:

@@ -99,12 +99,11 @@ class ReachAsked:
         grid = task.model.grid
         if grid is None or self.time is not None:
             self._refuse(task, ("steps",), f"say how far with {prefix}time", prefix)
-        refuse_device(device)
+        refuse_device(task.model, device)
         longest = self.time if self.time is not None else last_time(timed_properties(task).values()) or 1
         if grid is not None and self.steps is not None:
-            return FlowAsked(
-                float_above(max(self.steps, 1) * grid), "auto", max(self.steps, 1), self.sets or MAX_INITIAL_PARTS
-            )
+            count = max(self.steps, 1)
+            return FlowAsked(float_above(count * grid), "auto", count, self.sets or MAX_INITIAL_PARTS)
         if not 0 < longest < float("inf"):
             raise InputError(f"{prefix}time has to be a number above 0, not {longest}")
         if self.spans is not None and not 1 <= self.spans <= MAX_SPANS:

@@ -20,7 +20,7 @@ from vernal.simulate.starts import satisfied, typed
 from vernal.simulate.trajectories import column
 
 
-class FlowTarget:
+class TimedTarget:
     """The margin of a question's formula on trajectories, computed in floats."""
 
     def __init__(self, question: Question) -> None:
