@@ -12,7 +12,6 @@ from fractions import Fraction
 from pathlib import Path
 
 from vernal.engines.check import named_formula, parse_formula
-from vernal.engines.flow.ask import about, flow_of
 from vernal.errors import FileMissing, FormatError, InputError
 from vernal.evidence import trace_file
 from vernal.evidence.confirm import Facts, assurance, truth
@@ -41,6 +40,7 @@ from vernal.logic.timed import Time, time_of
 from vernal.model.initial import Box
 from vernal.model.numbers import rounded
 from vernal.model.system import Model, System
+from vernal.reduce.held_actions import about, flow_of
 from vernal.run.output import write_text
 
 MAX_BYTES = 256 * 2**20

@@ -14,7 +14,6 @@ import numpy as np
 from vernal.engines.falsify.failure_rates import RunShare, share_of
 from vernal.engines.falsify.timed_target import TimedTarget
 from vernal.engines.falsify.trajectory_rates import share_of_trajectories
-from vernal.engines.flow.ask import about, flow_of, timed_properties
 from vernal.errors import InputError, Stopped
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.printing import text
@@ -23,6 +22,7 @@ from vernal.logic.timed import Time, last_time, time_of
 from vernal.model.expr import Expr
 from vernal.model.hooks import hook
 from vernal.model.system import Model
+from vernal.reduce.held_actions import about, flow_of, timed_properties
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 from vernal.run.threads import one_blas_thread

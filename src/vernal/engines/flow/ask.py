@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from vernal.engines.base import Engine
-from vernal.errors import InputError, Stopped, TypeClash
+from vernal.errors import InputError, TypeClash
 from vernal.evidence.knowledge import Known, Proof
 from vernal.evidence.result import Assurance
 from vernal.interpret.domains import first_gap
-from vernal.interpret.sampled.plant import Plant, plant_of
 from vernal.logic.direction import Direction
-from vernal.logic.formula import Atom, Formula
-from vernal.logic.normal import atoms, fold, rebuild
+from vernal.logic.formula import Formula
+from vernal.logic.normal import atoms
 from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.logic.timed import Time, refuse_untimed, time_of
+from vernal.logic.timed import refuse_untimed
 from vernal.model.expr import Expr
 from vernal.model.flow import constraint_problem, rate_problem, region_problem
 from vernal.model.graph import draws
 from vernal.model.held import loop_of
-from vernal.model.motion import Sampled
 from vernal.model.sorts import REAL
 from vernal.model.system import Model
+from vernal.reduce.held_actions import about, flow_of
 from vernal.run.budget import Budget
 from vernal.sets.region_vacuity import has_no_start, is_certain
 
@@ -43,48 +41,6 @@ def timed_question(task: Task, formula: Formula, name: str | None = None) -> Que
     question = replace(about(flow_of(task.model), formula, name), settings=task.settings)
     refuse_unasked(question)
     return question
-
-
-def about(flow: Model, formula: Formula, name: str | None = None) -> Question:
-    """A question about a flow; where it is that of a loop, held actions are its variables."""
-    return Question(flow, formula if loop_of(flow) is None else with_held(plant_of(flow), formula), name)
-
-
-def held_expressions(flow: Model, asked: Sequence[tuple[str, Expr]]) -> list[tuple[str, Expr]]:
-    """Named expressions over the variables of a flow; where it is that of a loop, held actions are some."""
-    if loop_of(flow) is None:
-        return list(asked)
-    plant = plant_of(flow)
-    return [(name, plant.with_held([node])[0]) for name, node in asked]
-
-
-def timed_properties(task: Task) -> dict[str, Formula]:
-    """The properties of a task that count seconds."""
-    times = {name: task.times.get(name, time_of(task.model.motion)) for name in task.properties}
-    return {name: formula for name, formula in task.properties.items() if times[name] is Time.SECONDS}
-
-
-def flow_of(model: Model) -> Model:
-    """The flow of a model; of a loop that samples that over what is held, or an error that says why there is none."""
-    if not isinstance(model.motion, Sampled):
-        return model
-    problems = [*map(rate_problem, model.vector_field), *map(constraint_problem, model.init.where)]
-    for problem in problems:
-        if problem is not None:
-            raise TypeClash(problem)
-    try:
-        return plant_of(model).flow
-    except Stopped as stop:
-        raise InputError(stop.reason) from None
-
-
-def with_held(plant: Plant, formula: Formula) -> Formula:
-    """A formula over state, actions and lets, with what agents hold as variables."""
-
-    def rule(node: Formula, args: tuple[Formula, ...]) -> Formula:
-        return Atom(plant.with_held([node.expr])[0]) if isinstance(node, Atom) else rebuild(node, args)
-
-    return fold(formula, rule)
 
 
 def refuse_flow(flow: Model) -> None:

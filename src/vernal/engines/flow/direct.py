@@ -85,9 +85,8 @@ class DirectFlowpipe:
 
 def _problem(flow: Model, horizon: float) -> str | None:
     """Why this engine does not take a flow, if it does not."""
-    strange = (
-        [] if isinstance(flow.motion, Sampled) else unknown_operators(flow.vector_field)
-    )  # of loops, by values held
+    loop = isinstance(flow.motion, Sampled)  # whose rates are looked at when it is known what is held
+    strange = [] if loop else unknown_operators(flow.vector_field)
     if strange:
         return f"{UNSUPPORTED}: the slopes of {', '.join(strange)} are not known; {ABSTRACTION}"
     if horizon >= LONGEST_TIME:

@@ -10,7 +10,6 @@ from fractions import Fraction
 import numpy as np
 
 from vernal.engines.check import refuse_device, refuse_open
-from vernal.engines.flow.ask import flow_of, held_expressions, timed_properties
 from vernal.engines.placement import device_for
 from vernal.engines.reach.flows import MAX_INITIAL_PARTS, MAX_SPANS, SPANS, FlowAsked, followed_flow
 from vernal.engines.reach.sets import ReachableSets
@@ -28,6 +27,7 @@ from vernal.logic.timed import Time, last_time, time_of
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.system import Model
+from vernal.reduce.held_actions import flow_of, held_expressions, timed_properties
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget, Progress, refuse_limits, silent
 from vernal.run.threads import one_blas_thread
