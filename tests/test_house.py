@@ -379,3 +379,29 @@ def test_help_lists_every_target() -> None:
     said = subprocess.run(["make", "-s", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     documented = re.findall(r"^([\w-]+):.*## ", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert [line.split()[1] for line in said.splitlines()] == documented
+
+
+# Directions -----------------------------------------------------------------------------------------------------------
+
+
+def typed_directions(text: str) -> list[int]:
+    """The lines on which a direction is named otherwise than as what a kind of set says of itself."""
+    tree = tree_of(text)
+    own = {
+        id(item.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        for item in node.body
+        if isinstance(item, ast.Assign) and [ast.unparse(target) for target in item.targets] == ["direction"]
+    }
+    named = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "Direction")
+    return [node.lineno for node in named if node.attr.isupper() and id(node) not in own]
+
+
+def test_no_engine_is_believed_on_its_own_word() -> None:
+    """The direction of what an engine knows is that of the sets it used and of the chain, and stands in no engine."""
+    engines = [path for path in FILES if path.is_relative_to(SOURCE / "engines")]
+    found = [f"{path.relative_to(SOURCE)}:{line}" for path in engines for line in typed_directions(path.read_text())]
+    assert found == []
+    assert typed_directions("Proof(direction=Direction.OVER)") == [1]
+    assert typed_directions("class Pieces:\n    direction = Direction.OVER") == []
