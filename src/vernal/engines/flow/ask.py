@@ -1,35 +1,26 @@
-"""A question about a flow, from the task to the result."""
+"""What is refused of a question about a flow, and what the region alone decides of it."""
 
 from __future__ import annotations
 
-from vernal.engines.answers import answered
-from vernal.engines.base import FlowEngine, within
 from vernal.errors import InputError, TypeClash
-from vernal.evidence.knowledge import Known, Proof
-from vernal.evidence.result import Assurance, Result
 from vernal.interpret.domains import first_gap
-from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
 from vernal.logic.question import Question
-from vernal.logic.task import Task
 from vernal.logic.timed import refuse_untimed
 from vernal.model.expr import Expr
 from vernal.model.flow import constraint_problem, rate_problem, region_problem
 from vernal.model.graph import draws
 from vernal.model.system import Model
-from vernal.run.budget import Budget
-from vernal.sets.region_vacuity import has_no_start, is_certain
 
 
-def flow_question(task: Task, formula: Formula, name: str | None = None) -> Question:
-    """The question, if flow and formula make sense: whoever wrote them, a file or Python."""
-    flow = task.flow
+def refuse_unasked(question: Question) -> None:
+    """An error for a question about a flow that makes no sense: whoever wrote it, a file or Python."""
+    flow, formula = question.model, question.formula
     refuse_untimed(formula)
     refuse_flow(flow)
     refuse_disturbed(flow, formula)
     refuse_undefined(flow, [*flow.vector_field, *map(flow.resolve, atoms(formula))])
-    return Question(flow, formula, name, settings=task.settings)
 
 
 def refuse_flow(flow: Model) -> None:
@@ -57,27 +48,3 @@ def refuse_undefined(flow: Model, roots: list[Expr]) -> None:
     gap = first_gap(roots, flow.vars, flow.region)
     if gap is not None:
         raise InputError(str(gap))
-
-
-def asked_of_flow(engine: FlowEngine, question: Question, budget: Budget) -> Result:
-    """What the region alone decides, or what the engine knows, as a result."""
-    return answered(question, within(RegionFirst(engine), question, budget), budget)
-
-
-class RegionFirst:
-    """An engine that is asked only what the region alone does not decide."""
-
-    def __init__(self, engine: FlowEngine) -> None:
-        self.engine, self.name = engine, engine.name
-
-    def attempt(self, question: Question, budget: Budget) -> Known:
-        """A proof by the region, or what the engine knows."""
-        return settled(question, self.name, budget) or self.engine.attempt(question, budget)
-
-
-def settled(question: Question, engine: str, budget: Budget) -> Known | None:
-    """A proof where there is no initial state, or no state of the region can violate the claim; else None."""
-    empty = has_no_start(question.model, budget)
-    if not empty and not is_certain(question, budget):
-        return None
-    return Proof(engine=engine, direction=Direction.EXACT, assurance=Assurance.RIGOROUS, empty=empty)
