@@ -14,8 +14,7 @@ from math import inf, isfinite
 
 import numpy as np
 
-from vernal.engines.base import within
-from vernal.engines.falsify.engine import Falsify
+from vernal.engines.base import Engine, within
 from vernal.engines.refusals import within_steps
 from vernal.engines.split.zero_margins import ZeroBoxes
 from vernal.errors import Stopped
@@ -167,6 +166,10 @@ class BranchAndBound:
 
     name = "split"
 
+    def __init__(self, breeding: Engine) -> None:
+        """`breeding` looks for a state that refutes the claim, in the pauses of the search."""
+        self.breeding = breeding
+
     def takes(self, question: Question) -> str | None:
         """Claims of all paths with a last step."""
         return not_asked(question)
@@ -203,7 +206,7 @@ class BranchAndBound:
             if not number and ZeroBoxes(question, search, budget, self.name).are_excluded(search.frame.whole):
                 return _by_polynomials(search)
             part = replace(budget.part(SHARE_OF_BREEDING, 0.5 * seconds), seed=budget.seed + number)
-            known = within(Falsify(), question, part)
+            known = within(self.breeding, question, part)
             if isinstance(known, Counterexample):
                 return replace(known, engine=self.name, statistics={**known.statistics, **search.tally.statistics()})
         search.run()
