@@ -137,10 +137,10 @@ def stages(system: System) -> list[Turn]:
 
 def with_split(question: Question, turns: list[Turn]) -> list[Turn]:
     """Branch and bound before all else, where only initial states are asked about: it looks at single states itself."""
-    split = split()
-    if question.claim.horizon or split.takes(question) is not None:
+    first = split()
+    if question.claim.horizon or first.takes(question) is not None:
         return turns
-    return [Turn(split, 0.8), *turns]
+    return [Turn(first, 0.8), *turns]
 
 
 def first_states(system: System) -> list[Turn]:
