@@ -16,14 +16,13 @@ from typing import Any, TypeVar
 from vernal.errors import FormatError, InputError
 from vernal.evidence import confirm, record_fields
 from vernal.evidence.belief import confirmed
+from vernal.evidence.codec import encoded, restored
+from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.invariant import Invariant
-from vernal.evidence.invariant_file import invariant_json, invariant_of
 from vernal.evidence.kinds import Evidence, Tree
 from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, Statistics, Subject
-from vernal.evidence.replay import replayed
 from vernal.evidence.result import Assurance, EngineFailure
 from vernal.evidence.trace import Trace
-from vernal.evidence.trace_file import to_json
 from vernal.logic.direction import Direction
 from vernal.logic.question import Question
 from vernal.model.system import System
@@ -63,9 +62,10 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
     "proven_time": record_fields.number,
     "abstraction": record_fields.nothing,
     "seen": record_fields.nothing,  # states are enumerated at once, and not in parts
-    "evidence": record_fields.nothing,  # where there is one, it is a path or an invariant
+    "evidence": record_fields.nothing,
     "invariant": record_fields.nothing,
 }  # from plain data to the value of a field
+SHOWN = ("evidence", "trace", "invariant")  # fields of evidence, where there is one
 
 
 def to_data(known: Known, system: System) -> dict[str, Any]:
@@ -76,10 +76,8 @@ def to_data(known: Known, system: System) -> dict[str, Any]:
 
 def _plain(value: object, system: System) -> object:
     match value:
-        case Trace() | Tree():
-            return to_json(value.path, system)
-        case Invariant():
-            return {"invariant": invariant_json(value)}
+        case Trace() | Tree() | Invariant() | Flowpipe():
+            return encoded(value, system)
         case Enum():
             return value.name
         case EngineFailure():
@@ -114,11 +112,7 @@ def _read(data: Record, system: System) -> Known:
 
 
 def _value(name: str, value: Any, system: System) -> Any:
-    if isinstance(value, dict) and "invariant" in value and name in ("evidence", "invariant"):
-        return invariant_of(value["invariant"], system)
-    if name == "trace" or (name == "evidence" and value is not None):
-        return replayed(value, system)
-    return READERS[name](value)
+    return restored(value, system) if name in SHOWN and value is not None else READERS[name](value)
 
 
 def _refuse_contradiction(known: Known, question: Question) -> None:
