@@ -137,7 +137,7 @@ class Ask:
 def answer(question: Ask) -> tuple[str, float]:
     """The verdict, or why there is none, and how long it took."""
     if question.smallest:
-        placement.WORTH, placement.FEWEST = 0, question.smallest  # type: ignore[misc]
+        placement.MIN_WORK_ON_CARD, placement.MIN_BOXES_ON_CARD = 0, question.smallest  # type: ignore[misc]
     start = time.perf_counter()
     try:
         found = vn.check(vn.load(question.file), property=question.name, timeout=question.limit, device=question.device)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.portion import every
 from vernal.engines.check import ask, check, parse_formula
 from vernal.evidence import confirm
 from vernal.evidence.replay import verify
@@ -73,7 +74,7 @@ GUARDS = {"auto": (6, 6, 6), "paths": (6, 3, 2), "milp": (4, 2, 2)}
 def test_guards_live_as_long_as_brute_force_says(engine: str, agents: int, start: int) -> None:
     furthest = GUARDS[engine][agents - 2]
     some, all_ = ALIVE[agents, start]
-    for k in range(1, furthest + 1):
+    for k in every(2, range(furthest, 0, -1)):
         results = check(load(GUARDING, n=agents, start=start, k=k), engine=engine, timeout=60)
         expected = {"possible": some[k - 1] == "T", "certain": all_[k - 1] == "T"}
         assert {name: result.verdict is HOLDS for name, result in results.items()} == expected, k

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.portion import pairs
 from vernal.cli import exits
 from vernal.cli.main import main
 from vernal.cli.progress import MAX_WORDS, Live
@@ -137,8 +138,7 @@ HUGE = {
 }
 
 
-@pytest.mark.parametrize("name", HUGE)
-@pytest.mark.parametrize("command", ["simulate", "reach", "report", "plane"])
+@pytest.mark.parametrize(("name", "command"), pairs(2, HUGE, ["simulate", "reach", "report", "plane"]))
 def test_huge_numbers_are_drawn_as_far_as_they_can_be(
     name: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

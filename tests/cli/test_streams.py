@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.samples import ROOM, room
+from tests.portion import every
 from vernal.cli import exits
 from vernal.cli.main import main
 
@@ -100,7 +101,10 @@ def test_an_interrupt_while_modules_are_loaded_is_no_traceback() -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["check", "check --json -", "explain", "simulate --runs 2 --steps 2", "reach --steps 2", "sweep --over k=1..2"],
+    every(
+        2,
+        ["check --json -", "check", "explain", "reach --steps 2", "simulate --runs 2 --steps 2", "sweep --over k=1..2"],
+    ),
 )
 def test_a_stream_that_knows_no_other_script_gets_escapes(tmp_path: Path, command: str) -> None:
     """Names are of any script; documents stay what they are."""

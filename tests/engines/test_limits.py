@@ -120,7 +120,7 @@ def test_work_may_be_interrupted_at_any_moment(
     engine: str, options: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is stopped or done, and what was made of the system on the way makes no later answer another one."""
-    monkeypatch.setattr(alarm, "LEAST", 1e-4)
+    monkeypatch.setattr(alarm, "MIN_SECONDS", 1e-4)
     rng, stopped = random.Random(7), 0
     for system, asked in questions(3):
 

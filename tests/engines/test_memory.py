@@ -18,6 +18,7 @@ from tests.brute import Brute
 from tests.cases import DEEP, GATED, LATE, NEVER, PAIR, SQUASHED, read
 from tests.engines.test_truth import ENDLESS_ONLY, INTEGERS_ONLY, check_evidence
 from tests.formats.samples import session
+from tests.portion import seeds, some
 from tests.recurrent import recurrent_formula, recurrent_loop, recurrent_networks
 from tests.work import processor
 from vernal.engines.check import ENGINES, ask, asked_of, find_engine, parse_formula
@@ -91,21 +92,21 @@ def random_question(seed: int) -> tuple[System, Formula, bool]:
 )
 def test_random_recurrent_loops_agree_with_brute_force(engine: str) -> None:
     decided = 0
-    for seed in range(25):
+    for seed in seeds(25):
         system, asked, is_true = random_question(seed)
         result = asked_of(find_engine(engine), Question(system, asked), Budget(timeout=20))
         if result.verdict is not UNKNOWN:
             decided += 1
             assert (result.verdict is HOLDS) == is_true, f"seed {seed}: {asked}"
             check_evidence(system, asked, result)
-    assert decided > (0 if engine == "ends" else 6), "an engine that decides nothing is tested for nothing"
+    assert decided > (0 if engine == "ends" else some(25) / 4), "an engine that decides nothing is tested for nothing"
 
 
 @pytest.mark.parametrize("smooth", [False, True])
 def test_proofs_and_counterexamples_never_meet(smooth: bool) -> None:
     """From intervals of states and memories: what one engine proves no other refutes, and all evidence replays."""
     proved = refuted = 0
-    for seed in range(10 if smooth else 20):
+    for seed in seeds(20, 10):
         rng = random.Random(1000 + seed)
         system = recurrent_loop(rng, spans=True, smooth=smooth)
         asked = recurrent_formula(rng, system)

@@ -10,6 +10,7 @@ import pytest
 
 from tests.engines.test_truth import check_evidence
 from tests.loops import nonlinear_loop
+from tests.portion import some
 from tests.systems import make
 from tests.work import processor
 from vernal.engines.check import asked_of, find_engine
@@ -26,7 +27,7 @@ from vernal.model.traits import nonlinear_node
 from vernal.run.budget import Budget
 from vernal.simulate.runs import simulate
 
-LOOPS = 25
+LOOPS = some(25)
 RUNS = 2000
 
 

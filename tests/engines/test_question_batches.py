@@ -10,7 +10,7 @@ from tests import systems
 from vernal.engines import question_batches
 from vernal.engines.bounds.question_batch import known_by_bounds
 from vernal.engines.check import asked_of, find_engine
-from vernal.engines.question_batches import FIRST, MOST, CommonWork, known_together
+from vernal.engines.question_batches import FIRST_BATCH, MAX_BATCH, CommonWork, known_together
 from vernal.engines.split.question_batch import Decided
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Counterexample, Proof
@@ -106,12 +106,12 @@ def test_more_are_asked_together_as_long_as_that_pays(monkeypatch: pytest.Monkey
     for _ in range(5):
         work.ask(questions, Budget())
         sizes.append(work.size)
-    assert sizes == [2 * FIRST, 4 * FIRST, FIRST, FIRST, 2 * FIRST]
+    assert sizes == [2 * FIRST_BATCH, 4 * FIRST_BATCH, FIRST_BATCH, FIRST_BATCH, 2 * FIRST_BATCH]
     assert [limit / limits[0] for limit in limits] == pytest.approx([1, 1, 1, 1 / 2, 1 / 4])
-    work.size = MOST
+    work.size = MAX_BATCH
     answers.append(decided)
     work.ask(questions, Budget())
-    assert work.size == MOST
+    assert work.size == MAX_BATCH
 
 
 def test_common_work_has_a_share_of_the_time_of_each(monkeypatch: pytest.MonkeyPatch) -> None:

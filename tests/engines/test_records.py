@@ -11,12 +11,13 @@ import pytest
 from tests.cases import read
 from vernal.engines.answers import answer
 from vernal.engines.check import find_engine, parse_formula
-from vernal.engines.outcomes import combined, known_of, reading, to_data
+from vernal.engines.outcomes import known_of, reading, to_data
 from vernal.errors import InputError
 from vernal.evidence.knowledge import Known
 from vernal.evidence.result import Result
 from vernal.evidence.result_data import result_data, result_of
 from vernal.logic.question import Question
+from vernal.reduce.initial_cover import combined
 from vernal.report.document import document
 from vernal.report.text import result_text
 from vernal.run.budget import Budget

@@ -12,7 +12,7 @@ import pytest
 import vernal as vn
 from tests.systems import counter
 from vernal.engines import weaker_claims
-from vernal.engines.answers import GRACE, answered
+from vernal.engines.answers import NOTE_SECONDS, answered
 from vernal.engines.check import parse_formula
 from vernal.engines.time_shares import FairShares
 from vernal.errors import Stopped
@@ -115,7 +115,7 @@ def test_notes_after_the_limit_have_one_time_together(monkeypatch: pytest.Monkey
 
     def bounding(*given: object) -> NoReturn:
         looked.append(clock.now)
-        clock.now += GRACE
+        clock.now += NOTE_SECONDS
         raise Stopped("over")
 
     monkeypatch.setattr(weaker_claims, "Levels", bounding)

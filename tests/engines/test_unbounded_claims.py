@@ -20,7 +20,7 @@ NAMES = [entry.name for entry in ENGINES if entry.name in ("deepening", "lasso",
 @pytest.mark.parametrize("case", ENDLESS, ids=str)
 def test_no_engine_is_wrong(case: Case, engine: str) -> None:
     asked = parse_formula(case.task, case.formula)
-    result = ask(case.task, asked, None, engine, Budget(timeout=20) if engine in case.decided_by else processor(0.1))
+    result = ask(case.task, asked, None, engine, Budget(timeout=20) if engine in case.decided_by else processor(0.05))
     assert not list(broken_promises(case, Claim(asked), result)), case.why
     check_evidence(case.task.system, asked, result)
     if engine in case.decided_by:

@@ -211,7 +211,7 @@ def test_a_network_runs_on_the_points_that_select_it(monkeypatch: pytest.MonkeyP
 
 
 def test_many_points_of_a_branch_go_through_it_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program, "BLOCK", 4)
+    monkeypatch.setattr(program, "POINTS_PER_BLOCK", 4)
     root, which = selected()
     chosen = np.arange(30) % 3 % 2  # twenty points of one network, ten of another
     inputs = {X: np.arange(30.0), Y: np.ones(30), which: chosen.astype(float)}

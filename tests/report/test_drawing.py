@@ -15,7 +15,7 @@ from vernal.logic.formula import Always, Atom, Formula
 from vernal.logic.task import Task
 from vernal.model import build
 from vernal.report import page as report
-from vernal.report.drawing import ALLOWANCE, LEAST, SECONDS, Drawing
+from vernal.report.drawing import ALLOWANCE, MAX_DRAWING_SECONDS, MIN_SECONDS, Drawing
 from vernal.report.page import Answered, report_page
 from vernal.run.budget import Budget
 
@@ -39,7 +39,7 @@ def test_pictures_after_the_limit_share_one_allowance(timeout: float, over: floa
     clock.now = timeout + over
     drawing = Drawing.after(Budget(timeout, memory=2.0, started=0.0, clock=clock))
     made = [drawing.picture(pictures(clock, 0.4, drawn)) for _ in range(20)]
-    left = ALLOWANCE if not over else LEAST
+    left = ALLOWANCE if not over else MIN_SECONDS
     assert len(drawn) == made.count("<svg></svg>") == -(-left // 0.4)
     assert made.count("<figcaption>Nothing is drawn: no time was left for it.</figcaption>") == 20 - len(drawn)
     assert drawing.remark == f", {20 - len(drawn)} pictures left out: no time was left for it"
@@ -52,7 +52,7 @@ def test_pictures_before_the_limit_have_a_few_seconds_each() -> None:
         drawing = Drawing.after(Budget(timeout, started=0.0, clock=clock))
         assert [drawing.picture(pictures(clock, 4.0, drawn)) for _ in range(20)] == ["<svg></svg>"] * 20
         assert drawing.remark == ""
-    assert drawn == pytest.approx([SECONDS] * 40)
+    assert drawn == pytest.approx([MAX_DRAWING_SECONDS] * 40)
 
 
 def test_an_interrupt_ends_all_pictures_at_once() -> None:

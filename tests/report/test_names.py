@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import vernal  # noqa: F401 - plugs the drawing in
 from tests.engines.predicates.test_abstraction_data import handed_out
 from tests.planning_answers import drawn
-from tests.portion import some
+from tests.portion import pairs, some
 from tests.report import flow_samples
 from tests.report.test_html import ORIGIN, Balance
 from vernal.engines.falsify.simulation import simulate
@@ -129,8 +129,7 @@ def drawn_texts(file: Path) -> list[str]:
     return [text for element in root.iter() for text in (element.text, *element.attrib.values()) if text]
 
 
-@pytest.mark.parametrize("picture", PICTURES)
-@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize(("picture", "text"), pairs(3, PICTURES, TEXTS))
 def test_a_picture_is_xml_whatever_the_names_are(picture: str, text: str, tmp_path: Path) -> None:
     """Warnings are errors here: neither signs without a glyph nor labels that begin with _ make any."""
     file = tmp_path / "drawn.svg"

@@ -7,7 +7,7 @@ import pytest
 import vernal as vn
 from tests import systems
 from vernal.errors import InputError, Stopped
-from vernal.run.budget import PACE, Budget
+from vernal.run.budget import SECONDS_PER_LOOK, Budget
 
 
 class Hours:
@@ -66,10 +66,10 @@ def test_memory_is_looked_at_first_and_then_at_a_pace(monkeypatch: pytest.Monkey
     for _ in range(1000):
         budget.check()
     assert looks == [0.0]
-    clock.now = PACE
+    clock.now = SECONDS_PER_LOOK
     budget.check()
-    assert looks == [0.0, PACE]
-    clock.now = 2 * PACE
+    assert looks == [0.0, SECONDS_PER_LOOK]
+    clock.now = 2 * SECONDS_PER_LOOK
     with pytest.raises(Stopped, match="memory beyond 1 GiB"):
         budget.check()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vernal.run.further_turns import WORTH, further_turn
+from vernal.run.further_turns import MIN_TURN_RATIO, further_turn
 
 
 def test_the_one_that_had_least_goes_on() -> None:
@@ -14,7 +14,7 @@ def test_everything_where_an_equal_share_is_no_longer_than_before() -> None:
 
 
 def test_nobody_where_everybody_had_about_as_much() -> None:
-    assert further_turn({"paths": 8.0}, WORTH * 8 - 0.1) is None
+    assert further_turn({"paths": 8.0}, MIN_TURN_RATIO * 8 - 0.1) is None
     assert further_turn({}, 100.0) is None
     assert further_turn({"paths": 0.0}, 0.0) is None
 
@@ -24,7 +24,7 @@ def test_turns_come_to_an_end() -> None:
     had, left, turns = {"a": 1.0, "b": 1.0, "c": 3.0}, 100.0, 0
     while turn := further_turn(had, left):
         name, share = turn
-        assert share * left >= WORTH * had[name]
+        assert share * left >= MIN_TURN_RATIO * had[name]
         had[name], left, turns = share * left, left - share * left, turns + 1
     assert turns <= 5
-    assert left < WORTH * min(had.values())
+    assert left < MIN_TURN_RATIO * min(had.values())

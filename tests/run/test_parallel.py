@@ -21,8 +21,8 @@ from tests.systems import make
 from vernal.cli.main import main
 from vernal.engines.answers import answer
 from vernal.engines.check import ask, asked_of, find_engine, parse_formula
-from vernal.engines.initial_parts import PARTS, attempt_parts, divided, slices
-from vernal.engines.outcomes import combined, known_of, to_data
+from vernal.engines.initial_parts import attempt_parts
+from vernal.engines.outcomes import known_of, to_data
 from vernal.engines.paths.engine import Paths
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Known, Open, Proof, Statistics
@@ -34,6 +34,7 @@ from vernal.logic.task import Task
 from vernal.model import build
 from vernal.model.initial import Box
 from vernal.model.system import Span
+from vernal.reduce.initial_cover import PARTS, combined, divided, slices
 from vernal.run.budget import Budget
 from vernal.run.executor import METHOD, Finished
 from vernal.sets.initial_boxes import initial_boxes

@@ -46,7 +46,7 @@ TreeFile = Annotated[
 Depth = Annotated[
     int | None, typer.Option("--depth", metavar="N", help="How many steps of the tree; 3.", rich_help_panel=OUTPUT)
 ]
-STEPS = 3  # of a tree, where nothing is said
+DEFAULT_TREE_STEPS = 3  # of a tree, where nothing is said
 
 
 @planned
@@ -73,7 +73,7 @@ def explain(
         loaded = opened.task(planning.constants(set))
         asked = questions(loaded, asked_names(loaded, property), spec) if property or spec or loaded.properties else []
         if tree is not None:
-            return _draw(loaded, asked, tree, STEPS if depth is None else depth, budget.check)
+            return _draw(loaded, asked, tree, DEFAULT_TREE_STEPS if depth is None else depth, budget.check)
         if depth is not None:
             raise InputError("--depth goes with --tree FILE")
         return _explained(loaded, asked)

@@ -34,8 +34,9 @@ from vernal.sets.declared_ranges import range_notes
 from vernal.sets.emptiness import is_empty
 from vernal.sets.region_vacuity import has_no_start, is_certain
 
-GRACE = 0.5  # seconds for notes of all answers after the time is up, and as many until they are interrupted
-MOMENT, SHARE = 1.0, 0.25  # for what is proven of a claim that stays open: seconds at most, and of those it took so far
+NOTE_SECONDS = 0.5  # seconds for notes of all answers after the time is up, and as many until they are interrupted
+WEAKER_SECONDS = 1.0  # at most, for what is proven of a claim that stays open
+WEAKER_SHARE = 0.25  # of the time it took so far, at most, for the same
 
 UNCONFIRMED = "there is an answer, but it could not be confirmed in time"
 NO_START = "vacuous: there is no initial state"
@@ -45,7 +46,7 @@ ALWAYS_TRUE = "vacuous: the claim is true whatever the system does; a conjunctio
 def answered(question: Question, known: Known, budget: Budget) -> Result:
     """The result that follows, unless confirming it takes much longer than there is time: then it is unknown."""
     try:
-        return in_time(lambda: answer(question, known, budget), budget.extended(GRACE), GRACE)
+        return in_time(lambda: answer(question, known, budget), budget.extended(NOTE_SECONDS), NOTE_SECONDS)
     except Stopped as stop:
         left = known if isinstance(known, Open) else left_open(known, f"{stop.reason}: {UNCONFIRMED}")
         return _with_failures(replace(_left_open(question, left), abstraction=known.abstraction), known)
@@ -54,9 +55,9 @@ def answered(question: Question, known: Known, budget: Budget) -> Result:
 def answer(question: Question, known: Known, budget: Budget) -> Result:
     """The result that follows from what an engine knows."""
     if question.time is Time.SECONDS:
-        return _with_failures(_flow_answer(question, known, budget.extended(GRACE)), known)
+        return _with_failures(_flow_answer(question, known, budget.extended(NOTE_SECONDS)), known)
     known = confirmed(question.claim, believed(question.claim, known))
-    final = replace(budget.extended(GRACE), journal=None)
+    final = replace(budget.extended(NOTE_SECONDS), journal=None)
     return _with_failures(replace(_result(question, known, final), abstraction=known.abstraction), known)
 
 
@@ -94,7 +95,7 @@ def _weaker(question: Question, known: Open, budget: Budget) -> list[str]:
     """What is proven in the place of a claim of all paths that stays open."""
     if question.claim.mentions_some:
         return []
-    found = best_margin(question, budget.part(1.0, min(MOMENT, SHARE * budget.elapsed)))
+    found = best_margin(question, budget.part(1.0, min(WEAKER_SECONDS, WEAKER_SHARE * budget.elapsed)))
     said = in_words(question, max(found, -math.inf if known.margin is None else known.margin))
     return [] if said is None else [said]
 

@@ -13,7 +13,7 @@ from vernal.evidence.result import EngineFailure
 from vernal.logic.question import Question
 from vernal.run.budget import TIMEOUT, Budget
 
-TELLING_SECONDS, MOST = 0.02, 4.0  # after which a slowdown can be told, and the largest that is believed
+TELLING_SECONDS, MAX_SLOWDOWN = 0.02, 4.0  # after which a slowdown can be told, and the largest that is believed
 NEARLY_ALL = 0.9  # of the time of a turn
 WORTH_SAYING = 0.05  # seconds of an engine
 HINT = "try "  # how parts of a reason begin that are none
@@ -90,7 +90,11 @@ class Attempts:
         On a busy machine, what is given little time would else get next to nothing done.
         """
         passed, worked = self.budget.elapsed - self._begun, time.process_time() - self._work
-        return 1.0 if passed < TELLING_SECONDS else min(max(passed / max(worked, TELLING_SECONDS / MOST), 1.0), MOST)
+        return (
+            1.0
+            if passed < TELLING_SECONDS
+            else min(max(passed / max(worked, TELLING_SECONDS / MAX_SLOWDOWN), 1.0), MAX_SLOWDOWN)
+        )
 
     def has_ended(self, engine: Engine) -> bool:
         """Whether an engine was asked and came to its end without an answer: more time would change nothing."""

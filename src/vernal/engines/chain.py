@@ -6,7 +6,7 @@ opposite directions decides nothing, and no engine is believed on its own word.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -18,6 +18,35 @@ from vernal.logic.direction import Direction
 from vernal.logic.question import Question
 from vernal.reduce.reduction import Reduction, Subquestion, carried
 from vernal.run.budget import Budget
+
+
+@dataclass(frozen=True)
+class Prover:
+    """A part of an engine that answers questions, for a chain to end in."""
+
+    name: str
+    attempt: Callable[[Question, Budget], Known]
+
+
+@dataclass(frozen=True)
+class InOrder:
+    """Engines asked one after the other until one decides the question; each has the same share of the time left."""
+
+    name: str
+    engines: tuple[Engine, ...]
+    share: float = 1.0
+
+    def attempt(self, question: Question, budget: Budget) -> Known:
+        known: Known = Open(engine=self.name, reason="nothing was tried")
+        for engine in self.engines:
+            budget.check()
+            try:
+                known = engine.attempt(question, budget if self.share == 1 else budget.part(self.share))
+            except Stopped as stop:
+                known = Open(engine=self.name, reason=stop.reason)
+            if not isinstance(known, Open):
+                break
+        return replace(known, engine=self.name)
 
 
 @dataclass(frozen=True)
@@ -45,8 +74,7 @@ class Chain:
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """What the engine's answers say of the question."""
-        own = replace(budget, journal=None)  # a journal knows parts of this question, and of no other
-        return self._known(self.reductions, question, own if self.reductions else budget)
+        return self._known(self.reductions, question, budget)
 
     def _known(self, reductions: Sequence[Reduction], question: Question, budget: Budget) -> Known:
         if not reductions:
@@ -58,7 +86,8 @@ class Chain:
         found: list[Known] = []
         for sub in first.apply(question, budget):
             budget.check()
-            found.append(carried(question, sub, self._asked(rest, sub, budget), budget))
+            own = budget if sub.question is question else replace(budget, journal=None)  # it knows this question alone
+            found.append(carried(question, sub, self._asked(rest, sub, own), budget))
             if ends(first, found[-1]):
                 break
         return believed(question.claim, first.lift(question, found))

@@ -6,11 +6,10 @@ A path is not believed on its way back: it is recomputed exactly on the system, 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import fields
 from enum import Enum
-from functools import reduce
 from typing import Any, TypeVar
 
 from vernal.errors import FormatError, InputError
@@ -19,8 +18,8 @@ from vernal.evidence.belief import confirmed
 from vernal.evidence.codec import encoded, restored
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.invariant import Invariant
-from vernal.evidence.kinds import Evidence, Tree
-from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, Statistics, Subject
+from vernal.evidence.kinds import Tree
+from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, Subject
 from vernal.evidence.result import Assurance, EngineFailure
 from vernal.evidence.trace import Trace
 from vernal.logic.direction import Direction
@@ -123,67 +122,3 @@ def _refuse_contradiction(known: Known, question: Question) -> None:
     path = None if witness is None else witness.path
     if path is not None and confirm.truth(path, question.claim.path) is False:
         raise FormatError("its trace refutes the claim")
-
-
-# All parts together ---------------------------------------------------------------------------------------------------
-
-
-def combined(parts: Sequence[Known]) -> Known:
-    """A claim about every initial state, from those about parts of them: the weakest part has the last word."""
-    statistics = summed(parts)
-    for part in parts:
-        if isinstance(part, Counterexample | FailingState):
-            return replace(part, statistics=statistics)
-    open_parts = [part for part in parts if isinstance(part, Open)]
-    if open_parts:
-        return replace(open_parts[0], statistics=statistics, proven_steps=_least([p.proven_steps for p in open_parts]))
-    proofs = [part for part in parts if isinstance(part, Proof)]
-    real = [part for part in proofs if not part.empty] or proofs
-    direction = reduce(Direction.then, (part.direction for part in real))
-    if direction is Direction.NEITHER:
-        reason = "parts of the initial set are proven in directions that do not go together"
-        return Open(engine=real[0].engine, reason=reason, statistics=statistics)
-    return replace(
-        real[0],
-        subject=Subject.STATES if all(part.subject is Subject.STATES for part in real) else Subject.PATHS,
-        direction=direction,
-        assurance=min(part.assurance for part in real),
-        margin=_least([part.margin for part in real]),
-        empty=all(part.empty for part in proofs),
-        notes=tuple(dict.fromkeys(note for part in real for note in part.notes)),
-        statistics=statistics,
-        evidence=_joined_evidence(real),
-    )
-
-
-def _joined_evidence(parts: Sequence[Proof]) -> Evidence | None:
-    """What the proofs of all parts show together: a path of one of them, or the union of their invariants."""
-    found = [part.evidence for part in parts if part.evidence is not None]
-    invariants = [one for one in found if isinstance(one, Invariant)]
-    if not invariants or len(invariants) < len(found):
-        return next((one for one in found if not isinstance(one, Invariant)), None)
-    alike = {(one.components, len(one.prefix)) for one in invariants}
-    if len(invariants) < len(parts) or len(alike) > 1:
-        return None
-    sets = dict.fromkeys(one for invariant in invariants for one in invariant.sets)
-    prefix = tuple(sum(level, ()) for level in zip(*(one.prefix for one in invariants), strict=True))
-    return Invariant(invariants[0].components, tuple(sets), prefix)
-
-
-def _least(values: Sequence[N | None]) -> N | None:
-    """The least of the values; None where one of them is not known."""
-    known = [value for value in values if value is not None]
-    return min(known) if known and len(known) == len(values) else None
-
-
-def summed(parts: Sequence[Known]) -> Statistics:
-    """The numbers of all parts added up."""
-    total: dict[str, int | float | str] = {}
-    for part in parts:
-        for name, value in part.statistics.items():
-            before = total.get(name, 0)
-            if isinstance(value, int | float) and isinstance(before, int | float):
-                total[name] = before + value
-            else:
-                total[name] = value
-    return total

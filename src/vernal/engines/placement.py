@@ -9,8 +9,8 @@ from vernal.logic.question import Question
 from vernal.model.expr import Affine
 from vernal.model.graph import order
 
-FEWEST = 512  # boxes, however large the networks are
-WORTH = 2_000_000  # weights times boxes from which on a card is faster than a core; measured on an H200
+MIN_BOXES_ON_CARD = 512  # boxes, however large the networks are
+MIN_WORK_ON_CARD = 2_000_000  # weights times boxes from which on a card is faster than a core; measured on an H200
 
 
 def device_for(name: str, question: Question) -> Device | None:
@@ -28,4 +28,4 @@ def weights(question: Question) -> int:
 
 def smallest_batch(count: int) -> int:
     """How many boxes a batch must have, for so many weights."""
-    return max(FEWEST, WORTH // max(1, count))
+    return max(MIN_BOXES_ON_CARD, MIN_WORK_ON_CARD // max(1, count))

@@ -17,7 +17,7 @@ from vernal.engines.operator_ends import operator_ends
 from vernal.engines.options import BoundsOptions, DepthOptions
 from vernal.engines.paths.engine import Paths
 from vernal.engines.split.engine import BranchAndBound
-from vernal.engines.turns import BRIEF, Turn, graphs
+from vernal.engines.turns import BRIEF_SECONDS, Turn, graphs
 from vernal.evidence.knowledge import Known, Open
 from vernal.logic.question import Question
 from vernal.model.system import System
@@ -26,9 +26,7 @@ from vernal.run.further_turns import further_turn
 from vernal.sets.finite.size import is_discrete
 from vernal.sets.pieces.free_winners import has_winners
 
-LONGER = (
-    20.0  # seconds for a proof by bounds of a nonlinear loop, as long as every second round settles half of its boxes
-)
+NONLINEAR_BOUNDS_SECONDS = 20.0  # for a proof by bounds, while every second round settles half of its boxes
 BOXES_BEFORE_PATHS = 128  # boxes of a nonlinear loop, before all paths are tried
 FEW_STATES = 20_000  # of a discrete system: so many are looked at one by one before anything else is tried
 INTERVALS = Bounds(BoundsOptions(tighten=False), patience=1, most=1)  # one look at the whole
@@ -98,15 +96,26 @@ def stages(system: System) -> list[Turn]:
     settled = Turn(operator_ends(Portfolio()), 0.5)
     last = Turn(Falsify(), 1.0)
     if limits == Effort():
-        return [glance, Turn(bounds, 0.4, BRIEF), settled, *early, Turn(Paths(), 0.8), Turn(bounds, 0.5), *late, last]
+        return [
+            glance,
+            Turn(bounds, 0.4, BRIEF_SECONDS),
+            settled,
+            *early,
+            Turn(Paths(), 0.8),
+            Turn(bounds, 0.5),
+            *late,
+            last,
+        ]
     hurried = Bounds(patience=2, most=BOXES_BEFORE_PATHS, share=0.5)
     paths = Paths()
     return [
         Turn(INTERVALS, 0.2, once=True),
         glance,
         settled,
-        *([Turn(paths, 0.2, BRIEF)] if limits == NONLINEAR and system.step.once(has_winners) else []),
-        Turn(bounds, 0.4, LONGER) if limits == SMOOTH else Turn(hurried, 0.4, LONGER, once=True),
+        *([Turn(paths, 0.2, BRIEF_SECONDS)] if limits == NONLINEAR and system.step.once(has_winners) else []),
+        Turn(bounds, 0.4, NONLINEAR_BOUNDS_SECONDS)
+        if limits == SMOOTH
+        else Turn(hurried, 0.4, NONLINEAR_BOUNDS_SECONDS, once=True),
         *early,
         Turn(paths, 0.4),
         Turn(bounds, 0.5),
@@ -124,4 +133,4 @@ def with_split(question: Question, turns: list[Turn]) -> list[Turn]:
 
 def first_states(system: System) -> list[Turn]:
     """A discrete system may have few states, and is then decided whatever is asked; no other system is looked at so."""
-    return [Turn(Explicit(FEW_STATES), 0.2, BRIEF, once=True)] if is_discrete(system) else []
+    return [Turn(Explicit(FEW_STATES), 0.2, BRIEF_SECONDS, once=True)] if is_discrete(system) else []

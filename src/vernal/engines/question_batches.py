@@ -31,8 +31,9 @@ from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 from vernal.run.threads import one_blas_thread
 
-FIRST, MOST = 16, 512  # questions that are asked together at first, and at most
-SECONDS, SHARE = 0.2, 0.5  # of common work for each question, at most, and of the time that each has
+FIRST_BATCH, MAX_BATCH = 16, 512  # questions that are asked together at first, and at most
+SECONDS_PER_QUESTION = 0.2  # of common work, at most
+COMMON_SHARE = 0.5  # of the time that each question has, at most, for common work
 PAYS = 0.25  # the share of the questions that common work should decide
 
 
@@ -158,8 +159,8 @@ class CommonWork:
     def __init__(self, engine: str, *, shared: bool = True) -> None:
         """Not every engine shares work, and none that is told how to work: then every question is asked alone."""
         self.engine, self.shared = engine, shared and engine in METHODS
-        self.size = FIRST if self.shared else 1
-        self._patience = SECONDS
+        self.size = FIRST_BATCH if self.shared else 1
+        self._patience = SECONDS_PER_QUESTION
 
     def ask(self, asked: Sequence[Question], budget: Budget) -> Common:
         """What is found out of some questions; the budget is that of one of them. Nothing is shared in seconds."""
@@ -167,7 +168,7 @@ class CommonWork:
         if len(questions) < 2 or not self.shared:
             return Common({}, {})
         began = time.monotonic()
-        each = min(self._patience, SHARE * (float("inf") if budget.timeout is None else budget.timeout))
+        each = min(self._patience, COMMON_SHARE * (float("inf") if budget.timeout is None else budget.timeout))
         limits = replace(budget, timeout=each * len(questions), started=began).apart()
         found = self._found(questions, limits)
         self._learn(len(questions), len(found))
@@ -185,5 +186,5 @@ class CommonWork:
 
     def _learn(self, asked: int, decided: int) -> None:
         pays = decided >= PAYS * asked
-        self.size = min(2 * self.size, MOST) if pays else FIRST
-        self._patience = min(2 * self._patience, SECONDS) if pays else 0.5 * self._patience
+        self.size = min(2 * self.size, MAX_BATCH) if pays else FIRST_BATCH
+        self._patience = min(2 * self._patience, SECONDS_PER_QUESTION) if pays else 0.5 * self._patience

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
-from vernal.engines.chain import Chain
+from vernal.engines.chain import Chain, Prover
 from vernal.evidence.knowledge import Known, Open
 from vernal.logic.question import Question
 from vernal.reduce.reduction import Reduction, first_decided
@@ -17,14 +17,6 @@ Reductions = tuple[Reduction, ...]
 KEPT: Reductions = (KeptByAll(),)
 REFUTED: Reductions = (KeptByNone(),)
 RESTRICTED: Reductions = (DecidedDraws(), KeptByAll(share=1.0))
-
-
-@dataclass(frozen=True)
-class Prover:
-    """What an engine knows of claims of all paths."""
-
-    name: str
-    attempt: Callable[[Question, Budget], Known]
 
 
 def by_all_paths(prover: Prover, question: Question, budget: Budget) -> Known:

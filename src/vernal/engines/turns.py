@@ -10,7 +10,7 @@ from vernal.engines.explicit.engine import Explicit
 from vernal.model.system import System
 from vernal.sets.finite.size import declared_states, is_discrete, is_enumerable
 
-BRIEF = 2.0  # seconds for a proof by bounds before all paths are tried: over a long horizon bounds take long to fail
+BRIEF_SECONDS = 2.0  # for a proof by bounds before all paths are tried: over a long horizon bounds take long to fail
 MANY_STATES = 5_000_000  # where its ranges allow no more, all are looked at before all paths are
 
 
@@ -33,4 +33,4 @@ def graphs(system: System) -> tuple[list[Turn], list[Turn]]:
     """
     if is_discrete(system) and declared_states(system) <= MANY_STATES:
         return [Turn(Explicit(), 0.6)], []
-    return [], [Turn(Explicit(), 0.5, BRIEF)] if is_enumerable(system) else []
+    return [], [Turn(Explicit(), 0.5, BRIEF_SECONDS)] if is_enumerable(system) else []

@@ -21,7 +21,7 @@ from vernal.engines.liveness.engine import Liveness, patient_methods, quick_meth
 from vernal.engines.operator_ends import operator_ends
 from vernal.engines.options import DepthOptions
 from vernal.engines.predicates.engine import Predicates
-from vernal.engines.turns import BRIEF, Turn, graphs
+from vernal.engines.turns import BRIEF_SECONDS, Turn, graphs
 from vernal.logic.claim import Claim, always
 from vernal.logic.formula import Formula
 from vernal.logic.progress import waits
@@ -53,9 +53,9 @@ def endless(attempts: Attempts, options: DepthOptions) -> Iterator[Turn]:
     early, late = graphs(question.system)
     if question.predicates:  # somebody thought of an abstraction
         yield Turn(Predicates(), 0.6)
-    yield Turn(Falsify(generations=0), 0.1, BRIEF)
+    yield Turn(Falsify(generations=0), 0.1, BRIEF_SECONDS)
     yield from glances(question, options, shared)
-    yield Turn(operator_ends(), 0.1, BRIEF)  # after those whose proofs come with an invariant
+    yield Turn(operator_ends(), 0.1, BRIEF_SECONDS)  # after those whose proofs come with an invariant
     methods = fitting(question, options, shared)
     for number, seconds in enumerate(ROUND_SECONDS):
         methods = sorted((one for one in methods if not attempts.has_ended(one)), key=attempts.uses_everything)

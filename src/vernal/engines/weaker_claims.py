@@ -25,7 +25,7 @@ from vernal.sets.initial_boxes import initial_boxes
 from vernal.sets.levels import MAX_UNROLLED_STEPS, Levels
 
 DIGITS = 6
-MOST, FEW = 64, 8  # boxes that are bounded at once, and that cost hardly more than one
+MAX_BOXES, CHEAP_BOXES = 64, 8  # boxes that are bounded at once, and that cost hardly more than one
 MAX_FIRST = 16  # boxes of the initial set; more are taken as one hull
 
 
@@ -40,14 +40,14 @@ def best_margin(question: Question, budget: Budget) -> float:
         budget.check()  # first of all: where there is no time left, nothing is unrolled
         boxes = list(initial_boxes(question.system, MAX_FIRST).boxes)
         cut = Halving(boxes)
-        while boxes and len(boxes) <= MOST:
+        while boxes and len(boxes) <= MAX_BOXES:
             levels = Levels(question.system, boxes, budget, reach)
             margins = [levels.margin(question.claim.path, index) for index in range(len(boxes))]
             levels.raise_if_stopped()
             best = max(best, min([proven, *margins]))
             proven = min([proven, *(margin for margin in margins if margin >= 0)])
             rows = [index for index, margin in enumerate(margins) if margin < 0]
-            halves = cut.parts([boxes[index] for index in rows], levels.weights(rows), FEW)
+            halves = cut.parts([boxes[index] for index in rows], levels.weights(rows), CHEAP_BOXES)
             if best == -math.inf or len(halves) == len(rows):
                 break
             boxes = halves

@@ -28,7 +28,7 @@ from vernal.model.build import TRUE
 from vernal.model.expr import Component, Expr
 
 MAX_BOXES = 200_000  # of one set
-BLOCK = 4096  # boxes judged at once
+BOXES_PER_BLOCK = 4096  # boxes judged at once
 MAX_UNIONS = 2_000  # boxes of one set whose image is compared with several sets, which takes polyhedra
 
 Flags = NDArray[np.bool_]
@@ -109,9 +109,9 @@ class IntervalCheck:
         while waiting:
             self.watched.tick()
             block = waiting.pop()
-            if len(block) > BLOCK:
-                waiting += [block[BLOCK:]]
-                block = block[:BLOCK]
+            if len(block) > BOXES_PER_BLOCK:
+                waiting += [block[BOXES_PER_BLOCK:]]
+                block = block[:BOXES_PER_BLOCK]
             open_boxes = block[self._open(block, own, guard, judge)]
             done += len(block)
             if len(open_boxes):

@@ -36,10 +36,10 @@ from vernal.model.sorts import REAL, Kind
 
 MAX_BOXES = 3000  # of one set
 MAX_REFUSED = 64  # boxes with a term that could not be enclosed
-NARROWEST = Fraction(1, 2**20)  # of the width of a set: boxes that are not halved any more
+MIN_WIDTH_SHARE = Fraction(1, 2**20)  # of the width of a set: boxes that are not halved any more
 PRECISION = 128  # bits of the balls
-PIECES = 16  # of an interval, over which a curve is compared with its line
-SHORT = 2**24  # denominators of slopes
+CURVE_PIECES = 16  # of an interval, over which a curve is compared with its line
+SLOPE_DENOMINATOR = 2**24  # denominators of slopes
 FINE = 2**60  # denominators of rests
 
 BallFunction = Callable[[arb], arb]
@@ -93,7 +93,7 @@ class LinearisedCheck:
             for (var, _), (low, high), (first, last) in zip(self.watched.components, box, whole, strict=True)
         ]
         side = max(range(len(shares)), key=lambda place: shares[place], default=None)
-        if side is None or shares[side] < NARROWEST:
+        if side is None or shares[side] < MIN_WIDTH_SHARE:
             raise CannotCheck("nonlinear terms are not enclosed tightly enough, however small the boxes")
         low, high = box[side]
         middle = (low + high) / 2
@@ -224,7 +224,7 @@ class Linearised:
         one, other = self._range(x), self._range(y)
         if one is None or other is None:
             return None
-        a, b = (_rounded(sum(ends, Fraction(0)) / 2, SHORT, 0) for ends in (one, other))
+        a, b = (_rounded(sum(ends, Fraction(0)) / 2, SLOPE_DENOMINATOR, 0) for ends in (one, other))
         reach = max(one[1] - a, a - one[0]) * max(other[1] - b, b - other[0])
         rest = _rounded(reach, FINE, 1)
         return build.add(build.mul(a, y), build.mul(b, x), -a * b, build.between(-rest, rest, "rest"))
@@ -259,7 +259,7 @@ def _chord(curve: BallFunction, slope: BallFunction, ends: Ends) -> Fraction | N
         width = high - low
         value = (curve(reals.ball(high, high)) - curve(reals.ball(low, low))) / reals.ball(width, width)
     middle = float(value.mid())
-    return _rounded(Fraction(middle), SHORT, 0) if math.isfinite(middle) else None
+    return _rounded(Fraction(middle), SLOPE_DENOMINATOR, 0) if math.isfinite(middle) else None
 
 
 def _rest(curve: BallFunction, slope: BallFunction, m: Fraction, ends: Ends) -> Ends | None:
@@ -267,8 +267,8 @@ def _rest(curve: BallFunction, slope: BallFunction, m: Fraction, ends: Ends) -> 
     low, high = ends
     line = reals.ball(m, m)
     found: list[Ends] = []
-    for k in range(PIECES):
-        first, last = low + (high - low) * Fraction(k, PIECES), low + (high - low) * Fraction(k + 1, PIECES)
+    for k in range(CURVE_PIECES):
+        first, last = low + (high - low) * Fraction(k, CURVE_PIECES), low + (high - low) * Fraction(k + 1, CURVE_PIECES)
         piece, middle = reals.ball(first, last), reals.ball((first + last) / 2, (first + last) / 2)
         value = curve(middle) - line * middle + (slope(piece) - line) * (piece - middle)
         if not value.is_finite():

@@ -27,7 +27,7 @@ from vernal.model.network import Network
 from vernal.model.tick import Tick, idle
 from vernal.run.output import write_bytes
 
-POINTS = 200
+FLOAT_POINTS = 200
 EXACT_POINTS = 5
 TOLERANCE = 1e-9  # relative to the largest output: float64 rounding, far below anything that is a mistake
 
@@ -87,7 +87,13 @@ def convert(
     notes = (*((f"the file ends with {network.dropped}",) if network.dropped else ()), *_memory_notes(network))
     exact = None if apart is None else apart == 0
     return Conversion(
-        str(source), str(target), identical, exact, max(difference, float(apart or 0)), POINTS + EXACT_POINTS, notes
+        str(source),
+        str(target),
+        identical,
+        exact,
+        max(difference, float(apart or 0)),
+        FLOAT_POINTS + EXACT_POINTS,
+        notes,
     )
 
 
@@ -137,7 +143,7 @@ def compare(first: Network, second: Network, *, seed: int = 0) -> float:
         raise FormatError(f"the written network has sizes {sizes[1]} instead of {sizes[0]}")
     random = np.random.default_rng(seed)
     width = first.input_size + first.memory_size
-    points = random.normal(size=(POINTS, width)) * 10.0 ** random.integers(-2, 4, size=(POINTS, 1))
+    points = random.normal(size=(FLOAT_POINTS, width)) * 10.0 ** random.integers(-2, 4, size=(FLOAT_POINTS, 1))
     one, other = (
         np.concatenate(evaluate(network.roots, _given(network, points)), axis=1) for network in (first, second)
     )

@@ -29,7 +29,7 @@ ArrayMeaning = Callable[
 ArrayInputs = Mapping[Expr, Array]
 BatchRows = NDArray[np.intp] | None  # some points of the batch, or all of them
 
-BLOCK = 512  # points that go through a network together: what they need on the way stays in the cache
+POINTS_PER_BLOCK = 512  # points that go through a network together: what they need on the way stays in the cache
 MUST_BE_GIVEN = (e.Var, e.Choose, e.Between)
 TAKES_INPUT = (*MUST_BE_GIVEN, e.Argmax)
 
@@ -73,8 +73,8 @@ class Branching:
         for part, mask in zip(self.parts, _masks(self.node, subject), strict=True):
             chosen = np.flatnonzero(mask)
             if len(chosen) and len(subject) > 1:
-                for start in range(0, len(chosen), BLOCK):
-                    rows = chosen[start : start + BLOCK]
+                for start in range(0, len(chosen), POINTS_PER_BLOCK):
+                    rows = chosen[start : start + POINTS_PER_BLOCK]
                     result[rows] = self._value(part, values, inputs, rows)
             elif len(chosen):  # one subject for the whole batch
                 result = self._value(part, values, inputs, None)

@@ -44,7 +44,7 @@ from vernal.logic.syntax import (
     WrittenSize,
     WrittenSort,
 )
-from vernal.logic.tables import PACE, Tables
+from vernal.logic.tables import TOKENS_PER_TICK, Tables
 from vernal.model.expr import Function
 from vernal.model.tick import Tick, idle
 
@@ -122,7 +122,7 @@ def _parse_by_lark(text: str, start: str, tick: Tick) -> Syntax:
     token = None
     try:
         for number, token in enumerate(parser.lexer_thread.lex(parser.parser_state)):
-            if number % PACE == 0:
+            if number % TOKENS_PER_TICK == 0:
                 tick()
             parser.feed_token(token)
         return cast(Syntax, parser.feed_eof(token))

@@ -41,7 +41,8 @@ from vernal.model.graph import order
 from vernal.model.sorts import BOOL, Kind, Sort
 
 MAX_CHARACTERS = 200_000
-FEW, LONG = 12, 20  # digits of a number that is written with its power of ten, and the powers from which on it is
+MIN_POWER = 20  # of ten, from which on a number is written with it
+MAX_DIGITS = 12  # of a number that is written with its power of ten
 WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 # How tightly an operator binds, loosest first; the grammar's rules in the same order.
@@ -72,7 +73,7 @@ def number(value: Fraction) -> str:
         return f"{value.numerator}/{value.denominator}"
     shifted = str(abs(value.numerator) * 10**digits // value.denominator)
     sign, leading = "-" * (value < 0), shifted.rstrip("0")
-    if len(leading) <= FEW and not -LONG <= (exponent := len(shifted) - 1 - digits) <= LONG:
+    if len(leading) <= MAX_DIGITS and not -MIN_POWER <= (exponent := len(shifted) - 1 - digits) <= MIN_POWER:
         return f"{sign}{leading[0]}{'.' * (len(leading) > 1)}{leading[1:]}e{exponent}"
     if digits == 0:
         return f"{sign}{shifted}"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lark import Lark
 
 END = "$END"
-PACE = 1000  # tokens between two calls of the tick
+TOKENS_PER_TICK = 1000  # tokens between two calls of the tick
 SPACE = r"[ \t\r\n]*"
 END_OF_TEXT = r"\Z"
 
@@ -65,7 +65,7 @@ class Tables:
         """What the text says; None where it is wrong."""
         states, values, position, count = [self._start], list[Any](), 0, 0
         while (found := self._scanners[states[-1]].match(text, position)) is not None:
-            if count % PACE == 0:
+            if count % TOKENS_PER_TICK == 0:
                 tick()
             kind, position, count = found.lastgroup or END, found.end(), count + 1
             self._reduce(kind, states, values)

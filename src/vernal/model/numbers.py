@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-LONG = 1000  # bits of a numerator or a denominator: three hundred digits
+LONG_BITS = 1000  # bits of a numerator or a denominator: three hundred digits
 DIGITS = 6  # significant digits of a number that is rounded
 
 
@@ -28,7 +28,7 @@ def show(value: Fraction) -> str:
 
 def written(value: Fraction) -> str:
     """A number for a message as it is, or rounded where nobody would read it: there are some that have no text."""
-    is_long = max(value.numerator.bit_length(), value.denominator.bit_length()) > LONG
+    is_long = max(value.numerator.bit_length(), value.denominator.bit_length()) > LONG_BITS
     return rounded(value) if is_long else str(value)
 
 

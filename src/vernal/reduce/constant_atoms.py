@@ -23,7 +23,7 @@ from vernal.reduce.invariant_ranges import KnownEnds, lasting_ends, later_ends
 from vernal.reduce.reduction import Subquestion, first_decided
 from vernal.run.budget import Budget
 
-LAST = 8  # steps after which ends are taken to be as good as they get
+MAX_TIGHTENING_STEPS = 8  # steps after which ends are taken to be as good as they get
 OF_SOME = "not supported by this engine: a claim of some path"  # that paths exist is another question
 NOTHING = "exact ends of values settle no atom of the claim"
 
@@ -93,9 +93,9 @@ def _first_steps(formula: Formula) -> list[tuple[Formula, int]]:
     first: dict[int, int] = {id(formula): 0}
     nodes = order(formula)[::-1]  # users before operands
     for node in nodes:
-        later = min(first[id(node)] + _skipped(node), LAST)
+        later = min(first[id(node)] + _skipped(node), MAX_TIGHTENING_STEPS)
         for arg in operands(node):
-            first[id(arg)] = min(first.get(id(arg), LAST), later)
+            first[id(arg)] = min(first.get(id(arg), MAX_TIGHTENING_STEPS), later)
     return [(node, first[id(node)]) for node in nodes]
 
 

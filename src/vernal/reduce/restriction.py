@@ -70,7 +70,7 @@ def restrictions(system: System, most: int) -> Iterator[Restriction]:
     shares: Sequence[str | None] = MIDDLE_AND_ENDS if any(isinstance(node, Between) for node in draws) else (None,)
     found = [(index, share) for share in shares for index in (range(options) if options else (None,))]
     for index, share in found[:most] if draws else ():
-        yield Restriction(_decided(system, _decide(index or 0, share)), _said(index, share))
+        yield Restriction(rewritten(system, _decide(index or 0, share)), _said(index, share))
 
 
 MIDDLE, FIRST, SECOND = "middle", "first end", "second end"
@@ -94,7 +94,7 @@ def _decide(index: int, share: str | None) -> Callable[[Expr], Expr | None]:
     return change
 
 
-def _decided(system: System, change: Callable[[Expr], Expr | None]) -> System:
+def rewritten(system: System, change: Callable[[Expr], Expr | None]) -> System:
     """The system with every expression changed."""
 
     def all_of(expressions: Sequence[Expr]) -> tuple[Expr, ...]:

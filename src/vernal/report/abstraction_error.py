@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-POINTS, FEWER_POINTS, CURVE_POINTS = 201, 61, 2001  # across: of a plane, of one with layers, of a curve
+POINTS_ACROSS, FEWER_POINTS, CURVE_POINTS = 201, 61, 2001  # across: of a plane, of one with layers, of a curve
 HEAT = ("#ffffff", "#fdf0d9", "#f6c98f", "#e08a4b", "#b3372f", "#5f1a1a")
 SIDE = 0.62 * WIDTH  # inches
-PROBES = 1000  # points at which it is found out which variables an error depends on
+ERROR_PROBES = 1000  # points at which it is found out which variables an error depends on
 ROUNDING = 1e-8  # an error this small beside the largest is rounding
 
 
@@ -105,7 +105,9 @@ def _heat_map(axes: Axes, flow: Model, abstraction: NeuralAbstraction, place: in
     from matplotlib.colors import LinearSegmentedColormap
 
     plane = _telling_plane(flow, abstraction, place)
-    grid = full_grid(abstraction.lower, abstraction.upper, plane, POINTS if len(flow.state) == 2 else FEWER_POINTS)
+    grid = full_grid(
+        abstraction.lower, abstraction.upper, plane, POINTS_ACROSS if len(flow.state) == 2 else FEWER_POINTS
+    )
     errors = grid.shaped(errors_at(flow, abstraction, grid.points)[:, place]).max(axis=0)
     ends = [float(end[side]) for side in plane.places for end in (abstraction.lower, abstraction.upper)]
     look: Any = {"origin": "lower", "extent": ends, "aspect": "auto", "interpolation": "bilinear", "vmin": 0}
@@ -125,7 +127,7 @@ def _heat_map(axes: Axes, flow: Model, abstraction: NeuralAbstraction, place: in
 def _telling_plane(flow: Model, abstraction: NeuralAbstraction, place: int) -> PhasePlane:
     """The two variables on which the error of one depends most, by what it changes where one of them does."""
     rng, count = np.random.default_rng(0), len(flow.state)
-    points = rng.uniform(abstraction.lower, abstraction.upper, (PROBES, count))
+    points = rng.uniform(abstraction.lower, abstraction.upper, (ERROR_PROBES, count))
     before = errors_at(flow, abstraction, points)[:, place]
     changes = []
     for side in range(count):

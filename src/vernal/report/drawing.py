@@ -15,9 +15,10 @@ from vernal.errors import Stopped
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 
-ALLOWANCE, LEAST = 1.0, 0.5  # seconds after the limit for all pictures of a command together, and at least from now
-GRACE = 0.2  # seconds after that, when the picture under way is interrupted
-SHARE, SECONDS = (
+ALLOWANCE = 1.0  # seconds after the limit, for all pictures of a command together
+MIN_SECONDS = 0.5  # from now on, at least, for the same
+SECONDS_OVER_LIMIT = 0.2  # seconds after that, when the picture under way is interrupted
+DRAWING_SHARE, MAX_DRAWING_SECONDS = (
     0.6,
     5.0,
 )  # of the time left, and at most, for the reachable sets of one picture; the rest is for drawing
@@ -44,7 +45,7 @@ class Drawing:
         """What may be drawn when the work within a budget is done."""
         if budget.timeout is None:
             return cls(budget, interrupt)
-        until = max(budget.timeout + ALLOWANCE, budget.elapsed + LEAST)
+        until = max(budget.timeout + ALLOWANCE, budget.elapsed + MIN_SECONDS)
         return cls(Budget(until, budget.memory, budget.started, clock=budget.clock), interrupt)
 
     def picture(self, make: Picture) -> str:
@@ -70,7 +71,7 @@ class Drawing:
             return INTERRUPTED
         try:
             self.budget.check()
-            in_time(lambda: draw(self.budget.part(SHARE, SECONDS)), self.budget, GRACE)
+            in_time(lambda: draw(self.budget.part(DRAWING_SHARE, MAX_DRAWING_SECONDS)), self.budget, SECONDS_OVER_LIMIT)
         except Stopped as stop:
             return "no time was left for it" if self.budget.left <= 0 else stop.reason
         except KeyboardInterrupt as interrupt:

@@ -48,7 +48,7 @@ WIDTH = 5.2  # inches: the text width of a two-column paper's figure*
 CURVE, LABEL_ROW = 1.0, 0.2  # heights in inches: of a panel with a curve, and of each label on an axis
 PLANE = 0.8 * WIDTH  # height of a plane, in inches
 MAX_PANELS = 16
-LARGEST = 1e100  # number that is drawn: matplotlib multiplies ends of axes, and margins lie beyond them
+LARGEST_DRAWN = 1e100  # number that is drawn: matplotlib multiplies ends of axes, and margins lie beyond them
 RUN_BY_TEX = {"pgf"}  # a name would be a program there
 MAX_LIMIT_DISTANCE = 4  # times the extent of a curve: a limit further away would only flatten it
 
@@ -161,11 +161,11 @@ def plane_axes(across: str, up: str) -> tuple[Figure, Axes]:
 def drawable(values: ArrayLike) -> Floats:
     """Numbers that a picture can show; those too large for that are left out, as infinite ones are."""
     given = np.asarray(values, np.float64)
-    return np.where(np.abs(given) <= LARGEST, given, np.nan)
+    return np.where(np.abs(given) <= LARGEST_DRAWN, given, np.nan)
 
 
 def _is_drawable(value: float) -> bool:
-    return abs(value) <= LARGEST
+    return abs(value) <= LARGEST_DRAWN
 
 
 def limit_values(values: float | Iterable[float]) -> list[float]:

@@ -28,7 +28,7 @@ from vernal.report.values import as_float
 from vernal.simulate.flows import simulate_flow
 from vernal.simulate.starts import NoInitialState
 
-RUNS = 20
+DRAWN_TRAJECTORIES = 20
 
 ERROR_CAPTION = "How far the network is from the flow, at points of the region; the certified bound is above each map."
 
@@ -60,7 +60,7 @@ def portrait_of(task: Task, result: Result, formula: Formula) -> Portrait:
     )
 
 
-def simulated_trajectories(flow: Model, until: float, runs: int = RUNS) -> list[DrawnTrajectory]:
+def simulated_trajectories(flow: Model, until: float, runs: int = DRAWN_TRAJECTORIES) -> list[DrawnTrajectory]:
     """Some trajectories of a flow, the corners of its initial set among them; none where it has no initial state."""
     if not runs:
         return []

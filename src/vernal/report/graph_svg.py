@@ -14,11 +14,11 @@ from vernal.report.markup import escape
 LETTER, LABEL = 6.1, 5.4  # the width of a letter in a node, and of one on an arrow
 LINE, PAD, GAP, BEND = 14.0, 6.0, 14.0, 12.0  # heights: of a line, around the lines, between nodes, of an arrow
 LEAST_WIDTH, MARGIN, HEAD = 26.0, 24.0, 30.0
-NEAR, FAR = 46.0, 190.0  # between two layers: the least, and the most that labels may take
+MIN_LAYER_GAP, MAX_LAYER_GAP = 46.0, 190.0  # between two layers: the least, and the most that labels may take
 MOST_LABELS = 160  # arrows with text on them; where there are more, pointing at one shows it
 PLACES = (0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78)  # along an arrow, where its label may be
 INK, SOFT, BAD = "#1f4e79", "#5b6770", "#a23b3b"
-STARTS = {StartVerdict.SAFE: "#4d7a3c", StartVerdict.UNSAFE: "#b3372f", StartVerdict.UNDECIDED: "#c98a1b"}
+START_COLOURS = {StartVerdict.SAFE: "#4d7a3c", StartVerdict.UNSAFE: "#b3372f", StartVerdict.UNDECIDED: "#c98a1b"}
 STYLE = f"""
 text {{ font-family: sans-serif; font-size: 11px; fill: #222; }}
 .label text {{ font-size: 10px; text-anchor: middle; }}
@@ -83,10 +83,10 @@ class GraphPicture:
         return found
 
     def _gaps(self) -> list[float]:
-        gaps = [NEAR] * len(self.widths)
+        gaps = [MIN_LAYER_GAP] * len(self.widths)
         for ends in self.graph.arrows if self.with_labels else ():
             layer = min(self.placed.layers[end] for end in ends)
-            gaps[layer] = max(gaps[layer], min(FAR, NEAR + LABEL * len(self.graph.label(ends))))
+            gaps[layer] = max(gaps[layer], min(MAX_LAYER_GAP, MIN_LAYER_GAP + LABEL * len(self.graph.label(ends))))
         return gaps
 
     def text(self) -> str:
@@ -213,7 +213,7 @@ def _at(curve: Bezier, share: float) -> Spot:
 def _start_mark(left: float, top: float, verdict: StartVerdict) -> str:
     """A triangle at the upper left corner that points at a node in which paths begin."""
     spots = f"{left - 11:.1f},{top - 5:.1f} {left - 11:.1f},{top + 7:.1f} {left - 1:.1f},{top + 1:.1f}"
-    return f'<polygon points="{spots}" fill="{STARTS[verdict]}"><title>start, {verdict}</title></polygon>'
+    return f'<polygon points="{spots}" fill="{START_COLOURS[verdict]}"><title>start, {verdict}</title></polygon>'
 
 
 # Sizes and legend -----------------------------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ def _layer_widths(graph: DrawnGraph, placed: Placement) -> list[float]:
 def _legend(graph: DrawnGraph, y: float) -> Iterator[str]:
     """What marks and colours mean, those that occur."""
     x = MARGIN
-    for verdict, colour in STARTS.items():
+    for verdict, colour in START_COLOURS.items():
         if any(node.start is verdict for node in graph.nodes):
             yield f'<polygon points="{x},{y - 5} {x},{y + 7} {x + 10},{y + 1}" fill="{colour}"/>'
             yield f'<text x="{x + 15}" y="{y + 5}">start, {verdict}</text>'

@@ -14,7 +14,17 @@ from vernal.interpret.geometry.clipping import clipped
 from vernal.model.expr import Component, Expr
 from vernal.model.sorts import REAL, Sort
 from vernal.model.system import System
-from vernal.report.figures import INK, LARGEST, LIMIT, WIDTH, drawable, new_figure, plot_style, save_figure, svg_text
+from vernal.report.figures import (
+    INK,
+    LARGEST_DRAWN,
+    LIMIT,
+    WIDTH,
+    drawable,
+    new_figure,
+    plot_style,
+    save_figure,
+    svg_text,
+)
 from vernal.report.values import number, scalar
 
 if TYPE_CHECKING:
@@ -23,7 +33,7 @@ if TYPE_CHECKING:
 
 MAX_SHOWN = 2  # sets in the text below a verdict
 MAX_LIMITS = 8  # ends of a set in that text
-RUNS, STEPS = 30, 60  # simulated, to be drawn beside the sets
+DRAWN_RUNS, DRAWN_STEPS = 30, 60  # simulated, to be drawn beside the sets
 DIRECTIONS = 32  # in which the shadow of a set is measured, where it has more than two components
 
 Corner = tuple[float, float]
@@ -117,7 +127,7 @@ def _ends(one: StateSet, place: int) -> tuple[Fraction | None, Fraction | None]:
 
 def _drawable(end: Fraction | None, factor: Fraction) -> Fraction | None:
     """The end of a component, where there is one that a picture can show."""
-    return None if end is None or abs(end / factor) > LARGEST else end / factor
+    return None if end is None or abs(end / factor) > LARGEST_DRAWN else end / factor
 
 
 def _draw(invariant: Invariant, of: tuple[str, str] | None) -> Figure:
@@ -155,7 +165,7 @@ def _show_runs(axes: Axes, system: System, names: Sequence[str]) -> None:
     except NoInitialState:
         return
     look = {"color": "black", "markersize": 2, "alpha": 0.5, "rasterized": True}  # thousands of dots are a large SVG
-    axes.plot(xs, ys, ".", label=f"{RUNS} simulated runs", **look)
+    axes.plot(xs, ys, ".", label=f"{DRAWN_RUNS} simulated runs", **look)
 
 
 def _positions(system: System, places: Sequence[Component]) -> list[Any]:
@@ -165,10 +175,10 @@ def _positions(system: System, places: Sequence[Component]) -> list[Any]:
     from vernal.simulate.runs import simulate
 
     with np.errstate(all="ignore"):
-        made = simulate(system, RUNS, STEPS, np.random.default_rng(0), corners=True)
+        made = simulate(system, DRAWN_RUNS, DRAWN_STEPS, np.random.default_rng(0), corners=True)
     values: dict[Expr, Any] = {var: made.state[var.name] for var in system.step.state}
     values.update(made.memory.items())
-    return [drawable(values[var].reshape(RUNS * (STEPS + 1), -1)[:, i]) for var, i in places]
+    return [drawable(values[var].reshape(DRAWN_RUNS * (DRAWN_STEPS + 1), -1)[:, i]) for var, i in places]
 
 
 def _fill(axes: Axes, invariant: Invariant, places: Sequence[int]) -> None:

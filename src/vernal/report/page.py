@@ -40,7 +40,7 @@ from vernal.run.output import write_text
 MAX_QUANTITIES = 4  # drawn in one picture
 MAX_STEPS = 60
 LOOK_AHEAD = 20  # steps drawn of a claim without a bound
-SETS = 200  # of states at one step, in a picture
+MAX_DRAWN_SETS = 200  # of states at one step, in a picture
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def asked_sets(task: Task, formula: Formula, budget: Budget) -> ReachableSets | 
     asked = list(quantities_of(formula).items())[:MAX_QUANTITIES]
     horizon = claim_of(formula).horizon
     steps = min(MAX_STEPS, LOOK_AHEAD if horizon is None else max(1, horizon))
-    return followed(task, asked, steps, budget, SETS) if asked else None
+    return followed(task, asked, steps, budget, MAX_DRAWN_SETS) if asked else None
 
 
 # Methods of results and traces ----------------------------------------------------------------------------------------

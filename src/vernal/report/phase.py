@@ -21,7 +21,7 @@ from vernal.model.hybrid import HybridAutomaton
 from vernal.model.system import Model
 from vernal.report.figures import (
     INK,
-    LARGEST,
+    LARGEST_DRAWN,
     LIMIT,
     PLANE,
     RUN,
@@ -155,7 +155,7 @@ def _draw_flow(axes: Axes, flow: Model, plane: PhasePlane) -> None:
     rates = [flow.vector_field[place] for place in plane.places]
     u, v = (grid.shaped(values)[0] for values in values_at(flow, rates, grid.points))
     largest = max(np.max(np.abs(one), where=np.isfinite(one), initial=0.0) for one in (u, v))
-    if largest > 0 and (upper - lower).min() > 1 / LARGEST:
+    if largest > 0 and (upper - lower).min() > 1 / LARGEST_DRAWN:
         u, v = u / largest, v / largest  # as long as the arrows are, they show directions
         look: Any = {"color": STREAM, "linewidth": 0.45, "arrowsize": 0.6, "density": 1.1, "zorder": 1}
         axes.streamplot(grid.across, grid.up, u, v, **look)

@@ -22,7 +22,7 @@ from vernal.model.build import negate
 from vernal.model.expr import Expr
 from vernal.model.hybrid import HybridAutomaton
 from vernal.model.system import Model
-from vernal.report.figures import LARGEST
+from vernal.report.figures import LARGEST_DRAWN
 
 PolygonCorners = list[tuple[float, float]]
 LAYERS = 9  # of every variable that is not drawn, on which a set is looked for
@@ -58,7 +58,7 @@ def region_of(flow: Model) -> tuple[Floats, Floats]:
 
 
 def _in_window(end: Fraction) -> float:
-    return float(end) if abs(end) <= LARGEST else LARGEST if end > 0 else -LARGEST
+    return float(end) if abs(end) <= LARGEST_DRAWN else LARGEST_DRAWN if end > 0 else -LARGEST_DRAWN
 
 
 # Polygons -------------------------------------------------------------------------------------------------------------

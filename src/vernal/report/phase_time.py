@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HEIGHT = 0.6 * WIDTH
-COLUMNS, ROWS = 16, 11  # of the arrows
-CELLS = 2000  # in which a set is looked for
+COLUMNS, ARROW_ROWS = 16, 11  # of the arrows
+TIME_CELLS = 2000  # in which a set is looked for
 
 
 def time_figure(portrait: Portrait) -> Figure:
@@ -69,7 +69,7 @@ def _draw(axes: Axes, portrait: Portrait) -> None:
 def _draw_slopes(axes: Axes, flow: Model, until: float) -> None:
     """Arrows with the slope of the flow."""
     (low,), (high,) = region_of(flow)
-    times, states = np.meshgrid(np.linspace(0, until, COLUMNS), np.linspace(low, high, ROWS))
+    times, states = np.meshgrid(np.linspace(0, until, COLUMNS), np.linspace(low, high, ARROW_ROWS))
     (rates,) = values_at(flow, flow.vector_field, states.reshape(-1, 1))
     ahead, up = np.ones(rates.shape) / until, rates / (high - low)
     length = np.hypot(ahead, up)
@@ -79,7 +79,7 @@ def _draw_slopes(axes: Axes, flow: Model, until: float) -> None:
 
 def _draw_spans(axes: Axes, flow: Model, condition: Expr, tone: str) -> None:
     """The values at which a condition is true, as bands."""
-    for low, high in stretches(flow, condition, CELLS):
+    for low, high in stretches(flow, condition, TIME_CELLS):
         axes.axhspan(low, high, facecolor=tone, alpha=SET_SHADE, linewidth=0, zorder=2)
         for end in (low, high):
             axes.axhline(end, color=tone, linewidth=1.1, zorder=2)

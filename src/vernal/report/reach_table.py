@@ -20,7 +20,7 @@ from vernal.run.output import write_text
 DIGITS = 5  # of the width of a column's widest interval that are shown
 MOST_DECIMALS = 12
 HAIR = 1e-9  # in proportion: rounding errors of a walk are far below
-LARGE = 1e15  # from here on in scientific notation
+SCIENTIFIC_FROM = 1e15  # from here on in scientific notation
 UNBOUNDED = "no bound"
 
 
@@ -76,7 +76,7 @@ def _interval(value: NumberBounds, places: int) -> str:
 
 def _decimal(end: float, places: int, way: Callable[[Fraction], int], hair: float = 0.0) -> str:
     """An end with so many decimals; an end that is a hair from one of them is that one."""
-    if not math.isfinite(end) or abs(end) >= LARGE:
+    if not math.isfinite(end) or abs(end) >= SCIENTIFIC_FROM:
         return f"{end:.6g}"
     scaled = Fraction(end) * 10**places
     near = round(scaled)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SHARES = 0.6  # inches
+SHARE_INCHES = 0.6  # inches
 QUANTILES = (0, 0.05, 0.5, 0.95, 1)
 ALL, NINE_IN_TEN, SINGLE = 0.12, 0.34, 0.35  # how dense the colours are
 SINGLE_RUNS = 8  # drawn one by one, to show how they move
@@ -94,7 +94,7 @@ def _figure(picture: RunPicture) -> Figure:
 
 def _panels(picture: RunPicture) -> Figure:
     kept = list(picture.shown)[:MAX_PANELS]
-    figure, panels = panels_below([SHARES if item.is_text else CURVE for item in kept])
+    figure, panels = panels_below([SHARE_INCHES if item.is_text else CURVE for item in kept])
     for panel, item in zip(panels, kept, strict=True):
         if item.is_text:
             _shares(panel, item)

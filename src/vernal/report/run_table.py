@@ -19,7 +19,7 @@ from vernal.report.tables import WIDTH, Column, aligned
 from vernal.run.output import write_file
 from vernal.simulate.runs import Runs
 
-ROWS = 11  # about so many steps are shown
+SHOWN_STEPS = 11  # about so many steps are shown
 
 
 def _mean(values: Floats) -> float:
@@ -96,7 +96,9 @@ def summary_columns(runs: Runs) -> list[Column]:
 
 def shown_steps(last: int) -> list[int]:
     """About ten steps, the first and the last among them, a round number apart."""
-    apart = next(size * 10**power for power in range(20) for size in (1, 2, 5) if last <= size * 10**power * (ROWS - 1))
+    apart = next(
+        size * 10**power for power in range(20) for size in (1, 2, 5) if last <= size * 10**power * (SHOWN_STEPS - 1)
+    )
     return sorted({*range(0, last + 1, apart), last})
 
 

@@ -31,16 +31,16 @@ from vernal.simulate.starts import NoInitialState
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-RUNS = 30
+DRAWN_RUNS = 30
 BANDS, POLYGONS = 200, 80  # spans of time in a picture of a flow, over time and in a plane
-ROOM = 0.25  # of the extent of a flowpipe, around it
+ROOM_AROUND = 0.25  # of the extent of a flowpipe, around it
 
 
 def plot_sets(
     sets: ReachableSets,
     file: str | Path | None = None,
     *,
-    runs: int = RUNS,
+    runs: int = DRAWN_RUNS,
     limits: AxisLimits | None = None,
     plane: bool = True,
 ) -> Any:
@@ -59,7 +59,7 @@ def sets_svg(sets: ReachableSets, limits: Mapping[str, Sequence[float]] | None =
     """Reachable sets as an SVG element to embed in a page; limits far from the sets are left out."""
     near = {name: _near(sets.bounds(name), values) for name, values in (limits or {}).items() if name in sets.of}
     with plot_style():
-        return svg_text(_draw(sets, RUNS, near, plane))
+        return svg_text(_draw(sets, DRAWN_RUNS, near, plane))
 
 
 def _near(values: Sequence[ReachedValue], limits: Sequence[float]) -> list[float]:
@@ -149,5 +149,5 @@ def _phase(sets: ReachableSets, timed: TimedReach, pipe: Flowpipe, runs: int) ->
 def _window(pipe: Flowpipe, flow: Model, place: int) -> tuple[float, float]:
     """The values of a variable that are seen: those of the flowpipe with some room, inside the region."""
     low, high = float(pipe.lower[:, place].min()), float(pipe.upper[:, place].max())
-    room, (first, last) = ROOM * (high - low), map(float, flow.region[place])
+    room, (first, last) = ROOM_AROUND * (high - low), map(float, flow.region[place])
     return max(first, low - room), min(last, high + room)

@@ -22,8 +22,8 @@ from vernal.run.critical_sections import is_finishing
 
 T = TypeVar("T")
 
-GRACE = 1.0  # seconds over the limit: until then passes end by themselves
-LEAST = 0.1  # seconds that work has even where the limit is long over: enough to find that out
+SECONDS_OVER_LIMIT = 1.0  # seconds over the limit: until then passes end by themselves
+MIN_SECONDS = 0.1  # seconds that work has even where the limit is long over: enough to find that out
 AGAIN = 0.5  # seconds, after which the signal is sent again, if it came at a bad time
 CALLBACKS = ("_forget", "__del__")  # functions that Python calls by itself: what they raise is lost, their work undone
 IMPORTS = "<frozen importlib"  # the files of Python's own importing
@@ -47,7 +47,7 @@ class _State(threading.local):
 _state = _State()
 
 
-def in_time(work: Callable[[], T], budget: Budget, grace: float = GRACE) -> T:
+def in_time(work: Callable[[], T], budget: Budget, grace: float = SECONDS_OVER_LIMIT) -> T:
     """What the work returns; `Stopped` once the time of the budget is over by `grace`, wherever the work is.
 
     Only the main thread can be interrupted so, not on every system, and no single call of a library. Work inside
@@ -71,7 +71,7 @@ def _watched(work: Callable[[], T], budget: Budget, grace: float) -> T:
     before = signal.signal(signal.SIGALRM, _interrupt)
     try:
         _state.working, _state.reason = True, f"{TIMEOUT} {budget.given}"
-        signal.setitimer(signal.ITIMER_REAL, max(budget.left + grace, LEAST), AGAIN)
+        signal.setitimer(signal.ITIMER_REAL, max(budget.left + grace, MIN_SECONDS), AGAIN)
         return work()
     finally:
         _state.working = False  # first: from here on the signal does nothing

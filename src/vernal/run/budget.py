@@ -23,7 +23,7 @@ def silent(message: str, fraction: float | None) -> None:
 
 
 TIMEOUT = "timeout after"  # how the reason begins where the time is up, of everything or of a part
-PACE = 0.02  # seconds between two looks at the memory in use, which cost as much as a hundred at the clock
+SECONDS_PER_LOOK = 0.02  # seconds between two looks at the memory in use, which cost as much as a hundred at the clock
 
 
 @dataclass
@@ -97,7 +97,7 @@ class Budget:
             reason = f"{TIMEOUT} {self.given}"
             self.stops.append(reason)
             raise Stopped(reason)
-        if self.memory is not None and now - self._weighed >= PACE:
+        if self.memory is not None and now - self._weighed >= SECONDS_PER_LOOK:
             if resident_gib() > self.memory:  # and looked at again by the next check: the next engine may not pass
                 raise Stopped(beyond(self.memory))
             self._weighed = now

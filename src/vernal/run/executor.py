@@ -27,7 +27,7 @@ from vernal.run.worker import Job, Method, Worker, keep_signals, signals_held, t
 
 CLOCK_INTERVAL = 0.1  # seconds between two looks at the clock
 MEMORY_INTERVAL = 0.5  # seconds between two looks at the memory
-GRACE = 0.5  # seconds in which workers may still report outcomes when the time is up
+REPORTING_SECONDS = 0.5  # seconds in which workers may still report outcomes when the time is up
 MAX_JOBS_PER_WORKER = 64
 METHOD = "VERNAL_START_METHOD"  # the environment variable that says how workers start
 
@@ -146,7 +146,7 @@ class _Crew:
 
     def _last_words(self) -> Iterator[Finished]:
         """When the time is up, wait briefly for the outcomes that workers report on reaching the limit."""
-        until = time.monotonic() + GRACE
+        until = time.monotonic() + REPORTING_SECONDS
         while self.members and (ready := wait([member.ear for member in self.members], until - time.monotonic())):
             for member in [member for member in self.members if member.ear in ready]:
                 yield from self._listen(member)

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 K = TypeVar("K")
 
-WORTH = 1.25  # times the time it had: with less than that, what begins again will hardly come further
+MIN_TURN_RATIO = 1.25  # times the time it had: with less than that, what begins again will hardly come further
 
 
 def further_turn(had: Mapping[K, float], left: float) -> tuple[K, float] | None:
@@ -16,8 +16,10 @@ def further_turn(had: Mapping[K, float], left: float) -> tuple[K, float] | None:
     All of them begin anew, so that a turn is of use only if it is clearly longer than the one before; None where it
     would be so for nobody. An equal share is given where that is long enough, else everything.
     """
-    hungry = sorted((name for name, seconds in had.items() if WORTH * seconds <= left), key=lambda name: had[name])
+    hungry = sorted(
+        (name for name, seconds in had.items() if MIN_TURN_RATIO * seconds <= left), key=lambda name: had[name]
+    )
     if not hungry or left <= 0:
         return None
     first = hungry[0]
-    return first, 1 / len(hungry) if WORTH * had[first] <= left / len(hungry) else 1.0
+    return first, 1 / len(hungry) if MIN_TURN_RATIO * had[first] <= left / len(hungry) else 1.0

@@ -14,12 +14,12 @@ from vernal.model.expr import Component, Div, Expr, Mul, Nonlinear, Pow
 from vernal.model.initial import Box
 from vernal.model.sorts import REAL
 
-ROUNDS = 12  # of several dimensions: each halves what is left open
-PATIENCE = 3  # rounds after which most of the initial set should be closed
+MAX_ROUNDS = 12  # of several dimensions: each halves what is left open
+ROUNDS_TO_CLOSE_MOST = 3  # rounds after which most of the initial set should be closed
 MAX_HALVES = 128
 NONLINEAR_ROUNDS = 60
 MAX_NONLINEAR_HALVES = 2048
-NARROWEST = Fraction(1, 1 << 24)
+MIN_WIDTH_SHARE = Fraction(1, 1 << 24)
 NONLINEAR_WALKS = 8  # replays in a round: enclosures are slow, and most suspicions of bounds are wrong
 
 
@@ -57,7 +57,7 @@ class Halving:
 
     @property
     def rounds(self) -> int:
-        return NONLINEAR_ROUNDS if self.nonlinear else ROUNDS
+        return NONLINEAR_ROUNDS if self.nonlinear else MAX_ROUNDS
 
     @property
     def walks(self) -> int | None:
@@ -66,13 +66,15 @@ class Halving:
 
     def is_vain(self, number: int, count: int) -> bool:
         """Whether so many boxes after so many rounds show that halving does not help."""
-        return not self.nonlinear and number >= PATIENCE and 2 * count > self.first << number
+        return not self.nonlinear and number >= ROUNDS_TO_CLOSE_MOST and 2 * count > self.first << number
 
     def is_much(self, boxes: Sequence[Box]) -> bool:
         """Whether there are too many boxes to go on, or one so narrow that only a margin of zero keeps it open."""
         if len(boxes) > (MAX_NONLINEAR_HALVES if self.nonlinear else MAX_HALVES):
             return True
-        return self.nonlinear and any(0 < width < NARROWEST for box in boxes for width in self._relative(box).values())
+        return self.nonlinear and any(
+            0 < width < MIN_WIDTH_SHARE for box in boxes for width in self._relative(box).values()
+        )
 
     def _relative(self, box: Box) -> dict[Component, Fraction]:
         """How wide the components still are, as shares of the first widths."""

@@ -17,9 +17,9 @@ from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.model.expr import Argmax
 from vernal.sets.pieces.batches import Indices
 
-GAIN = 0.6  # of the range of a difference of scores: a cut halves what one component has to do with it, and some error
+GAIN_PER_CUT = 0.6  # of the range of a difference of scores: a cut halves what one component adds to it, and some error
 LARGEST_LACK = 0.5  # where either of two scores may be as far ahead as the other
-FEW = 0.25  # of the boxes: so many may have to wait although asking might settle something there
+MAX_WAITING_SHARE = 0.25  # of the boxes: so many may have to wait although asking might settle something there
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +36,7 @@ class Doubt:
     @property
     def is_hopeless(self) -> bool:
         """Whether asking now would settle next to nothing, as far as is known."""
-        return bool(np.mean(self.lack <= 0) <= FEW)
+        return bool(np.mean(self.lack <= 0) <= MAX_WAITING_SHARE)
 
     def of_parts(self, wholes: Indices, gain: float) -> Doubt:
         """What is known of parts of the boxes, after cuts that may have brought so much."""
@@ -48,7 +48,7 @@ class OpenWinners:
 
     def __init__(self, dimensions: int) -> None:
         """`dimensions`: how many components of the start are cut; with one or two a cut may settle anything."""
-        self.gain_per_cut = GAIN / dimensions if dimensions > 2 else LARGEST_LACK
+        self.gain_per_cut = GAIN_PER_CUT / dimensions if dimensions > 2 else LARGEST_LACK
         self.doubts: dict[Argmax, Doubt] = {}
 
     def put_off(self) -> dict[Argmax, Mask]:

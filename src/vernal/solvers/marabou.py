@@ -25,7 +25,7 @@ from vernal.solvers.base import ReluBounds, ReluSolved, Satisfiable
 
 OVERTIME = 1.0  # seconds beyond its limit after which the process is ended
 TICK_INTERVAL = 0.1
-LONGEST = 10**6  # seconds
+MAX_SECONDS = 10**6  # seconds
 STATUS = {"sat": Satisfiable.YES, "unsat": Satisfiable.NO}
 
 
@@ -75,7 +75,7 @@ class Marabou:
     def _asked(
         self, program: ReluProgram, bounds: bool, time_limit: float, tick: Callable[[], object]
     ) -> Mapping[str, Any]:
-        limit, started = max(1, math.ceil(min(time_limit, LONGEST))), time.process_time()
+        limit, started = max(1, math.ceil(min(time_limit, MAX_SECONDS))), time.process_time()
         try:
             said = self._exchanged({**_plain(program), "bounds": bounds, "limit": limit}, time_limit + OVERTIME, tick)
         except BaseException:

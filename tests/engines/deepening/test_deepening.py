@@ -10,14 +10,15 @@ from tests.cases import read
 from tests.endless import DOWN, HALVING, RAMP, SQUASH, WALK
 from tests.engines.endless_check import agreement
 from tests.engines.test_truth import check_evidence
+from tests.portion import seeds, some
 from vernal.engines.bounds.engine import Bounds
 from vernal.engines.check import ask, asked_of, parse_formula
-from vernal.engines.deepening.engine import Deepening, shortenings
+from vernal.engines.deepening.engine import Deepening
 from vernal.engines.options import DepthOptions
 from vernal.errors import InputError
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result
-from vernal.logic.normal import horizon
 from vernal.logic.question import Question
+from vernal.reduce.growing_bounds import GrowingDepth
 from vernal.run.budget import Budget
 
 
@@ -77,7 +78,7 @@ def test_the_engine_for_bounded_questions_can_be_chosen() -> None:
 def test_bounds_grow_up_to_the_depth() -> None:
     task = read(DOWN)
     question = Question(task.system, parse_formula(task, "F (n == 0)"))
-    assert [horizon(one.formula) for one in shortenings(question, 11)] == [1, 2, 4, 8, 11]
+    assert [one.question.claim.horizon for one in GrowingDepth(11).apply(question, Budget())] == [1, 2, 4, 8, 11]
 
 
 @pytest.mark.parametrize("depth", [0, -3, True, "ten"])
@@ -93,7 +94,7 @@ def test_random_finite_systems_agree_with_a_naive_checker() -> None:
 def test_random_affine_loops_agree_with_their_closed_form() -> None:
     """x' = a x + c: monotone, so F and G of a threshold are known from the start, the limit and the sign of a - 1."""
     decided = 0
-    for seed in range(30):
+    for seed in seeds(30):
         rng = random.Random(seed)
         a, c, start = rng.choice([0.5, 1, 1.5]), rng.randint(-2, 2), rng.randint(-3, 3)
         level = rng.randint(-8, 8) + 0.3
@@ -106,4 +107,4 @@ def test_random_affine_loops_agree_with_their_closed_form() -> None:
             if verdict is not UNKNOWN:
                 decided += 1
                 assert (verdict is HOLDS) == truth, (model, text)
-    assert decided > 30
+    assert decided > some(30)

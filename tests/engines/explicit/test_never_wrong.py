@@ -13,6 +13,7 @@ from tests.explicit_oracle import FiniteOracle
 from tests.graph_loops import graph_formula, graph_loop
 from tests.judge import Judge, instance
 from tests.loops import closed_loop, formula
+from tests.portion import some
 from tests.work import processor
 from vernal.engines.check import ENGINES, ask
 from vernal.evidence.result import UNKNOWN
@@ -21,7 +22,7 @@ from vernal.run.budget import Budget
 
 NAMES = [entry.name for entry in ENGINES if is_here(entry.name)]
 judged_graph = cache(lambda seed: Judge(instance(seed, "graphs")))  # what it knows is the same for every engine
-GRAPHS = 8
+GRAPHS = some(12)
 FEW = 5  # questions that the other engines are asked
 
 

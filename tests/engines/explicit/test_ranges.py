@@ -15,6 +15,7 @@ from tests.brute import TooLarge, ValueUndefined
 from tests.explicit_oracle import FiniteOracle
 from tests.graph_loops import Size, graph_formula, graph_loop
 from tests.loops import formula
+from tests.portion import some
 from vernal.engines.check import ask, in_range
 from vernal.engines.explicit.engine import invariant
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result
@@ -27,7 +28,7 @@ from vernal.model.system import System, Variable
 from vernal.run.budget import Budget
 
 NOTE = re.compile(r"(\w+) (leaves|may leave) its range (?:at|from) step (\d+)( of the trace| on|)")
-SYSTEMS = 40
+SYSTEMS = some(40)
 SIZE = Size(variables=(1, 2), agents=(0, 0, 1), highs=(1, 2, 4, 9))
 LOOK_AHEAD = 20
 

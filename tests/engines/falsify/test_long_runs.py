@@ -6,7 +6,7 @@ import pytest
 
 from tests.systems import make
 from vernal.engines.check import asked_of, parse_formula
-from vernal.engines.falsify.engine import FEWEST, batch_size
+from vernal.engines.falsify.engine import MIN_RUNS, batch_size
 from vernal.engines.falsify.long_runs import FarRuns
 from vernal.engines.falsify.restarts import Reseeded
 from vernal.engines.portfolio import Portfolio
@@ -57,8 +57,8 @@ def test_a_run_that_fails_in_floats_only_is_no_counterexample(monkeypatch: pytes
 def test_ties_alone_need_few_runs() -> None:
     winner = build.argmax(build.concat(X, -X))
     system = make({"x": 1}, {"x": build.if_(build.eq(winner, 0), X, -X)})
-    assert batch_size(system, 50) == FEWEST
-    assert batch_size(counting(), 50) > FEWEST
+    assert batch_size(system, 50) == MIN_RUNS
+    assert batch_size(counting(), 50) > MIN_RUNS
 
 
 def test_other_seeds_end_with_the_time_or_where_nothing_varies() -> None:

@@ -133,7 +133,7 @@ def test_what_fails_is_refuted(name: str) -> None:
 
 @pytest.mark.parametrize("name", HOLD)
 def test_what_may_hold_is_not(name: str) -> None:
-    known = ask(*HOLD[name], generations=2)
+    known = ask(*HOLD[name], generations=1)
     assert isinstance(known, Open)
     assert known.statistics["trajectories"]
 

@@ -12,6 +12,7 @@ from tests.cases import read
 from tests.endless import CLIPPED, HALVING, LAGGED, MODULO, RAMP, SWITCH, TALLY, THERMOSTAT
 from tests.engines.endless_check import agreement
 from tests.engines.test_truth import check_evidence
+from tests.portion import seeds, some
 from vernal.engines.bounds.engine import Bounds
 from vernal.engines.check import ask, asked_of, parse_formula
 from vernal.engines.induction.engine import Induction
@@ -178,7 +179,7 @@ def test_random_finite_systems_agree_with_a_naive_checker() -> None:
 def test_random_affine_loops_agree_with_their_closed_form() -> None:
     """x' = a x + c from an interval: G (x <= level) is known from the iterates of both ends."""
     decided = 0
-    for seed in range(60):
+    for seed in seeds(60):
         rng = random.Random(seed)
         a, c = Fraction(rng.randint(-14, 14), 10), Fraction(rng.randint(-20, 20), 10)
         low = Fraction(rng.randint(-30, 20), 10)
@@ -195,4 +196,4 @@ def test_random_affine_loops_agree_with_their_closed_form() -> None:
         if verdict is not UNKNOWN:
             decided += 1
             assert (verdict is HOLDS) == (greatest <= level), model
-    assert decided > 25
+    assert decided > some(60) / 3

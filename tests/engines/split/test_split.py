@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.polygons import PlainNetwork, least, random_network
+from tests.portion import every, some
 from tests.searches import branch_and_bound
 from vernal.engines.check import asked_of, find_engine
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result
@@ -102,7 +103,7 @@ def decides_the_least_value(network: PlainNetwork, box: list[tuple[Fraction, Fra
 def test_the_least_value_of_random_networks(widths: tuple[int, ...], activation: str) -> None:
     """Below, at and above the least value, strictly and not."""
     draw = random.Random(str(widths))
-    for _ in range(2):
+    for _ in range(some(2, 1)):
         network = random_network(draw, widths, activation)
         box = random_box(draw)
         decides_the_least_value(network, box)
@@ -189,7 +190,7 @@ def test_a_stopped_search_knows_a_valid_bound(seed: int) -> None:
     value, _ = least(network, corners(box))
     system, output = over_a_box(network, box)
     question = Question(system, Atom(build.compare("<=", value, output)))
-    for batches in range(6):
+    for batches in every(2, range(6)):
         search = branch_and_bound(question, Budget())
         assert search is not None
         search.size = 4

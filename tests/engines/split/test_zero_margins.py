@@ -41,13 +41,13 @@ def test_many_boxes_along_a_line() -> None:
 @pytest.mark.parametrize("seconds", [0.0, 10.0])
 def test_parts_are_asked_where_all_at_once_take_too_long(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without any time for several boxes each is asked alone, and the answer is the same."""
-    monkeypatch.setattr(zero_margins, "SECONDS", (seconds, seconds))
+    monkeypatch.setattr(zero_margins, "EXACT_SECONDS", (seconds, seconds))
     monkeypatch.setattr(zero_margins, "MAX_ATTEMPTS", 10_000)
     assert ask(SYSTEM, build.compare("<=", 0, RIDGE), seconds=60).verdict is HOLDS
 
 
 def test_attempts_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(zero_margins, "SECONDS", (0.0, 0.0))
+    monkeypatch.setattr(zero_margins, "EXACT_SECONDS", (0.0, 0.0))
     monkeypatch.setattr(zero_margins, "MAX_ATTEMPTS", 3)
     result = ask(SYSTEM, build.compare("<=", 0, RIDGE), seconds=60)
     assert result.verdict is UNKNOWN

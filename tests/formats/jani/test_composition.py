@@ -10,6 +10,7 @@ import pytest
 import vernal as vn
 from tests.formats.jani import copies
 from tests.formats.jani.test_oracle import compare
+from tests.portion import seeds
 from vernal.errors import InputError
 from vernal.evidence.judgement import Judgement
 from vernal.formats.jani import composition
@@ -30,7 +31,7 @@ def test_random_models_in_parts_agree_with_the_oracle(
     block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(composition, "MAX_COMBINED", MANY)
-    for seed in range(block, 40, 4):
+    for seed in seeds(40)[block::4]:
         folder = tmp_path / str(seed)
         folder.mkdir()
         compare(seed, bool(seed % 8 >= 4), folder)

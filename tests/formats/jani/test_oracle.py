@@ -10,6 +10,7 @@ import pytest
 import vernal as vn
 from tests.jani_models import write_planning_files
 from tests.jani_oracle import PlanningOracle, State, read_oracle
+from tests.portion import seeds
 from vernal.engines.explicit.enumeration import Enumeration
 from vernal.formats.jani.planning_task import NOT_STUCK, load_jani
 from vernal.logic.question import Question
@@ -18,7 +19,7 @@ from vernal.model.initial import Valuation
 from vernal.model.sorts import BOOL, Kind
 from vernal.run.budget import Budget
 
-SEEDS = range(40)
+SEEDS = seeds(40)
 
 
 @pytest.mark.parametrize("filtered", [False, True], ids=["argmax", "applicable"])

@@ -16,6 +16,7 @@ import pytest
 from onnx import helper
 
 from tests.formats import samples
+from tests.portion import some
 from tests.work import calls_of
 from vernal.engines.check import ask, asked_of
 from vernal.errors import FormatError, InputError, ParseError, Stopped
@@ -330,13 +331,13 @@ def random_query(draw: random.Random, inputs: int, outputs: int, products: bool 
     return parse_query("\n".join([*lines, f"(assert {constraint(2)})"]))
 
 
-@pytest.mark.parametrize(("products", "least"), [(False, 35), (True, 25)])
-def test_no_answer_is_wrong_on_random_queries(products: bool, least: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("products", "least"), [(False, 0.85), (True, 0.6)])
+def test_no_answer_is_wrong_on_random_queries(products: bool, least: float, tmp_path: Path) -> None:
     """`sat` satisfies the query as written, `unsat` has no solution on a grid; most queries are decided."""
     draw = random.Random(5)
     grid = [Fraction(i, 4) for i in range(-8, 13)]
     decided = 0
-    for _ in range(40):
+    for _ in range(some(40)):
         inputs, outputs = draw.randint(1, 2), draw.randint(1, 2)
         file, compute = random_network(draw, tmp_path, (inputs, 3, outputs))
         query = random_query(draw, inputs, outputs, products)
@@ -348,7 +349,7 @@ def test_no_answer_is_wrong_on_random_queries(products: bool, least: int, tmp_pa
         if found.status is QueryStatus.UNSAT:
             assert not any(query.satisfied((*p, *compute(p))) for p in itertools.product(grid, repeat=inputs))
         decided += found.status in (QueryStatus.SAT, QueryStatus.UNSAT)
-    assert decided >= least
+    assert decided >= least * some(40)
 
 
 def test_the_network_has_to_fit(tent: Path) -> None:

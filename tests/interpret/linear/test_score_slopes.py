@@ -51,8 +51,8 @@ def winners(method: type[Linear], scores: Expr, low: Floats, high: Floats) -> Ma
 @pytest.mark.parametrize("seed", range(4))
 def test_better_slopes_only_exclude_what_never_wins(seed: int, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also with everything open counting as nearly decided."""
-    monkeypatch.setattr(score_slopes, "NEAR", 1.0)
-    monkeypatch.setattr(score_slopes, "WIDE", 16)
+    monkeypatch.setattr(score_slopes, "MAX_GAP", 1.0)
+    monkeypatch.setattr(score_slopes, "MIN_LAYER_WIDTH", 16)
     scores, (low, high) = policy(seed, width), boxes(seed)
     plain, tuned = winners(Linear, scores, low, high), winners(Sloped, scores, low, high)
     assert not (tuned & ~plain).any()
@@ -87,8 +87,8 @@ def test_what_is_far_from_decided_is_left_alone(monkeypatch: pytest.MonkeyPatch)
 
     scores, (low, high) = policy(0, 64), boxes(0)
     monkeypatch.setattr(Sloped, "_best", never)
-    monkeypatch.setattr(score_slopes, "NEAR", 0.0)
+    monkeypatch.setattr(score_slopes, "MAX_GAP", 0.0)
     assert np.array_equal(winners(Sloped, scores, low, high), winners(Linear, scores, low, high))
-    monkeypatch.setattr(score_slopes, "NEAR", 1.0)
-    monkeypatch.setattr(score_slopes, "WIDE", 65)
+    monkeypatch.setattr(score_slopes, "MAX_GAP", 1.0)
+    monkeypatch.setattr(score_slopes, "MIN_LAYER_WIDTH", 65)
     assert np.array_equal(winners(Sloped, scores, low, high), winners(Linear, scores, low, high))

@@ -63,7 +63,7 @@ def test_trying_layers_at_once_gives_what_each_gives(
         at_once, one_by_one = Linear(box, mode=mode), Linear(box, mode=mode)
         at_once.need(root)
         with monkeypatch.context() as patch:
-            patch.setattr(bounds, "FEW", 0)
+            patch.setattr(bounds, "MAX_STACKED_BOXES", 0)
             one_by_one.need(root)
         settled += root in at_once.forms
         for node in layers_of(root):

@@ -19,7 +19,7 @@ from vernal.interpret import exact
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.milp.curves import next_cut
 from vernal.interpret.milp.encode import Encoder
-from vernal.interpret.milp.rows import LARGEST, ROBUST, TOLERANCE, ColumnForm, Sheet, Unsuitable, constant
+from vernal.interpret.milp.rows import LARGEST_VALUE, ROBUST, TOLERANCE, ColumnForm, Sheet, Unsuitable, constant
 from vernal.interpret.symbolic.affine import Forms
 from vernal.model import build
 from vernal.model import expr as e
@@ -294,7 +294,7 @@ def test_a_function_of_a_constant_is_a_constant() -> None:
 
 def test_what_is_too_large_is_refused() -> None:
     with pytest.raises(Unsuitable, match="too large"):
-        encoder_of({X: [(Fraction(0), Fraction(10) * Fraction(LARGEST))]}).need(X)
+        encoder_of({X: [(Fraction(0), Fraction(10) * Fraction(LARGEST_VALUE))]}).need(X)
 
 
 # Requirements ---------------------------------------------------------------------------------------------------------

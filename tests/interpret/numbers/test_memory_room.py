@@ -7,14 +7,22 @@ import pytest
 
 import vernal as vn
 from tests.systems import make, wanderer
-from vernal.engines.falsify.engine import FEWEST, MOST, batch_size
+from vernal.engines.falsify.engine import MAX_RUNS, MIN_RUNS, batch_size
 from vernal.errors import Stopped
 from vernal.interpret.layers import layer
 from vernal.interpret.linear.device_bounds import batch_sizes
 from vernal.interpret.linear.forms import unit_rows
 from vernal.interpret.numbers import memory_room
 from vernal.interpret.numbers.backends import backend_for
-from vernal.interpret.numbers.memory_room import ARRAYS, BYTES, GIB, LEAST, limited, numbers_at_once, refuse_beyond
+from vernal.interpret.numbers.memory_room import (
+    ARRAYS,
+    BYTES,
+    GIB,
+    MIN_NUMBERS,
+    limited,
+    numbers_at_once,
+    refuse_beyond,
+)
 from vernal.model import build
 from vernal.model.expr import Affine, Matrix
 
@@ -33,8 +41,8 @@ def used(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         (None, 10**9, 10**9),
         (8.0, 1000, 1000),
         (1.5, 10**9, GIB // (2 * ARRAYS * BYTES)),
-        (1.0, 10**9, LEAST),
-        (0.5, 10**9, LEAST),
+        (1.0, 10**9, MIN_NUMBERS),
+        (0.5, 10**9, MIN_NUMBERS),
         (0.5, 7, 7),
     ],
 )
@@ -48,7 +56,7 @@ def test_arrays_have_what_the_limit_leaves(memory: float | None, most: int, expe
 
 @pytest.mark.parametrize(
     ("memory", "numbers", "refused"),
-    [(None, 10**12, False), (2.0, GIB // BYTES, False), (2.0, GIB // BYTES + 1, True), (0.5, LEAST, False)],
+    [(None, 10**12, False), (2.0, GIB // BYTES, False), (2.0, GIB // BYTES + 1, True), (0.5, MIN_NUMBERS, False)],
 )
 def test_what_has_no_room_is_refused_before_it_is_made(
     memory: float | None, numbers: int, refused: bool, used: list[float]
@@ -65,19 +73,19 @@ def test_limits_inside_limits_end_with_them(used: list[float]) -> None:
     with limited(1.0):
         with limited(None):
             assert numbers_at_once(10**9) == 10**9
-        assert numbers_at_once(10**9) == LEAST
+        assert numbers_at_once(10**9) == MIN_NUMBERS
 
 
 def test_batches_are_no_larger_than_there_is_room_for(used: list[float]) -> None:
     system = make({f"x{number}": (0, 1) for number in range(300)}, {})
-    assert (batch_sizes(64, 4096, 5000), batch_size(system, 0)) == ((64, 4096), MOST)
+    assert (batch_sizes(64, 4096, 5000), batch_size(system, 0)) == ((64, 4096), MAX_RUNS)
     with limited(1.25):
         first, most = batch_sizes(64, 4096, 5000)
         assert 1 <= first <= most < 64
     with limited(1.0):
         assert batch_sizes(64, 4096, 5000) == (1, 1)
-        assert batch_sizes(64, 4096, 0) == (64, LEAST // 64)  # of questions without numbers
-        assert FEWEST <= batch_size(system, 0) < MOST
+        assert batch_sizes(64, 4096, 0) == (64, MIN_NUMBERS // 64)  # of questions without numbers
+        assert MIN_RUNS <= batch_size(system, 0) < MAX_RUNS
 
 
 def test_weights_are_not_copied_where_there_is_no_room(used: list[float]) -> None:

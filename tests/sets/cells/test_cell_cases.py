@@ -17,7 +17,7 @@ from tests.brute import Brute
 from tests.engines.invariants.test_engine import BOUNDED, HALF, MODES, SINE, STEPS, TURN, task_of
 from tests.judge import instance
 from tests.loops import closed_loop, condition, disturbed_loop
-from tests.portion import seeds
+from tests.portion import every, seeds, some
 from tests.wild_loops import curved_loop, memory_loop
 from tests.work import processor
 from vernal.engines.check import asked_of, find_engine, parse_formula
@@ -87,7 +87,7 @@ def test_bounds_over_cut_boxes_hold_and_are_tight(seed: int) -> None:
         assert np.allclose(np.array(best) + c, found, atol=1e-6)
 
 
-@pytest.mark.parametrize("seed", [*range(0, 40, 2), 3, 5, 7, 9])
+@pytest.mark.parametrize("seed", every(3, [*range(0, 40, 2), 3, 5, 7, 9]))
 def test_images_hold_what_runs_do(seed: int) -> None:
     """Of random loops with memory or nonlinear terms: the next states of sampled runs are inside the image."""
     rng = random.Random(seed)
@@ -219,7 +219,7 @@ def test_claims_of_this_kind() -> None:
 def test_random_loops(kind: Callable[[random.Random], System]) -> None:
     """What is proven brute force or runs do not refute, and the invariant stands a second check."""
     decided = 0
-    for seed in range(40):
+    for seed in seeds(40):
         rng = random.Random(seed)
         system = kind(rng)
         claim = Always(Atom(condition(rng, [variable.var for variable in system.state], 1)), Bound(upper=Fraction(4)))
@@ -229,7 +229,7 @@ def test_random_loops(kind: Callable[[random.Random], System]) -> None:
             assert recheck(system, Claim(claim), result.evidence).judgement is not Judgement.REJECTED, seed
             if kind is closed_loop:
                 assert Brute(system).holds(claim), seed
-    assert decided > 5
+    assert decided > some(40) / 8
 
 
 # Never wrong ----------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import pytest
 
 from tests.engines.split.test_split import EPSILON, ask, corners, over_a_box, random_box
 from tests.polygons import CONTINUOUS, JUMPING, least, random_network
+from tests.portion import some
 from tests.searches import branch_and_bound
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED
 from vernal.interpret import concrete
@@ -53,7 +54,7 @@ def cutting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_least_value(activation: str, widths: tuple[int, ...]) -> None:
     """A little below it the claim holds, a little above it is refuted."""
     draw = random.Random(f"{activation} {widths}")
-    for _ in range(2):
+    for _ in range(some(2, 1)):
         network, box = random_network(draw, widths, activation), random_box(draw)
         value, _ = least(network, corners(box))
         system, output = over_a_box(network, box)

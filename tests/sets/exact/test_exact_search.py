@@ -13,6 +13,7 @@ import pytest
 from tests.brute import Brute
 from tests.cases import CASES, Case
 from tests.loops import closed_loop, disturbed_loop, formula, number
+from tests.portion import some
 from tests.systems import accumulator, chooser, countdown, make
 from vernal.engines.answers import answer as result_of
 from vernal.engines.check import asked_of, find_engine, parse_formula
@@ -36,8 +37,8 @@ from vernal.model.traits import is_rational, nonlinear_node
 from vernal.run.budget import Budget
 from vernal.sets.exact.exact_search import MAX_PIECES, decide
 
-LOOPS = 200
-FEWER = 100  # where every loop is compared at many points
+LOOPS = some(200)
+FEWER = some(100)  # where every loop is compared at many points
 X, Y, N = b.var("x"), b.var("y"), b.var("n", INT)
 
 

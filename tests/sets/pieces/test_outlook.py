@@ -11,6 +11,7 @@ import pytest
 
 from tests.engines.test_nonlinear import claim, least_margin
 from tests.engines.test_truth import check_evidence
+from tests.portion import seeds, some
 from tests.systems import make
 from tests.work import processor
 from vernal.engines.check import asked_of, find_engine
@@ -77,7 +78,7 @@ def test_the_condition_is_true_exactly_where_the_formula_fails(ends: bool) -> No
     enabled = b.compare("<", X, b.const(Fraction(3, 4))) if ends else b.TRUE
     system = make({"x": (-1, 1)}, {"x": Fraction(-3, 2) * X + Fraction(1, 4)}, enabled=enabled)
     unrolling, seen = Unrolling(system.step), set[bool]()
-    for _ in range(150):
+    for _ in range(some(150)):
         asked = formula(rng, 3)
         table = Obligations()
         condition = failure(table, table.of(asked, total=not ends), unrolling)
@@ -139,7 +140,7 @@ def loop(rng: random.Random) -> System:
 def test_loops_agree_with_dense_sampling() -> None:
     verdicts: list[Verdict] = []
     foreseen = 0
-    for seed in range(20):
+    for seed in seeds(20):
         rng = random.Random(seed)
         system = loop(rng)
         asked = claim(rng, system)
@@ -151,7 +152,7 @@ def test_loops_agree_with_dense_sampling() -> None:
             assert least > -1e-9, f"seed {seed}: {asked}"
             assert result.margin is None or result.margin <= least + 1e-9, f"seed {seed}: {asked}"
     assert {HOLDS, VIOLATED} <= set(verdicts)
-    assert foreseen > 40
+    assert foreseen > 2 * some(20)
 
 
 def ask(system: System, formula: Formula, budget: Budget | None = None) -> Result:

@@ -3,41 +3,38 @@
 A bad prefix refutes `G p`, and `F p` is proven once every path has come to p. Claims of all paths are walked once, with
 what they still ask carried along, by a few exact sets (glance) and then in batches (walk). What the walk leaves open,
 and claims about states, are asked with bounds that grow: a proof of `F[0,k] p` proves `F p`, what refutes `G[0,k] p`
-refutes `G p` (`logic.shortening`).
+refutes `G p` (reduce.growing_bounds).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from vernal.engines.base import Engine, within
 from vernal.engines.bounds.engine import Bounds
+from vernal.engines.chain import Chain, InOrder, Prover
 from vernal.engines.deepening.glance import FewSets
 from vernal.engines.deepening.walk import FOLLOWED_STEPS, PathWalk
 from vernal.engines.falsify.engine import Falsify
 from vernal.engines.options import DepthOptions
 from vernal.engines.paths.engine import Paths
-from vernal.engines.some_paths import Prover, proven_by_all_paths
+from vernal.engines.some_paths import proven_by_all_paths
 from vernal.errors import Stopped
 from vernal.evidence import confirm
 from vernal.evidence.candidates import failing_state, witnessed
 from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof
 from vernal.evidence.single_path import OPEN_ACTION, is_only_position
 from vernal.logic.formula import Formula, Quantifier
-from vernal.logic.normal import TRUTH
-from vernal.logic.prefix import says_something
 from vernal.logic.question import Question
-from vernal.logic.shortening import stronger, weaker
 from vernal.model.expr import Between
+from vernal.reduce.growing_bounds import GrowingDepth
 from vernal.run.budget import Budget
 from vernal.sets.levels import MAX_UNROLLED_STEPS
-from vernal.sets.pieces.exploration import kept_steps
 from vernal.sets.pieces.positions import nonlinear_step
 
 GLANCE, MOST_GLANCED = 0.2, 1.0  # the share of the time, and the most seconds, for a few exact sets
-FIRST = 0.5  # the share of the time that is left for the first of two ways
-ATTEMPT = 0.5  # the share of what is left for one engine at one depth
+FIRST_WAY_SHARE = 0.5  # the share of the time that is left for the first of two ways
 WITNESS = "a witness proves a claim of some path for one initial state only, and here are several"
 NO_WITNESS = "within {} steps no path keeps the claim for certain, and not every path has failed it"
 ALL_FOLLOWED = "every path from every initial state was followed to where it decides the claim"
@@ -55,22 +52,25 @@ class Deepening:
     def __init__(self, options: DepthOptions = DepthOptions(), engines: Sequence[Engine] | None = None) -> None:
         """`engines` answer the bounded questions, in this order."""
         self.depth = min(options.depth, MAX_UNROLLED_STEPS)
-        self.engines = (Falsify(generations=0), Bounds(), Paths()) if engines is None else tuple(engines)
+        asked = (Falsify(generations=0), Bounds(), Paths()) if engines is None else tuple(engines)
+        self.bounded = InOrder(self.name, asked)
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """What finitely many steps decide; else how far the claim was looked at."""
         budget = replace(budget, journal=None)  # a journal knows the parts of one question, and here are many
         if question.claim.horizon is not None:
-            return self._bounded(question, question.formula, budget)
+            return self.bounded.attempt(question, budget)
         first, second = self._walked, self._deepened
         if is_scattering(question):
             first, second = second, first
         glanced = within(FewSets(self.depth), question, budget.part(GLANCE, MOST_GLANCED))
         if not isinstance(glanced, Open):
             return glanced
-        known = self._tried(first, question, budget.part(FIRST), NOTHING_KNOWN)
+        known = self._tried(first, question, budget.part(FIRST_WAY_SHARE), NOTHING_KNOWN)
         if isinstance(known, Open):
-            known = self._tried(second, question, budget.part(FIRST if question.claim.mentions_some else 1.0), known)
+            known = self._tried(
+                second, question, budget.part(FIRST_WAY_SHARE if question.claim.mentions_some else 1.0), known
+            )
         if isinstance(known, Open) and question.claim.mentions_some:
             return self._of_all_paths(question, budget, known)
         return known
@@ -142,33 +142,9 @@ class Deepening:
 
     def _deepened(self, question: Question, budget: Budget, before: Open) -> Known:
         """The first depth at which a bounded formula decides the claim."""
-        proven: int | None = None
-        no_failure = before.statistics.get(FOLLOWED_STEPS) == self.depth
-        for shorter in shortenings(question, self.depth):
-            if no_failure and not shorter.implies:
-                continue
-            budget.check()
-            known = self._bounded(question, shorter.formula, budget.part(ATTEMPT))
-            if _decides(known, shorter, question):
-                return _said(known, "bounds that grow", shorter.width)
-            if not shorter.implies and isinstance(known, Proof):
-                kept = kept_steps(question.formula, shorter.width)
-                proven = kept if proven is None or (kept is not None and kept > proven) else proven
-        return replace(self._open(f"no bounded formula decides it up to step {self.depth}"), proven_steps=proven)
-
-    def _bounded(self, question: Question, formula: Formula, budget: Budget) -> Known:
-        """What the first engine knows that decides a bounded formula."""
-        asked = replace(question, formula=formula)
-        known: Known = self._open("nothing was tried")
-        for engine in self.engines:
-            budget.check()
-            try:
-                known = engine.attempt(asked, budget)
-            except Stopped as stop:
-                known = self._open(stop.reason)
-            if not isinstance(known, Open):
-                break
-        return replace(known, engine=self.name)
+        only_proofs = before.statistics.get(FOLLOWED_STEPS) == self.depth
+        known = Chain((GrowingDepth(self.depth, only_proofs),), self.bounded).attempt(question, budget)
+        return replace(known, engine=self.name) if isinstance(known, Open) else _said(known, "bounds that grow")
 
     def _open(self, reason: str) -> Open:
         return Open(engine=self.name, reason=reason, statistics={"depth": self.depth})
@@ -180,45 +156,5 @@ def is_scattering(question: Question) -> bool:
     return any(isinstance(node, Between) for node in step.names) or nonlinear_step(step) is not None
 
 
-@dataclass(frozen=True)
-class Shortening:
-    """A bounded formula that implies a claim, or follows from it."""
-
-    formula: Formula
-    width: int
-    implies: bool
-
-
-def shortenings(question: Question, depth: int) -> Iterator[Shortening]:
-    """Both kinds with bounds that double, up to a depth; those that say nothing are left out."""
-    width = 1
-    while True:
-        width = min(width, depth)
-        follows = weaker(question.formula, width)
-        implies = stronger(question.formula, width, total=question.is_total)
-        if follows != TRUTH and says_something(follows):
-            yield Shortening(follows, width, False)
-        if says_something(implies):
-            yield Shortening(implies, width, True)
-        if width >= depth:
-            return
-        width *= 2
-
-
-def _decides(known: Known, shorter: Shortening, question: Question) -> bool:
-    """Whether what is known of a shortened formula is known of the claim."""
-    match known:
-        case Proof():
-            return shorter.implies
-        case FailingState():
-            return not shorter.implies
-        case Counterexample(trace=trace):
-            return confirm.truth(trace, question.claim.path) is False
-    return False
-
-
-def _said(known: Known, method: str, depth: int | None = None) -> Known:
-    if isinstance(known, Open):
-        return known
-    reached = {} if depth is None else {"depth": depth}
-    return replace(known, statistics={**known.statistics, "method": method, **reached})
+def _said(known: Known, method: str) -> Known:
+    return known if isinstance(known, Open) else replace(known, statistics={**known.statistics, "method": method})

@@ -19,7 +19,7 @@ from vernal.sets.pieces.positions import nonlinear_step
 
 METHOD, WALK = "a few exact sets", "one walk over all paths"
 MAX_SETS = 200
-FURTHEST = 100  # steps
+MAX_GLANCE_STEPS = 100  # steps
 
 
 class FewSets:
@@ -27,7 +27,7 @@ class FewSets:
 
     name = "deepening"  # of which this is the first way
 
-    def __init__(self, depth: int = FURTHEST) -> None:
+    def __init__(self, depth: int = MAX_GLANCE_STEPS) -> None:
         """`depth`: how many steps are followed."""
         self.depth = depth
 
@@ -47,7 +47,7 @@ class FirstWalk:
 
     name = "deepening"
 
-    def __init__(self, depth: int = FURTHEST) -> None:
+    def __init__(self, depth: int = MAX_GLANCE_STEPS) -> None:
         """`depth`: how many steps are followed."""
         self.depth = depth
 

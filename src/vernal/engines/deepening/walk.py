@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from vernal.engines.initial_parts import of_whole
 from vernal.errors import Stopped, UnsupportedFormula
 from vernal.evidence.knowledge import Counterexample, Known, Open, Proof
 from vernal.evidence.result import Assurance
@@ -100,7 +99,7 @@ class PathWalk:
             part = self.question.system.cut(box)
             known = None if part is None else self._exact(replace(self.question, model=part))
             if isinstance(known, Counterexample):
-                return of_whole(known, self.question.system)
+                return replace(known, trace=replace(known.trace, system=self.question.system))
             if isinstance(known, Open):
                 ongoing = known
                 if known.reason != self.goes_on:

@@ -19,9 +19,9 @@ from vernal.sets.finite.columns import Columns, NotFinite, slices
 from vernal.sets.finite.points import UNDECIDED, Points, RowBatch
 from vernal.sets.finite.table import Codes, Numbers, RowTable
 
-BATCH = 1 << 14  # states whose successors are computed together
+STATES_PER_BATCH = 1 << 14  # states whose successors are computed together
 MEMORY = 2.0  # GiB for everything where no limit is given
-SHARE = 0.4  # of the memory, for the graph as it grows: what is made of it takes the rest
+GRAPH_MEMORY_SHARE = 0.4  # of the memory, for the graph as it grows: what is made of it takes the rest
 MAX_STATES = 50_000_000  # whatever the memory
 
 Goal = Callable[[Mapping[Expr, Mask], int], Mask]  # positions at which an enumeration may stop, from true atoms
@@ -42,7 +42,7 @@ class Enumeration:
         self.system, self.budget = question.system, budget
         self.step = self.system.step
         self.most = MAX_STATES if most is None else most
-        self.bytes = int((budget.memory or MEMORY) * SHARE * 2**30)
+        self.bytes = int((budget.memory or MEMORY) * GRAPH_MEMORY_SHARE * 2**30)
         self.following = (*self.step.next_state, *self.step.next_memory)
         self.atoms = question.atoms
         refuse_intervals([*self.following, self.step.enabled, *self.atoms.values()])
@@ -68,7 +68,7 @@ class Enumeration:
         level, levels, met = 0, [0, len(self.table)], False
         while levels[-2] < levels[-1] and not met:
             expands = depth is None or level < depth
-            for part in slices(levels[-1] - levels[-2], BATCH):
+            for part in slices(levels[-1] - levels[-2], STATES_PER_BATCH):
                 self._check(level)
                 met |= self._visit(np.arange(levels[-2] + part.start, levels[-2] + part.stop), expands, goal)
             levels.append(len(self.table))
@@ -83,7 +83,7 @@ class Enumeration:
         rows = self.columns.starts(self.system.initial, self.most)
         where = self.system.init.where
         kept = [np.ones(len(rows), bool)]
-        for part in slices(len(rows) if where else 0, BATCH):
+        for part in slices(len(rows) if where else 0, STATES_PER_BATCH):
             truths = self.points.truths(where, RowBatch(rows[part], {}))
             kept[0][part] = np.logical_and.reduce(truths)
         return rows[kept[0]]
@@ -93,7 +93,7 @@ class Enumeration:
         if len(self.table) > self.most:
             raise TooManyStates(f"more than {self.most:,} states", level - 1)
         if self.table.nbytes + self.parts.nbytes > self.bytes:
-            gib = self.bytes / SHARE / 2**30
+            gib = self.bytes / GRAPH_MEMORY_SHARE / 2**30
             raise TooManyStates(f"{len(self.table):,} states and more do not fit into {gib:g} GiB", level - 1)
 
     def _visit(self, states: Numbers, expands: bool, goal: Goal | None) -> bool:

@@ -34,13 +34,13 @@ from vernal.simulate.lift import violation
 from vernal.simulate.runs import Plan, Runs, Simulator
 from vernal.simulate.starts import NoInitialState
 
-CELLS = 400_000  # run-steps of one batch
-FEWEST, MOST = 50, 2000  # runs of a batch
+RUN_STEPS_PER_BATCH = 400_000  # run-steps of one batch
+MIN_RUNS, MAX_RUNS = 50, 2000  # runs of a batch
 GENERATIONS = 25
-PATIENCE = 8  # generations without progress
+MAX_IDLE_GENERATIONS = 8  # generations without progress
 TOLERANCE = 1e-9  # relative; a margin this close to zero is decided by exact replay
-TRIES = 4  # exact replays per batch, of clear violations and of those at zero each
-LONGEST = 50_000  # steps
+MAX_REPLAYS_PER_BATCH = 4  # exact replays per batch, of clear violations and of those at zero each
+MAX_RUN_STEPS = 50_000  # steps
 UNDEFINED = (
     "a quotient by 0, log, sqrt or tan outside its domain, or atan2(0, 0); begin elsewhere, or say what is meant there"
 )
@@ -60,8 +60,8 @@ class Falsify:
         claim = question.claim
         length = horizon(refutable(claim.path))
         assert length is not None
-        if length > LONGEST:
-            return _open(f"a horizon of {length:,} steps is too long to simulate; at most {LONGEST:,} are")
+        if length > MAX_RUN_STEPS:
+            return _open(f"a horizon of {length:,} steps is too long to simulate; at most {MAX_RUN_STEPS:,} are")
         alone = _only_path(question, length, budget)
         if alone is not None:
             return alone
@@ -176,7 +176,7 @@ class Hunt:
                 return found
             population = population.merge(plan, margins)
             waited = 0 if self.best < before else waited + 1
-            if waited == PATIENCE:
+            if waited == MAX_IDLE_GENERATIONS:
                 break
         return None
 
@@ -194,10 +194,14 @@ class Hunt:
         """Replay the best few clear violations, then a few at zero: exact arithmetic tells these apart."""
         slack = TOLERANCE * (1 + _size(runs))
         clear = np.flatnonzero(margins < -slack)
-        zero = np.flatnonzero(np.abs(margins) <= slack) if self.at_zero < 6 * TRIES else np.empty(0, np.intp)
-        self.at_zero += min(len(zero), TRIES)
+        zero = (
+            np.flatnonzero(np.abs(margins) <= slack)
+            if self.at_zero < 6 * MAX_REPLAYS_PER_BATCH
+            else np.empty(0, np.intp)
+        )
+        self.at_zero += min(len(zero), MAX_REPLAYS_PER_BATCH)
         for rows in (clear, zero):
-            for row in rows[np.argsort(margins[rows], kind="stable")][:TRIES]:
+            for row in rows[np.argsort(margins[rows], kind="stable")][:MAX_REPLAYS_PER_BATCH]:
                 self.budget.check()
                 self.replayed += 1
                 trace = self.lift(runs, int(row), clear=rows is clear)
@@ -216,7 +220,7 @@ class Hunt:
         return {**made, "best_margin": self.best} if np.isfinite(self.best) else made
 
 
-def batch_size(system: System, length: int, cells: int = CELLS) -> int:
+def batch_size(system: System, length: int, cells: int = RUN_STEPS_PER_BATCH) -> int:
     """How many runs are simulated at once: one where nothing varies, few where only ties do, which are rare.
 
     Where memory is limited, no more than there is room for.
@@ -225,8 +229,8 @@ def batch_size(system: System, length: int, cells: int = CELLS) -> int:
         return 1
     only_ties = system.initial.is_point and all(isinstance(node, Argmax) for node in uncertain(system))
     numbers = (length + 1) * (sum(var.size for var in system.step.inputs) + len(system.step.names))  # of one run
-    fit = numbers_at_once(MOST * numbers) // max(1, numbers)
-    return FEWEST if only_ties else int(np.clip(cells // (length + 1), FEWEST, np.clip(fit, FEWEST, MOST)))
+    fit = numbers_at_once(MAX_RUNS * numbers) // max(1, numbers)
+    return MIN_RUNS if only_ties else int(np.clip(cells // (length + 1), MIN_RUNS, np.clip(fit, MIN_RUNS, MAX_RUNS)))
 
 
 def _size(runs: Runs) -> Floats:

@@ -28,7 +28,7 @@ from vernal.simulate.runs import Runs
 
 UNDEFINED = -1  # in tables of truth, besides 0 and 1
 VALUES: dict[int, bool | None] = {0: False, 1: True, UNDEFINED: None}
-SECONDS = 5.0  # for confirming one of them
+CONFIRMATION_SECONDS = 5.0  # for confirming one of them
 MAX_LIFTED = 8  # failing runs that are tried as exact paths
 
 
@@ -65,7 +65,7 @@ def share_of(runs: Runs, formula: Formula, name: str | None, budget: Budget) -> 
     known = truth_on_runs(runs, path, budget.check)
     failing = np.array([row for row, truth in enumerate(known) if truth is False], dtype=np.intp)
     keeping = sum(truth is True for truth in known)
-    trace = _confirmed(runs, path, failing, budget.part(1.0, SECONDS))
+    trace = _confirmed(runs, path, failing, budget.part(1.0, CONFIRMATION_SECONDS))
     return RunShare(name, claim.text, count, True, tuple(failing.tolist()), keeping, trace)
 
 

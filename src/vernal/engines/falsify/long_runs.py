@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from vernal.engines.falsify.engine import LONGEST, TOLERANCE, Falsify, batch_size
+from vernal.engines.falsify.engine import MAX_RUN_STEPS, TOLERANCE, Falsify, batch_size
 from vernal.engines.falsify.search import Target, first_plan
 from vernal.evidence.knowledge import Counterexample, Known, Open
 from vernal.evidence.trace import Trace
@@ -21,7 +21,7 @@ from vernal.simulate.runs import Runs, Simulator
 from vernal.simulate.starts import NoInitialState
 
 SHORTEST = 100  # steps of the first batch, each of the next ones twice as long
-CELLS = 100_000  # run-steps of one batch
+RUN_STEPS_PER_BATCH = 100_000  # run-steps of one batch
 FLOATS = "small errors grow until it is another path"
 NO_PREFIX = "not supported by this engine: no finite path decides this formula"
 
@@ -33,7 +33,7 @@ class FarRuns:
 
     def __init__(self, steps: int) -> None:
         """How long the longest runs are."""
-        self.steps = min(steps, LONGEST)
+        self.steps = min(steps, MAX_RUN_STEPS)
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A path that refutes the claim, or that none was found."""
@@ -74,7 +74,7 @@ class FarBatch:
         self.system, self.goal, self.width, self.budget = question.system, path, width, budget
         steps = self._steps(width)
         rng = np.random.default_rng(budget.seed)
-        plan = first_plan(self.system, batch_size(self.system, steps, CELLS), steps, rng, budget.check)
+        plan = first_plan(self.system, batch_size(self.system, steps, RUN_STEPS_PER_BATCH), steps, rng, budget.check)
         budget.progress(f"simulating {steps:,} steps", None)
         self.runs = Simulator(self.system, steps).run(plan, budget.check)
 

@@ -31,9 +31,9 @@ from vernal.simulate.flows import STRETCHES, FlowSimulator
 from vernal.simulate.runs import Plan, Runs, random_plan
 from vernal.simulate.runs import simulate as run
 
-STEPS = 20  # of a run, where nothing is said
+DEFAULT_RUN_STEPS = 20  # of a run, where nothing is said
 MAX_NUMBERS = 10**8  # values kept in memory: about 800 MB
-GRACE = 0.5  # seconds over a limit, until work that did not look at it is interrupted
+SECONDS_OVER_LIMIT = 0.5  # seconds over a limit, until work that did not look at it is interrupted
 
 RunJudge = Callable[[Budget], RunShare]  # what one property is on runs
 
@@ -142,13 +142,13 @@ def simulated(task: Task, wanted: RunsAsked, budget: Budget) -> Simulation:
 
 
 def _simulated_system(task: Task, wanted: RunsAsked, budget: Budget) -> Simulation:
-    system, runs, steps = task.system, wanted.runs, STEPS if wanted.steps is None else wanted.steps
+    system, runs, steps = task.system, wanted.runs, DEFAULT_RUN_STEPS if wanted.steps is None else wanted.steps
     if system.open_agents:
         raise InputError(f"there is no policy for {', '.join(map(repr, system.open_agents))}: nothing can be simulated")
     kept = len(system.state) + sum(slot.var.size for slot in system.slots) + len(system.step.names)
     _refuse_many(runs * (steps + 1) * kept)
     rng = np.random.default_rng(wanted.seed)
-    made = in_time(lambda: run(system, runs, steps, rng, tick=budget.check), budget, GRACE)
+    made = in_time(lambda: run(system, runs, steps, rng, tick=budget.check), budget, SECONDS_OVER_LIMIT)
     judge: dict[str, RunJudge] = {
         name: partial(share_of, made, formula, name) for name, formula in task.properties.items()
     }
@@ -170,7 +170,7 @@ def _simulated_flow(task: Task, wanted: RunsAsked, budget: Budget) -> Simulation
         plan = random_plan(flow, wanted.runs, STRETCHES - 1, rng, tick=budget.check)
         return plan, simulator.run(plan, budget.check)
 
-    plan, made = in_time(followed, budget, GRACE)
+    plan, made = in_time(followed, budget, SECONDS_OVER_LIMIT)
     judge: dict[str, RunJudge] = {
         name: partial(flow_share, question, simulator, plan, made) for name, question in asked.items()
     }
@@ -183,7 +183,7 @@ def _judged(task: Task, runs: Runs, judge: Mapping[str, RunJudge], budget: Budge
     for name, formula in task.properties.items():
         try:
             budget.check()
-            found[name] = in_time(partial(judge[name], budget), budget, GRACE)
+            found[name] = in_time(partial(judge[name], budget), budget, SECONDS_OVER_LIMIT)
         except Stopped as stop:
             found[name] = RunShare(name, text(formula), len(runs.lengths), counts=False, reason=stop.reason)
     return found

@@ -39,7 +39,7 @@ from vernal.run.budget import Budget
 from vernal.sets.zonotopes.pipe import pipe
 
 MOST_NETWORKS = 6  # each with half the error of the one before
-ROUNDS = 2  # of halving what is open, before a tighter network
+MAX_HALVING_ROUNDS = 2  # of halving what is open, before a tighter network
 LAST_ROUNDS = 4  # with the tightest, in ever shorter steps
 MOST_PARTS = 256  # of the initial set that are open at one time
 FEW_VARIABLES = 3  # of which an octagon costs hardly more than a box
@@ -141,7 +141,7 @@ class AbstractionSearch:
         """What stays open of some parts, after those that are only too large were halved some times."""
         effort = PipeEffort(0, len(automaton.variables) <= FEW_VARIABLES)
         waiting, since = boxes[:0], list[float | None]()  # for a tighter network, and until when they are proven
-        for _ in range(ROUNDS):
+        for _ in range(MAX_HALVING_ROUNDS):
             left, times = self._open(automaton, boxes, effort)
             self._note([*since, *times])
             large = np.array([self._is_large(automaton, left[i : i + 1], effort) for i in range(len(left))], dtype=bool)

@@ -30,7 +30,8 @@ from vernal.run.budget import Budget
 
 FINE_PARTS = 16  # of a step, for which bounds are recorded where bounds are what is asked for
 MAX_ROUNDS = 10
-PATIENCE, PROGRESS = 4, 0.02  # rounds that close no box and come no further, by this share of the horizon
+MAX_IDLE_ROUNDS = 4  # that close no box and come no further
+MIN_PROGRESS_SHARE = 0.02  # of the horizon, by which a round has to come further
 MAX_BOXES = 4096  # that may be open at once
 LONGEST_TIME = 2.0**20  # beyond it times are not exact
 OCTAGON_DIMENSIONS = 4  # up to which all sums and differences are recorded
@@ -119,7 +120,7 @@ class DirectSearch:
         """Why another round would not help."""
         if fails:
             return "all trajectories from a part of the initial set make the formula false; try --engine falsify"
-        if self.stale >= PATIENCE:
+        if self.stale >= MAX_IDLE_ROUNDS:
             return f"cutting {count} parts of the initial set once more does not help"
         if self.rounds.number >= MAX_ROUNDS:
             return f"{count} parts of the initial set stay open after {MAX_ROUNDS} rounds of cutting them"
@@ -159,7 +160,7 @@ class DirectSearch:
     def _stagnates(self, count: int) -> bool:
         """Whether a round closed no box and came no further in time."""
         before, self.reached = self.reached, self.rounds.pipe(self.open).until
-        stuck = before == self.horizon or self.reached < before + PROGRESS * self.horizon
+        stuck = before == self.horizon or self.reached < before + MIN_PROGRESS_SHARE * self.horizon
         return stuck and sum(len(part.until) for part in self.open) == count
 
     def _truths(self, segments: Segments) -> tuple[list[bool | None], float | None]:

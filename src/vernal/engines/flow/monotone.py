@@ -22,7 +22,7 @@ from vernal.model.expr import Expr, Function, Nonlinear
 from vernal.model.graph import rewrite
 from vernal.model.system import Model
 
-AROUND = 2.0**-10  # of the region's width, on both sides
+REGION_WIDENING = 2.0**-10  # of the region's width, on both sides
 
 
 def kept_sides(flow: Model) -> Mask:
@@ -31,7 +31,7 @@ def kept_sides(flow: Model) -> Mask:
         np.array([end(ends[k]) for ends in flow.region]) for k, end in enumerate((float_below, float_above))
     )
     rates, starts = rewrite(flow.vector_field, _total_root), start_boxes(flow)
-    n, strip = len(lower), AROUND * (upper - lower)
+    n, strip = len(lower), REGION_WIDENING * (upper - lower)
     kept = np.zeros(2 * n, dtype=bool)
     if not len(starts):
         return kept

@@ -16,8 +16,8 @@ from vernal.model.system import Model
 from vernal.model.tick import Tick
 
 DEGREE = 8  # of Taylor polynomials
-PARTS = 4  # of a step, for which bounds are recorded
-STEPS, SHORTEST = 400, 2.0**-18  # of the first round: how many, and how much of the horizon the shortest is
+RECORDED_PARTS_PER_STEP = 4  # of a step, for which bounds are recorded
+FIRST_ROUND_STEPS, SHORTEST = 400, 2.0**-18  # of the first round: how many, and how much of the horizon the shortest is
 AT_ONCE = 512  # boxes followed in one batch
 BATCH_MEMORY, MAX_MEMORY = 2**28, 2**30  # bytes of a batch of several boxes, and of a single one
 
@@ -25,7 +25,9 @@ BATCH_MEMORY, MAX_MEMORY = 2**28, 2**30  # bytes of a batch of several boxes, an
 class BoxRounds:
     """Follows boxes of one flow up to a horizon; what is recorded are bounds along directions, for parts of a step."""
 
-    def __init__(self, flow: Model, horizon: float, directions: Floats, tick: Tick, parts: int = PARTS) -> None:
+    def __init__(
+        self, flow: Model, horizon: float, directions: Floats, tick: Tick, parts: int = RECORDED_PARTS_PER_STEP
+    ) -> None:
         self.flow, self.horizon, self.directions, self.tick = flow, horizon, directions, tick
         self.stepper = TaylorStepper(flow, directions, DEGREE, parts, tick)
         self.at_once = max(1, min(AT_ONCE, BATCH_MEMORY // self.stepper.memory))
@@ -50,7 +52,7 @@ class BoxRounds:
         """Shorter steps in every round."""
         finer = 2.0**-self.number
         time = self.horizon * finer
-        return Pace(time / 4, time / 64, 1e-7 * finer, time * SHORTEST, int(STEPS / finer))
+        return Pace(time / 4, time / 64, 1e-7 * finer, time * SHORTEST, int(FIRST_ROUND_STEPS / finer))
 
     def pipe(self, parts: Sequence[Segments]) -> Flowpipe:
         """Segments as one pipe."""

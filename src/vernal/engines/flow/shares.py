@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vernal.engines.falsify.failure_rates import MAX_LIFTED, SECONDS, RunShare
+from vernal.engines.falsify.failure_rates import CONFIRMATION_SECONDS, MAX_LIFTED, RunShare
 from vernal.engines.flow.falsify import enclosed
 from vernal.engines.flow.margins import FlowTarget
 from vernal.errors import Stopped
@@ -25,7 +25,7 @@ def flow_share(question: Question, simulator: FlowSimulator, plan: Plan, runs: R
     margins = target.margins(runs) if _is_seen(question, simulator) else np.full(len(runs.lengths), np.inf)
     failing = np.flatnonzero(margins < 0)
     keeping = len(margins) - len(failing) if question.claim.last_time <= simulator.time else 0
-    trace = _confirmed(question, target, simulator, plan, margins, budget.part(1.0, SECONDS))
+    trace = _confirmed(question, target, simulator, plan, margins, budget.part(1.0, CONFIRMATION_SECONDS))
     written = text(question.formula)
     return RunShare(question.name, written, len(margins), True, tuple(failing.tolist()), keeping, trace)
 

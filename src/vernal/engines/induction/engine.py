@@ -13,11 +13,12 @@ from fractions import Fraction
 
 from vernal.engines.base import Engine
 from vernal.engines.bounds.engine import Bounds
+from vernal.engines.chain import Prover
 from vernal.engines.falsify.engine import Falsify
 from vernal.engines.induction.step import InductionStep, NotInductive
 from vernal.engines.options import InductionOptions
 from vernal.engines.paths.engine import Paths
-from vernal.engines.some_paths import Prover, by_all_paths
+from vernal.engines.some_paths import by_all_paths
 from vernal.errors import MissingExtra, Stopped
 from vernal.evidence import confirm
 from vernal.evidence.knowledge import Counterexample, Known, Open, Proof, Subject

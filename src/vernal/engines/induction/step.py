@@ -39,7 +39,7 @@ from vernal.solvers.base import Satisfiable, SmtSolver
 
 AnyStart = Start | PartialSpan
 
-SHARE = 0.5  # of the time left, for one engine
+ENGINE_SHARE = 0.5  # of the time left, for one engine
 
 
 def step_formula(kept: Formula, k: int) -> Formula:
@@ -107,7 +107,7 @@ class InductionStep:
             return None
         asked = Question(self.anywhere, step_formula(self.kept, k))
         try:
-            known = engine.attempt(asked, replace(self.budget.part(SHARE), journal=None))
+            known = engine.attempt(asked, replace(self.budget.part(ENGINE_SHARE), journal=None))
         except Stopped:
             self.budget.check()
             return None
@@ -119,7 +119,7 @@ class InductionStep:
 
     def by_solver(self, solver: SmtSolver, k: int, *, differing: bool) -> Assurance | None:
         """What a proof of the step by a solver rests on; `differing`: no two positions have the same state."""
-        system, budget = self.question.system, self.budget.part(SHARE)
+        system, budget = self.question.system, self.budget.part(ENGINE_SHARE)
         if not self.question.is_total and decisions([system.step.enabled]):
             return None
         unrolling = Unrolling(system.step)

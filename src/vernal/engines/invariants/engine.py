@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vernal.engines.chain import Prover
 from vernal.engines.invariants.exclusion import BROKEN, excluded
 from vernal.engines.invariants.forward_images import ImageLevels, Widening, levels, maximal
-from vernal.engines.some_paths import Prover, by_all_paths
+from vernal.engines.some_paths import by_all_paths
 from vernal.errors import Stopped
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.invariant_file import component_names
@@ -42,14 +43,14 @@ MAX_ROUNDED = 8  # cells that are rounded in several ways; a union of more is ch
 MAX_SIMPLIFIED = 200  # boxes of a union of which one is left out after the other
 MAX_PREFIX = 200  # steps before a claim begins
 FEW_HALVINGS, MANY_HALVINGS = 4, 7  # of every cell whose image is bounded, where it is not affine
-SHARE, MOST_SECONDS = 0.5, 30.0  # of the time left, and at most, for one method
+METHOD_SHARE, MOST_SECONDS = 0.5, 30.0  # of the time left, and at most, for one method
 GRID_NUMBERS = 4  # components of a grid
 RESOLUTIONS = (8, 16, 32, 64, 128, 256)  # boxes across what runs reach
 NOT_SAFETY = (
     "not supported by this engine: an invariant proves that something is kept (G p, AG p, p W q, p R q, with p and q "
     "about single positions)"
 )
-SHARES = ((2, 0.01), (4, 1e-4), (8, 1e-8))  # digits kept of a width, and the share of it that is added
+ROUNDINGS = ((2, 0.01), (4, 1e-4), (8, 1e-8))  # digits kept of a width, and the share of it that is added
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ class InvariantSearch:
 
     def _in_time(self, proposals: Iterator[Proposal]) -> Iterator[Proposal]:
         """The proposals of a method, as far as its share of the time goes."""
-        self.slice = self.budget.part(SHARE, MOST_SECONDS)
+        self.slice = self.budget.part(METHOD_SHARE, MOST_SECONDS)
         try:
             yield from proposals
         except Stopped:
@@ -302,7 +303,7 @@ class InvariantSearch:
         A step that is not piecewise linear is only checked again where there is room.
         """
         fixed = self.dynamics.integral(cells.template.rows)
-        shares = SHARES if len(cells) <= MAX_ROUNDED else SHARES[-1:]
+        shares = ROUNDINGS if len(cells) <= MAX_ROUNDED else ROUNDINGS[-1:]
         room = [shortened_outward(cells, digits, share, fixed) for digits, share in shares]
         plain = [nearest_decimals(cells)]
         yield from [*room, *plain] if self.nonlinear else [*plain, *room]

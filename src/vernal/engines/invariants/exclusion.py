@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from vernal.engines.chain import Chain
-from vernal.engines.some_paths import Prover
+from vernal.engines.chain import Chain, Prover
 from vernal.evidence.knowledge import Known, Open
 from vernal.logic.question import Question
 from vernal.reduce.universal_claims import BrokenByAll

@@ -23,7 +23,7 @@ PLAIN = (8, 24)  # rounds in which a hull grows by itself, before it is moved fu
 OVERSHOT = 15  # rounds in which it is moved further
 FACTORS = (1.0, 3.0, 9.0)  # how much further
 SNAP = 24  # bits of a bound that are kept from level to level
-ROOM = 1e-6  # of a width, added to a bound that grows, so that rounding does not keep it growing
+GROWTH_ROOM = 1e-6  # of a width, added to a bound that grows, so that rounding does not keep it growing
 MAX_KEYS = 64  # combinations of labels for which the whole space is looked at
 MAX_CELLS_OF_LEVEL = 16
 
@@ -116,8 +116,8 @@ class Widening:
         """Bounds moved beyond where they have grown to, but not past a constant that the claim names."""
         width = np.where(np.isfinite(grown.upper - grown.lower), grown.upper - grown.lower, 0.0)
         up, down = _growth(cells.upper, grown.upper), _growth(-cells.lower, -grown.lower)
-        upper = np.where(up > 0, grown.upper + factor * up + ROOM * width, grown.upper)
-        lower = np.where(down > 0, grown.lower - factor * down - ROOM * width, grown.lower)
+        upper = np.where(up > 0, grown.upper + factor * up + GROWTH_ROOM * width, grown.upper)
+        lower = np.where(down > 0, grown.lower - factor * down - GROWTH_ROOM * width, grown.lower)
         for direction, values in enumerate(thresholds):
             for value in values[::-1]:
                 above = (grown.upper[:, direction] <= value) & (value < upper[:, direction])

@@ -35,13 +35,13 @@ from vernal.simulate.runs import Runs
 from vernal.simulate.starts import NoInitialState
 
 MAX_STARTS = 64  # initial states of a claim of some path
-RUNS, LONGEST_RUN = 400, 120
+SIMULATED_RUNS, LONGEST_RUN = 400, 120
 VISITS = (1, 4, 16)  # how often equal sets are followed, round by round
 FEW_SETS, MAX_SETS = 300, 3_000  # of the tree, in one round: at first, and at last
 RADIUS = Fraction(1, 1000)  # relative, around a hint
 MAX_HINTS = 8
 MAX_MISSES = 12  # runs that nearly come back, along which equations are solved
-OF_RUNS, POINT, TREE, ALONG_RUNS, AROUND = 0.2, 0.6, 0.2, 0.6, 0.4  # shares of the time that is left
+OF_RUNS, POINT, TREE, ALONG_RUNS, NEIGHBOURHOOD_SHARE = 0.2, 0.6, 0.2, 0.6, 0.4  # shares of the time that is left
 TRY_DEEPENING = "try --engine deepening"
 
 
@@ -114,7 +114,9 @@ class LassoSearch:
             self.reasons.append(f"nothing is waited for, so that only a finite path can decide it; {TRY_DEEPENING}")
             return None
         try:
-            runs = simulated(self.system, RUNS, min(self.depth, LONGEST_RUN), self.budget.seed, self.budget.check)
+            runs = simulated(
+                self.system, SIMULATED_RUNS, min(self.depth, LONGEST_RUN), self.budget.seed, self.budget.check
+            )
         except NoInitialState as error:
             self.reasons.append(f"no initial state was found: {error.message}")
             return None
@@ -123,7 +125,7 @@ class LassoSearch:
             ("a periodic point", POINT, lambda budget: self._irrational(runs, budget)),
             ("equations along a path", TREE, lambda budget: self._in_tree(self.system, FEW_SETS, budget)),
             ("equations along a run", ALONG_RUNS, lambda budget: self._along(runs, budget)),
-            ("a state around a run's end", AROUND, lambda budget: self._around(runs, budget)),
+            ("a state around a run's end", NEIGHBOURHOOD_SHARE, lambda budget: self._around(runs, budget)),
             ("equations along a path", 1.0, lambda budget: self._in_tree(self.system, MAX_SETS, budget)),
         ]
         for method, share, way in ways:

@@ -34,7 +34,7 @@ from vernal.simulate.runs import Plan, Runs, Simulator, random_plan
 PERIODS = (1, 2, 3, 4, 6)  # of the decisions of half of the runs; those of the others never repeat on purpose
 MAX_PAIRS = 4_000  # recurrences that are judged
 MAX_REPLAYS = 12
-NEAR = 1e-6  # relative distance of a hint
+RECURRENCE_DISTANCE = 1e-6  # relative distance of a hint
 DENOMINATORS = (10, 1000, 10**6)  # of the simplest numbers near a hint
 
 
@@ -223,7 +223,7 @@ def _period(values: Floats) -> int | None:
     if not np.isfinite(values[last]).all():
         return None
     for period in range(1, last // 2 + 1):
-        if (np.abs(values[last] - values[last - period]) <= NEAR * scale).all():
+        if (np.abs(values[last] - values[last - period]) <= RECURRENCE_DISTANCE * scale).all():
             return period
     return None
 

@@ -39,7 +39,7 @@ METHOD = "boxes without fair cycles"
 COARSE, FINE = (4, 16), (32, 64, 128, 256)  # boxes across what runs reach
 MAX_NUMBERS = 4  # components of a grid
 FEW_BOXES, MAX_BOXES = 500, 20_000
-BATCH = 1024  # boxes moved at once
+BOXES_PER_BATCH = 1024  # boxes moved at once
 
 
 class FairCycles:
@@ -147,8 +147,8 @@ class BoxGraph:
         while self.new:
             self.loop.tick()
             places, self.new = np.concatenate(self.new), []
-            for at in range(0, len(places), BATCH):
-                if len(self.numbers) > self.limit or not self._step(places[at : at + BATCH], start):
+            for at in range(0, len(places), BOXES_PER_BATCH):
+                if len(self.numbers) > self.limit or not self._step(places[at : at + BOXES_PER_BATCH], start):
                     return None
         edges = np.concatenate(self.sources), np.concatenate(self.targets)
         return MarkedGraph(edges, np.array(self.marked, bool))

@@ -12,7 +12,7 @@ from vernal.run.budget import Budget
 from vernal.simulate.runs import Runs, Simulator, random_plan
 from vernal.simulate.starts import NoInitialState
 
-RUNS = 64
+SIMULATED_RUNS = 64
 MOST_STEPS = 64  # of a delay
 WATCHED_STEPS = 64  # in which a claim for all time is looked at
 
@@ -30,7 +30,7 @@ def least_delay(question: Question, path: Formula, budget: Budget) -> int | None
 def _simulated(question: Question, budget: Budget) -> Runs:
     steps = WATCHED_STEPS + MOST_STEPS
     rng = np.random.default_rng(budget.seed)
-    plan = random_plan(question.system, RUNS, steps, rng, corners=True, tick=budget.check)
+    plan = random_plan(question.system, SIMULATED_RUNS, steps, rng, corners=True, tick=budget.check)
     return Simulator(question.system, steps).run(plan, budget.check)
 
 

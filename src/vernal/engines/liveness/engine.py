@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from vernal.engines.base import Engine
 from vernal.engines.bounds.engine import Bounds
+from vernal.engines.chain import Prover
 from vernal.engines.deepening.glance import FewSets
 from vernal.engines.induction.engine import Induction
 from vernal.engines.invariants.engine import Invariants
@@ -26,7 +27,7 @@ from vernal.engines.liveness.cycles import COARSE, FEW_BOXES, FINE, FairCycles
 from vernal.engines.liveness.method import NAME, ProofMethod, in_turn, open_for
 from vernal.engines.liveness.promptness import Promptness
 from vernal.engines.paths.engine import Paths
-from vernal.engines.some_paths import Prover, by_all_paths
+from vernal.engines.some_paths import by_all_paths
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.logic.question import Question

@@ -16,7 +16,7 @@ from vernal.model.system import System
 from vernal.run.budget import Budget
 from vernal.simulate.runs import Runs, Simulator, random_plan
 
-RUNS = 64
+SIMULATED_RUNS = 64
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,9 @@ class MarkCount:
 def marks_taken(system: System, automaton: Automaton, steps: int, budget: Budget) -> MarkCount:
     """Simulate paths, and follow all runs of the automaton on each: for every state the most marks on a way to it."""
     with np.errstate(all="ignore"):  # floats are for a guess only
-        plan = random_plan(system, RUNS, steps, np.random.default_rng(budget.seed), corners=True, tick=budget.check)
+        plan = random_plan(
+            system, SIMULATED_RUNS, steps, np.random.default_rng(budget.seed), corners=True, tick=budget.check
+        )
         return _count(Simulator(system, steps).run(plan, budget.check), automaton, budget)
 
 

@@ -30,7 +30,7 @@ from vernal.sets.regions.space import MAX_REGIONS, Measures, Passage, RegionSpac
 from vernal.sets.search import Search, Stage
 
 RESOLUTIONS = (0, 6, 10, 13, 15)  # how often the spread of a component is halved; at first nothing is cut
-GAIN = 0.75  # the worst margin has to shrink to this share in a round, else there is most likely a real failure
+MAX_MARGIN_RATIO = 0.75  # to which the worst margin has to shrink in a round; else there is most likely a real failure
 
 
 class Tubes:
@@ -59,7 +59,7 @@ class Tubes:
             if all(passage.child is not None for passage in space.passages):
                 self.outcome.margin = kept if kept > 0 else np.inf  # else boxes are too wide to say
                 return self.outcome
-            if halvings > RESOLUTIONS[1] and found.margin < GAIN * worst:
+            if halvings > RESOLUTIONS[1] and found.margin < MAX_MARGIN_RATIO * worst:
                 break
             worst, spread = found.margin, found.spread if spread is None else spread
             tube = space.traced_back(measures.resolution(spread, halvings))

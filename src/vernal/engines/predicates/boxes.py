@@ -25,7 +25,7 @@ from vernal.engines.predicates.atoms import (
 from vernal.interpret.numbers.rounding import Floats, Mask
 
 IntegerArray = NDArray[np.int64]
-LARGEST = 2.0**52
+LARGEST_INTEGER = 2.0**52
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +92,7 @@ class BoxJudge:
                     rows[number, column] = factor
             most = np.array([float(most) for _, most in self.table.atoms])
             largest = np.maximum(np.abs(self.domain.lower), np.abs(self.domain.upper))[0]
-            if (np.abs(rows) @ largest >= LARGEST).any() or (np.abs(most) >= LARGEST).any():
+            if (np.abs(rows) @ largest >= LARGEST_INTEGER).any() or (np.abs(most) >= LARGEST_INTEGER).any():
                 raise NotLinear("the numbers of a comparison are too large")
             self._rows, self._most = rows, most
         return self._rows, self._most

@@ -18,7 +18,7 @@ from vernal.engines.predicates.boxes import BoxJudge, IntegerArray, IntegerBoxes
 from vernal.interpret.numbers.rounding import Mask
 from vernal.model.tick import Tick
 
-BATCH = 8192  # boxes that are branched on together
+BOXES_PER_BATCH = 8192  # boxes that are branched on together
 UNTAKEN = -1
 TruthValues = NDArray[np.int8]  # 1, 0, or UNTAKEN
 
@@ -52,9 +52,15 @@ class CellBranching:
         while stack:
             self.tick()
             part, owner, taken = stack.pop()
-            if len(owner) > BATCH:
-                stack.append((part.take(slice(BATCH, None)), owner[BATCH:], taken[BATCH:]))
-                part, owner, taken = part.take(slice(0, BATCH)), owner[:BATCH], taken[:BATCH]
+            if len(owner) > BOXES_PER_BATCH:
+                stack.append(
+                    (part.take(slice(BOXES_PER_BATCH, None)), owner[BOXES_PER_BATCH:], taken[BOXES_PER_BATCH:])
+                )
+                part, owner, taken = (
+                    part.take(slice(0, BOXES_PER_BATCH)),
+                    owner[:BOXES_PER_BATCH],
+                    taken[:BOXES_PER_BATCH],
+                )
             must, may = self.judge.decide([*targets, condition], part)
             taken, possible = _entailed(taken, must, may)
             kept = np.flatnonzero(possible & ~part.empty)

@@ -22,7 +22,7 @@ MAX_STARTS = 20_000  # initial states that are all looked at; of more, some are 
 DRAWN = 8  # at least, from each box of initial states
 MAX_STATES = 50_000
 MAX_COMPARED = 100_000_000  # ends of boxes of initial states that states are compared with
-BATCH = 4096
+STATES_PER_BATCH = 4096
 
 
 def leading_to_unsafe(graph: AbstractGraph) -> dict[int, int]:
@@ -124,7 +124,7 @@ class UnsafeSearch:
         done = 0
         while done < len(self.found.states) and len(self.found.states) <= MAX_STATES:
             self.budget.check()
-            numbers = np.arange(done, min(done + BATCH, len(self.found.states)))
+            numbers = np.arange(done, min(done + STATES_PER_BATCH, len(self.found.states)))
             states = np.stack([self.found.states[number] for number in numbers])
             done += len(numbers)
             unsafe = self.states.unsafe(states)

@@ -26,7 +26,7 @@ from vernal.model.tick import Tick, idle
 from vernal.reduce.operators import StepOperator, operators, ways_to_fail
 from vernal.reduce.operators import conjuncts as expression_conjuncts
 
-WIDEST = 2**31
+MAX_RANGE = 2**31
 MAX_KEPT = 16  # relations between variables that are looked at
 MAX_START_BOXES, MAX_START_EFFORT = 300_000, 5_000_000  # boxes of initial states found, and looked at for that
 
@@ -175,7 +175,7 @@ def _ends(variable: Variable) -> tuple[Fraction, Fraction]:
         raise NotLinear(f"{variable.name!r} is a real variable; this engine is for bounded integers")
     if variable.lower is None or variable.upper is None:
         raise NotLinear(f"{variable.name!r} has no declared range; this engine is for bounded integers")
-    if max(abs(variable.lower), abs(variable.upper)) > WIDEST:
+    if max(abs(variable.lower), abs(variable.upper)) > MAX_RANGE:
         raise NotLinear(f"the range of {variable.name!r} is too wide")
     return variable.lower, variable.upper
 

@@ -30,7 +30,7 @@ from vernal.model.expr import Expr
 from vernal.model.initial import Init, start_among
 from vernal.run.budget import Budget
 
-SHARE, SECONDS = 0.05, 10.0  # of the time that is left, and at most, for one test
+TEST_SHARE, MAX_TEST_SECONDS = 0.05, 10.0  # of the time that is left, and at most, for one test
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +51,7 @@ class ProgramTests:
     def ask(self, box: IntegerBoxes, question: PointQuestion) -> Resolved:
         """One box, and what is asked of its points."""
         self._engine = self._engine or self._make()
-        known = within(self._engine, self._question(box, question), self.budget.part(SHARE, SECONDS))
+        known = within(self._engine, self._question(box, question), self.budget.part(TEST_SHARE, MAX_TEST_SECONDS))
         self.budget.check()
         return self._resolved(known)
 

@@ -23,7 +23,7 @@ from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.logic.question import Question
 from vernal.run.budget import Budget
 
-BATCH = 4096
+STATES_PER_BATCH = 4096
 NONE_SHORTER = "no unsafe path is shorter"
 
 
@@ -87,9 +87,9 @@ class ShorterPath:
         """The unsafe states of a level, and the new states after it from which so few steps are enough."""
         unsafe: list[int] = []
         after: list[int] = []
-        for begin in range(0, len(level), BATCH):
+        for begin in range(0, len(level), STATES_PER_BATCH):
             self.budget.check()
-            numbers = level[begin : begin + BATCH]
+            numbers = level[begin : begin + STATES_PER_BATCH]
             states = np.stack([self.found.states[number] for number in numbers])
             bad = self.states.unsafe(states)
             unsafe += [number for number, is_bad in zip(numbers, bad.tolist(), strict=True) if is_bad]
@@ -116,7 +116,7 @@ def _small(boxes: IntegerBoxes) -> Iterator[IntegerBoxes]:
     while stack:
         part = stack.pop()
         points = number_of_points(part, np.ones(part.lower.shape, bool))
-        if points.sum() <= BATCH:
+        if points.sum() <= STATES_PER_BATCH:
             yield part
         elif len(part) > 1:
             stack += [part.take(slice(len(part) // 2, None)), part.take(slice(0, len(part) // 2))]

@@ -32,11 +32,11 @@ from vernal.evidence.result import Assurance
 from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.run.budget import Budget
 
-BATCH = 4096  # boxes
-FIRST_POINTS, POINTS = 16, 2  # drawn from a box when it is new, and from each of its parts
+BOXES_PER_BATCH = 4096  # boxes
+FIRST_POINTS, POINTS_PER_PART = 16, 2  # drawn from a box when it is new, and from each of its parts
 FEW_POINTS = 48  # of a box, which are all looked at
 MAX_BOXES = 20_000  # of one question
-ROUNDS = 3  # of tightening a box by its comparisons
+TIGHTENING_ROUNDS = 3  # of tightening a box by its comparisons
 
 
 NOWHERE = PointQuestion((NEVER,))
@@ -71,7 +71,7 @@ class WitnessSearch:
         budget: Budget,
         *,
         first_points: int = FIRST_POINTS,
-        points: int = POINTS,
+        points: int = POINTS_PER_PART,
         few_points: int = FEW_POINTS,
         most_boxes: int = MAX_BOXES,
         recorder: RecordTest | None = None,
@@ -116,7 +116,7 @@ class WitnessSearch:
         """Conditions without what the boxes decide, and boxes tightened by what is left of them."""
         made = list(questions)
         lower, upper = boxes.lower.copy(), boxes.upper.copy()
-        for _ in range(ROUNDS):
+        for _ in range(TIGHTENING_ROUNDS):
             before = lower.copy(), upper.copy()
             for conditions, rows in grouped(*numbered([question.conditions for question in made])):
                 if not conditions:
@@ -167,9 +167,9 @@ class WitnessSearch:
         while work.stack:
             self.budget.check()
             part, owner = work.stack.pop()
-            if len(part) > BATCH:
-                work.stack.append((part.take(slice(BATCH, None)), owner[BATCH:]))
-                part, owner = part.take(slice(0, BATCH)), owner[:BATCH]
+            if len(part) > BOXES_PER_BATCH:
+                work.stack.append((part.take(slice(BOXES_PER_BATCH, None)), owner[BOXES_PER_BATCH:]))
+                part, owner = part.take(slice(0, BOXES_PER_BATCH)), owner[:BOXES_PER_BATCH]
             self._step(part, owner, work, self.first_points if first else self.drawn_points, relaxed)
             first = first and bool(work.stack)
         if self.programs is not None and not relaxed:
@@ -228,7 +228,7 @@ class WitnessSearch:
 
     def _tightened(self, boxes: IntegerBoxes, conditions: Sequence[Condition]) -> IntegerBoxes:
         parts = [part for condition in conditions for part in conjuncts(condition) if isinstance(part, Comparison)]
-        for _ in range(ROUNDS if len(parts) > 1 else 1):
+        for _ in range(TIGHTENING_ROUNDS if len(parts) > 1 else 1):
             for part in parts:
                 boxes = self.judge.tightened(boxes, part)
         return boxes

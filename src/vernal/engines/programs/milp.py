@@ -23,7 +23,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 
-from vernal.engines.bounded_until import deepened
+from vernal.engines.chain import Chain, Prover
 from vernal.engines.options import Encoding, MilpOptions, Unroll
 from vernal.engines.programs.cases import CaseWork, is_decided
 from vernal.engines.programs.program import Asking, End, ProgramAnswer, Solving
@@ -43,6 +43,7 @@ from vernal.model.expr import Expr
 from vernal.model.graph import decisions
 from vernal.model.initial import InitialSet
 from vernal.model.system import System
+from vernal.reduce.growing_bounds import GrowingBounds
 from vernal.run.budget import Budget
 from vernal.run.executor import carry_out
 from vernal.sets.initial_boxes import MAX_BOXES
@@ -89,7 +90,12 @@ class Refuter(ABC):
         refusal = self.refusal(question)
         if refusal is not None:
             return Open(engine=self.name, reason=f"{UNSUPPORTED}: {refusal}; try --engine auto")
-        return deepened(self._attempt, question, budget) if self.deepen else self._attempt(question, budget)
+        asked = Prover(self.name, self._attempt)
+        return (
+            Chain((GrowingBounds(),), asked).attempt(question, budget)
+            if self.deepen
+            else self._attempt(question, budget)
+        )
 
     def _attempt(self, question: Question, budget: Budget) -> Known:
         claim = question.claim

@@ -11,7 +11,7 @@ import numpy as np
 
 from vernal.engines.check import refuse_device, refuse_open
 from vernal.engines.placement import device_for
-from vernal.engines.reach.flows import MAX_SPANS, PARTS, SPANS, FlowAsked, followed_flow
+from vernal.engines.reach.flows import MAX_INITIAL_PARTS, MAX_SPANS, SPANS, FlowAsked, followed_flow
 from vernal.engines.reach.sets import ReachableSets
 from vernal.engines.reach.walk import ReachWalk, following
 from vernal.errors import InputError, Stopped
@@ -32,8 +32,8 @@ from vernal.run.alarm import in_time
 from vernal.run.budget import Budget, Progress, refuse_limits, silent
 from vernal.run.threads import one_blas_thread
 
-STEPS = 20  # where neither the question nor a property of the task says how far
-SETS = 1000  # of states at one stage, that are kept apart
+DEFAULT_STEPS = 20  # where neither the question nor a property of the task says how far
+DEFAULT_MAX_SETS = 1000  # of states at one stage, that are kept apart
 
 Named = tuple[str, Expr]
 
@@ -91,7 +91,7 @@ class ReachAsked:
         last = reach_of(task) if self.steps is None else self.steps
         if last < 0:
             raise InputError(f"{prefix}steps has to be 0 or more, not {last}")
-        return followed(task, asked, last, budget, self.sets or SETS)
+        return followed(task, asked, last, budget, self.sets or DEFAULT_MAX_SETS)
 
     def _of_flow(self, task: Task, device: str, prefix: str) -> FlowAsked:
         self._refuse(task, ("steps",), f"say how far with {prefix}time", prefix)
@@ -102,7 +102,7 @@ class ReachAsked:
         if self.spans is not None and not 1 <= self.spans <= MAX_SPANS:
             raise InputError(f"{prefix}spans has to be from 1 to {MAX_SPANS:,}, not {self.spans:,}")
         horizon = float_above(Fraction(longest))
-        return FlowAsked(horizon, self.engine or "auto", self.spans or SPANS, self.sets or PARTS)
+        return FlowAsked(horizon, self.engine or "auto", self.spans or SPANS, self.sets or MAX_INITIAL_PARTS)
 
     def _refuse(self, task: Task, names: Sequence[str], instead: str, prefix: str) -> None:
         """An error for what belongs to the other kind of time."""
@@ -112,7 +112,9 @@ class ReachAsked:
                 raise InputError(f"{task.name} is {kind}, for which there is no {prefix}{name}; {instead}")
 
 
-def followed(task: Task, asked: Sequence[Named], last: int, budget: Budget, sets: int = SETS) -> ReachableSets:
+def followed(
+    task: Task, asked: Sequence[Named], last: int, budget: Budget, sets: int = DEFAULT_MAX_SETS
+) -> ReachableSets:
     """The reachable sets of expressions that are named, within a budget."""
     started = time.monotonic()
     walk = ReachWalk(task.system, [node for _, node in asked], last, sets, budget)
@@ -141,7 +143,7 @@ def followed(task: Task, asked: Sequence[Named], last: int, budget: Budget, sets
 def reach_of(task: Task) -> int:
     """As far as the task's bounded properties look."""
     known = [steps for steps in map(horizon, task.properties.values()) if steps is not None]
-    return max(known, default=STEPS) or STEPS
+    return max(known, default=DEFAULT_STEPS) or DEFAULT_STEPS
 
 
 def named(task: Task, of: str | Expr | Sequence[str | Expr] | None) -> list[Named]:

@@ -37,14 +37,15 @@ from vernal.simulate.flows import simulate_flow
 from vernal.simulate.starts import NoInitialState
 
 SPANS, MAX_SPANS = 20, 10_000  # of time, where nobody says how many, and at most
-PARTS = 64  # of the initial set
+MAX_INITIAL_PARTS = 64  # of the initial set
 ENGINES = ("auto", "flowpipe", "abstraction")
-SHARE = 0.5  # of the time, for the first of two engines
-CELLS, RUNS = 50, 200  # of time in which flowpipes are compared with trajectories, and how many of these
+FIRST_ENGINE_SHARE = 0.5  # of the time, for the first of two engines
+COMPARED_TIME_CELLS = 50  # spans of time in which flowpipes are compared with trajectories
+COMPARED_TRAJECTORIES = 200
 TIGHT = 0.02  # of the extent of a flowpipe: where it is wider than trajectories by less, it is good enough
 LOOSE = 0.1  # where it is wider by more, another engine is asked
 MAX_PIPES = 4  # of one engine
-PROGRESS = 0.8  # an excess that is not below this share of the one before ends the sequence
+MAX_EXCESS_RATIO = 0.8  # an excess that is not below this share of the one before ends the sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class FlowAsked:
     horizon: float
     engine: str = "auto"
     spans: int = SPANS
-    parts: int = PARTS
+    parts: int = MAX_INITIAL_PARTS
 
 
 def followed_flow(task: Task, asked: Sequence[tuple[str, Expr]], how: FlowAsked, budget: Budget) -> ReachableSets:
@@ -126,7 +127,7 @@ class FlowWalk:
         """Ask one engine after the other, each with a share of the time."""
         runs = None if self.empty else simulated_extents(self.flow, self.how.horizon)
         for engine in engines if not self.empty else ():
-            part = self.budget if engine is engines[-1] else self.budget.part(SHARE)
+            part = self.budget if engine is engines[-1] else self.budget.part(FIRST_ENGINE_SHARE)
             try:
                 self._ask(engine, runs, part)
             except Stopped as stop:
@@ -144,7 +145,7 @@ class FlowWalk:
             if self._is_better(found.pipe, excess):
                 self.best = self._measured(found, engine.name, excess)
             done = found.pipe.until >= self.how.horizon
-            if done and (excess <= TIGHT or excess > PROGRESS * before):
+            if done and (excess <= TIGHT or excess > MAX_EXCESS_RATIO * before):
                 return
             before = excess if done else inf
 
@@ -188,13 +189,13 @@ def _edges(how: FlowAsked, until: float) -> Floats:
 def simulated_extents(flow: Model, horizon: float) -> Floats | None:
     """The least and the largest value of every variable in every cell of time, on some trajectories; (2, cells, n)."""
     try:
-        runs = simulate_flow(flow, RUNS, horizon, np.random.default_rng(0), corners=True)
+        runs = simulate_flow(flow, COMPARED_TRAJECTORIES, horizon, np.random.default_rng(0), corners=True)
     except NoInitialState:
         return None
     assert runs.times is not None
     states = np.stack([runs.state[variable.name] for variable in flow.state], axis=-1)
-    cells = np.minimum((runs.times * CELLS / horizon).astype(int), CELLS - 1)
-    extents = np.stack([np.full((CELLS, len(flow.state)), end) for end in (inf, -inf)])
+    cells = np.minimum((runs.times * COMPARED_TIME_CELLS / horizon).astype(int), COMPARED_TIME_CELLS - 1)
+    extents = np.stack([np.full((COMPARED_TIME_CELLS, len(flow.state)), end) for end in (inf, -inf)])
     for k, cell in enumerate(cells):
         here = states[~np.isnan(states[:, k]).any(axis=1), k]
         extents[0, cell] = np.minimum(extents[0, cell], here.min(axis=0, initial=inf))
@@ -205,7 +206,7 @@ def simulated_extents(flow: Model, horizon: float) -> Floats | None:
 def excess_of(pipe: Flowpipe, runs: Floats | None, horizon: float) -> float:
     """By how much a flowpipe is wider than trajectories, on average, compared with its extent over all times."""
     n = len(pipe.variables)
-    edges = np.linspace(0.0, min(horizon, pipe.until), CELLS + 1)
+    edges = np.linspace(0.0, min(horizon, pipe.until), COMPARED_TIME_CELLS + 1)
     extent = pipe.upper[:, :n].max(axis=0, initial=-inf) - pipe.lower[:, :n].min(axis=0, initial=inf)
     shares = []
     for cell, (start, end) in enumerate(pairwise(edges)):

@@ -22,8 +22,8 @@ from vernal.sets.pieces.positions import DiscreteState, Key, NotExplorable, Posi
 from vernal.sets.pieces.space import TOO_MANY_TO_GATHER, AffineSpace
 from vernal.sets.search import Stage
 
-FLAT = 3  # components: with more, the surface of a decision is too long to be cut along
-LEAST = 32  # pieces of one stage, however many stages there are at a step
+MAX_CUT_COMPONENTS = 3  # components: with more, the surface of a decision is too long to be cut along
+MIN_PIECES_PER_STAGE = 32  # pieces of one stage, however many stages there are at a step
 CUTS = 8  # parts into which pieces of few components are cut at a decision, however many pieces there are
 
 
@@ -56,12 +56,12 @@ class BoundedSpace:
         if step != self._step:
             self._step, self._stages, self._stages_before = step, 0, max(1, self._stages)
         self._stages += 1
-        return max(LEAST, self.most // self._stages_before)
+        return max(MIN_PIECES_PER_STAGE, self.most // self._stages_before)
 
     def divide(self, decision: Expr, layout: Layout, batch: Pieces) -> Sequence[tuple[int, Pieces]]:
         """Which pieces can come out how; those that can in several ways are cut as long as there are few."""
         few = TOO_FEW_TO_GATHER if self.affine.nonlinear is None else TOO_MANY_TO_GATHER
-        parts = min(MAX_PARTS, max(self.most // max(1, len(batch)), CUTS if layout.size <= FLAT else 0))
+        parts = min(MAX_PARTS, max(self.most // max(1, len(batch)), CUTS if layout.size <= MAX_CUT_COMPONENTS else 0))
         widths, tick = self.affine.widths, self.affine.graph.tick
         return decide(decision, layout, batch, widths, parts if parts > 1 else 0, tick, few)
 

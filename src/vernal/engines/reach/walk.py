@@ -35,7 +35,7 @@ from vernal.sets.pieces.positions import NotExplorable, Position, StepGraph
 from vernal.sets.pieces.space import AffineSpace, Cutting
 from vernal.sets.search import Search, Stage, nothing_before
 
-STARTS = 64  # boxes that an initial set is cut into, where narrower ones are bounded better
+INITIAL_BOXES = 64  # boxes that an initial set is cut into, where narrower ones are bounded better
 
 
 def following(system: System, steps: int) -> Question:
@@ -167,7 +167,7 @@ def starts(system: System) -> list[Box]:
     if not system.init.where and nonlinear_node([*step.next_state, *step.next_memory]) is None:
         return boxes
     halving = Halving(boxes)
-    while 2 * len(boxes) <= STARTS:
+    while 2 * len(boxes) <= INITIAL_BOXES:
         halves = [half for box in boxes for half, _ in halving.halves(box)]
         if len(halves) == len(boxes):
             break

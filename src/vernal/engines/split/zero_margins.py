@@ -28,8 +28,8 @@ from vernal.sets.exact import exact_search
 from vernal.sets.refutation import refuting_condition
 
 MAX_ATTEMPTS = 256  # at boxes around some, before the rest is left open
-SECONDS = (0.3, 0.05)  # for all of them, and for a part
-SHARE = 0.5  # of the time that is left, for a box alone
+EXACT_SECONDS = (0.3, 0.05)  # for all of them, and for a part
+SINGLE_BOX_SHARE = 0.5  # of the time that is left, for a box alone
 
 
 class ZeroBoxes:
@@ -80,9 +80,9 @@ class ZeroBoxes:
         system = self.question.system.cut(box)
         if system is None or self.are_excluded([box]):
             return None
-        seconds = SECONDS[min(self._attempts, 1)]
+        seconds = EXACT_SECONDS[min(self._attempts, 1)]
         self._attempts += 1
-        budget = self.budget.part(SHARE, seconds) if len(part) > 1 else self.budget.part(SHARE)
+        budget = self.budget.part(SINGLE_BOX_SHARE, seconds) if len(part) > 1 else self.budget.part(SINGLE_BOX_SHARE)
         asked = Question(system, self.question.formula, self.question.name)
         try:
             return exact_search.decide(asked, budget, engine=self.engine)

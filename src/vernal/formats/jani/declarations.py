@@ -17,7 +17,7 @@ from vernal.model.system import Variable
 
 TYPES = 'bool, or {"kind": "bounded", "base": "int", "lower-bound": ..., "upper-bound": ...}'
 
-LARGEST = 2**53  # beyond it floats skip integers
+LARGEST_INTEGER = 2**53  # beyond it floats skip integers
 
 ConstantValues = Mapping[str, Fraction | bool]  # constants set from outside
 
@@ -120,7 +120,7 @@ def _bound(entry: JsonEntry, key: str, name: str, names: Names) -> Fraction:
     if bound is None:
         entry.refuse(f"the variable {name!r} has no {key}; integers need both bounds")
     value = read_constant(bound, names, INT).value
-    if abs(value) > LARGEST:
+    if abs(value) > LARGEST_INTEGER:
         bound.refuse(f"the {key} of {name!r} is beyond 2^53, from where on floating point does not count integers")
     return value
 

@@ -22,7 +22,7 @@ from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 from vernal.model.expr import Expr
 
-DENSE = 2**22  # entries of a matrix that is written out with its zeros; larger ones are cut into blocks
+MAX_DENSE_ENTRIES = 2**22  # entries of a matrix that is written out with its zeros; larger ones are cut into blocks
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import numpy as np
 
 from vernal.formats import layers
 from vernal.formats.layers import Block
-from vernal.formats.onnx.call import DENSE, NodeCall, OnnxValue, Tensor
+from vernal.formats.onnx.call import MAX_DENSE_ENTRIES, NodeCall, OnnxValue, Tensor
 from vernal.formats.onnx.windows import WINDOW, listed, places_of
 from vernal.interpret.numbers.rounding import Array
 from vernal.model.expr import Matrix
@@ -35,7 +35,7 @@ def _conv(call: NodeCall) -> OnnxValue:
     layers.check_width((outputs, *windows))
     bias = None if call.input(2) is None else np.repeat(_bias(call, outputs), prod(windows))
     kernels = weight.reshape(group, outputs // group, weight.shape[1], -1)
-    if outputs * prod(windows) * x.expr.size <= DENSE:
+    if outputs * prod(windows) * x.expr.size <= MAX_DENSE_ENTRIES:
         call.allowance.take(outputs * prod(windows) * (x.expr.size + 1))
         made = layers.dense(x.expr, _spread(kernels, places, x.expr.size), bias)
     else:

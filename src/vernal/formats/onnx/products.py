@@ -15,7 +15,7 @@ import numpy as np
 
 from vernal.formats import layers
 from vernal.formats.layers import Block
-from vernal.formats.onnx.call import DENSE, NodeCall, OnnxValue, Tensor
+from vernal.formats.onnx.call import MAX_DENSE_ENTRIES, NodeCall, OnnxValue, Tensor
 from vernal.formats.onnx.folding import fold_pair, integer_product
 from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
@@ -53,7 +53,7 @@ def _fit(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
 def _from_right(call: NodeCall, x: Tensor, weight: Array) -> Tensor:
     """x W, for every row of x."""
     inner, rows = x.shape[-1], prod(x.shape[:-1])
-    if weight.ndim != 2 or (rows > 1 and weight.size * rows * rows <= DENSE):
+    if weight.ndim != 2 or (rows > 1 and weight.size * rows * rows <= MAX_DENSE_ENTRIES):
         return _linear(call, x, lambda basis: np.matmul(basis, weight))
     call.allowance.take(weight.size + rows * sum(weight.shape))
     shape = (*x.shape[:-1], weight.shape[1])
@@ -68,7 +68,7 @@ def _from_left(call: NodeCall, weight: Array, x: Tensor) -> Tensor:
     if len(x.shape) == 1:  # one column, which comes out without its second dimension
         return _linear(call, x, lambda basis: np.matmul(weight, basis[..., None])[..., 0])
     columns = prod(x.shape) // x.shape[-2]
-    if weight.ndim != 2 or weight.size * columns * columns <= DENSE:
+    if weight.ndim != 2 or weight.size * columns * columns <= MAX_DENSE_ENTRIES:
         return _linear(call, x, lambda basis: np.matmul(weight, basis))
     shape = (*x.shape[:-2], weight.shape[0], x.shape[-1])
     call.allowance.take(weight.size + columns * sum(weight.shape))

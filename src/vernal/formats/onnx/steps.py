@@ -17,7 +17,7 @@ from vernal.interpret.numbers.rounding import Array
 from vernal.model.expr import Expr
 from vernal.model.network import Network
 
-POINTS = 8
+COMPARED_POINTS = 8
 TOLERANCE = 1e-9  # in proportion to the largest score; both sides are computed in float64
 
 SequenceReader = Callable[[tuple[int, ...], Slots], Network]
@@ -25,7 +25,7 @@ SequenceReader = Callable[[tuple[int, ...], Slots], Network]
 
 def check_steps(made: Network, name: str, shape: tuple[int, ...], axes: Sequence[int], read: SequenceReader) -> None:
     """Compare with the graph on sequences of two steps, along the axis that is open and turns out to be time."""
-    first, last = np.random.default_rng(0).normal(size=(2, POINTS, *shape))
+    first, last = np.random.default_rng(0).normal(size=(2, COMPARED_POINTS, *shape))
     for axis in axes:
         try:
             twice = read((*shape[:axis], 2, *shape[axis + 1 :]), Slots(steps=2))
@@ -47,10 +47,10 @@ def _starts(network: Network) -> list[Array]:
     """Where the memory starts, for every point."""
     flat = np.array([float(value) for value in network.starts] or [0.0] * network.memory_size)
     parts = np.split(flat, np.cumsum([var.size for var, _ in network.memory])[:-1])
-    return [np.tile(part, (POINTS, 1)) for part in parts]
+    return [np.tile(part, (COMPARED_POINTS, 1)) for part in parts]
 
 
 def _values(network: Network, seen: Array, memory: Sequence[Array]) -> list[Array]:
     """The output, and what is remembered next."""
     remembered: dict[Expr, Array] = dict(zip((var for var, _ in network.memory), memory, strict=True))
-    return evaluate(network.roots, {network.inputs: seen.reshape(POINTS, -1), **remembered})
+    return evaluate(network.roots, {network.inputs: seen.reshape(COMPARED_POINTS, -1), **remembered})

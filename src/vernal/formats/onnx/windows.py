@@ -11,7 +11,7 @@ from math import prod
 import numpy as np
 
 from vernal.formats import layers
-from vernal.formats.onnx.call import DENSE, NodeCall, OnnxValue, Tensor
+from vernal.formats.onnx.call import MAX_DENSE_ENTRIES, NodeCall, OnnxValue, Tensor
 from vernal.interpret.numbers.rounding import Array
 from vernal.model import build
 from vernal.model.expr import Expr
@@ -112,7 +112,7 @@ def _average_pool(call: NodeCall) -> OnnxValue:
 def _total(call: NodeCall, x: Expr, parts: Array) -> Expr:
     """Sums of components, one for each column; a matrix of ones, or where that is large a sum of vectors."""
     size = parts.shape[1]
-    if size * (x.size + 1) > DENSE:
+    if size * (x.size + 1) > MAX_DENSE_ENTRIES:
         call.allowance.take(parts.size)
         around = build.concat(x, build.const(0)) if (parts < 0).any() else x
         return build.concat(build.add(*(layers.pick(around, np.where(part < 0, x.size, part)) for part in parts)))

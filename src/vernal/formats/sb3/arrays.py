@@ -22,7 +22,7 @@ STORAGES = {  # kinds of numbers of torch, as numpy calls them
 }
 KINDS = frozenset({"f4", "f8", "i4", "i8", "u1", "b1"})
 MAX_RANK = 8
-LARGEST = 1e300  # number that is not taken for infinite
+LARGEST_FINITE = 1e300  # number that is not taken for infinite
 MAX_SIZE = 2**40  # of one axis; what there is of numbers is compared with the shape anyway
 
 
@@ -43,7 +43,7 @@ def array(found: Any) -> Array | None:
 def number(found: Any) -> float | None:
     """A number of Python or numpy."""
     if isinstance(found, int | float):
-        return float(found) if abs(found) < LARGEST else None
+        return float(found) if abs(found) < LARGEST_FINITE else None
     made = array(found)
     return float(made.item()) if made is not None and made.size == 1 else None
 

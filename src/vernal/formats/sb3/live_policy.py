@@ -14,7 +14,7 @@ from vernal.interpret.numbers.rounding import Array
 from vernal.model.network import Network
 
 OBSERVATIONS = 1000
-STEPS = 50  # of a sequence, where a policy remembers
+SEQUENCE_STEPS = 50  # of a sequence, where a policy remembers
 TOLERANCE = 1e-3  # relative: float32 against exact weights differs by far less, another network by far more
 CLOSE = 1e-4  # scores that rounding may put in either order
 
@@ -79,7 +79,7 @@ def _compare(model: Any, network: Network, normalisation: Normalisation | None) 
     """Refuse a network that answers otherwise than the model, but for rounding."""
     seen = _observations(model.observation_space, normalisation)
     shown = seen if normalisation is None else model.get_vec_normalize_env().normalize_obs(seen)
-    steps = STEPS if network.memory else OBSERVATIONS
+    steps = SEQUENCE_STEPS if network.memory else OBSERVATIONS
     for start in range(0, OBSERVATIONS, steps):
         ours, theirs = _answers(model, network, seen[start : start + steps], shown[start : start + steps])
         if not _agree(ours, theirs, hasattr(model.action_space, "n")):

@@ -21,7 +21,7 @@ from vernal.logic.question import Question
 from vernal.model.expr import Component
 from vernal.model.initial import Start
 
-STEPS = 100  # into which the horizon is divided
+STEPS_PER_HORIZON = 100  # into which the horizon is divided
 RELATIONS = {Relation.AT_LEAST: ">=", Relation.ABOVE: ">=", Relation.EQUAL: "=="}
 
 
@@ -44,7 +44,7 @@ def spaceex_config(question: Question, names: SpaceExNames) -> SpaceExConfig:
         *([] if forbidden is None else [("forbidden", f'"{forbidden}"')]),
         ("scenario", "supp"),
         ("directions", "oct"),
-        ("sampling-time", number(horizon / STEPS)),
+        ("sampling-time", number(horizon / STEPS_PER_HORIZON)),
         ("time-horizon", number(horizon)),
         ("iter-max", "-1"),
         ("rel-err", "1.0e-12"),

@@ -15,7 +15,7 @@ from vernal.interpret.numbers.rounding import float_above, float_below
 from vernal.model.hybrid import Facets
 
 MAX_EXACT = 6  # variables up to which invariants are compared with the region vertex by vertex
-SLACK = Fraction(1, 2**20)  # of the region's width: rows that were rounded outward may leave it by a little
+REGION_SLACK = Fraction(1, 2**20)  # of the region's width: rows that were rounded outward may leave it by a little
 
 LinearRow = tuple[list[Fraction], Fraction]  # normal x <= offset
 
@@ -48,7 +48,7 @@ def check_inside(
         outside = [j for j in range(len(variables)) if not _is_bounded(rows, j)]
     else:
         part = _enlarged(lower, upper, Fraction(1)).meet(integer_row([*normal, -offset]) for normal, offset in rows)
-        sides = _enlarged(lower, upper, SLACK).rows
+        sides = _enlarged(lower, upper, REGION_SLACK).rows
         outside = [r // 2 for r, side in enumerate(sides) if part is not None and not part.satisfies([side])]
     if outside:
         raise FormatError(f"{variables[outside[0]]!r} may be outside the box that the invariants name")

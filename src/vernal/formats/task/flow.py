@@ -40,7 +40,7 @@ RATE = Use("a rate", FIXED | {Owner.STATE, Owner.LET})
 SETTING = Use("a certified error", FIXED)
 Region = Mapping[Var, Ends]
 
-STEPS = {
+STEP_TABLES = {
     "environment": "[flow] takes the place of [environment]: a task moves in steps or in continuous time, not both",
     "agents": "agents act at steps, and a flow has none; a network in the loop is a function, named under [networks]",
     "predicates": "predicates are for systems that move in steps; a flow takes none",
@@ -51,7 +51,7 @@ def refuse_steps(reader: Reader, table: TaskTable) -> None:
     """A problem for each table beside [flow] that speaks of steps."""
     reader.problems += [
         ParseError(message, place=reader.places.key_place((key,)))
-        for key, message in STEPS.items()
+        for key, message in STEP_TABLES.items()
         if (key,) in reader.places
     ]
 

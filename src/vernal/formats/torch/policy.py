@@ -18,7 +18,7 @@ from vernal.model.network import Network
 
 RECURRENT = ("GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNCell")
 CHILDREN = ("encoder", "rnn", "head")
-STEPS = 12
+COMPARED_STEPS = 12
 TOLERANCE = 1e-3  # relative: twelve steps of float32 differ by far less, another forward pass by far more
 
 
@@ -69,13 +69,14 @@ def _layer(part: Any, kind: str, x: Expr, slots: Slots, gates: list[Gate]) -> Ex
 
 def check_policy(module: Any, network: Network) -> None:
     """Run the module on a sequence and compare; an output for every step, or for the last one."""
-    xs = np.random.default_rng(0).normal(size=(STEPS, network.input_size))
+    xs = np.random.default_rng(0).normal(size=(COMPARED_STEPS, network.input_size))
     ours = walked(network, xs)
     theirs = _run(module, xs, bool(getattr(module.rnn, "batch_first", False)))
     wanted = ours if theirs.size == ours.size else ours[-1:]
     if theirs.size != wanted.size:
         raise FormatError(
-            f"it gives {theirs.size} numbers for {STEPS} steps; {ours.shape[1]} for each or for the last are read"
+            f"it gives {theirs.size} numbers for {COMPARED_STEPS} steps; "
+            f"{ours.shape[1]} for each or for the last are read"
         )
     if network.dropped is not None:
         theirs, wanted = _order(theirs.reshape(wanted.shape)), _order(wanted)

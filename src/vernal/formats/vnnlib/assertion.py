@@ -44,7 +44,7 @@ MAX_EXPONENT = 400
 MAX_BITS = 13_000  # of a coefficient computed from others
 MAX_DEGREE = 16
 MAX_MONOMIALS = 10_000  # of one product
-PACE = 512  # pieces between two looks at the clock
+PIECES_PER_TICK = 512  # pieces between two looks at the clock
 COMPARE = {"<": "<", "<=": "<=", ">": "<", ">=": "<=", "=": "==", "==": "==", "!=": "!="}
 TURNED = (">", ">=")  # read as `<` and `<=` of the right and the left side
 UNSUPPORTED = {
@@ -80,7 +80,7 @@ class AssertionReader:
         whole = OpenBracket("assert", start)
         pending = [whole]
         for number, piece in enumerate(PIECE.finditer(self.text.content, at)):
-            if number % PACE == 0:
+            if number % PIECES_PER_TICK == 0:
                 self.tick()
             kind = piece.lastindex or OTHER
             if kind <= COMPARED:

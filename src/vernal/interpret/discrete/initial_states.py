@@ -13,7 +13,7 @@ from vernal.model.initial import InitialSet, OneOf, Start, start_among
 from vernal.model.sorts import REAL
 from vernal.model.tick import Tick, idle
 
-LARGEST = 2**53  # beyond it floats skip integers
+LARGEST_INTEGER = 2**53  # beyond it floats skip integers
 
 
 def start_boxes(
@@ -36,7 +36,7 @@ def is_solvable(initial: InitialSet) -> bool:
     mentioned = variables(initial.where)
     if not initial.where or any(var.sort == REAL or var.shape for var in mentioned):
         return False
-    return all(max(map(abs, initial.starts[var][0].ends)) < LARGEST for var in mentioned)
+    return all(max(map(abs, initial.starts[var][0].ends)) < LARGEST_INTEGER for var in mentioned)
 
 
 def narrowed(where: Sequence[Expr], starts: Mapping[Expr, Start], tick: Tick = idle) -> dict[Expr, Start]:

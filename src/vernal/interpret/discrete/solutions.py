@@ -26,7 +26,7 @@ from vernal.model.sorts import Kind
 from vernal.model.tick import Tick
 
 MAX_BOXES = 1_000_000  # found; with more, the conditions are left as they are
-BATCH = 1 << 14  # boxes that are looked at together
+BOXES_PER_BATCH = 1 << 14  # boxes that are looked at together
 MAX_PARTS = 32  # into which a variable is cut at once
 MAX_DOMAIN = 4096  # values of a variable that are tried one by one before anything is cut
 
@@ -124,8 +124,11 @@ class ValueSearch:
         while waiting:
             self.tick()
             first, last = waiting.pop()
-            if len(first) > BATCH:
-                waiting += [(first[BATCH:], last[BATCH:]), (first[:BATCH], last[:BATCH])]
+            if len(first) > BOXES_PER_BATCH:
+                waiting += [
+                    (first[BOXES_PER_BATCH:], last[BOXES_PER_BATCH:]),
+                    (first[:BOXES_PER_BATCH], last[:BOXES_PER_BATCH]),
+                ]
             elif len(first):
                 self.looked_at += len(first)
                 if self.looked_at > self.effort:

@@ -27,7 +27,7 @@ from vernal.model.tick import Tick, idle
 BoxEnds = tuple[Floats, Floats]  # lower and upper ends of boxes, (batch, n) each
 GRID = 2.0**-32  # time steps are multiples of it, so that sums of them are floats (below 2^20 units of time)
 INFLATIONS = (*[0.1] * 6, 0.2, 0.4, 0.8, 1.6, 1.6)  # how much wider than its image a box is tried, before halving
-RELATIVE, LEAST = 2.0**-44, 2.0**-60  # by which an enclosure is widened where it has no width
+RELATIVE, MIN_WIDENING = 2.0**-44, 2.0**-60  # by which an enclosure is widened where it has no width
 
 
 class VectorField:
@@ -145,7 +145,7 @@ def _enter(made: SolutionBoxes, where: Array, h: Floats, low: Floats, high: Floa
 
 
 def _inflated(low: Floats, high: Floats, growth: float) -> BoxEnds:
-    margin = growth * (high - low) + RELATIVE * np.maximum(np.abs(low), np.abs(high)) + LEAST
+    margin = growth * (high - low) + RELATIVE * np.maximum(np.abs(low), np.abs(high)) + MIN_WIDENING
     return low - margin, high + margin
 
 

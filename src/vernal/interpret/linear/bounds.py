@@ -71,8 +71,8 @@ MAX_FORM = 1 << 24  # numbers in the coefficients of a form that is kept
 MAX_WORK = 1 << 33  # products for one form: about a second
 MAX_ROWS = 1 << 24  # numbers in the rows of all components of a node at once; more are bounded in blocks
 MAX_STACK = 1 << 22  # numbers in the forms of all layers that are tried at once
-FEW = 8  # boxes for which stacks of layers are tried at once
-DENSE = 0.5  # from this share of open components on, all rows are bounded at once
+MAX_STACKED_BOXES = 8  # boxes for which stacks of layers are tried at once
+DENSE_SHARE = 0.5  # from this share of open components on, all rows are bounded at once
 STRUCTURAL = (e.Affine, e.Add, e.Neg, e.Gather, e.Concat)
 SMOOTH = frozenset(kind for kind, known in OPERATORS.items() if not known.piecewise_linear)
 BRANCHINGS, CONSTANTS = (e.If, e.Switch, e.Choose), (e.Const, e.Pi)
@@ -340,7 +340,7 @@ class Linear:
 
     def _stack(self, node: e.Affine) -> DenseStack | None:
         """The layers below a layer that are tried with it at once: of few boxes, of which nothing is known yet."""
-        stack = None if self.known or self.batch > FEW or not self.backend.native else stack_below(node)
+        stack = None if self.known or self.batch > MAX_STACKED_BOXES or not self.backend.native else stack_below(node)
         return None if stack is None or any(part in self.values for part in stack.inner) else stack
 
     def _through_stack(self, node: e.Affine) -> Sequence[Expr]:
@@ -473,7 +473,7 @@ class Linear:
         share = 1.0 if open_components is None else self.backend.count(open_components) / (self.batch * node.size)
         if share == 0.0:
             return
-        if (open_components is None or share > DENSE) and self._fits_at_once(node):
+        if (open_components is None or share > DENSE_SHARE) and self._fits_at_once(node):
             L, c = self._seed_all(node)
             low = self.lower({node: L}, c, None)
             x = tighter(self.backend, x, low[:, : node.size], -low[:, node.size :])

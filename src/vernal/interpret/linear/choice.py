@@ -19,7 +19,7 @@ from vernal.model import expr as e
 from vernal.model.expr import Expr
 
 Mode = Literal["backward", "interval"]
-WIDEST = 64  # the differences of longer branches are bounded by intervals only
+MAX_BRANCH_WIDTH = 64  # the differences of longer branches are bounded by intervals only
 
 
 class Bounding(Protocol):
@@ -306,7 +306,7 @@ def _gap(linear: Bounding, node: Expr, other: Expr, args: Sequence[Expr], base: 
     ]
     chosen = Range(*(reduce(lambda a, b: a + b, ends) for ends in zip(*picked, strict=True)))
     rough = interval.add(backend, x, interval.negate(chosen))
-    if linear.mode == "interval" or n > WIDEST:
+    if linear.mode == "interval" or n > MAX_BRANCH_WIDTH:
         return rough
     seeds: dict[Expr, Array] = {}
     for arg, sign, chosen_mask in [(other, 1.0, None), *((a, -1.0, m) for a, m in zip(args, base, strict=True))]:

@@ -23,7 +23,7 @@ from vernal.interpret.numbers.rounding import TINY, UNIT, Array, Backend, float_
 from vernal.interpret.value_sets import Range
 from vernal.model.expr import Function
 
-PIECES = 32  # into which an interval with several inflections is cut
+PIECES_PER_INTERVAL = 32  # into which an interval with several inflections is cut
 PER_ROOT_PI = 1.1283791670955126  # 2 / sqrt(pi), about
 HALVINGS = 12  # of the interval in which a point of tangency lies
 
@@ -320,7 +320,7 @@ def _strip(curve: Curve) -> EnclosingLines:
     backend, name, lo, hi = curve.backend, curve.name, curve.lo, curve.hi
     own = value(backend, name, Range(lo, hi))
     a = (at(backend, name, hi).lower - at(backend, name, lo).lower) / (hi - lo)
-    shares = backend.array(np.linspace(0.0, 1.0, PIECES + 1))
+    shares = backend.array(np.linspace(0.0, 1.0, PIECES_PER_INTERVAL + 1))
     edges = lo[:, None] + (hi - lo)[:, None] * shares
     left = backend.where(shares[:-1] > 0, edges[:, :-1], lo[:, None])
     right = backend.where(shares[1:] < 1, edges[:, 1:], hi[:, None])

@@ -23,8 +23,8 @@ from vernal.model.expr import Argmax, Expr
 from vernal.model.tick import Tick, idle
 
 ARRAYS_OF_A_BOX = 64  # of its numbers: ranges, sizes, forms, relaxations, and rows on their way
-MOST = 1 << 18  # boxes: more are no faster
-FEWEST = 128  # boxes, however many steps there are: about as many as a core bounds while a card is told to
+MAX_BOXES_AT_ONCE = 1 << 18  # boxes: more are no faster
+MIN_BOXES_AT_ONCE = 128  # boxes, however many steps there are: about as many as a core bounds while a card is told to
 
 Arrays = TypeVar("Arrays", bound=Value | LinearBounds | Form)
 
@@ -51,7 +51,7 @@ def bounds_over(
 
 def worthwhile(device: Device, steps: int) -> int:
     """How many boxes are worth the launches of so many steps."""
-    return max(min(device.smallest, FEWEST), device.smallest // max(1, steps))
+    return max(min(device.smallest, MIN_BOXES_AT_ONCE), device.smallest // max(1, steps))
 
 
 def batch_sizes(first: int, most: int, numbers: int) -> tuple[int, int]:
@@ -66,7 +66,7 @@ def batch_sizes(first: int, most: int, numbers: int) -> tuple[int, int]:
         fits = max(1, numbers_at_once(most * own) // own)
         return min(first, fits), min(most, fits)
     fits = free_numbers(device.name) // (ARRAYS_OF_A_BOX * numbers)
-    return max(first, device.smallest), max(most, min(fits, MOST))
+    return max(first, device.smallest), max(most, min(fits, MAX_BOXES_AT_ONCE))
 
 
 class Placed(Linear):

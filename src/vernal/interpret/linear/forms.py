@@ -23,7 +23,7 @@ from vernal.model import expr as e
 from vernal.model.expr import Expr
 
 MAX_INPUTS = 8192  # forms have a column for each
-SMALL = 4096  # numbers in an array that is kept for the next time
+MAX_KEPT_NUMBERS = 4096  # numbers in an array that is kept for the next time
 
 
 class Inputs:
@@ -94,7 +94,7 @@ class Inputs:
 
 def unit_rows(places: tuple[int, ...], count: int) -> tuple[Array, Array]:
     """(1, places, count): a row with a 1 in each of these places; and zeros (1, places). Read-only, since shared."""
-    return _known_rows(places, count) if len(places) * count <= SMALL else _unit_rows(places, count)
+    return _known_rows(places, count) if len(places) * count <= MAX_KEPT_NUMBERS else _unit_rows(places, count)
 
 
 def _unit_rows(places: tuple[int, ...], count: int) -> tuple[Array, Array]:

@@ -23,7 +23,7 @@ from vernal.interpret.value_sets import Range
 from vernal.model import expr as e
 from vernal.model.expr import Expr
 
-NARROW = 1e-14  # a factor of smaller relative width is as good as a constant
+CONSTANT_WIDTH = 1e-14  # a factor of smaller relative width is as good as a constant
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,7 +198,7 @@ def product(backend: Backend, node: Expr, own: Range, args: Sequence[Expr], x: R
 
 
 def _is_narrow(backend: Backend, x: Range) -> bool:
-    return bool((x.upper - x.lower <= NARROW * backend.magnitude(x.lower, x.upper)).all())
+    return bool((x.upper - x.lower <= CONSTANT_WIDTH * backend.magnitude(x.lower, x.upper)).all())
 
 
 def scaled(backend: Backend, node: Expr, own: Range, arg: Expr, x: Range, factor: Range) -> Relaxation:

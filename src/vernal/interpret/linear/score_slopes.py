@@ -18,9 +18,9 @@ from vernal.interpret.linear.tuned_bounds import TUNABLE, Tuning
 from vernal.interpret.numbers.rounding import Array
 from vernal.model.expr import Expr
 
-NEAR = 0.08  # of the range of a difference: what it may lack
-STEPS = 4  # uphill
-WIDE = 64  # activations of a layer: below, a round of all boxes costs hardly more than a step uphill
+MAX_GAP = 0.08  # of the range of a difference: what it may lack
+ASCENT_STEPS = 4  # uphill
+MIN_LAYER_WIDTH = 64  # activations of a layer: below, a round of all boxes costs hardly more than a step uphill
 GROUPS = 512  # rows that are improved together
 
 
@@ -34,9 +34,9 @@ class Sloped(Linear):
         both = np.stack([rows, -rows], axis=1)
         low, high = self.lower({node: both}, np.zeros(both.shape[:2]), index).T * np.array([[1.0], [-1.0]])
         found = low > 0
-        (near,) = np.nonzero(~found & (-low <= NEAR * (high - low)))
+        (near,) = np.nonzero(~found & (-low <= MAX_GAP * (high - low)))
         free = self._free_slopes(node) if len(near) else []
-        if max((arg.size for arg in free), default=0) >= WIDE:
+        if max((arg.size for arg in free), default=0) >= MIN_LAYER_WIDTH:
             for start in range(0, len(near), GROUPS):
                 own = near[start : start + GROUPS]
                 found[own] = self._best(node, rows[own], index[own], free) > 0
@@ -55,7 +55,7 @@ class Sloped(Linear):
         shares = {arg: np.broadcast_to(self._steeper(arg, index), (groups, arg.size)) for arg in free}
         weighted = WeightedRows(self, {node: rows[:, None, :]}, np.zeros((groups, 1)), index, {})
         ascent = Ascent(weighted, Tuning(shares, {}, np.ones((groups, 1))), np.ones((groups, 1), dtype=bool))
-        for _ in range(STEPS):
+        for _ in range(ASCENT_STEPS):
             if bool((ascent.best.low > 0).all()):
                 break
             ascent.step()

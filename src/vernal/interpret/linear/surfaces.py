@@ -18,7 +18,7 @@ from vernal.interpret.numbers.kernels import atan2
 from vernal.interpret.numbers.rounding import Array, Backend
 from vernal.interpret.value_sets import Range
 
-PIECES = 8  # of an edge
+PIECES_PER_EDGE = 8  # of an edge
 SQUARE = Fraction(2)
 
 Planes = tuple[Array, Array, Array, Array]  # the slopes along y and x, and the offsets below and above
@@ -72,7 +72,7 @@ def _edge(backend: Backend, fixed: Array, moving: Range, a: Array, b: Array, *, 
 
 def _cut(backend: Backend, x: Range) -> Range:
     """An interval as neighbouring pieces, along a new last axis."""
-    shares = backend.array(np.linspace(0.0, 1.0, PIECES + 1))
+    shares = backend.array(np.linspace(0.0, 1.0, PIECES_PER_EDGE + 1))
     ends = x.lower[..., None] + (x.upper - x.lower)[..., None] * shares
     left = backend.where(shares[:-1] > 0, ends[..., :-1], x.lower[..., None])
     right = backend.where(shares[1:] < 1, ends[..., 1:], x.upper[..., None])

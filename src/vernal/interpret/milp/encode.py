@@ -32,7 +32,7 @@ from vernal.model.sorts import BOOL, INT, Kind
 from vernal.model.system import OneOf, Span, Start
 from vernal.model.tick import Tick, idle
 
-NARROW = 1e-12  # relative; a value known this well is a constant
+CONSTANT_WIDTH = 1e-12  # relative; a value known this well is a constant
 
 
 class Encoder:
@@ -279,7 +279,7 @@ class Encoder:
         if isinstance(node, e.Pi):
             return constant(PI[0], PI[1] - PI[0])
         lower, upper = self.ends(node, component)
-        if math.isfinite(upper - lower) and upper - lower <= NARROW * (1 + abs(lower)):
+        if math.isfinite(upper - lower) and upper - lower <= CONSTANT_WIDTH * (1 + abs(lower)):
             return constant(lower, upper - lower)
         return enclosed(self, node, x, component)
 

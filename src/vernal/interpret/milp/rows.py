@@ -23,7 +23,7 @@ from vernal.interpret.numbers.rounding import UNIT, gamma
 
 TOLERANCE = 1e-7  # relative to a row's largest term
 ROBUST = 1e-4
-LARGEST = 1e9  # values beyond have too few digits left behind the point for a solver's tolerance
+LARGEST_VALUE = 1e9  # values beyond have too few digits left behind the point for a solver's tolerance
 SPAN = 1024.0  # rows are scaled down until no term exceeds this: its rounding is then far below the tolerance
 SMALLEST = 1e-11  # coefficients below are replaced by their range
 
@@ -52,8 +52,8 @@ class ColumnForm:
 
 def constant(value: Fraction | float, error: float = 0.0) -> ColumnForm:
     """A number, rounded once."""
-    if not -LARGEST <= value <= LARGEST:
-        raise Unsuitable(f"numerics: a number beyond {LARGEST:g} is too large for a solver's tolerances")
+    if not -LARGEST_VALUE <= value <= LARGEST_VALUE:
+        raise Unsuitable(f"numerics: a number beyond {LARGEST_VALUE:g} is too large for a solver's tolerances")
     near = float(value)
     missed = 0.0 if isinstance(value, float) else abs(float(Fraction(near) - value))
     return ColumnForm({}, near, error + missed, abs(near))
@@ -89,7 +89,7 @@ class Sheet:
     def column(self, lower: float, upper: float, *, integer: bool = False) -> ColumnForm:
         """A new unknown between its bounds."""
         size = max(abs(lower), abs(upper))
-        if not size <= LARGEST:
+        if not size <= LARGEST_VALUE:
             what = (
                 f"a value may be as large as {size:.3g}, too large" if math.isfinite(size) else "a value is unbounded"
             )

@@ -37,7 +37,7 @@ MAX_REDUCED = float(2**17)  # beyond, the argument of sin and cos is not reduced
 TANH_SERIES = 0.17  # tanh has a series of its own up to here
 EXPM1_SERIES = 0.34  # and so has e^x - 1
 LOG1P_SERIES = (-0.29, 0.41)  # between these, log(1 + x) is computed from x
-LEAST = 2.0**-1022  # of the floats with full precision
+SMALLEST_NORMAL = 2.0**-1022  # of the floats with full precision
 LOG_LEAST = (-746.0, -708.0)  # contains the logarithms of all smaller positive floats
 LOG_MOST = 709.0  # less than the logarithm of the largest float
 
@@ -190,7 +190,7 @@ def log(backend: Backend, x: Array) -> Pair:
     gamma(3 * 10 + 2) and some from s, less than 40 u in all; what is left out is less than 1e-18. k LN2[0] is exact
     (11 + 32 bits), and for k != 0 the sum is at least 0.34 large: 40 u of log m are at most 40 u of it, sums add 3 u.
     """
-    full = (x >= LEAST) & (x < np.inf)
+    full = (x >= SMALLEST_NORMAL) & (x < np.inf)
     bits = backend.where(full, x, 1.0).view(backend.xp.int64)
     k = (bits >> 52) - 1023
     m = ((bits & ((1 << 52) - 1)) | (1023 << 52)).view(backend.xp.float64)

@@ -17,7 +17,7 @@ from vernal.errors import Stopped
 GIB = 2**30
 BYTES = 8  # of a number
 ARRAYS = 4  # of one size that work has at one time: what it makes, what it makes it from, and on the way
-LEAST = 1 << 16  # numbers, however little is left: they are divided no further
+MIN_NUMBERS = 1 << 16  # numbers, however little is left: they are divided no further
 
 _limit: ContextVar[float | None] = ContextVar("memory", default=None)  # GiB of this process
 
@@ -35,13 +35,13 @@ def limited(memory: float | None) -> Iterator[None]:
 def numbers_at_once(most: int) -> int:
     """How many numbers an array may have: so many, unless a limit of memory leaves fewer."""
     left = _left()
-    return most if left is None else min(most, max(LEAST, int(left) // (ARRAYS * BYTES)))
+    return most if left is None else min(most, max(MIN_NUMBERS, int(left) // (ARRAYS * BYTES)))
 
 
 def refuse_beyond(numbers: int) -> None:
     """Stop before an array of so many numbers is made for which a limit of memory leaves no room."""
     left = _left()
-    if left is not None and numbers > LEAST and numbers * BYTES > left:
+    if left is not None and numbers > MIN_NUMBERS and numbers * BYTES > left:
         raise Stopped(beyond(_limit.get()))
 
 

@@ -29,7 +29,7 @@ ExactScalar = fmpq | arb | bool | Undefined | None
 
 ZERO, ONE = fmpq(0), fmpq(1)
 BEYOND_CAP = arb(2) ** MAX_BITS
-TINY = Fraction(1, 1 << MAX_BITS)
+SMALLEST_RATIONAL = Fraction(1, 1 << MAX_BITS)
 
 
 def rational(value: Fraction | int) -> fmpq:
@@ -44,7 +44,7 @@ def ends(ball: arb) -> tuple[Fraction, Fraction]:
     """The ball's end points; a ball of next to nothing is rounded outward to one that can be written down."""
     middle, radius = _dyadic(ball.mid()), _dyadic(ball.rad())
     if middle is None or radius is None:
-        middle, radius = middle or Fraction(0), (radius or TINY) + TINY
+        middle, radius = middle or Fraction(0), (radius or SMALLEST_RATIONAL) + SMALLEST_RATIONAL
     return middle - radius, middle + radius
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from vernal.interpret.numbers.rounding import UNIT, Floats, Mask, gamma
 
 MAX_FACTORS = 32  # of the integer powers
-LEAST, MOST = 1e-280, 1e280  # between these nothing underflows or overflows
+SAFE_LOWER, SAFE_UPPER = 1e-280, 1e280  # between these nothing underflows or overflows
 
 
 def is_rooted(exponent: Fraction) -> bool:
@@ -38,7 +38,7 @@ def powers(x: Floats, exponent: Fraction) -> tuple[Floats, Floats, Mask]:
 
 
 def _moderate(x: Floats) -> Mask:
-    return (x > LEAST) & (x < MOST)
+    return (x > SAFE_LOWER) & (x < SAFE_UPPER)
 
 
 def _integer_power(x: Floats, n: int) -> Floats:

@@ -29,7 +29,7 @@ from vernal.model.system import Agent, Model, Variable
 from vernal.model.timetable import Instant, instants, unit_of
 
 Reset = Mapping[Var, Expr]  # new values over old ones, all at once
-AROUND = 2.0**-10  # by which the ranges of actions are widened, relative to their width
+ACTION_WIDENING = 2.0**-10  # by which the ranges of actions are widened, relative to their width
 REMEMBERS = "agents that remember are not followed through continuous time yet"
 UNBOUNDED = "the action of {!r} is not bounded in the region"
 
@@ -187,7 +187,7 @@ def action_ends(model: Model, agent: Agent) -> list[Ends]:
         if not (np.isfinite(lower) and np.isfinite(upper)):
             raise Stopped(UNBOUNDED.format(agent.name))
         discrete = agent.action.sort != REAL
-        slack = Fraction(0) if discrete else Fraction(AROUND * (upper - lower) + 2.0**-20)
+        slack = Fraction(0) if discrete else Fraction(ACTION_WIDENING * (upper - lower) + 2.0**-20)
         ends = (Fraction(lower) - slack, Fraction(upper) + slack)
         found.append(ends if start is None else (min(ends[0], start), max(ends[1], start)))
     return found

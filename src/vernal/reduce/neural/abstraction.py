@@ -22,18 +22,18 @@ from vernal.model.network import Network, network_input
 from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 from vernal.reduce.neural.certifier import Certificate, certify
-from vernal.reduce.neural.learner import SAMPLES, LearnedNetwork, Learner
+from vernal.reduce.neural.learner import SAMPLES_PER_PART, LearnedNetwork, Learner
 
-ROUNDS = 6
-SHARE = 0.02  # of a variable's range, or of the range of its rate: an error to begin with where none is given
+MAX_LEARNING_ROUNDS = 6
+FIRST_ERROR_SHARE = 0.02  # of a variable's range, or of that of its rate: the first error where none is given
 TIGHTER = 0.5  # from one abstraction to the next
-PROGRESS = 0.9  # an error that is not below this share of the one before ends the sequence
-MARGIN = 0.97  # of the error that is wanted, at samples: room for what samples do not see and bounds add
+MAX_ERROR_RATIO = 0.9  # an error that is not below this share of the one before ends the sequence
+SAMPLED_ERROR_SHARE = 0.97  # of the error that is wanted, at samples: room for what samples do not see and bounds add
 KNOWN = 1.02  # a certified error within this factor of the sampled one: counterexamples would teach nothing
 NEIGHBOURS = 20  # of each counterexample
-NEAR = 0.01  # of the region's width: their spread
-PROBES = 2000  # states at which the range of the rates is looked at
-LEAST = 1e-6  # of the error to begin with: no error is asked to be smaller, lest it be 0
+NEIGHBOUR_SPREAD = 0.01  # of the region's width: their spread
+RATE_PROBES = 2000  # states at which the range of the rates is looked at
+MIN_FIRST_ERROR = 1e-6  # of the error to begin with: no error is asked to be smaller, lest it be 0
 
 
 def abstract(
@@ -54,10 +54,10 @@ def abstractions(flow: Model, settings: AbstractionSettings = UNSAID, tick: Tick
     while True:
         found = abstractor.abstract(wanted.tolist() if wanted is not None else None)
         ratio = float((found.error / abstractor.scale).max())
-        if ratio > PROGRESS * before:
+        if ratio > MAX_ERROR_RATIO * before:
             return
         yield found
-        if wanted is None or ratio < LEAST:
+        if wanted is None or ratio < MIN_FIRST_ERROR:
             return
         wanted, before = TIGHTER * wanted, ratio
 
@@ -70,8 +70,8 @@ class Abstractor:
         self.lower = np.array([float_below(low) for low, _ in flow.region])
         self.upper = np.array([float_above(high) for _, high in flow.region])
         self.seed = settings.seed or 0
-        self.learner = Learner(flow, self.lower, self.upper, settings.samples or SAMPLES, self.seed, tick)
-        self.scale = SHARE * np.maximum(self.upper - self.lower, self._rates())
+        self.learner = Learner(flow, self.lower, self.upper, settings.samples or SAMPLES_PER_PART, self.seed, tick)
+        self.scale = FIRST_ERROR_SHARE * np.maximum(self.upper - self.lower, self._rates())
         self.counterexamples = 0
 
     def wanted(self) -> Floats | None:
@@ -83,11 +83,11 @@ class Abstractor:
     def abstract(self, error: Sequence[float] | None = None) -> NeuralAbstraction:
         """The best of some rounds of learning and certifying, or the first that is good enough."""
         wanted = self.wanted() if error is None else np.array(error, dtype=np.float64)
-        target = self.scale if wanted is None else np.maximum(wanted, LEAST * self.scale)
+        target = self.scale if wanted is None else np.maximum(wanted, MIN_FIRST_ERROR * self.scale)
         limit = np.zeros(len(target)) if wanted is None else target
         spent = {"learning": 0.0, "certifying": 0.0}
         best: tuple[LearnedNetwork, Certificate] | None = None
-        for number in range(1, (self.settings.rounds or ROUNDS) + 1):
+        for number in range(1, (self.settings.rounds or MAX_LEARNING_ROUNDS) + 1):
             learned = self._learned(target, wanted is None, spent)
             certificate = self._certified(learned, spent)
             if best is None or _ratio(certificate, target) < _ratio(best[1], target):
@@ -100,7 +100,7 @@ class Abstractor:
 
     def _learned(self, target: Floats, fill: bool, spent: dict[str, float]) -> LearnedNetwork:
         started = time.process_time()
-        learned = self.learner.learn(target, self.settings.widths, 0.0 if fill else MARGIN)
+        learned = self.learner.learn(target, self.settings.widths, 0.0 if fill else SAMPLED_ERROR_SHARE)
         spent["learning"] += time.process_time() - started
         return learned
 
@@ -112,12 +112,12 @@ class Abstractor:
 
     def _surprised(self, learned: LearnedNetwork, certificate: Certificate) -> bool:
         """Whether the error at some point is clearly larger than samples said."""
-        return bool((certificate.worst > KNOWN * learned.error + LEAST * self.scale).any())
+        return bool((certificate.worst > KNOWN * learned.error + MIN_FIRST_ERROR * self.scale).any())
 
     def _feed_back(self, certificate: Certificate, number: int) -> None:
         """Make samples of the worst points and of neighbours."""
         random = np.random.default_rng([self.seed, number])
-        spread = NEAR * (self.upper - self.lower)
+        spread = NEIGHBOUR_SPREAD * (self.upper - self.lower)
         shifts = random.normal(size=(NEIGHBOURS, *certificate.points.shape)) * spread
         shifts *= random.uniform(size=(NEIGHBOURS, 1, 1)) ** 3  # some of them very near
         around = (certificate.points + shifts).reshape(-1, len(spread))
@@ -126,9 +126,9 @@ class Abstractor:
 
     def _rates(self) -> Floats:
         """The range of every rate at random states, with disturbances in the middle."""
-        states = np.random.default_rng(self.seed).uniform(self.lower, self.upper, size=(PROBES, len(self.lower)))
+        states = np.random.default_rng(self.seed).uniform(self.lower, self.upper, size=(RATE_PROBES, len(self.lower)))
         inputs: dict[Expr, Floats] = {variable: states[:, j] for j, variable in enumerate(self.flow.vars)}
-        inputs |= {draw: np.full(PROBES, 0.5) for draw in self.flow.disturbances}
+        inputs |= {draw: np.full(RATE_PROBES, 0.5) for draw in self.flow.disturbances}
         values = concrete.evaluate(self.flow.vector_field, inputs)
         spans = [np.ptp(value[np.isfinite(value)]) if np.isfinite(value).any() else 0.0 for value in values]
         return np.array(spans, dtype=np.float64)

@@ -19,7 +19,7 @@ from vernal.interpret.geometry.polytopes import IntegerRow, Polytope, coprime
 from vernal.model.tick import Tick, idle
 
 UNIT = 2.0**-53
-TINY = 1e-290  # more than underflow can lose, relative to the largest coordinate
+UNDERFLOW = 1e-290  # more than underflow can lose, relative to the largest coordinate
 
 IntegerMatrix = NDArray[np.object_]
 IntegerForms = tuple[IntegerRow, ...]  # affine functions of the input: their coefficients and constants
@@ -136,5 +136,5 @@ def _certain_signs(part: Polytope, slopes: NDArray[np.float64]) -> tuple[NDArray
     """
     points = np.array([[x / vertex[-1] for x in vertex] for vertex in part.vertices]).T
     values = slopes @ points
-    margin = 2 * (len(points) + 4) * UNIT * (np.abs(slopes) @ np.abs(points)) + TINY * np.abs(points).sum(axis=0)
+    margin = 2 * (len(points) + 4) * UNIT * (np.abs(slopes) @ np.abs(points)) + UNDERFLOW * np.abs(points).sum(axis=0)
     return np.all(values < -margin, axis=1), np.all(values > margin, axis=1)

@@ -16,8 +16,8 @@ import numpy as np
 from vernal.interpret.numbers.rounding import TINY, Array, Floats
 from vernal.reduce.neural.relaxed_difference import ErrorRows, NetworkRows, RelaxedBounds, ReluLines
 
-STEPS = 5  # of Polyak's rule, at most
-BEYOND = 1.01  # of the way to the goal, so that rounding does not end a step just before it
+POLYAK_STEPS = 5  # of Polyak's rule, at most
+OVERSHOOT = 1.01  # of the way to the goal, so that rounding does not end a step just before it
 HOPE = 2.0  # times what the lines of ReLUs lose at most: where a row is further from its goal, boxes have to be cut
 MAX_CASES = 4096  # rows that are divided further
 
@@ -39,7 +39,7 @@ def improved(network: NetworkRows, rows: ErrorRows, goal: Floats) -> tuple[Relax
     """
     best, length = network.bound(rows), np.ones(len(goal))
     rows = replace(rows, layers=tuple(replace(x, below=+x.below, multiplier=+x.multiplier) for x in rows.layers))
-    for _ in range(STEPS):
+    for _ in range(POLYAK_STEPS):
         at = np.flatnonzero(_may_improve(best, goal))
         if not len(at):
             break
@@ -80,7 +80,7 @@ def _moved(rows: ErrorRows, found: RelaxedBounds, goal: Floats, length: Floats) 
         scales.append(abs(C).max(1, keepdims=True))
         useful = np.where((lines.multiplier > 0) | (pull < 0), scales[-1] * pull, 0.0)
         steep += np.vecdot(g, g) + np.vecdot(useful, useful)
-    step = (BEYOND * length * (found.upper - goal) / steep)[:, None]
+    step = (OVERSHOOT * length * (found.upper - goal) / steep)[:, None]
     layers = []
     for k, lines in enumerate(rows.layers):
         slopes = np.clip(lines.below - step * found.by_slope[k], 0.0, 1.0)

@@ -30,13 +30,13 @@ from vernal.reduce.neural.relaxed_difference import ErrorRows, LinearParts, Netw
 from vernal.reduce.neural.samples import WorstPoints, certain_errors
 from vernal.reduce.neural.separation import SeparatedError, separated, undivided
 
-NOTHING = 1e-30  # an error so small needs no better bound
-BATCH = 2048  # boxes that are bounded together
-PATIENCE = 3  # rounds before rounding is suspected to keep bounds from their goals
+NEGLIGIBLE_ERROR = 1e-30  # an error so small needs no better bound
+BOXES_PER_BATCH = 2048  # boxes that are bounded together
+ROUNDS_BEFORE_DOUBT = 3  # rounds before rounding is suspected to keep bounds from their goals
 MAX_DEPTH = 8  # ReLUs that are fixed in a phase: none in the first rounds, where cutting boxes does more
-BEYOND = Fraction(2) ** 2000  # more than any float: a bound that is infinite
+INFINITE_BOUND = Fraction(2) ** 2000  # more than any float: a bound that is infinite
 TOO_LARGE = "the weights of the network are too large to compute with"
-NARROWEST = 2.0**-40  # of the region, along one coordinate: boxes that are not cut any further
+MIN_WIDTH_SHARE = 2.0**-40  # of the region, along one coordinate: boxes that are not cut any further
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,7 +117,7 @@ class Certification:
         while len(self.rows) and not self.refuted():
             tick()
             self.round(tick)
-            if self.rounds == PATIENCE:
+            if self.rounds == ROUNDS_BEFORE_DOUBT:
                 self.noise = self._noise(tick)
 
     def refuted(self) -> bool:
@@ -127,7 +127,7 @@ class Certification:
 
     def allowance(self) -> Floats:
         """How far bounds of rows may be above the largest values that were found; more than rounding costs anyway."""
-        least = 8.0 * self.network.rounding() + 4.0 * self.noise + NOTHING
+        least = 8.0 * self.network.rounding() + 4.0 * self.noise + NEGLIGIBLE_ERROR
         return np.maximum(self.wanted.allowance(self.samples), np.tile(least, 2))
 
     def goal(self) -> Floats:
@@ -157,15 +157,15 @@ class Certification:
         self._replace(batch, children, rows[parents], bounds[parents])
 
     def _batch(self) -> Array:
-        if len(self.rows) <= BATCH:
+        if len(self.rows) <= BOXES_PER_BATCH:
             return np.arange(len(self.rows))
         excess = np.where(self.rows, self.excess(self.bounds), -np.inf).max(1)
-        return np.argpartition(-excess, BATCH)[:BATCH]
+        return np.argpartition(-excess, BOXES_PER_BATCH)[:BOXES_PER_BATCH]
 
     def _is_done(self, bounds: Floats, rows: Mask, lower: Floats, upper: Floats) -> Mask:
         """Rows whose bounds are good enough, or that no cut would make better."""
         region = self.upper - self.lower
-        narrow: Mask = np.any((upper - lower <= NARROWEST * region) & (region > 0), axis=1) | ~np.any(region > 0)
+        narrow: Mask = np.any((upper - lower <= MIN_WIDTH_SHARE * region) & (region > 0), axis=1) | ~np.any(region > 0)
         for box, column in np.argwhere(narrow[:, None] & rows & np.isinf(bounds))[:1]:
             name = self.difference.names[column % self.outputs]
             raise BeyondFloats(self.difference.no_bound(name, lower[box]))
@@ -263,7 +263,7 @@ def joined(
             for side, row in ((0, k), (1, k + search.outputs)):
                 points[side, i, list(part.coordinates)] = search.samples.places[row]
                 bound = float(search.sides[row])
-                sums[side * count + i] += Fraction(bound) if isfinite(bound) else BEYOND
+                sums[side * count + i] += Fraction(bound) if isfinite(bound) else INFINITE_BOUND
     error = np.array([float_above(max(pair)) for pair in zip(sums[:count], sums[count:], strict=True)])
     if not np.isfinite(error).all() and all(search.wanted.enough is None for search in searches):
         raise BeyondFloats(TOO_LARGE)

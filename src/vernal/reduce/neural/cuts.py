@@ -9,10 +9,10 @@ from vernal.reduce.neural.samples import WorstPoints
 
 FIRST_BOXES = 512  # at most, and for each coordinate ...
 FIRST_PARTS = 64
-MANY = 512  # boxes after a round of cuts, up to which a box is cut into more parts
+MAX_BOXES_OF_MANY_PARTS = 512  # boxes after a round of cuts, up to which a box is cut into more parts
 WIDTH = 1e-3  # of the largest bend: what the width of a coordinate counts beside its bend
-LARGE = 1e300
-SHARE = 0.35  # of the largest bend, from which on a coordinate is cut as well
+LARGEST_BEND = 1e300
+MIN_BEND_SHARE = 0.35  # of the largest bend, from which on a coordinate is cut as well
 
 
 def grid(lower: Floats, upper: Floats, size: int) -> tuple[Floats, Floats]:
@@ -37,11 +37,11 @@ def cut(
     boxes, order = (lower, upper), np.argsort(-bends, axis=1)
     top = np.take_along_axis(bends, order, axis=1)
     for rank in range(lower.shape[1]):
-        wanted = top[parents, rank] >= SHARE * top[parents, 0]
+        wanted = top[parents, rank] >= MIN_BEND_SHARE * top[parents, 0]
         some, rest = np.flatnonzero(wanted), np.flatnonzero(~wanted)
-        if rank and len(parents) + len(some) > MANY:
+        if rank and len(parents) + len(some) > MAX_BOXES_OF_MANY_PARTS:
             break
-        parts = 2 if len(parents) + 3 * len(some) > MANY else 4
+        parts = 2 if len(parents) + 3 * len(some) > MAX_BOXES_OF_MANY_PARTS else 4
         made, source = _cut_all((boxes[0][some], boxes[1][some]), order[parents[some], rank], parts)
         boxes = np.concatenate([boxes[0][rest], made[0]]), np.concatenate([boxes[1][rest], made[1]])
         parents = np.concatenate([parents[rest], parents[some][source]])
@@ -81,8 +81,8 @@ def _bends(samples: WorstPoints, lower: Floats, upper: Floats, output: Array) ->
     low, high, inward = along[:, 0], along[:, 1], along[:, 2]
     straight = abs(low - 2.0 * middle + high)
     mixed = abs((far - inward) - (np.where(ends, low, high) - middle))
-    bends = np.nan_to_num(straight + mixed, nan=LARGE, posinf=LARGE).T
+    bends = np.nan_to_num(straight + mixed, nan=LARGEST_BEND, posinf=LARGEST_BEND).T
     widths = (upper - lower) / np.maximum((upper - lower).max(1, keepdims=True), TINY)
-    known: Floats = np.minimum(bends, LARGE) * (widths > 0)
+    known: Floats = np.minimum(bends, LARGEST_BEND) * (widths > 0)
     floor: Floats = (WIDTH * known.max(1, keepdims=True) + TINY) * widths
     return known + floor

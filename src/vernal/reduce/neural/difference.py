@@ -21,7 +21,7 @@ from vernal.model.graph import rewrite
 from vernal.model.system import Model
 
 MAX_CORNERS = 6  # disturbances of which all combinations of ends are tried
-BLOCK = 1 << 14  # points that are evaluated together
+POINTS_PER_BLOCK = 1 << 14  # points that are evaluated together
 
 
 class ErrorField:
@@ -93,7 +93,9 @@ class ErrorField:
 
     def at(self, points: Floats) -> Floats:
         """f - N in floating point at points (points, coordinates); nan where f has no value."""
-        blocks = [self._at(points[start : start + BLOCK]) for start in range(0, len(points), BLOCK)]
+        blocks = [
+            self._at(points[start : start + POINTS_PER_BLOCK]) for start in range(0, len(points), POINTS_PER_BLOCK)
+        ]
         return np.concatenate(blocks) if blocks else np.zeros((0, self.outputs))
 
     def rates_at(self, points: Floats) -> Floats:

@@ -13,7 +13,7 @@ from vernal.reduce.neural.samples import WorstPoints
 from vernal.reduce.neural.separation import SeparatedError
 
 NEXT_TO = 1e-7  # of the largest rate: how close errors that are asked for may be to those that were found
-PROBES = 1000  # points at which the size of the rates is looked at
+RATE_PROBES = 1000  # points at which the size of the rates is looked at
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,6 +67,6 @@ def wanted_of_parts(
 
 def largest_rates(whole: ErrorField, lower: Floats, upper: Floats) -> Floats:
     """The largest absolute values of f at random points."""
-    points = np.random.default_rng(0).uniform(lower, upper, (PROBES, len(lower)))
+    points = np.random.default_rng(0).uniform(lower, upper, (RATE_PROBES, len(lower)))
     with np.errstate(all="ignore"):
         return np.asarray(np.nan_to_num(abs(whole.rates_at(points)), posinf=0.0).max(0))

@@ -18,9 +18,9 @@ from vernal.reduce.neural.ridges import Minimax, Ridges, vertices
 
 MAX_KNOTS = 100  # of a part with one coordinate
 MAX_HYPERPLANES = 12  # of a part with several
-STARTS = 6  # random first choices of hyperplanes
+RANDOM_STARTS = 6  # random first choices of hyperplanes
 DESCENTS = 2  # of them, the best, are improved
-ROUNDS = 15  # of moving hyperplanes
+HYPERPLANE_ROUNDS = 15  # of moving hyperplanes
 CHECKED = 20_000  # points at which a fit is compared with the part, to find more samples
 WORST = 60  # of these, added to the samples
 HOPELESS = 1.4  # times what is good enough: a fit this far from it is not worth more work
@@ -73,7 +73,7 @@ class ScaledFit:
     @cached_property
     def _greedy(self) -> list[GreedyPlanes]:
         part = self.part
-        randoms = [np.random.default_rng([part.seed, start]) for start in range(STARTS)]
+        randoms = [np.random.default_rng([part.seed, start]) for start in range(RANDOM_STARTS)]
         return [GreedyPlanes(part.samples, self.scale, random, part.tick) for random in randoms]
 
     @cached_property
@@ -117,7 +117,7 @@ class ScaledFit:
         """Moved with ever more samples where it is worst; at last only the output layer, for hyperplanes that stay."""
         if not len(ridges.offsets):
             return ridges
-        for rounds in (ROUNDS, ROUNDS // 2):
+        for rounds in (HYPERPLANE_ROUNDS, HYPERPLANE_ROUNDS // 2):
             ridges = self._minimax().descend(ridges, rounds)
             self._sharpen(ridges)
             if self.enough and self._ratio(ridges) > HOPELESS * self.enough:

@@ -14,7 +14,7 @@ from vernal.interpret.numbers.rounding import Floats
 from vernal.reduce.neural.part_samples import PartSamples
 
 CANDIDATES = 160
-AROUND = 10  # samples on each side of a place
+SAMPLES_PER_SIDE = 10  # samples on each side of a place
 
 
 class Knots:
@@ -53,7 +53,7 @@ class Knots:
 
 def _around(samples: PartSamples, near: Floats) -> NDArray[np.intp]:
     at = np.searchsorted(samples.points[:, 0], near)
-    around = (at[:, None] + np.arange(-AROUND, AROUND + 1)).ravel().clip(0, len(samples.points) - 1)
+    around = (at[:, None] + np.arange(-SAMPLES_PER_SIDE, SAMPLES_PER_SIDE + 1)).ravel().clip(0, len(samples.points) - 1)
     return np.union1d(_candidates(samples, CANDIDATES // 2), around)
 
 

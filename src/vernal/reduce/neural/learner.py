@@ -25,7 +25,7 @@ from vernal.reduce.neural.parts import parts
 from vernal.reduce.neural.ridges import Ridges
 
 NEAR_LEAST = 0.1  # of the target: an error so little above what disturbances leave is good enough
-SAMPLES = 1500  # of each part
+SAMPLES_PER_PART = 1500  # of each part
 PATTERNS = 50_000  # points at which activation patterns are counted
 
 
@@ -44,7 +44,13 @@ class Learner:
     """Learns networks of one flow; samples and counterexamples are kept from one to the next."""
 
     def __init__(
-        self, flow: Model, lower: Floats, upper: Floats, samples: int = SAMPLES, seed: int = 0, tick: Tick = idle
+        self,
+        flow: Model,
+        lower: Floats,
+        upper: Floats,
+        samples: int = SAMPLES_PER_PART,
+        seed: int = 0,
+        tick: Tick = idle,
     ) -> None:
         self.flow, self.lower, self.upper, self.seed, self.tick = flow, lower, upper, seed, tick
         self.parts = parts(flow, tick)

@@ -21,14 +21,14 @@ from vernal.solvers.growing_program import GrowingProgram
 
 ROUNDS_OF_ROWS = 12  # of one linear program
 MORE_ROWS = 24  # samples added in a round
-SLACK = 1e-4  # relative violation of samples outside the program that is good enough
+SAMPLE_SLACK = 1e-4  # relative violation of samples outside the program that is good enough
 FIRST_TRUST, LEAST_TRUST = 0.1, 1e-4  # of the coordinates' range [-1, 1]
-GAIN = 3e-3  # a relative gain below this is no progress
-PATIENCE = 3  # rounds without progress
+MIN_GAIN = 3e-3  # a relative gain below this is no progress
+MAX_IDLE_ROUNDS = 3  # rounds without progress
 OTHERS = 0.1  # the weight of errors that are not the largest
-NEAR = 0.7  # of the largest error: samples below it leave the programs
+KEPT_ERROR_SHARE = 0.7  # of the largest error: samples below it leave the programs
 FIRST_ROWS = 40  # samples of the first program
-TINY = 1e-12
+SMALLEST_WEIGHT = 1e-12
 MAX_VERTICES = 3000
 
 SampleIndices = NDArray[np.intp]
@@ -98,7 +98,7 @@ class Minimax:
         """Move the hyperplanes while the error falls, until it is at most `enough` times the scale."""
         best, trust, unchanged = self.merit(ridges), FIRST_TRUST, 0
         for _ in range(rounds):
-            if trust < LEAST_TRUST or unchanged >= PATIENCE or best <= enough:
+            if trust < LEAST_TRUST or unchanged >= MAX_IDLE_ROUNDS or best <= enough:
                 break
             moved = self._moved(ridges, trust)
             other = None if moved is None else self.output_layer(*moved)
@@ -106,7 +106,7 @@ class Minimax:
             if other is None or reached >= best:
                 trust *= 0.3
                 continue
-            unchanged = unchanged + 1 if reached > best * (1 - GAIN) else 0
+            unchanged = unchanged + 1 if reached > best * (1 - MIN_GAIN) else 0
             ridges, best, trust = other, reached, min(2 * trust, FIRST_TRUST)
             self._forget(ridges)
         return ridges
@@ -160,7 +160,7 @@ class Minimax:
         """For each output samples that are worse than the program thinks."""
         found = []
         errors = self.samples.errors(predicted) / self.scale
-        for q, level in zip(outputs, levels * (1 + SLACK) + TINY, strict=True):
+        for q, level in zip(outputs, levels * (1 + SAMPLE_SLACK) + SMALLEST_WEIGHT, strict=True):
             worst = np.argsort(-errors[:, q])[: 8 * MORE_ROWS]
             worst = worst[errors[worst, q] > level]
             found.append(worst[:: max(1, len(worst) // MORE_ROWS)])
@@ -169,7 +169,7 @@ class Minimax:
     def _forget(self, ridges: Ridges) -> None:
         """Leave out the samples that are far from being worst."""
         errors = self.samples.errors(ridges(self.samples.points))
-        near = errors >= NEAR * errors.max(axis=0)
+        near = errors >= KEPT_ERROR_SHARE * errors.max(axis=0)
         for q in range(self.outputs):
             self._active[q] = np.union1d(self._first, self._active[q][near[self._active[q], q]])
 

@@ -8,9 +8,11 @@ from vernal.interpret.numbers.rounding import Floats
 from vernal.model.tick import Tick
 from vernal.reduce.neural.difference import ErrorField
 
-POINTS = 2000  # that are sampled first
-FEW = 16
-STARTS, NEIGHBOURS, STEPS = 4, 12, 14  # of the local search: best points of each side, around each, rounds
+FIRST_POINTS = 2000  # that are sampled first
+ENCLOSED_POINTS = 16
+SEARCH_STARTS = 4  # best points of each side, from which the local search begins
+NEIGHBOURS = 12  # points around each of these
+SEARCH_ROUNDS = 14
 SHRINK = 0.6  # of the distance of neighbours, from round to round
 
 
@@ -55,25 +57,27 @@ class WorstPoints:
 
     def some(self) -> Floats:
         """A few points of the region, the worst so far among them."""
-        return np.concatenate([self.places, self._random.uniform(self.lower, self.upper, (FEW, len(self.lower)))])
+        return np.concatenate(
+            [self.places, self._random.uniform(self.lower, self.upper, (ENCLOSED_POINTS, len(self.lower)))]
+        )
 
     def search(self, tick: Tick) -> None:
         """Sample, and climb from the best points of each variable and side."""
-        points = self._random.uniform(self.lower, self.upper, (POINTS, len(self.lower)))
+        points = self._random.uniform(self.lower, self.upper, (FIRST_POINTS, len(self.lower)))
         centre = 0.5 * self.lower + 0.5 * self.upper
         points = np.concatenate([points, [centre, self.lower, self.upper]])
         found = self.look(points)
         self.rates = np.nan_to_num(abs(self.difference.rates_at(points)), posinf=0.0).max(0)
         both = np.concatenate([found, -found], axis=1)
         both = np.nan_to_num(both, nan=-np.inf)
-        best = np.argpartition(-both, STARTS, axis=0)[:STARTS]  # (starts, 2 variables)
+        best = np.argpartition(-both, SEARCH_STARTS, axis=0)[:SEARCH_STARTS]  # (starts, 2 variables)
         self._climb(points[best], np.take_along_axis(both, best, axis=0), tick)
 
     def _climb(self, points: Floats, values: Floats, tick: Tick) -> None:
         """Local search from points (starts, 2 variables, coordinates) at which f - N, then N - f, has these values."""
         starts, rows, size = points.shape
-        distance = 0.25 * (self.upper - self.lower) * POINTS ** (-1.0 / size)
-        for _ in range(STEPS):
+        distance = 0.25 * (self.upper - self.lower) * FIRST_POINTS ** (-1.0 / size)
+        for _ in range(SEARCH_ROUNDS):
             tick()
             moves = self._random.normal(size=(NEIGHBOURS, starts, rows, size)) * distance
             tried = np.clip(points + moves, self.lower, self.upper)

@@ -20,8 +20,8 @@ from vernal.sets.cells.dynamics import WatchedLoop
 from vernal.sets.cells.images import Images
 
 MAX_CELLS = 20_000
-BATCH = 2048  # cells moved at once
-ROUNDS = 14  # of halving
+CELLS_PER_BATCH = 2048  # cells moved at once
+HALVING_ROUNDS = 14  # of halving
 MAX_IMAGE = 4096  # boxes of the grid that one image may meet
 GridPlaces = NDArray[np.int64]
 
@@ -65,8 +65,8 @@ def reached(images: Images, dynamics: WatchedLoop, start: CellBatch, grid: BoxGr
         found.append(new)
         if len(known) > MAX_CELLS:
             return None
-        for at in range(0, len(new), BATCH):
-            cells = grid_cells(new[at : at + BATCH], grid, template, start.labels.shape[1])
+        for at in range(0, len(new), CELLS_PER_BATCH):
+            cells = grid_cells(new[at : at + CELLS_PER_BATCH], grid, template, start.labels.shape[1])
             if not images.keeps(cells, dynamics.keep).all():
                 return None
             waiting.append(_met(images.after(cells)[1], grid))
@@ -165,7 +165,7 @@ class Greatest:
         """Cells that no step leaves and that hold the start; None where there are none."""
         kept, tried = self.within.rows(slice(0, 0)), self.within
         source, moved = np.zeros(0, np.intp), self.within.rows(slice(0, 0))
-        for _ in range(ROUNDS):
+        for _ in range(HALVING_ROUNDS):
             good = self.images.keeps(tried, self.dynamics.keep)
             new_source, new_moved = self._after(tried.rows(good))
             source, moved = np.concatenate([source, new_source + len(kept)]), joined([moved, new_moved])
@@ -182,8 +182,8 @@ class Greatest:
 
     def _after(self, cells: CellBatch) -> tuple[NDArray[np.intp], CellBatch]:
         sources, parts = [np.zeros(0, np.intp)], [cells.rows(slice(0, 0))]
-        for at in range(0, len(cells), BATCH):
-            source, moved = self.images.after(cells.rows(slice(at, at + BATCH)))
+        for at in range(0, len(cells), CELLS_PER_BATCH):
+            source, moved = self.images.after(cells.rows(slice(at, at + CELLS_PER_BATCH)))
             sources.append(source + at)
             parts.append(moved)
         return np.concatenate(sources), joined(parts)

@@ -23,7 +23,7 @@ from vernal.sets.cells.dynamics import WatchedLoop
 from vernal.sets.cells.exact_cells import ExactEnds, RationalCells, as_they_are
 from vernal.sets.cells.images import Images
 
-BATCH = 2048  # cells moved at once
+CELLS_PER_BATCH = 2048  # cells moved at once
 MAX_STARTS = 4096  # combinations of discrete initial values
 
 
@@ -161,7 +161,7 @@ class Certifier:
 
 
 def _batches(cells: CellBatch) -> list[CellBatch]:
-    return [cells.rows(slice(at, at + BATCH)) for at in range(0, max(len(cells), 1), BATCH)]
+    return [cells.rows(slice(at, at + CELLS_PER_BATCH)) for at in range(0, max(len(cells), 1), CELLS_PER_BATCH)]
 
 
 def _between(row: Sequence[Fraction], start: StartBox, low: Fraction | None, high: Fraction | None) -> bool:

@@ -22,9 +22,9 @@ from vernal.sets.cells.cells import Directions
 from vernal.sets.cells.dynamics import WatchedLoop
 from vernal.simulate.runs import Runs, simulate
 
-RUNS, STEPS = 64, 60  # that are simulated
+SIMULATED_RUNS, SIMULATED_STEPS = 64, 60  # that are simulated
 MAX_DIRECTIONS = 64
-SAME = 1e-6  # rows that agree to this, up to their length, are one
+ROW_TOLERANCE = 1e-6  # rows that agree to this, up to their length, are one
 OCTAGON_NUMBERS = 6  # components for which all sums and differences of two are measured
 FACES = (4, 8, 16)  # directions around a plane in which the loop turns, few first
 BACK = 8  # steps a direction of the claim is followed back
@@ -40,17 +40,19 @@ class Samples:
 
     def _simulated(self, seed: int) -> Runs | None:
         try:
-            return simulate(self.dynamics.system, RUNS, STEPS, np.random.default_rng(seed), corners=True)
+            return simulate(
+                self.dynamics.system, SIMULATED_RUNS, SIMULATED_STEPS, np.random.default_rng(seed), corners=True
+            )
         except VernalError:
             return None
 
     def _numbers(self) -> Floats:
         runs, columns = self.runs, []
         if runs is None:
-            return np.zeros((0, STEPS + 1, len(self.dynamics.numbers)))
+            return np.zeros((0, SIMULATED_STEPS + 1, len(self.dynamics.numbers)))
         for var, i in self.dynamics.numbers:
             columns.append(runs.memory[var][:, :, i] if var in runs.memory else runs.state[var.name])
-        return np.stack(columns, axis=2) if columns else np.zeros((len(runs.lengths), STEPS + 1, 0))
+        return np.stack(columns, axis=2) if columns else np.zeros((len(runs.lengths), SIMULATED_STEPS + 1, 0))
 
     def breaks(self) -> bool:
         """Whether some run breaks the claim, as far as floats tell; then looking for an invariant is in vain."""
@@ -58,7 +60,7 @@ class Samples:
         if self.runs is None or view.safety.stop is not FALSE:
             return False
         keep = concrete.compile([view.keep])
-        for position in range(view.safety.first, STEPS + 1):
+        for position in range(view.safety.first, SIMULATED_STEPS + 1):
             (kept,) = keep(self.runs.inputs(position), len(self.runs.lengths))
             there = self.runs.lengths > position
             if (there & ~np.broadcast_to(kept, there.shape)).any():
@@ -131,7 +133,7 @@ def _template(name: str, rows: Sequence[Floats], n: int) -> Directions:
 
 def _are_same(a: Floats, b: Floats) -> bool:
     cosine = abs(float(a @ b)) / float(np.linalg.norm(a) * np.linalg.norm(b))
-    return bool(1 - cosine < SAME**2)
+    return bool(1 - cosine < ROW_TOLERANCE**2)
 
 
 def octagon_rows(spread: Floats) -> list[Floats]:

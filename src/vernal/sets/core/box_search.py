@@ -33,11 +33,11 @@ from vernal.sets.core.witness import Replays
 from vernal.sets.pieces.batches import Indices
 
 FIRST_BATCH, MAX_FIRST_BATCH, MAX_BATCH = 64, 512, 4096  # boxes
-PACE = (0.08, 0.25)  # seconds of the processor: batches that take less grow, those that take more shrink
-FEW = 16  # boxes that cost hardly more to bound than one, so that they are cut at once
-NARROWEST = 2.0**-40  # relative to the magnitude of its ends: a side that is not cut any more
+BATCH_SECONDS = (0.08, 0.25)  # seconds of the processor: batches that take less grow, those that take more shrink
+CHEAP_BOXES = 16  # boxes that cost hardly more to bound than one, so that they are cut at once
+MIN_WIDTH_SHARE = 2.0**-40  # relative to the magnitude of its ends: a side that is not cut any more
 MAX_CUTS_AT_ZERO = 10
-FLAT = 0.05  # the share of the steepest slope that a column without any counts with
+FLAT_SLOPE_SHARE = 0.05  # the share of the steepest slope that a column without any counts with
 MANY_BOXES, FINE = 50_000, 2.0**-6  # from so many boxes on, those of such relative widths may be too fine
 SHARE_OF_DESCENT, BEFORE_DESCENT = 0.08, 0.05  # of the time of a search, after so many seconds: moving points
 AT_ZERO = ((0, 1e-9), (50_000, 1e-7), (200_000, 1e-5), (800_000, 1e-3))  # from so many boxes of a question on:
@@ -190,9 +190,9 @@ class BoxSearch:
         return joined(parts[::-1])
 
     def _pace(self, seconds: float, boxes: int) -> None:
-        if seconds > PACE[1]:
+        if seconds > BATCH_SECONDS[1]:
             self.size = max(1, self.size // 2)
-        elif seconds < PACE[0] and boxes == self.size:
+        elif seconds < BATCH_SECONDS[0] and boxes == self.size:
             self.size = min(2 * self.size, self.most)
 
     def _work(self, batch: Domains) -> Domains | None:
@@ -318,7 +318,7 @@ class BoxSearch:
             rest = rest.halves(column, self._discrete)
             scores[np.arange(len(scores)), column] *= np.where(column < rest.lower.shape[1], 0.5, 0.0)
             scores = np.concatenate([scores, scores])
-            if 2 * len(rest) > FEW:
+            if 2 * len(rest) > CHEAP_BOXES:
                 break
             rest, scores = self._cuttable(rest, scores, np.zeros(len(rest), dtype=bool))
         return rest
@@ -335,14 +335,14 @@ class BoxSearch:
         steepest = np.where(steepest > 0, steepest, 1.0)  # without any slope the widest column is cut
         with np.errstate(all="ignore"):
             relative = np.nan_to_num(rest.width / whole, posinf=0.0)
-        scores: Floats = np.abs(steep) * rest.width + FLAT * steepest * relative
+        scores: Floats = np.abs(steep) * rest.width + FLAT_SLOPE_SHARE * steepest * relative
         return scores
 
     def _cuttable(self, rest: Domains, scores: Floats, at_zero: Mask) -> tuple[Domains, Floats]:
         """Boxes with a side to cut, and scores that are above zero only for such sides."""
         width = rest.width
         inputs = width.shape[1]
-        least = np.where(self._discrete, 0.5, NARROWEST * np.maximum(np.abs(rest.lower), np.abs(rest.upper)))
+        least = np.where(self._discrete, 0.5, MIN_WIDTH_SHARE * np.maximum(np.abs(rest.lower), np.abs(rest.upper)))
         allowed = (width > least) & np.isfinite(width)
         share = width / np.maximum(width.max(axis=1, keepdims=True, initial=0.0), 1e-300)
         own = scores[:, :inputs]

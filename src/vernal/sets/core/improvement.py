@@ -26,7 +26,7 @@ MAX_INPUTS_TO_CUT = 10  # with more of them, neurons are cut
 LONG_SEARCH = 200  # boxes of a question, from which on slopes are tuned, and boxes with few neurons ...
 FEW_NEURONS = 8  # ... that are not linear are cut at these
 TUNING_STEPS = 4
-FAR = 0.3  # of the open boxes, those that lack most: tuning would not close them
+UNTUNED_SHARE = 0.3  # of the open boxes, those that lack most: tuning would not close them
 INPUTS_LAST = 1e-18  # weight of cuts across inputs where neurons are cut: for boxes without any such neuron
 BRANCHING = 32  # boxes of a question, from which on those that are open may be cut at the cases of branchings
 SHARE_OF_CASE = 0.4  # of what a bound lacks: a case that costs as much is cut, since cutting inputs leaves it
@@ -117,7 +117,7 @@ class Improver:
         late = boxes[boxes_so_far[boxes] > LONG_SEARCH]
         if len(late) and self.tuner.neurons.any():
             value = self.clauses.values(known)[late, self.clauses.root]
-            chosen[late[value >= np.quantile(value, FAR)]] = True
+            chosen[late[value >= np.quantile(value, UNTUNED_SHARE)]] = True
         return chosen
 
     def _is_due(self, known: Readings, cost: Floats) -> Mask:

@@ -16,7 +16,7 @@ import numpy as np
 from vernal.interpret.geometry.weak_duality import dual_maximum
 from vernal.interpret.numbers.rounding import TINY, Floats, Mask
 
-STEPS = 80
+ASCENT_STEPS = 80
 BETWEEN_MEANS = 5  # steps, after which the mean of all weights so far is tried, too
 FIRST_STEP = 2.0  # of the logarithms of weights, of planes whose values are at most 1; later steps are smaller
 AT_ONCE = 256  # questions: their arrays stay in the cache
@@ -113,7 +113,7 @@ def _weights(planes: PlanesOfBoxes) -> tuple[Floats, Floats]:
     steep, level = steep / scale[..., None], level / scale
     game = _Game(steep, level)
     logs, mean, side = np.zeros(level.shape), np.zeros(level.shape), np.zeros(radius.shape)
-    for step in range(1, STEPS + 1):
+    for step in range(1, ASCENT_STEPS + 1):
         weights = np.exp(logs - logs.max(axis=1, keepdims=True))
         weights /= weights.sum(axis=1, keepdims=True)
         answer = game.answer(weights)

@@ -10,7 +10,7 @@ from vernal.interpret.numbers.rounding import Mask
 Codes = NDArray[np.int64]  # (rows, columns)
 Numbers = NDArray[np.int64]  # indices of rows, states, positions or edges
 
-FIRST = 1024  # rows there is room for at first
+FIRST_ROWS = 1024  # rows there is room for at first
 LOAD = 2  # slots of the hash table for every row there is room for, at least
 MIX = np.uint64(0x9E3779B97F4A7C15)  # odd: multiplying by it loses nothing
 FREE = -1
@@ -20,8 +20,8 @@ class RowTable:
     """A growing matrix of distinct rows with an open-addressing index."""
 
     def __init__(self, columns: int) -> None:
-        self._rows: Codes = np.empty((FIRST, columns), np.int64)
-        self._slots: NDArray[np.int32] = np.full(FIRST * LOAD, FREE, np.int32)
+        self._rows: Codes = np.empty((FIRST_ROWS, columns), np.int64)
+        self._slots: NDArray[np.int32] = np.full(FIRST_ROWS * LOAD, FREE, np.int32)
         self.count = 0
 
     def __len__(self) -> int:

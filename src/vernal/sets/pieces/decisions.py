@@ -26,7 +26,7 @@ MIN_WIDTH = 1e-7  # of a parameter, relative to its first width: narrower pieces
 MAX_PARTS = 32  # open at once of one piece: cutting on would only count the points of a surface
 FIRST_CLUSTERS = 16
 TOO_FEW_TO_GATHER = 16  # pieces that are not worth gathering
-PARTS = 4  # into which an open cluster is divided
+PARTS_PER_CLUSTER = 4  # into which an open cluster is divided
 
 
 def outcomes(decision: Expr) -> list[Expr]:
@@ -178,7 +178,7 @@ class Clusters:
         self.rows, self.low, self.high = self.rows[rows], self.low[:, rows], self.high[:, rows]
         sizes = sizes[wanted]
         ends = np.cumsum(sizes)
-        parts = [ends - sizes + sizes * part // PARTS for part in range(PARTS)]
+        parts = [ends - sizes + sizes * part // PARTS_PER_CLUSTER for part in range(PARTS_PER_CLUSTER)]
         self.starts = np.unique(np.concatenate(parts)) if len(ends) else ends
 
 

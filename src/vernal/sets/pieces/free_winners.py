@@ -46,9 +46,9 @@ class FreeWinners:
 
 
 def _freed(roots: Sequence[Expr]) -> list[Expr]:
-    """An argmax and the choice in its place have the same occurrence, so one of them is one decision everywhere."""
+    return rewrite(roots, freed)
 
-    def change(node: Expr) -> Expr | None:
-        return Choose(values(node), node.sort, (), node.occurrence) if isinstance(node, Argmax) else None
 
-    return rewrite(roots, change)
+def freed(node: Expr) -> Expr | None:
+    """A choice in the place of an argmax; both have the same occurrence, so one of them is one decision everywhere."""
+    return Choose(values(node), node.sort, (), node.occurrence) if isinstance(node, Argmax) else None

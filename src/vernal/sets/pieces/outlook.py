@@ -36,7 +36,7 @@ from vernal.sets.search import Stage
 
 SHARE_IN_VAIN = 0.1  # of the time of an exploration, at most, for questions that close nothing ...
 AT_FIRST = 0.05  # ... less so many seconds: what is decided at once is not asked about ...
-WORTH = 4.0  # ... and so many times as long as those that close something: each closes all that would follow
+MAX_EFFORT_RATIO = 4.0  # ... and so many times as long as those that close something: each closes all that would follow
 MAX_PARTS = 2_000  # obligations at positions that are written out
 MAX_NODES = 5_000  # of the graph of a failure
 AT_ONCE = 2_048  # pieces
@@ -101,7 +101,7 @@ class AskingTime:
     def is_left(self) -> bool:
         """Whether questions have closed enough for the time they took."""
         free = SHARE_IN_VAIN * (self._clock() - self._began) - AT_FIRST
-        return self._in_vain < free + WORTH * self._of_use
+        return self._in_vain < free + MAX_EFFORT_RATIO * self._of_use
 
     @contextmanager
     def spent(self) -> Iterator[Yield]:

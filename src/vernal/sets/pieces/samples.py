@@ -17,7 +17,7 @@ from vernal.sets.pieces.decisions import Layout
 
 MAX_BITS = 4  # dimensions whose ends are combined to corners
 INNER = 48  # points inside, besides the centre and the corners
-BLOCK = 128  # pieces looked at together
+PIECES_PER_BLOCK = 128  # pieces looked at together
 
 Assumptions = tuple[tuple[Expr, int], ...]  # decisions of a position, and how they are assumed to come out
 
@@ -30,8 +30,8 @@ def likely(conditions: Assumptions, layout: Layout, pieces: Pieces, rows: Indice
     """
     kept = tuple((node, outcome) for node, outcome in conditions if not draws([node]) and pieces.parameters)
     unit = _unit_points(pieces.parameters)
-    for start in range(0, len(rows), BLOCK):
-        block = rows[start : start + BLOCK]
+    for start in range(0, len(rows), PIECES_PER_BLOCK):
+        block = rows[start : start + PIECES_PER_BLOCK]
         lower, upper = pieces.lower[block, None], pieces.upper[block, None]
         points = np.where(unit == 1, upper, lower * (1 - unit) + upper * unit)
         as_assumed = _as_assumed(kept, layout, pieces.rows(block), points)

@@ -21,10 +21,10 @@ from vernal.sets.pieces.batches import Indices, Pairs
 
 MAX_ROWS = 32  # directions of a template
 WAYS = 12  # sums that bound a direction
-SAME = 1e-9  # relative: rows that agree to this are one; what they differ by is paid for
-BLOCK = 256  # regions tightened at once
+ROW_TOLERANCE = 1e-9  # relative: rows that agree to this are one; what they differ by is paid for
+REGIONS_PER_BLOCK = 256  # regions tightened at once
 MAX_SHARED = 1 << 20  # numbers compared at once
-SLACK = 4 * gamma(16)
+TIGHTENING_SLACK = 4 * gamma(16)
 
 
 @dataclass(frozen=True)
@@ -43,20 +43,20 @@ class Sums:
         starts = np.flatnonzero(np.r_[True, self.which[1:] != self.which[:-1]])
         target = self.which[starts]
         largest = whole.largest()
-        for start in range(0, len(whole), BLOCK):
-            part = slice(start, start + BLOCK)
+        for start in range(0, len(whole), REGIONS_PER_BLOCK):
+            part = slice(start, start + REGIONS_PER_BLOCK)
             low, high = self._ends(whole.lower[part], whole.upper[part], largest[part])
             low, high = bounding(low, high)
             lower[part, target] = np.maximum(lower[part, target], np.maximum.reduceat(low, starts, axis=1))
             upper[part, target] = np.minimum(upper[part, target], np.minimum.reduceat(high, starts, axis=1))
 
     def _ends(self, lower: Floats, upper: Floats, largest: Floats) -> tuple[Floats, Floats]:
-        rest = largest @ self.left.T * (1 + SLACK) + TINY
+        rest = largest @ self.left.T * (1 + TIGHTENING_SLACK) + TINY
         low, high = -rest, rest
         for side in (0, 1):
             factor, at = self.factor[:, side], self.pair[:, side]
             one, other = factor * lower[:, at], factor * upper[:, at]
-            rest = SLACK * np.maximum(np.abs(one), np.abs(other))
+            rest = TIGHTENING_SLACK * np.maximum(np.abs(one), np.abs(other))
             low, high = low + np.minimum(one, other) - rest, high + np.maximum(one, other) + rest
         return low, high
 
@@ -78,9 +78,9 @@ class Template:
         factors = self.rows @ row / (self.rows**2).sum(axis=1)
         left = np.abs(factors[:, None] * self.rows - row)
         at = int(np.argmin(left.max(axis=1)))
-        if not factors[at] or not left[at].max() <= SAME * np.abs(row).max() < np.inf:
+        if not factors[at] or not left[at].max() <= ROW_TOLERANCE * np.abs(row).max() < np.inf:
             return None
-        return at, float(factors[at]), left[at] + SLACK * np.abs(row)
+        return at, float(factors[at]), left[at] + TIGHTENING_SLACK * np.abs(row)
 
     @cached_property
     def _pairs(self) -> tuple[Indices, Floats]:
@@ -96,7 +96,7 @@ class Template:
         left = np.abs(made - rows[:, None])
         size = np.abs(rows).max(axis=1, initial=0.0)[:, None]
         cost = np.abs(factors).sum(axis=2)
-        cost[~(left.max(axis=2, initial=0.0) <= SAME * size) | ~np.isfinite(cost)] = np.inf
+        cost[~(left.max(axis=2, initial=0.0) <= ROW_TOLERANCE * size) | ~np.isfinite(cost)] = np.inf
         if others:
             cost[(pairs == np.arange(len(rows))[:, None, None]).any(axis=2)] = np.inf
         cost[:, (pairs < self.size).all(axis=1)] *= 1e-9  # the components themselves always count
@@ -104,7 +104,7 @@ class Template:
         which, place = np.nonzero(np.isfinite(np.take_along_axis(cost, best, axis=1)))
         pair = best[which, place]
         factor, steep = factors[which, pair], np.abs(self.rows[pairs[pair]])
-        paid = SLACK * (np.einsum("si,sin->sn", np.abs(factor), steep) + np.abs(rows[which]))
+        paid = TIGHTENING_SLACK * (np.einsum("si,sin->sn", np.abs(factor), steep) + np.abs(rows[which]))
         return Sums(which, pairs[pair], factor, left[which, pair] + paid)
 
     def images(self, rows: Floats) -> Sums:
@@ -199,7 +199,7 @@ def regions(made: Template, lower: Floats, upper: Floats, trail: Indices) -> Reg
 def from_box(made: Template, low: Floats, high: Floats, trail: Indices) -> Regions:
     """The region of all states in a box."""
     lower, upper = _images(made.rows, low[None], high[None])
-    slack = SLACK * (np.abs(made.rows) @ np.maximum(np.abs(low), np.abs(high))) + TINY
+    slack = TIGHTENING_SLACK * (np.abs(made.rows) @ np.maximum(np.abs(low), np.abs(high))) + TINY
     lower, upper = lower - slack, upper + slack
     lower[0, : made.size], upper[0, : made.size] = low, high
     return regions(made, lower, upper, trail)
@@ -230,7 +230,7 @@ def below(whole: Regions, row: Floats, limit: Floats) -> Regions | None:
     if found is None:
         return None
     at, factor, left = found
-    rest = (whole.largest() @ left + SLACK * np.abs(limit)) * (1 + SLACK) + TINY
+    rest = (whole.largest() @ left + TIGHTENING_SLACK * np.abs(limit)) * (1 + TIGHTENING_SLACK) + TINY
     end = (limit + rest) / factor
     lower, upper = whole.lower.copy(), whole.upper.copy()
     if factor > 0:
@@ -251,7 +251,11 @@ def moved(whole: Regions, F: Floats, f: Floats, gap: Floats, draws: tuple[Floats
     first, last = _images(G, *draws)
     steep = np.abs(D) @ np.abs(F)
     sizes = largest @ steep[:, :n].T + np.maximum(np.abs(draws[0]), np.abs(draws[1])) @ steep[:, n:].T
-    slack = 4 * gamma(2 * F.shape[1] + 16) * (sizes + np.abs(D) @ np.abs(f)) + np.abs(D) @ gap * (1 + SLACK) + TINY
+    slack = (
+        4 * gamma(2 * F.shape[1] + 16) * (sizes + np.abs(D) @ np.abs(f))
+        + np.abs(D) @ gap * (1 + TIGHTENING_SLACK)
+        + TINY
+    )
     return lower + first + D @ f - slack, upper + last + D @ f + slack
 
 

@@ -32,7 +32,7 @@ from vernal.sets.search import HeedsNothing, Search, Stage, nothing_before
 MAX_SETS = 4096  # that may be under way from one batch of boxes
 MANY_SETS = f"more than {MAX_SETS} sets of states, of different decisions, are under way"
 OPEN_STARTS = "the discrete variables have too many initial values to follow each of them"
-FAR = 2.0**20  # units of time between instants, at most: beyond it times are not exact
+MAX_TIME_UNITS = 2.0**20  # units of time between instants, at most: beyond it times are not exact
 LOST = "sets of states were followed up to time {:.4g} and no further"
 UNEVEN = "periods and delays have no common unit of time that is long enough"
 
@@ -213,7 +213,7 @@ class LoopSpace:
     def _flow(self, groups: list[Group], start: Fraction, end: Fraction, *, exact: bool) -> list[Group]:
         """Carry everything from one time to the next."""
         length = (end - start) / self.loop.plant.unit
-        if length > FAR or (exact and length.denominator != 1):
+        if length > MAX_TIME_UNITS or (exact and length.denominator != 1):
             raise Stopped(UNEVEN)
         duration = float(length) if exact else horizon_on_grid(float_above(length))
         carried = [self._carried(group, start, duration) for group in groups]

@@ -19,7 +19,7 @@ from vernal.sets.zonotopes.duals import FramedSet, greatest
 from vernal.sets.zonotopes.modes import ModeGraph
 from vernal.sets.zonotopes.step import HybridSteps, StepOutcome
 
-ROUNDS = 6  # of growth, before a box becomes all of its location
+GROWTH_ROUNDS = 6  # of growth, before a box becomes all of its location
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Jumps:
         rounds = 0
         while fresh:
             rounds += 1
-            grown = self._grow(found, fresh, everything=rounds > ROUNDS)
+            grown = self._grow(found, fresh, everything=rounds > GROWTH_ROUNDS)
             fresh = [
                 (found[mode].roots, target, box) for mode in grown for target, box in self._from(found[mode].outcome)
             ]

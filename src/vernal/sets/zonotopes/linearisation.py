@@ -18,7 +18,7 @@ from vernal.interpret.numbers.rounding import Floats, gamma
 from vernal.model.hybrid import Location
 from vernal.sets.zonotopes.duals import FramedSet, greatest
 
-SAMPLES = 48  # points in which fields are compared
+COMPARED_POINTS = 48  # points in which fields are compared
 RIDGE = 1e-3  # weight of staying near a location's own matrix
 THIN = 1e-4  # extents below this fraction of the largest do not count
 
@@ -43,8 +43,8 @@ class AffineField:
 def _cube(n: int) -> Floats:
     """Points of the cube [-1, 1]^n, the same every time."""
     if n == 1:
-        return np.linspace(-1.0, 1.0, SAMPLES)[:, None]
-    return np.random.default_rng(0).uniform(-1.0, 1.0, (SAMPLES * n, n))
+        return np.linspace(-1.0, 1.0, COMPARED_POINTS)[:, None]
+    return np.random.default_rng(0).uniform(-1.0, 1.0, (COMPARED_POINTS * n, n))
 
 
 def fit(near: Zonotope, locations: Sequence[Location], radius: Floats) -> AffineField:

@@ -21,9 +21,9 @@ from vernal.sets.zonotopes.modes import ModeGraph, ModeSet
 from vernal.sets.zonotopes.tubes import FlowTube, advance
 
 MOST_GUESSES = 60
-FAR = 3.0  # widths of the region
+MAX_REGION_WIDTHS = 3.0  # widths of the region
 GROWTH = 1.05  # of a guess that was too small, and more the more guesses failed
-LARGEST = 2.0**400  # of a coordinate: beyond it products overflow, and no step is taken
+LARGEST_COORDINATE = 2.0**400  # of a coordinate: beyond it products overflow, and no step is taken
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class HybridSteps:
         lower, upper = self.automaton.lower, self.automaton.upper
         axes = np.eye(len(lower))
         least, most = -states.support(-axes), states.support(axes)
-        if bool(np.all(most - least <= FAR * (upper - lower))):
+        if bool(np.all(most - least <= MAX_REGION_WIDTHS * (upper - lower))):
             return states
         return Zonotope.box(np.maximum(least, lower), np.maximum(np.minimum(most, upper), np.maximum(least, lower)))
 
@@ -91,7 +91,7 @@ class HybridSteps:
     def _advance(self, states: Zonotope, field: AffineField, modes: ModeSet) -> FlowTube:
         with np.errstate(over="ignore", invalid="ignore"):
             tube = advance(states, field.matrix, field.drift, field.radius, self._power(field, modes), self.h)
-            small = bool(np.all(tube.size < LARGEST))
+            small = bool(np.all(tube.size < LARGEST_COORDINATE))
         if not small:
             raise OverflowError("states that are too large to compute with")
         return tube

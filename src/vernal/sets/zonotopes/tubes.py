@@ -19,7 +19,7 @@ from vernal.interpret.geometry.exponential import MatrixExponential
 from vernal.interpret.geometry.zonotope import Zonotope
 from vernal.interpret.numbers.rounding import TINY, Floats, gamma
 
-MARGIN = 2.0**-40  # relative: a tube contains a neighbourhood of what is reached, so that no solution leaves it unseen
+TUBE_MARGIN = 2.0**-40  # relative: a tube contains a neighbourhood of what is reached, so no solution leaves it unseen
 
 
 @dataclass(frozen=True)
@@ -63,4 +63,4 @@ def advance(
     speed = np.maximum(start.support(matrix) + drift, start.support(-matrix) - drift) * up
     speed = speed + gamma(n + 4) * (np.abs(matrix) @ start.size + np.abs(drift))
     bend = (0.125 * h * h) * (steep @ np.maximum(speed, 0.0)) * up
-    return FlowTube(start, last, bend + MARGIN * (last.size + start.size) + TINY)
+    return FlowTube(start, last, bend + TUBE_MARGIN * (last.size + start.size) + TINY)
