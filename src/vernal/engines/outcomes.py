@@ -18,7 +18,7 @@ from vernal.evidence.belief import confirmed
 from vernal.evidence.codec import encoded, restored
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.invariant import Invariant
-from vernal.evidence.kinds import Tree
+from vernal.evidence.kinds import Evidence, Tree
 from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, Subject
 from vernal.evidence.result import Assurance, EngineFailure
 from vernal.evidence.trace import Trace
@@ -64,7 +64,7 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
     "evidence": record_fields.nothing,
     "invariant": record_fields.nothing,
 }  # from plain data to the value of a field
-SHOWN = ("evidence", "trace", "invariant")  # fields of evidence, where there is one
+SHOWN = {"evidence": Evidence, "trace": Trace, "invariant": Invariant}  # fields of evidence, and which it may be
 
 
 def to_data(known: Known, system: System) -> dict[str, Any]:
@@ -111,7 +111,12 @@ def _read(data: Record, system: System) -> Known:
 
 
 def _value(name: str, value: Any, system: System) -> Any:
-    return restored(value, system) if name in SHOWN and value is not None else READERS[name](value)
+    if name not in SHOWN or value is None:
+        return READERS[name](value)
+    found = restored(value, system)
+    if not isinstance(found, SHOWN[name]):
+        raise FormatError(f"its {name} is of the kind {found.kind}")
+    return found
 
 
 def _refuse_contradiction(known: Known, question: Question) -> None:

@@ -162,8 +162,8 @@ def encoded(evidence: Evidence, model: Model) -> dict[str, Any]:
 def restored(fields: Fields, model: Model) -> Evidence:
     """Evidence from a record of our own; its path is recomputed, and an error where it is none of the system."""
     fields = _with_kind(fields)
-    found: Evidence = codec_of(fields["evidence"]).decode(fields, model)
     try:
+        found: Evidence = codec_of(fields["evidence"]).decode(fields, model)
         if isinstance(found, Tree):
             return replace(found, path=verified(found.path, _steps(model)))
         return verified(found, _steps(model)) if isinstance(found, Trace) and found.times is None else found
