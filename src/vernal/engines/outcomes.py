@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from vernal.errors import FormatError, InputError
 from vernal.evidence import confirm, record_fields
@@ -64,7 +64,11 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
     "evidence": record_fields.nothing,
     "invariant": record_fields.nothing,
 }  # from plain data to the value of a field
-SHOWN = {"evidence": Evidence, "trace": Trace, "invariant": Invariant}  # fields of evidence, and which it may be
+SHOWN: Mapping[str, tuple[type, ...]] = {
+    "evidence": get_args(Evidence),
+    "trace": (Trace,),
+    "invariant": (Invariant,),
+}  # fields of evidence, and which it may be
 
 
 def to_data(known: Known, system: System) -> dict[str, Any]:
