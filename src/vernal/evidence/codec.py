@@ -29,7 +29,7 @@ from vernal.model.flow import Flow
 from vernal.model.system import Model, System
 
 E = TypeVar("E", bound=Evidence)
-Fields = Mapping[str, Any]  # of a file or a record, by their names
+EvidenceFields = Mapping[str, Any]  # of a file or a record, by their names
 PAYLOADS = ("trace", "invariant", "flowpipe")  # the fields that hold what is shown
 OF_FLOWS = "the evidence about a flow is a trajectory that breaks the formula, or a flowpipe"
 OF_STEPS = "a flowpipe is evidence about a flow"
@@ -43,7 +43,7 @@ class Codec(Generic[E]):
     verdicts: tuple[Verdict, ...]  # that it may be evidence for
     keys: tuple[str, ...]  # of the fields it is written in
     encode: Callable[[E, Model], dict[str, Any]]
-    decode: Callable[[Fields, Model], E]
+    decode: Callable[[EvidenceFields, Model], E]
     check: Callable[[E, Assertion], Recheck]
     words: Callable[[E], str]
     more: tuple[str, ...] = ()  # fields that may be missing
@@ -56,7 +56,7 @@ def _trace_fields(trace: Trace, model: Model) -> dict[str, Any]:
     return {"excluded_by": None, "trace": trace_file.to_json(trace, model)}
 
 
-def _trace(fields: Fields, model: Model) -> Trace:
+def _trace(fields: EvidenceFields, model: Model) -> Trace:
     if fields["excluded_by"] is not None:
         raise FormatError("trace file: only a tree says what excludes other paths")
     if isinstance(model, Flow):
@@ -69,7 +69,7 @@ def _tree_fields(tree: Tree, model: Model) -> dict[str, Any]:
     return shown if tree.invariant is None else {**shown, **_invariant_fields(tree.invariant, model)}
 
 
-def _tree(fields: Fields, model: Model) -> Tree:
+def _tree(fields: EvidenceFields, model: Model) -> Tree:
     if not isinstance(fields["excluded_by"], str):
         raise FormatError("trace file: a tree says what excludes other paths")
     invariant = None if fields.get("invariant") is None else _invariant(fields, model)
@@ -89,7 +89,7 @@ def _invariant_fields(invariant: Invariant, model: Model) -> dict[str, Any]:
     return {"invariant": invariant_json(invariant)}
 
 
-def _invariant(fields: Fields, model: Model) -> Invariant:
+def _invariant(fields: EvidenceFields, model: Model) -> Invariant:
     return invariant_of(fields["invariant"], _steps(model))
 
 
@@ -103,7 +103,7 @@ def _flowpipe_fields(pipe: Flowpipe, model: Model) -> dict[str, Any]:
     return {"flowpipe": flowpipe_json(pipe)}
 
 
-def _flowpipe(fields: Fields, model: Model) -> Flowpipe:
+def _flowpipe(fields: EvidenceFields, model: Model) -> Flowpipe:
     if not isinstance(model, Flow):
         raise Rejected(OF_STEPS)
     return flowpipe_of(fields["flowpipe"], model)
@@ -159,7 +159,7 @@ def encoded(evidence: Evidence, model: Model) -> dict[str, Any]:
     return {"evidence": evidence.kind, **CODECS[evidence.kind].encode(evidence, model)}
 
 
-def restored(fields: Fields, model: Model) -> Evidence:
+def restored(fields: EvidenceFields, model: Model) -> Evidence:
     """Evidence from a record of our own; its path is recomputed, and an error where it is none of the system."""
     fields = _with_kind(fields)
     try:
@@ -171,7 +171,7 @@ def restored(fields: Fields, model: Model) -> Evidence:
         raise FormatError(f"its trace does not replay: {why}") from None
 
 
-def _with_kind(fields: Fields) -> Fields:
+def _with_kind(fields: EvidenceFields) -> EvidenceFields:
     """A record with its kind; those of the version before have a path or an invariant without it."""
     if "evidence" in fields:
         return fields
