@@ -204,7 +204,7 @@ def test_what_a_flow_says_in_words(jet: Path, vernal: Command) -> None:
     [
         (("check", "--engine", "paths"), "'paths' is for systems that move in steps"),
         (("check", "--engine", "milp", "--encoding", "compositional"), "'milp' is for systems"),
-        (("check", "--depth", "3"), "'auto' of flows has no option 'depth'"),
+        (("check", "--depth", "3"), "'auto' has no option 'depth' for flows"),
         (("check", "--journal", "j"), "keeps no journal"),
         (("check", "--policy", "p.onnx"), "only for planning models"),
         (("check", "--property", "in_range"), "until when all trajectories provably stay inside"),

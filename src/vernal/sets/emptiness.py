@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from contextlib import suppress
 
 from vernal.errors import Stopped
 from vernal.interpret.discrete.initial_states import has_start, is_solvable
@@ -23,15 +23,13 @@ def is_empty(system: Model, budget: Budget) -> bool | None:
             return not has_start(system.initial, budget.check)
         return next(Loop(system, (), budget.check).starts(), None) is None
     except NotPiecewiseLinear:
-        pass
-    except Stopped:
-        return None
-    try:
         return _empty_by_bounds(system, budget)
     except Stopped:
         return None
 
 
 def _empty_by_bounds(system: Model, budget: Budget) -> bool | None:
-    found = possible(build.conj(*system.init.where), system.starting(replace(system.init, where=())), budget)
+    found = None
+    with suppress(Stopped):
+        found = possible(build.conj(*system.init.where), system, budget)
     return None if found is None else not found

@@ -7,12 +7,14 @@ it. One search bounds boxes of the initial set until every one excludes that, or
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from math import inf
 
 import numpy as np
 
 from vernal.interpret.linear.bounds import Linear
+from vernal.interpret.linear.forms import MAX_INPUTS
 from vernal.interpret.unrolling.stepwise import Unrolling
 from vernal.logic.claim import is_small
 from vernal.logic.formula import Atom, Formula
@@ -20,7 +22,7 @@ from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model.closed import ClosedStep
 from vernal.model.expr import Expr
-from vernal.model.system import System
+from vernal.model.system import Model, System
 from vernal.model.tick import Tick
 from vernal.run.budget import Budget
 from vernal.sets.core.box_search import BoxSearch
@@ -35,12 +37,15 @@ MAX_KNOWN = 64  # claims about one graph whose clauses are kept
 MAX_BOXES, MAX_SECONDS = 4096, 1.0  # for a condition that somebody asks about in passing
 
 
-def possible(condition: Expr, system: System, budget: Budget) -> bool | None:
-    """Whether a condition on the state is true somewhere in the initial set; None where that stays open.
+def possible(condition: Expr, model: Model, budget: Budget) -> bool | None:
+    """Whether a condition on the state is true where a model may start, constraints aside; None where that stays open.
 
     True rests on a state that satisfies it exactly, False on bounds that exclude it in every box.
     """
-    question = Question(system, Atom(build.negate(condition)))
+    if len(model.state) > MAX_INPUTS:
+        return None
+    at_rest = System(model.name, model.state, replace(model.init, where=()), {})
+    question = Question(at_rest, Atom(build.negate(condition)))
     clauses = refuted_by(question, budget)
     if clauses is None:
         return None
