@@ -16,6 +16,7 @@ from vernal.engines.check import ask, parse_formula
 from vernal.evidence.replay import verify
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Verdict
 from vernal.evidence.trace_values import write_number
+from vernal.interpret.geometry.directions import Template
 from vernal.interpret.interval import evaluate
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.milp.rows import ColumnForm, Sheet, Unsuitable
@@ -27,7 +28,7 @@ from vernal.model.system import System
 from vernal.run.budget import Budget
 from vernal.sets.pieces.batches import bounded
 from vernal.sets.pieces.decisions import mask_of
-from vernal.sets.regions.regions import Template, regions
+from vernal.sets.regions.regions import regions, tightened
 
 X, Y, Z = b.var("x"), b.var("y"), b.var("z")
 EVERY = SETUPS | MORE
@@ -97,7 +98,7 @@ def test_growth_beside_a_random_walk(name: str, claim: str, true: Verdict) -> No
 def test_a_region_whose_ends_overflowed_is_not_empty() -> None:
     nan, inf = np.nan, np.inf
     lower, upper = np.array([[nan, 0.0], [inf, 0.0], [2.0, 0.0]]), np.array([[nan, 1.0], [3.0, 1.0], [1.0, 1.0]])
-    made = regions(Template(np.eye(2)), lower, upper, np.arange(3)).tightened()
+    made = tightened(regions(Template(np.eye(2)), lower, upper, np.arange(3)))
     assert made.trail.tolist() == [0, 1]  # only the last is empty: its ends are numbers, in the wrong order
     assert made.lower[:, 0].tolist() == [-inf, -inf]
     assert made.upper[:, 0].tolist() == [inf, 3.0]

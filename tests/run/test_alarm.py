@@ -45,7 +45,7 @@ def work(seconds: float) -> float:
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, seconds in {"GRACE": 0.05, "LEAST": 0.01, "AGAIN": 0.1}.items():
+    for name, seconds in {"SECONDS_OVER_LIMIT": 0.05, "MIN_SECONDS": 0.01, "AGAIN": 0.1}.items():
         monkeypatch.setattr(module, name, seconds)
 
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 
 from vernal.engines.base import Engine
 from vernal.errors import Stopped
 from vernal.evidence.belief import believed
 from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open
-from vernal.logic.direction import Direction
+from vernal.logic.direction import Direction, weakest
 from vernal.logic.question import Question
 from vernal.reduce.reduction import Reduction, Subquestion, carried
 from vernal.run.budget import Budget
@@ -63,7 +62,7 @@ class Chain:
     @property
     def direction(self) -> Direction:
         """How the paths that the engine is asked about relate to those of the question."""
-        return reduce(Direction.then, (one.direction for one in self.reductions), Direction.EXACT)
+        return weakest(one.direction for one in self.reductions)
 
     def __str__(self) -> str:
         return ", ".join([*(one.name for one in self.reductions), self.engine.name])

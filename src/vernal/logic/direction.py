@@ -7,7 +7,9 @@ UNDER. Everything else needs evidence that is checked on the concrete system.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
+from functools import reduce
 
 from vernal.logic.formula import Quantifier
 
@@ -40,3 +42,8 @@ class Direction(Enum):
     def may_refute(self, quantifier: Quantifier) -> bool:
         """Whether the failure of a claim carries over: the negation is a claim of the other quantifier."""
         return self.may_prove(quantifier.dual)
+
+
+def weakest(directions: Iterable[Direction]) -> Direction:
+    """What all of several directions allow; EXACT where there is none."""
+    return reduce(Direction.then, directions, Direction.EXACT)

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
 from itertools import pairwise
 from typing import TypeVar
 
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.kinds import Evidence
 from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, Statistics, Subject
-from vernal.logic.direction import Direction
+from vernal.logic.direction import Direction, weakest
 from vernal.logic.question import Question
 from vernal.model.initial import Box
 from vernal.model.sorts import REAL
@@ -107,7 +106,7 @@ def combined(parts: Sequence[Known]) -> Known:
         return replace(open_parts[0], statistics=statistics, proven_steps=_least([p.proven_steps for p in open_parts]))
     proofs = [part for part in parts if isinstance(part, Proof)]
     real = [part for part in proofs if not part.empty] or proofs
-    direction = reduce(Direction.then, (part.direction for part in real))
+    direction = weakest(part.direction for part in real)
     if direction is Direction.NEITHER:
         reason = "parts of the initial set are proven in directions that do not go together"
         return Open(engine=real[0].engine, reason=reason, statistics=statistics)

@@ -16,13 +16,14 @@ from vernal.engines.invariants.engine import Invariants
 from vernal.evidence.kinds import Tree
 from vernal.evidence.result import UNKNOWN, VIOLATED, Verdict
 from vernal.formats.task.blueprint import load
+from vernal.interpret.geometry.directions import Template
+from vernal.interpret.geometry.template_sets import TemplateSets, labelled
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.model import build
 from vernal.run.budget import Budget
 from vernal.sets.cells.cell_partition import merged, needed
-from vernal.sets.cells.cells import CellBatch, Directions
 from vernal.sets.cells.coverage import Coverage
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -73,7 +74,7 @@ def test_a_union_in_fewer_boxes_is_the_same_union() -> None:
             count = int(rng.integers(1, 25))
             low = rng.integers(0, 6, (count, n)).astype(float)
             labels = rng.integers(0, 2, (count, 1))
-            cells = CellBatch(Directions(np.eye(n)), low, low + rng.integers(1, 4, (count, n)), labels)
+            cells = labelled(Template(np.eye(n)), low, low + rng.integers(1, 4, (count, n)), labels)
             fewer = merged(needed(cells, np.zeros(n, bool)))
             points = rng.uniform(0, 9, (200, n))
             assert len(fewer) <= len(cells)
@@ -85,12 +86,12 @@ def test_a_union_in_fewer_boxes_is_the_same_union() -> None:
 def test_boxes_of_many_components_are_not_counted_out(n: int) -> None:
     """A table of what is filled has an entry for every combination of ends: there is none where that is very many."""
     low = np.array([[0.0] * n, [0.5] * n])
-    cells = CellBatch(Directions(np.eye(n)), low, low + np.array([[2.0], [1.0]]), np.zeros((2, 1), np.int64))
+    cells = labelled(Template(np.eye(n)), low, low + np.array([[2.0], [1.0]]), np.zeros((2, 1), np.int64))
     found = Coverage(cells, np.zeros(n, bool)).holds(cells)
     assert found.tolist() == [n == 5] * 2
 
 
-def _inside(cells: CellBatch, points: Floats, label: int) -> NDArray[np.bool_]:
+def _inside(cells: TemplateSets, points: Floats, label: int) -> NDArray[np.bool_]:
     held = ((points[:, None] >= cells.lower) & (points[:, None] <= cells.upper)).all(axis=2)
     return np.asarray((held & (cells.labels[:, 0] == label)).any(axis=1))
 

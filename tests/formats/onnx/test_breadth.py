@@ -316,7 +316,9 @@ def test_tiles_are_the_same_map_as_the_matrix(case: Case, tmp_path: Path, monkey
     path = saved(case, tmp_path)
     whole = read_network(path)
     for module in (convolutions, products, "vernal.formats.onnx.windows"):
-        monkeypatch.setattr(f"{module}.DENSE" if isinstance(module, str) else f"{module.__name__}.DENSE", 0)
+        monkeypatch.setattr(
+            f"{module}.MAX_DENSE_ENTRIES" if isinstance(module, str) else f"{module.__name__}.MAX_DENSE_ENTRIES", 0
+        )
     tiled = agree_again(path)
     assert tiled.output is not whole.output
     xs = points(whole.input_size, 5)

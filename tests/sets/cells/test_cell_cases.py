@@ -26,6 +26,8 @@ from vernal.engines.invariants.forward_images import levels, maximal
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.recheck import Judgement, recheck
 from vernal.evidence.result import HOLDS
+from vernal.interpret.geometry.directions import Template
+from vernal.interpret.geometry.template_sets import TemplateSets, hulls, labelled
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.claim import Claim
 from vernal.logic.formula import Always, Atom, Bound
@@ -36,7 +38,6 @@ from vernal.model.system import System
 from vernal.model.tick import idle
 from vernal.run.budget import Budget
 from vernal.sets.cells.cell_partition import BoxGrid, Greatest, domain, merged, reached
-from vernal.sets.cells.cells import CellBatch, Directions, hulls
 from vernal.sets.cells.certifier import Certifier
 from vernal.sets.cells.coverage import Coverage
 from vernal.sets.cells.dynamics import WatchedLoop
@@ -59,8 +60,8 @@ def asked(text: str, formula: str, tmp_path: Path) -> tuple[WatchedLoop, Images,
     return watched(Question(task.system, parse_formula(task, formula)))
 
 
-def boxes(view: WatchedLoop) -> Directions:
-    return Directions(np.eye(len(view.numbers)))
+def boxes(view: WatchedLoop) -> Template:
+    return Template(np.eye(len(view.numbers)))
 
 
 # Bounds ---------------------------------------------------------------------------------------------------------------
@@ -108,17 +109,17 @@ def test_images_hold_what_runs_do(seed: int) -> None:
 
 
 def around(
-    view: WatchedLoop, samples: Samples, template: Directions, points: Floats, t: int, good: NDArray[np.bool_]
-) -> CellBatch:
+    view: WatchedLoop, samples: Samples, template: Template, points: Floats, t: int, good: NDArray[np.bool_]
+) -> TemplateSets:
     """Cells around the states of runs, by labels."""
     assert samples.runs is not None
     labels = np.stack([samples.runs.state[var.name][good, t] for var, _ in view.labels], 1) if view.labels else None
     made = np.zeros((len(points), 0), np.int64) if labels is None else labels.astype(np.int64)
-    return hulls(CellBatch(template, *template.over_boxes(points, points), made))
+    return hulls(labelled(template, *template.over_boxes(points, points), made))
 
 
 def _check_inside(
-    moved: CellBatch, samples: Samples, view: WatchedLoop, points: Floats, t: int, good: NDArray[np.bool_]
+    moved: TemplateSets, samples: Samples, view: WatchedLoop, points: Floats, t: int, good: NDArray[np.bool_]
 ) -> None:
     assert samples.runs is not None
     values = points @ moved.template.rows.T
@@ -138,30 +139,30 @@ def test_coverage_against_points(seed: int) -> None:
     """A box is covered iff every point of a fine grid through all ends is; half steps stand for open intervals."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 4))
-    template = Directions(np.eye(n))
+    template = Template(np.eye(n))
     low = rng.integers(0, 5, size=(6, n)).astype(float)
     high = np.minimum(low + rng.integers(0, 4, size=(6, n)), 6.0)
-    union = CellBatch(template, low, high, np.zeros((6, 0), np.int64))
+    union = labelled(template, low, high, np.zeros((6, 0), np.int64))
     first = rng.integers(0, 5, size=(40, n)).astype(float)
     last = first + rng.integers(0, 3, size=(40, n)).astype(float)
-    found = Coverage(union, np.zeros(n, bool)).holds(CellBatch(template, first, last, np.zeros((40, 0), np.int64)))
+    found = Coverage(union, np.zeros(n, bool)).holds(labelled(template, first, last, np.zeros((40, 0), np.int64)))
     for k in range(40):
         points = product(*(np.arange(a, z + 0.25, 0.5) for a, z in zip(first[k], last[k], strict=True)))
         assert found[k] == all(((low <= p) & (np.array(p) <= high)).all(axis=1).any() for p in map(np.array, points))
 
 
 def test_integers_are_covered_one_by_one() -> None:
-    template, none = Directions(np.eye(1)), np.zeros((3, 0), np.int64)
-    union = CellBatch(template, np.array([[1.0], [2.0], [4.0]]), np.array([[1.0], [2.0], [4.0]]), none)
-    asked_for = CellBatch(template, np.array([[1.0], [1.0], [4.0]]), np.array([[2.0], [4.0], [4.0]]), none)
+    template, none = Template(np.eye(1)), np.zeros((3, 0), np.int64)
+    union = labelled(template, np.array([[1.0], [2.0], [4.0]]), np.array([[1.0], [2.0], [4.0]]), none)
+    asked_for = labelled(template, np.array([[1.0], [1.0], [4.0]]), np.array([[2.0], [4.0], [4.0]]), none)
     assert Coverage(union, np.array([True])).holds(asked_for).tolist() == [True, False, True]
     assert Coverage(union, np.array([False])).holds(asked_for).tolist() == [False, False, True]
 
 
 def test_neighbours_are_joined() -> None:
-    template, none = Directions(np.eye(2)), np.zeros((4, 0), np.int64)
+    template, none = Template(np.eye(2)), np.zeros((4, 0), np.int64)
     low = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    assert len(merged(CellBatch(template, low, low + 1, none))) == 1
+    assert len(merged(labelled(template, low, low + 1, none))) == 1
 
 
 # Methods by themselves ------------------------------------------------------------------------------------------------
@@ -193,7 +194,7 @@ def test_boxes_that_can_be_stayed_in(text: str, formula: str, tmp_path: Path) ->
     """The greatest fixpoint over halved boxes of a domain."""
     view, images, certifier = asked(text, formula, tmp_path)
     start = certifier.initial_cells(boxes(view))
-    points = np.vstack([Samples(view, 0).points, *start.box])
+    points = np.vstack([Samples(view, 0).points, *start.ranges()])
     found = Greatest(images, view, domain(points, [()], boxes(view), view.whole)).holding(start)
     assert found is not None
     assert certifier.proves_joined(as_they_are(merged(found)), found)
@@ -204,7 +205,7 @@ def test_a_false_proposal_is_not_certified(tmp_path: Path) -> None:
     view, _, certifier = asked(STEPS, "G (x <= 5)", tmp_path)
     none = np.zeros((1, 0), np.int64)
     for low, high in ((0.0, 1.0), (0.0, 5.0), (0.5, 5.0), (0.0, np.inf)):
-        cells = CellBatch(boxes(view), np.array([[low]]), np.array([[high]]), none)
+        cells = labelled(boxes(view), np.array([[low]]), np.array([[high]]), none)
         assert not certifier.proves(as_they_are(cells))
 
 
@@ -252,10 +253,10 @@ def test_where_a_claim_begins_is_bounded_as_finely_as_images_are(tmp_path: Path)
     safety = safety_claim(question.claim, total=True)
     assert safety is not None
     search = InvariantSearch(task.system, safety, Budget())
-    box = Directions(np.eye(1))
+    box = Template(np.eye(1))
     widths: list[float] = []
     for halvings in (0, 4, 0):
         search.images.halvings = halvings
-        lower, upper = search._start(box).box
+        lower, upper = search._start(box).ranges()
         widths.append(float((upper - lower).max()))
     assert widths[1] < widths[0] == widths[2]

@@ -1,4 +1,4 @@
-"""Regions contain what they stand for, through cuts, steps, hulls and tubes; and tubes prove what is true only."""
+"""TemplateSets contain what they stand for, through cuts, steps, hulls and tubes; and tubes prove what is true only."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from vernal.engines.check import asked_of
 from vernal.engines.paths.engine import Paths
 from vernal.engines.paths.tubes import Tubes
 from vernal.evidence.result import HOLDS
+from vernal.interpret.geometry.directions import Template
+from vernal.interpret.geometry.template_sets import TemplateSets
 from vernal.interpret.numbers.rounding import Floats, Mask
 from vernal.logic.formula import Always, Atom, Bound, Formula
 from vernal.logic.question import Question
@@ -22,8 +24,6 @@ from vernal.run.budget import Budget
 from vernal.sets.initial_boxes import initial_boxes
 from vernal.sets.pieces.positions import NotExplorable
 from vernal.sets.regions.regions import (
-    Regions,
-    Template,
     clipped,
     cut,
     from_box,
@@ -31,13 +31,14 @@ from vernal.sets.regions.regions import (
     moved,
     regions,
     template,
+    tightened,
 )
 from vernal.simulate.runs import simulate
 
 SHEAR = np.array([[1.0, -1.0, -0.5], [0.0, 1.0, 1.0]])  # h - v - a/2, v + a
 
 
-def holds_in(whole: Regions, points: Floats) -> Mask:
+def holds_in(whole: TemplateSets, points: Floats) -> Mask:
     """Which points lie in one of the regions, but for the rounding of this very product."""
     measured = (points @ whole.template.rows.T)[:, None]
     slack = 1e-12 * (1 + np.abs(measured))
@@ -45,11 +46,11 @@ def holds_in(whole: Regions, points: Floats) -> Mask:
     return np.asarray(~np.all(np.any(outside, axis=2), axis=1), dtype=bool)
 
 
-def start(made: Template, low: tuple[float, ...] = (-3.0, 1.0), high: tuple[float, ...] = (2.0, 4.0)) -> Regions:
+def start(made: Template, low: tuple[float, ...] = (-3.0, 1.0), high: tuple[float, ...] = (2.0, 4.0)) -> TemplateSets:
     return from_box(made, np.array(low), np.array(high), np.array([0]))
 
 
-def walk(count: int, rng: np.random.Generator) -> tuple[Regions, Floats]:
+def walk(count: int, rng: np.random.Generator) -> tuple[TemplateSets, Floats]:
     """A region after a few steps, and states that get there: from corners too, and by the ends of draws."""
     made = template(2, [SHEAR], 3)
     region, points = start(made), rng.uniform((-3, 1), (2, 4), (5000, 2))
@@ -85,7 +86,7 @@ def test_empty_halves_are_left_out() -> None:
     region = start(made, (0.0, 0.0), (1.0, 1.0))
     row = int(np.flatnonzero((made.rows == (1, -1)).all(axis=1))[0])
     region.upper[0, row] = -1.5  # h - v <= -1.5 is nowhere in the unit square
-    assert not len(region.tightened())
+    assert not len(tightened(region))
 
 
 def test_hulls_and_tubes_contain_their_parts() -> None:

@@ -21,13 +21,14 @@ from vernal.evidence.invariant import Invariant
 from vernal.evidence.invariant_file import component_names
 from vernal.evidence.knowledge import Known, Open, Proof, Subject
 from vernal.evidence.result import Assurance
+from vernal.interpret.geometry.directions import Template
+from vernal.interpret.geometry.template_sets import TemplateSets, hulls, joined
 from vernal.logic.question import Question
 from vernal.logic.safety import SafetyClaim, excluding, safety_claim
 from vernal.model.system import System
 from vernal.model.traits import nonlinear_node
 from vernal.run.budget import Budget
 from vernal.sets.cells.cell_partition import Greatest, domain, grid_of, merged, needed, reached
-from vernal.sets.cells.cells import CellBatch, Directions, hulls, joined
 from vernal.sets.cells.certifier import Certifier, TooManyStarts
 from vernal.sets.cells.dynamics import WatchedLoop
 from vernal.sets.cells.exact_cells import (
@@ -58,8 +59,8 @@ class Proposal:
     """Cells that may be an invariant, and how they were found."""
 
     method: str
-    cells: CellBatch
-    parts: CellBatch | None = None  # boxes that make up the cells, where these are joined ones
+    cells: TemplateSets
+    parts: TemplateSets | None = None  # boxes that make up the cells, where these are joined ones
 
 
 class Invariants:
@@ -101,7 +102,7 @@ class InvariantSearch:
         self.certifier = Certifier(dynamics, self.images)
         self.samples = Samples(dynamics, budget.seed)
         self.nonlinear = nonlinear_node([dynamics.guard, *dynamics.next_numbers]) is not None
-        self.starts: dict[tuple[bytes, int], CellBatch] = {}  # by directions, and by how finely images are bounded
+        self.starts: dict[tuple[bytes, int], TemplateSets] = {}  # by directions, and by how finely images are bounded
         self.limits = claim_limits(dynamics)
         self.tried: list[str] = []
         self.proven: int | None = None
@@ -132,7 +133,7 @@ class InvariantSearch:
     # Proposals --------------------------------------------------------------------------------------------------------
 
     def _proposals(self) -> Iterator[Proposal]:
-        box = Directions(np.eye(len(self.dynamics.numbers)))
+        box = Template(np.eye(len(self.dynamics.numbers)))
         yield from self._widened(box, 0)
         if self.dynamics.bends:
             yield from self._widened(box, FEW_HALVINGS)
@@ -160,13 +161,13 @@ class InvariantSearch:
         finally:
             self.slice = self.budget
 
-    def _widened(self, template: Directions, halvings: int) -> Iterator[Proposal]:
+    def _widened(self, template: Template, halvings: int) -> Iterator[Proposal]:
         """The hull of all images, with images of so many parts of cells."""
         self._tell(template.name)
         self.images.halvings = halvings
         yield from self._in_time(self._hull(template))
 
-    def _hull(self, template: Directions) -> Iterator[Proposal]:
+    def _hull(self, template: Template) -> Iterator[Proposal]:
         cells = Widening(self.images, self.dynamics, self.limits).closed(self._start(template))
         if cells is not None:
             yield Proposal(template.name, cells)
@@ -175,13 +176,13 @@ class InvariantSearch:
         self.tried.append(method)
         self.budget.progress(f"invariants: {method}", None)
 
-    def _levels(self, start: CellBatch) -> ImageLevels:
+    def _levels(self, start: TemplateSets) -> ImageLevels:
         made = levels(self.images, start, self.dynamics)
         if made.kept:
             self.proven = self.dynamics.safety.first + made.kept - 1
         return made
 
-    def _of_levels(self, template: Directions) -> Iterator[Proposal]:
+    def _of_levels(self, template: Template) -> Iterator[Proposal]:
         """Unions of the first images, and of all states after some steps."""
         self.images.halvings = 0
         self._tell("unions of images")
@@ -193,7 +194,7 @@ class InvariantSearch:
         if largest is not None:
             yield Proposal("images of all states", largest)
 
-    def _united(self, cells: CellBatch) -> Iterator[Proposal]:
+    def _united(self, cells: TemplateSets) -> Iterator[Proposal]:
         """A union of images: as one cell for each combination of labels, in fewer cells, or as it is."""
         around = hulls(cells)
         if len(around) < len(cells):
@@ -204,7 +205,7 @@ class InvariantSearch:
                 yield Proposal("unions of images", fewer, cells)
         yield Proposal("unions of images", cells)
 
-    def _of_boxes(self, template: Directions) -> Iterator[Proposal]:
+    def _of_boxes(self, template: Template) -> Iterator[Proposal]:
         """Unions of boxes of a partition, finer and finer."""
         n, points = len(self.dynamics.numbers), self.samples.points
         if not n or n > GRID_NUMBERS or not len(points):
@@ -220,17 +221,17 @@ class InvariantSearch:
             if number == 1:
                 yield from self._greatest(template, start)
 
-    def _greatest(self, template: Directions, start: CellBatch) -> Iterator[Proposal]:
+    def _greatest(self, template: Template, start: TemplateSets) -> Iterator[Proposal]:
         self._tell("boxes that can be stayed in")
         labels = sorted({start.key(member) for member in range(len(start))} | self._met_labels())
-        around = domain(np.vstack([self.samples.points, *start.box]), labels, template, self.dynamics.whole)
+        around = domain(np.vstack([self.samples.points, *start.ranges()]), labels, template, self.dynamics.whole)
         cells = Greatest(self.images, self.dynamics, around).holding(start)
         if cells is not None:
             yield Proposal("boxes that can be stayed in", merged(cells), cells)
 
     def _met_labels(self) -> set[tuple[int, ...]]:
         """Labels that are met from boxes around all that runs met."""
-        start = hulls(self._start(Directions(np.eye(len(self.dynamics.numbers)))))
+        start = hulls(self._start(Template(np.eye(len(self.dynamics.numbers)))))
         found = {start.key(member) for member in range(len(start))}
         for _ in range(8):
             moved = hulls(self.images.after(start)[1])
@@ -241,14 +242,14 @@ class InvariantSearch:
             start = moved
         return found
 
-    def _start(self, template: Directions) -> CellBatch:
+    def _start(self, template: Template) -> TemplateSets:
         """Cells around where paths are when the claim begins."""
         key = template.rows.tobytes(), self.images.halvings
         if key not in self.starts:
             self.starts[key] = self._moved_start(template)
         return self.starts[key]
 
-    def _moved_start(self, template: Directions) -> CellBatch:
+    def _moved_start(self, template: Template) -> TemplateSets:
         cells = self.certifier.initial_cells(template)
         for _ in range(self.dynamics.safety.first):
             cells = hulls(self.images.after(cells)[1])
@@ -269,7 +270,7 @@ class InvariantSearch:
                 return self._proof(proposal.method, rounded, prefix)
         return None
 
-    def _prefix(self, template: Directions) -> list[RationalCells]:
+    def _prefix(self, template: Template) -> list[RationalCells]:
         """Rational cells for every position before the claim begins, each around the images of the one before."""
         made: list[RationalCells] = []
         cells = self.certifier.initial_cells(template)
@@ -297,7 +298,7 @@ class InvariantSearch:
             statistics={"method": method, "sets": len(cells), "directions": len(cells.template.rows)},
         )
 
-    def _roundings(self, cells: CellBatch) -> Iterator[RationalCells]:
+    def _roundings(self, cells: TemplateSets) -> Iterator[RationalCells]:
         """The cells with rational bounds: short ones and those with some room first, the floats themselves last.
 
         A step that is not piecewise linear is only checked again where there is room.

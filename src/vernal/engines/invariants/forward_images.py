@@ -13,8 +13,9 @@ from itertools import product
 
 import numpy as np
 
+from vernal.interpret.geometry.directions import Template
+from vernal.interpret.geometry.template_sets import TemplateSets, hulls, joined, labelled, within
 from vernal.interpret.numbers.rounding import LEAST_FLOAT, Floats
-from vernal.sets.cells.cells import CellBatch, Directions, hulls, joined, within
 from vernal.sets.cells.dynamics import WatchedLoop
 from vernal.sets.cells.images import Images
 
@@ -32,12 +33,12 @@ MAX_CELLS_OF_LEVEL = 16
 class ImageLevels:
     """Where paths are after each number of steps, as far as it was followed."""
 
-    cells: list[CellBatch] = field(default_factory=list)
+    cells: list[TemplateSets] = field(default_factory=list)
     kept: int = 0  # levels, from the first on, in all of which what is claimed is true
     closed: bool = False  # whether the last level is inside those before
 
 
-def levels(images: Images, start: CellBatch, dynamics: WatchedLoop) -> ImageLevels:
+def levels(images: Images, start: TemplateSets, dynamics: WatchedLoop) -> ImageLevels:
     """Images of the initial cells until one is inside those before, or breaks what is to be kept."""
     made = ImageLevels()
     cells = start if len(start) <= MAX_CELLS_OF_LEVEL else hulls(start)
@@ -61,13 +62,13 @@ def levels(images: Images, start: CellBatch, dynamics: WatchedLoop) -> ImageLeve
     return made
 
 
-def _snapped(cells: CellBatch) -> CellBatch:
+def _snapped(cells: TemplateSets) -> TemplateSets:
     """Bounds moved outward to multiples of a power of two: what comes back with other last digits is the same again."""
     size = np.maximum(np.abs(cells.lower), np.abs(cells.upper)).max(axis=0, initial=0.0)
     with np.errstate(all="ignore"):
         unit = np.exp2(np.floor(np.log2(np.where(np.isfinite(size) & (size > 0), size, 1.0))) - SNAP)
     unit = np.maximum(unit, LEAST_FLOAT)  # of bounds next to zero it would be zero itself
-    return CellBatch(
+    return labelled(
         cells.template, np.floor(cells.lower / unit) * unit, np.ceil(cells.upper / unit) * unit, cells.labels
     )
 
@@ -78,7 +79,7 @@ class Widening:
     def __init__(self, images: Images, dynamics: WatchedLoop, limits: list[tuple[Floats, float]]) -> None:
         self.images, self.dynamics, self.limits = images, dynamics, limits
 
-    def closed(self, start: CellBatch) -> CellBatch | None:
+    def closed(self, start: TemplateSets) -> TemplateSets | None:
         """Cells that no step leaves, as far as floats tell; None where none were found."""
         cells = hulls(start)
         for rounds in PLAIN:
@@ -93,7 +94,7 @@ class Widening:
         wide, done = self._grown(self._endless(cells), 1.0, OVERSHOT)
         return wide if done else None
 
-    def _grown(self, cells: CellBatch, factor: float, rounds: int) -> tuple[CellBatch | None, bool]:
+    def _grown(self, cells: TemplateSets, factor: float, rounds: int) -> tuple[TemplateSets | None, bool]:
         """The cells after some rounds, and whether a step stays inside; None where they break the claim.
 
         Where a step leaves them, bounds are moved as far as it leads, and a `factor` times that far beyond.
@@ -112,7 +113,9 @@ class Widening:
             cells = grown
         return cells, False
 
-    def _overshot(self, cells: CellBatch, grown: CellBatch, factor: float, thresholds: list[Floats]) -> CellBatch:
+    def _overshot(
+        self, cells: TemplateSets, grown: TemplateSets, factor: float, thresholds: list[Floats]
+    ) -> TemplateSets:
         """Bounds moved beyond where they have grown to, but not past a constant that the claim names."""
         width = np.where(np.isfinite(grown.upper - grown.lower), grown.upper - grown.lower, 0.0)
         up, down = _growth(cells.upper, grown.upper), _growth(-cells.lower, -grown.lower)
@@ -125,17 +128,17 @@ class Widening:
             for value in values:
                 below = (grown.lower[:, direction] >= value) & (value > lower[:, direction])
                 lower[below, direction] = value
-        return CellBatch(grown.template, lower, upper, grown.labels)
+        return labelled(grown.template, lower, upper, grown.labels)
 
-    def _endless(self, cells: CellBatch) -> CellBatch:
+    def _endless(self, cells: TemplateSets) -> TemplateSets:
         """The cells without the bounds that still grow."""
         grown = hulls(joined([cells, self.images.after(cells)[1]]))
         if len(grown) != len(cells):
             return grown
         upper = np.where(grown.upper > cells.upper, np.inf, cells.upper)
-        return CellBatch(cells.template, np.where(grown.lower < cells.lower, -np.inf, cells.lower), upper, cells.labels)
+        return labelled(cells.template, np.where(grown.lower < cells.lower, -np.inf, cells.lower), upper, cells.labels)
 
-    def _thresholds(self, template: Directions) -> list[Floats]:
+    def _thresholds(self, template: Template) -> list[Floats]:
         """For each direction, constants that the claim compares it with, in ascending order."""
         made: list[Floats] = []
         for row in template.rows:
@@ -154,11 +157,11 @@ def _growth(now: Floats, then: Floats) -> Floats:
         return np.where(then > now, then - now, 0.0)
 
 
-def _is_same(a: CellBatch, b: CellBatch) -> bool:
+def _is_same(a: TemplateSets, b: TemplateSets) -> bool:
     return bool((a.lower == b.lower).all() and (a.upper == b.upper).all() and (a.labels == b.labels).all())
 
 
-def whole_space(dynamics: WatchedLoop, template: Directions) -> CellBatch | None:
+def whole_space(dynamics: WatchedLoop, template: Template) -> TemplateSets | None:
     """Every state there is; None where there are too many combinations of labels."""
     counts = [dynamics.label_count(place) for place in range(len(dynamics.labels))]
     if np.prod([1, *counts]) > MAX_KEYS:
@@ -166,10 +169,10 @@ def whole_space(dynamics: WatchedLoop, template: Directions) -> CellBatch | None
     keys = list(product(*map(range, counts)))
     labels = np.array(keys, dtype=np.int64).reshape(len(keys), len(counts))
     ends = np.full((len(labels), len(template.rows)), np.inf)
-    return CellBatch(template, -ends, ends, labels)
+    return labelled(template, -ends, ends, labels)
 
 
-def maximal(images: Images, dynamics: WatchedLoop, first: ImageLevels) -> CellBatch | None:
+def maximal(images: Images, dynamics: WatchedLoop, first: ImageLevels) -> TemplateSets | None:
     """The least image of all states in which what is to be kept is true, with the levels before it."""
     if not first.cells:
         return None

@@ -19,14 +19,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from vernal.engines.base import Engine
-from vernal.engines.liveness.finite_paths import asked_of_product, ends_well
-from vernal.engines.liveness.method import first_proof, in_turn, negated, open_for, proof
+from vernal.engines.chain import Chain
+from vernal.engines.liveness.finite_paths import ends_well
+from vernal.engines.liveness.method import NAME, FirstProof, by_method, in_turn, open_for
 from vernal.engines.liveness.sampled_counts import marks_taken
-from vernal.evidence.knowledge import Open, Proof
+from vernal.evidence.knowledge import Open, Proof, Subject
+from vernal.evidence.result import Assurance
 from vernal.logic.automaton import Automaton
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
-from vernal.reduce.product import product
+from vernal.reduce.counted_marks import CountedMarks, negation
+from vernal.reduce.product import Product
 from vernal.run.budget import Budget
 from vernal.simulate.starts import NoInitialState
 
@@ -43,7 +46,8 @@ class Counting:
         self.engines = tuple(engines)
 
     def prove(self, question: Question, path: Formula, budget: Budget) -> Proof | Open:
-        wrong = negated(question, path, budget)
+        budget.progress("liveness: the automaton of the negated claim", None)
+        wrong = negation(question, path, budget.check)
         ending = ends_well(self.engines, question, wrong, budget)
         if isinstance(ending, Open):
             return ending
@@ -57,7 +61,11 @@ class Counting:
     def _is_bounded(self, question: Question, wrong: Automaton, budget: Budget) -> Proof | Open:
         """That no run takes marked edges again and again, by a bound on how many it takes."""
         if not any(edge.marks for edge in wrong.edges):
-            return proof(None, {"method": METHOD})
+            direction, subject = Product.direction, Subject.PATHS
+            statistics = {"method": METHOD}
+            return Proof(
+                engine=NAME, direction=direction, subject=subject, assurance=Assurance.EXACT, statistics=statistics
+            )
         limits = _limits(question, wrong, budget)
         if not limits:
             simulated = f"simulated paths of {SIMULATED_STEPS[-1]} steps take marked edges until their end"
@@ -65,10 +73,10 @@ class Counting:
         reason = ""
         for limit, part in in_turn(limits, budget):
             budget.progress(f"liveness: at most {limit} marked edges", None)
-            made = product(question.system, wrong, limit, tick=budget.check)
-            known = first_proof(self.engines, asked_of_product(made.system, made.is_kept, question), part)
+            chain = Chain((CountedMarks(limit, wrong, ends_well=True),), FirstProof(self.engines))
+            known = by_method(chain.attempt(question, part), METHOD)
             if isinstance(known, Proof):
-                return proof(known, {"method": METHOD, "marked edges": limit, "proven by": known.engine})
+                return replace(known, statistics={**known.statistics, "marked edges": limit})
             reason = f"no bound up to {limit} on the marked edges of the automaton is proven: {known.reason}"
         return open_for(reason)
 

@@ -18,18 +18,20 @@ from numpy.typing import NDArray
 
 from vernal.engines.base import Engine
 from vernal.engines.liveness.finite_paths import ends_well
-from vernal.engines.liveness.method import NAME, negated, open_for
+from vernal.engines.liveness.method import NAME, open_for
 from vernal.evidence.knowledge import Open, Proof
 from vernal.evidence.result import Assurance
+from vernal.interpret.geometry.directions import Template
+from vernal.interpret.geometry.template_sets import TemplateSets
 from vernal.logic.automaton import Automaton
 from vernal.logic.claim import position_expression
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.safety import SafetyClaim
+from vernal.reduce.counted_marks import negation
 from vernal.reduce.product import Product, marking_product
 from vernal.run.budget import Budget
 from vernal.sets.cells.cell_partition import BoxGrid, GridPlaces, boxes_met, grid_cells, grid_of
-from vernal.sets.cells.cells import CellBatch, Directions
 from vernal.sets.cells.certifier import Certifier, TooManyStarts
 from vernal.sets.cells.dynamics import WatchedLoop
 from vernal.sets.cells.images import Images
@@ -54,7 +56,7 @@ class FairCycles:
     def prove(self, question: Question, path: Formula, budget: Budget) -> Proof | Open:
         if question.claim.horizon is not None:
             return open_for("the claim has a horizon, so that no cycle breaks it")
-        wrong = negated(question, path, budget)
+        wrong = negation(question, path, budget.check)
         ending = ends_well(self.engines, question, wrong, budget)
         if isinstance(ending, Open):
             return ending
@@ -79,7 +81,7 @@ class FairCycles:
             return open_for(f"grids are made of 1 to {MAX_NUMBERS} numbers, and here are {len(loop.numbers)}")
         images = Images(loop)
         try:
-            start = Certifier(loop, images).initial_cells(Directions(np.eye(len(loop.numbers))))
+            start = Certifier(loop, images).initial_cells(Template(np.eye(len(loop.numbers))))
         except TooManyStarts:
             return open_for("there are too many discrete initial states to look at")
         flag = [var for var, _ in loop.labels].index(made.marked)
@@ -138,7 +140,7 @@ class BoxGraph:
         self.targets: list[NDArray[np.int64]] = [np.zeros(0, np.int64)]
         self.marked: list[bool] = []  # by number
 
-    def reached(self, start: CellBatch) -> MarkedGraph | None:
+    def reached(self, start: TemplateSets) -> MarkedGraph | None:
         """The graph from these cells on; None where there are too many boxes."""
         met = boxes_met(start, self.grid)
         if met is None:
@@ -153,7 +155,7 @@ class BoxGraph:
         edges = np.concatenate(self.sources), np.concatenate(self.targets)
         return MarkedGraph(edges, np.array(self.marked, bool))
 
-    def _step(self, places: GridPlaces, start: CellBatch) -> bool:
+    def _step(self, places: GridPlaces, start: TemplateSets) -> bool:
         """The steps from some boxes; whether they lead to few enough."""
         cells = grid_cells(places, self.grid, start.template, start.labels.shape[1])
         source, moved = self.images.after(cells)

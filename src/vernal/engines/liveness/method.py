@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from vernal.engines.attempts import Turned, reasons
 from vernal.engines.base import Engine, within
 from vernal.evidence.belief import believed
-from vernal.evidence.knowledge import Open, Proof, Statistics
-from vernal.evidence.result import Assurance
-from vernal.logic.automaton import Automaton, automaton, degeneralised
-from vernal.logic.direction import Direction
-from vernal.logic.formula import Formula, Not
+from vernal.evidence.knowledge import Known, Open, Proof
+from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.run.budget import Budget
 
@@ -39,30 +37,34 @@ def open_for(reason: str) -> Open:
     return Open(engine=NAME, reason=reason)
 
 
-def proof(part: Proof | None, statistics: Statistics) -> Proof:
-    """What follows from a proof of another claim; from none where there was nothing to prove.
+def by_method(known: Known, method: str, *kept: str) -> Proof | Open:
+    """What a chain knows as what a method knows: who proved it, and the numbers that are the method's.
 
-    The evidence of the other claim shows nothing of the one that was asked, so it is left out.
+    The evidence of another claim shows nothing of the one that was asked, so it is left out; nothing is refuted.
     """
-    assurance, empty = (Assurance.EXACT, False) if part is None else (part.assurance, part.empty)
-    return Proof(engine=NAME, direction=Direction.OVER, assurance=assurance, empty=empty, statistics=statistics)
+    if not isinstance(known, Proof):
+        return open_for(known.reason if isinstance(known, Open) else "it is broken")
+    own = {name: known.statistics[name] for name in kept if name in known.statistics}
+    statistics = {"method": method, **own, "proven by": known.engine}
+    return replace(known, engine=NAME, margin=None, evidence=None, notes=(), statistics=statistics)
 
 
-def negated(question: Question, path: Formula, budget: Budget) -> Automaton:
-    """An automaton with one mark that accepts the paths which break the claim."""
-    budget.progress("liveness: the automaton of the negated claim", None)
-    made = automaton(Not(path), total=question.is_total, tick=budget.check)
-    return degeneralised(made, tick=budget.check)
+@dataclass(frozen=True)
+class FirstProof:
+    """Engines asked in turn, each with an equal share of the time that is left, until one has a proof."""
 
+    engines: tuple[Engine, ...]
 
-def first_proof(engines: Sequence[Engine], question: Question, budget: Budget) -> Proof | Open:
-    """The first proof by an engine, or why there is none."""
-    tried: list[Turned] = []
-    for engine, part in in_turn(engines, budget):
-        begun = budget.elapsed
-        known = believed(question.claim, within(engine, question, part))
-        if isinstance(known, Proof):
-            return known
-        left_open = known if isinstance(known, Open) else Open(engine=engine.name, reason="it is broken")
-        tried.append(Turned(left_open, budget.elapsed - begun))
-    return open_for("; ".join(reasons(tried)))
+    name = NAME
+
+    def attempt(self, question: Question, budget: Budget) -> Known:
+        """The first proof, or why there is none."""
+        tried: list[Turned] = []
+        for engine, part in in_turn(self.engines, budget):
+            begun = budget.elapsed
+            known = believed(question.claim, within(engine, question, part))
+            if isinstance(known, Proof):
+                return known
+            left_open = known if isinstance(known, Open) else Open(engine=engine.name, reason="it is broken")
+            tried.append(Turned(left_open, budget.elapsed - begun))
+        return open_for("; ".join(reasons(tried)))

@@ -9,16 +9,16 @@ breaks no claim.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from vernal.engines.base import Engine
+from vernal.engines.chain import Chain
 from vernal.engines.liveness.delays import MOST_STEPS, least_delay
-from vernal.engines.liveness.method import first_proof, in_turn, open_for, proof
+from vernal.engines.liveness.method import FirstProof, by_method, open_for
 from vernal.evidence.knowledge import Open, Proof
 from vernal.logic.formula import Formula
 from vernal.logic.progress import waits
 from vernal.logic.question import Question
-from vernal.logic.shortening import prompt
+from vernal.reduce.prompt_claims import PromptClaims
 from vernal.run.budget import Budget
 
 METHOD = "a bounded delay"
@@ -40,13 +40,6 @@ class Promptness:
         least = least_delay(question, path, budget)
         if least is None:
             return open_for(f"on simulated paths {MOST_STEPS} steps are not enough for what has to come at last")
-        reason = ""
-        for stretch, part in in_turn(self.stretches, budget):
-            delay = least if not stretch else least + 2 + int(stretch * least)
-            budget.progress(f"liveness: within {delay} steps", None)
-            stronger = prompt(path, delay, total=question.is_total)
-            known = first_proof(self.engines, replace(question, formula=stronger, name=None), part)
-            if isinstance(known, Proof):
-                return proof(known, {"method": METHOD, "delay": delay, "proven by": known.engine})
-            reason = f"that what has to come at last comes within {delay} steps is not proven: {known.reason}"
-        return open_for(reason)
+        delays = [least if not stretch else least + 2 + int(stretch * least) for stretch in self.stretches]
+        chain = Chain((PromptClaims(tuple(delays)),), FirstProof(self.engines))
+        return by_method(chain.attempt(question, budget), METHOD, "delay")

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from vernal.interpret.geometry.template_sets import TemplateSets
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.claim import PositionClaim, position_claim
 from vernal.logic.formula import Formula
@@ -25,7 +26,6 @@ from vernal.run.budget import Budget
 from vernal.sets.pieces.batches import Indices
 from vernal.sets.pieces.exploration import OVERFLOWING, Exploration
 from vernal.sets.pieces.positions import NotExplorable, Position, StepGraph
-from vernal.sets.regions.regions import Regions
 from vernal.sets.regions.space import MAX_REGIONS, Measures, Passage, RegionSpace, Tube, components
 from vernal.sets.search import Search, Stage
 
@@ -89,7 +89,7 @@ class TubeRound:
     kept_margin: float = np.inf  # of those that did not fail
     ends: tuple[Floats, Floats] | None = None  # of all components
     regions: int = 0  # of the current step
-    here: Regions | None = None  # what is looked at; with the margin of each region
+    here: TemplateSets | None = None  # what is looked at; with the margin of each region
     margins: Floats = field(default_factory=lambda: np.zeros(0))
     suspects: list[Indices] = field(default_factory=list)  # trails of `here` that failed
 
@@ -100,7 +100,7 @@ class TubeRound:
         """How far the components of all regions reach."""
         return None if self.ends is None else self.ends[1] - self.ends[0]
 
-    def reached(self, stage: Stage, states: Position[Regions]) -> None:
+    def reached(self, stage: Stage, states: Position[TemplateSets]) -> None:
         self._settle()
         self.regions += len(states.batch)
         low, high = (end(side, axis=0) for end, side in zip((np.min, np.max), states.batch.ranges(), strict=True))
@@ -110,7 +110,7 @@ class TubeRound:
         self.ends = np.minimum(first, low), np.maximum(last, high)
         self.here, self.margins, self.suspects = states.batch, self._margins(stage, states), []
 
-    def _margins(self, stage: Stage, states: Position[Regions]) -> Floats:
+    def _margins(self, stage: Stage, states: Position[TemplateSets]) -> Floats:
         """By how much each region keeps the claim at this position, at least."""
         count = len(states.batch)
         if self.claim is None or not self.claim.covers(stage.t):
@@ -129,10 +129,10 @@ class TubeRound:
         self.kept_margin = min(self.kept_margin, float(self.margins[~failed].min(initial=np.inf)))
         self.here = None
 
-    def kept(self, stage: Stage, states: Position[Regions]) -> None:
+    def kept(self, stage: Stage, states: Position[TemplateSets]) -> None:
         """Nothing to do: what does not fail is kept."""
 
-    def failed(self, stage: Stage, states: Position[Regions]) -> None:
+    def failed(self, stage: Stage, states: Position[TemplateSets]) -> None:
         """Keep what failed; of a claim with a margin the whole region, so that no part counts as narrowly kept."""
         rows = states.batch
         self.suspects.append(rows.trail)

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from vernal.interpret.geometry.template_sets import Chosen, Labels
 from vernal.interpret.numbers.rounding import TINY, Floats, float_above, float_below, gamma
 from vernal.interpret.value_sets import Finite, Range, Truth, Value
 from vernal.model import expr as e
 from vernal.model.expr import Expr
-from vernal.sets.cells.cells import Chosen
-from vernal.sets.cells.dynamics import Labels
 
 MAX_OPTIONS = 8  # of an argmax or a choice that are followed one by one
 

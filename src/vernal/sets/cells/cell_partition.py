@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from vernal.interpret.geometry.directions import Template
+from vernal.interpret.geometry.template_sets import TemplateSets, joined, labelled
 from vernal.interpret.numbers.rounding import LEAST_FLOAT, Floats
-from vernal.sets.cells.cells import CellBatch, Directions, joined
 from vernal.sets.cells.coverage import Coverage
 from vernal.sets.cells.dynamics import WatchedLoop
 from vernal.sets.cells.images import Images
@@ -49,7 +50,7 @@ def grid_of(width: Floats, whole: NDArray[np.bool_]) -> BoxGrid:
     return BoxGrid(np.where(whole, 1.0, np.maximum(width, LEAST_FLOAT)), whole)
 
 
-def reached(images: Images, dynamics: WatchedLoop, start: CellBatch, grid: BoxGrid) -> CellBatch | None:
+def reached(images: Images, dynamics: WatchedLoop, start: TemplateSets, grid: BoxGrid) -> TemplateSets | None:
     """All boxes of the grid that may be reached; None where one breaks the claim, or there are too many."""
     template = start.template
     known: set[bytes] = set()
@@ -73,9 +74,9 @@ def reached(images: Images, dynamics: WatchedLoop, start: CellBatch, grid: BoxGr
     return grid_cells(np.concatenate(found), grid, template, start.labels.shape[1])
 
 
-def grid_cells(places: GridPlaces, grid: BoxGrid, template: Directions, labels: int) -> CellBatch:
+def grid_cells(places: GridPlaces, grid: BoxGrid, template: Template, labels: int) -> TemplateSets:
     """Boxes from their labels and places."""
-    return CellBatch(template, *grid.boxes(places[:, labels:]), places[:, :labels])
+    return labelled(template, *grid.boxes(places[:, labels:]), places[:, :labels])
 
 
 def _new(places: GridPlaces, known: set[bytes]) -> GridPlaces:
@@ -85,15 +86,15 @@ def _new(places: GridPlaces, known: set[bytes]) -> GridPlaces:
     return places[fresh]
 
 
-def _met(cells: CellBatch, grid: BoxGrid) -> GridPlaces | None:
+def _met(cells: TemplateSets, grid: BoxGrid) -> GridPlaces | None:
     """Labels and places of all boxes of the grid that cells meet, each once; None where there are too many."""
     found = boxes_met(cells, grid)
     return None if found is None else np.unique(found[1], axis=0)
 
 
-def boxes_met(cells: CellBatch, grid: BoxGrid) -> tuple[NDArray[np.intp], GridPlaces] | None:
+def boxes_met(cells: TemplateSets, grid: BoxGrid) -> tuple[NDArray[np.intp], GridPlaces] | None:
     """The boxes of the grid that cells meet, by labels and places, and which cell it is; None where too many."""
-    low, high = cells.box
+    low, high = cells.ranges()
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
         return None
     if (np.maximum(np.abs(low), np.abs(high)) / grid.step > 2**40).any():
@@ -114,9 +115,9 @@ def boxes_met(cells: CellBatch, grid: BoxGrid) -> tuple[NDArray[np.intp], GridPl
     return member, np.hstack([cells.labels[member], places])
 
 
-def merged(cells: CellBatch) -> CellBatch:
+def merged(cells: TemplateSets) -> TemplateSets:
     """Neighbours that differ in one component only, joined where they touch or overlap, component after component."""
-    for axis in range(cells.template.numbers):
+    for axis in range(cells.template.size):
         others = [cells.lower[:, k] for k in range(cells.lower.shape[1]) if k != axis]
         others += [cells.upper[:, k] for k in range(cells.upper.shape[1]) if k != axis]
         keys = np.stack([*cells.labels.T, *others], axis=1) if others or cells.labels.shape[1] else None
@@ -130,11 +131,11 @@ def merged(cells: CellBatch) -> CellBatch:
         last = np.r_[starts[1:], len(cells)] - 1
         upper = cells.upper[starts].copy()
         upper[:, axis] = reach[last]
-        cells = CellBatch(cells.template, cells.lower[starts], upper, cells.labels[starts])
+        cells = labelled(cells.template, cells.lower[starts], upper, cells.labels[starts])
     return cells
 
 
-def needed(cells: CellBatch, whole: NDArray[np.bool_]) -> CellBatch:
+def needed(cells: TemplateSets, whole: NDArray[np.bool_]) -> TemplateSets:
     """Without the boxes that lie in the union of the others, the smallest of them first; the union stays the same."""
     size = (cells.upper - cells.lower).sum(axis=1)
     alive = np.ones(len(cells), bool)
@@ -144,7 +145,7 @@ def needed(cells: CellBatch, whole: NDArray[np.bool_]) -> CellBatch:
     return cells.rows(alive)
 
 
-def _successive(cells: CellBatch, axis: int) -> NDArray[np.bool_]:
+def _successive(cells: TemplateSets, axis: int) -> NDArray[np.bool_]:
     """Integers one after the other: boxes without width."""
     low, high = cells.lower[:, axis], cells.upper[:, axis]
     points = (low[1:] == high[1:]) & (low[1:] == np.round(low[1:]))
@@ -157,11 +158,11 @@ def _successive(cells: CellBatch, axis: int) -> NDArray[np.bool_]:
 class Greatest:
     """The largest union of boxes of a domain that can be stayed in, refined where it does not hold the start."""
 
-    def __init__(self, images: Images, dynamics: WatchedLoop, within: CellBatch) -> None:
+    def __init__(self, images: Images, dynamics: WatchedLoop, within: TemplateSets) -> None:
         self.images, self.dynamics, self.within = images, dynamics, within
         self.scale = (within.upper - within.lower).max(axis=0, initial=0.0)  # of every component
 
-    def holding(self, start: CellBatch) -> CellBatch | None:
+    def holding(self, start: TemplateSets) -> TemplateSets | None:
         """Cells that no step leaves and that hold the start; None where there are none."""
         kept, tried = self.within.rows(slice(0, 0)), self.within
         source, moved = np.zeros(0, np.intp), self.within.rows(slice(0, 0))
@@ -180,7 +181,7 @@ class Greatest:
                 return None
         return None
 
-    def _after(self, cells: CellBatch) -> tuple[NDArray[np.intp], CellBatch]:
+    def _after(self, cells: TemplateSets) -> tuple[NDArray[np.intp], TemplateSets]:
         sources, parts = [np.zeros(0, np.intp)], [cells.rows(slice(0, 0))]
         for at in range(0, len(cells), CELLS_PER_BATCH):
             source, moved = self.images.after(cells.rows(slice(at, at + CELLS_PER_BATCH)))
@@ -188,7 +189,7 @@ class Greatest:
             parts.append(moved)
         return np.concatenate(sources), joined(parts)
 
-    def _stable(self, cells: CellBatch, source: NDArray[np.intp], moved: CellBatch) -> NDArray[np.bool_]:
+    def _stable(self, cells: TemplateSets, source: NDArray[np.intp], moved: TemplateSets) -> NDArray[np.bool_]:
         """Cells from which every step leads into cells of this kind."""
         alive = np.ones(len(cells), bool)
         while True:
@@ -200,7 +201,7 @@ class Greatest:
                 return alive
             alive[bad] = False
 
-    def _halved(self, cells: CellBatch) -> CellBatch:
+    def _halved(self, cells: TemplateSets) -> TemplateSets:
         """Both halves of every cell across its longest side, in units of the domain; integers stay whole."""
         width = np.where(self.dynamics.whole, np.floor(cells.upper - cells.lower), cells.upper - cells.lower)
         side = np.argmax(width / np.where(self.scale > 0, self.scale, 1.0), axis=1)
@@ -215,15 +216,15 @@ class Greatest:
         right[at, side] = np.where(whole, np.floor(middle) + 1, middle)
         return joined(
             [
-                CellBatch(cells.template, cells.lower, left, cells.labels),
-                CellBatch(cells.template, right, cells.upper, cells.labels),
+                labelled(cells.template, cells.lower, left, cells.labels),
+                labelled(cells.template, right, cells.upper, cells.labels),
             ]
         )
 
 
 def _restricted(
-    cells: CellBatch, source: NDArray[np.intp], moved: CellBatch, alive: NDArray[np.bool_]
-) -> tuple[CellBatch, NDArray[np.intp], CellBatch]:
+    cells: TemplateSets, source: NDArray[np.intp], moved: TemplateSets, alive: NDArray[np.bool_]
+) -> tuple[TemplateSets, NDArray[np.intp], TemplateSets]:
     """Some cells with their images, counted anew."""
     number = np.cumsum(alive) - 1
     own = alive[source]
@@ -231,8 +232,8 @@ def _restricted(
 
 
 def domain(
-    points: Floats, labels: Sequence[tuple[int, ...]], template: Directions, whole: NDArray[np.bool_]
-) -> CellBatch:
+    points: Floats, labels: Sequence[tuple[int, ...]], template: Template, whole: NDArray[np.bool_]
+) -> TemplateSets:
     """A box around all points that were met, twice as wide, for each combination of labels."""
     low, high = points.min(axis=0), points.max(axis=0)
     room = np.where(high > low, 0.5 * (high - low), 0.5)
@@ -240,4 +241,4 @@ def domain(
     low, high = np.where(whole, np.floor(low), low), np.where(whole, np.ceil(high), high)
     count = len(labels)
     made = np.array(labels, dtype=np.int64).reshape(count, -1)
-    return CellBatch(template, np.tile(low, (count, 1)), np.tile(high, (count, 1)), made)
+    return labelled(template, np.tile(low, (count, 1)), np.tile(high, (count, 1)), made)

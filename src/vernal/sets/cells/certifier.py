@@ -13,11 +13,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from vernal.interpret.geometry.directions import Template
+from vernal.interpret.geometry.template_sets import TemplateSets, labelled, within
 from vernal.interpret.numbers.rounding import float_above, float_below
 from vernal.model import build
 from vernal.model.graph import variables
 from vernal.model.initial import InitialSet
-from vernal.sets.cells.cells import CellBatch, Directions, within
 from vernal.sets.cells.coverage import Coverage
 from vernal.sets.cells.dynamics import WatchedLoop
 from vernal.sets.cells.exact_cells import ExactEnds, RationalCells, as_they_are
@@ -65,7 +66,7 @@ class Certifier:
         self.ends = ExactEnds(dynamics)
         self.where = build.conj(*dynamics.system.init.where)
 
-    def initial_cells(self, template: Directions) -> CellBatch:
+    def initial_cells(self, template: Template) -> TemplateSets:
         """Cells around the initial states."""
         low = np.array([[float_below(low) for low, _ in start.ends] for start in self.starts])
         high = np.array([[float_above(high) for _, high in start.ends] for start in self.starts])
@@ -73,7 +74,7 @@ class Certifier:
         low, high = low.reshape(len(self.starts), n), high.reshape(len(self.starts), n)
         labels = np.array([start.labels for start in self.starts], dtype=np.int64)
         labels = labels.reshape(len(self.starts), len(self.dynamics.labels))
-        cells = CellBatch(template, *template.over_boxes(low, high), labels)
+        cells = labelled(template, *template.over_boxes(low, high), labels)
         if self.where is build.TRUE or not self._is_over_followed():
             return cells
         return self.images.where(cells, self.where)
@@ -90,7 +91,7 @@ class Certifier:
             return False
         return all(self.leads(one, other) for one, other in zip(unions, [*unions[1:], cells], strict=True))
 
-    def proves_joined(self, cells: RationalCells, parts: CellBatch, prefix: Sequence[RationalCells] = ()) -> bool:
+    def proves_joined(self, cells: RationalCells, parts: TemplateSets, prefix: Sequence[RationalCells] = ()) -> bool:
         """The same of boxes that other boxes make up, of which images are tighter."""
         around = cells.outer
         if not Coverage(parts, self.dynamics.whole).holds(around).all():
@@ -135,16 +136,18 @@ class Certifier:
             done += len(part)
         return True
 
-    def _covered(self, moved: CellBatch, cells: RationalCells) -> NDArray[np.bool_]:
+    def _covered(self, moved: TemplateSets, cells: RationalCells) -> NDArray[np.bool_]:
         """Which cells are in one of the others, or, of boxes, in their union."""
         inner = cells.inner
         if cells.template.is_box and len(cells) > 1:
             return Coverage(inner, self.dynamics.whole).holds(moved)
         return within(moved, inner)
 
-    def _ends_inside(self, cells: RationalCells, source: int, moved: CellBatch, at: int, others: RationalCells) -> bool:
+    def _ends_inside(
+        self, cells: RationalCells, source: int, moved: TemplateSets, at: int, others: RationalCells
+    ) -> bool:
         """Whether exact ends show what rounded bounds did not: bound by bound, one of both has to be inside."""
-        n = cells.template.numbers
+        n = cells.template.size
         ends = self.ends.after(cells, source)
         inner = others.inner
         for member in np.flatnonzero((others.labels == moved.labels[at]).all(axis=1)).tolist():
@@ -160,7 +163,7 @@ class Certifier:
         return False
 
 
-def _batches(cells: CellBatch) -> list[CellBatch]:
+def _batches(cells: TemplateSets) -> list[TemplateSets]:
     return [cells.rows(slice(at, at + CELLS_PER_BATCH)) for at in range(0, max(len(cells), 1), CELLS_PER_BATCH)]
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from vernal.interpret.geometry.template_sets import TemplateSets
 from vernal.interpret.numbers.rounding import Floats
-from vernal.sets.cells.cells import CellBatch
 
 MAX_TABLE = 1 << 24  # entries of the table
 MAX_NUMBERS = 10  # components; sums over the table take twice as long with each
@@ -62,18 +62,18 @@ def _places(ends: list[Floats], values: Floats) -> NDArray[np.intp]:
 class Coverage:
     """A union of boxes, by labels. `whole`: integer components, in which a box reaches up to the next integer."""
 
-    def __init__(self, cells: CellBatch, whole: NDArray[np.bool_]) -> None:
+    def __init__(self, cells: TemplateSets, whole: NDArray[np.bool_]) -> None:
         self.tables: dict[tuple[int, ...], _FilledTable | None] = {}
-        low, high = cells.box
+        low, high = cells.ranges()
         low, high = np.where(whole, low - 0.5, low), np.where(whole, high + 0.5, high)
         for labels in np.unique(cells.labels, axis=0) if len(cells) else ():
             own = (cells.labels == labels).all(axis=1)
             self.tables[tuple(labels.tolist())] = _table(low[own], high[own])
 
-    def holds(self, cells: CellBatch) -> NDArray[np.bool_]:
+    def holds(self, cells: TemplateSets) -> NDArray[np.bool_]:
         """Which cells are covered."""
         found = np.zeros(len(cells), bool)
-        low, high = cells.box
+        low, high = cells.ranges()
         for labels, table in self.tables.items():
             own = (cells.labels == np.array(labels, np.int64)).all(axis=1)
             if table is not None and own.any():

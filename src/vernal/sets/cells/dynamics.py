@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from vernal.interpret.geometry.template_sets import Labels
 from vernal.interpret.numbers.rounding import Floats
 from vernal.interpret.value_sets import Finite, Range, Truth, Value
 from vernal.logic.safety import SafetyClaim
@@ -22,7 +23,6 @@ from vernal.model.system import System
 from vernal.model.tick import Tick
 
 AFFINE = (e.Var, e.Const, e.Add, e.Neg, e.Affine, e.Gather, e.Concat, e.Between, e.Choose)
-Labels = NDArray[np.int64]  # (batch, components that are truth values or labels): their indices
 
 
 @dataclass(frozen=True)

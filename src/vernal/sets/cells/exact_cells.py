@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from vernal.evidence.invariant import StateSet
 from vernal.interpret.ends import EndsProgram, PartialEnds
+from vernal.interpret.geometry.directions import Template
+from vernal.interpret.geometry.template_sets import Labels, TemplateSets, labelled
 from vernal.interpret.numbers.rounding import Floats, float_above, float_below
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Component, Expr
 from vernal.model.graph import order
-from vernal.sets.cells.cells import CellBatch, Directions
-from vernal.sets.cells.dynamics import Labels, WatchedLoop
+from vernal.sets.cells.dynamics import WatchedLoop
 
 CellEnds = list[list[Fraction | None]]  # for each cell and direction; None where there is no end
 
@@ -29,7 +30,7 @@ ToFloat = Callable[[Fraction], float]
 class RationalCells:
     """Cells between rational bounds: what an invariant is reported as."""
 
-    template: Directions
+    template: Template
     lower: CellEnds
     upper: CellEnds
     labels: Labels
@@ -38,14 +39,14 @@ class RationalCells:
         return len(self.labels)
 
     @property
-    def outer(self) -> CellBatch:
+    def outer(self) -> TemplateSets:
         """Cells between floats that contain them."""
-        return CellBatch(self.template, self._lows(float_below), self._highs(float_above), self.labels)
+        return labelled(self.template, self._lows(float_below), self._highs(float_above), self.labels)
 
     @property
-    def inner(self) -> CellBatch:
+    def inner(self) -> TemplateSets:
         """Cells between floats that are inside them."""
-        return CellBatch(self.template, self._lows(float_above), self._highs(float_below), self.labels)
+        return labelled(self.template, self._lows(float_above), self._highs(float_below), self.labels)
 
     def _lows(self, rounded: ToFloat) -> Floats:
         return self._floats([[-math.inf if end is None else rounded(end) for end in row] for row in self.lower])
@@ -64,7 +65,7 @@ class RationalCells:
     def _set(self, member: int, places: Sequence[int], size: int) -> StateSet:
         rows: list[tuple[Fraction, ...]] = []
         bounds: list[Fraction] = []
-        n = self.template.numbers
+        n = self.template.size
         for direction, row in enumerate(self.template.rows.tolist()):
             wide = [Fraction(0)] * size
             for place, a in enumerate(row):
@@ -89,7 +90,7 @@ def component_places(dynamics: WatchedLoop) -> list[int]:
 # ToFloat -------------------------------------------------------------------------------------------------------------
 
 
-def as_they_are(cells: CellBatch) -> RationalCells:
+def as_they_are(cells: TemplateSets) -> RationalCells:
     """The cells with their floats as rationals."""
     return RationalCells(cells.template, _limits(cells.lower), _limits(cells.upper), cells.labels)
 
@@ -98,7 +99,7 @@ def _limits(bounds: Floats) -> CellEnds:
     return [[Fraction(x) if math.isfinite(x) else None for x in row] for row in bounds.tolist()]
 
 
-def shortened_outward(cells: CellBatch, digits: int, share: float, fixed: NDArray[np.bool_]) -> RationalCells:
+def shortened_outward(cells: TemplateSets, digits: int, share: float, fixed: NDArray[np.bool_]) -> RationalCells:
     """Bounds moved outward by a share of each width, to decimals with so many digits of it; some directions stay."""
     lower, upper = [], []
     for low_row, high_row in zip(cells.lower.tolist(), cells.upper.tolist(), strict=True):
@@ -127,7 +128,7 @@ def _outward(low: float, high: float, digits: int, share: float) -> PartialEnds:
     return first, last
 
 
-def nearest_decimals(cells: CellBatch) -> RationalCells:
+def nearest_decimals(cells: TemplateSets) -> RationalCells:
     """Bounds as the decimals that the floats stand for: 0.6 where a constant 0.6 was rounded."""
     return RationalCells(cells.template, _decimals(cells.lower), _decimals(cells.upper), cells.labels)
 

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from vernal.interpret.geometry.directions import Template
+from vernal.interpret.geometry.template_sets import TemplateSets, labelled
 from vernal.interpret.geometry.weak_duality import box_maximum
 from vernal.interpret.linear.bounds import Linear, LinearBounds
 from vernal.interpret.linear.device_bounds import bounds_over
@@ -22,7 +24,6 @@ from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.expr import Expr, Matrix
 from vernal.sets.cells.cases import Parts, halved, is_decision, joined_parts, outcome_value, shrunk, ways
-from vernal.sets.cells.cells import CellBatch, Directions
 from vernal.sets.cells.dynamics import WatchedLoop, combinations, possible_labels
 from vernal.sets.cells.support import upper_bounds
 
@@ -45,7 +46,7 @@ class Images:
 
     # What is asked ----------------------------------------------------------------------------------------------------
 
-    def after(self, cells: CellBatch) -> tuple[NDArray[np.intp], CellBatch]:
+    def after(self, cells: TemplateSets) -> tuple[NDArray[np.intp], TemplateSets]:
         """Where a step leads: cells, and from which of the given ones each of them comes."""
         if not len(cells):
             return np.zeros(0, np.intp), cells
@@ -60,11 +61,11 @@ class Images:
         if not masks:
             index = np.flatnonzero(possible)
             labels = labels[index]
-        moved = CellBatch(cells.template, lower[index], upper[index], labels)
+        moved = labelled(cells.template, lower[index], upper[index], labels)
         full = np.flatnonzero((moved.lower <= moved.upper).all(axis=1))
         return parts.source[index][full], moved.rows(full)
 
-    def keeps(self, cells: CellBatch, condition: Expr) -> NDArray[np.bool_]:
+    def keeps(self, cells: TemplateSets, condition: Expr) -> NDArray[np.bool_]:
         """In which cells a condition is certainly true."""
         found = np.ones(len(cells), bool)
         if len(cells):
@@ -75,7 +76,7 @@ class Images:
             found[parts.source[~must]] = False
         return found
 
-    def where(self, cells: CellBatch, condition: Expr) -> CellBatch:
+    def where(self, cells: TemplateSets, condition: Expr) -> TemplateSets:
         """Cells around the states in which a condition may be true."""
         if not len(cells):
             return cells
@@ -87,11 +88,11 @@ class Images:
         A = np.broadcast_to(cells.template.rows, (len(parts), *cells.template.rows.shape))
         upper = self._support(parts, A, np.zeros(A.shape[:2]))
         lower = -self._support(parts, -A, np.zeros(A.shape[:2]))
-        return CellBatch(cells.template, lower, upper, parts.labels)
+        return labelled(cells.template, lower, upper, parts.labels)
 
     # Cases ------------------------------------------------------------------------------------------------------------
 
-    def divided(self, cells: CellBatch, roots: Sequence[Expr]) -> tuple[Parts, Linear]:
+    def divided(self, cells: TemplateSets, roots: Sequence[Expr]) -> tuple[Parts, Linear]:
         """Cells divided by the decisions that the roots meet, with linear bounds over the parts."""
         parts = self._parts(cells)
         most = min(MAX_CASES, CASES_OF_CELL * len(parts) + 16)
@@ -103,10 +104,10 @@ class Images:
             parts = self._decided(parts, linear, decision)
         return parts, self._over(parts, roots)
 
-    def _parts(self, cells: CellBatch) -> Parts:
+    def _parts(self, cells: TemplateSets) -> Parts:
         """The cells, each cut in halves across its widest sides some times."""
         rows, ends = cells.half_spaces()
-        low, high = shrunk(*cells.box, rows, ends)
+        low, high = shrunk(*cells.ranges(), rows, ends)
         parts = Parts(np.arange(len(cells)), low, high, cells.labels, rows, ends)
         unit = np.where(self.dynamics.whole, np.inf, 1.0) * np.maximum(high - low, 1e-300).max(axis=0, initial=1e-300)
         for _ in range(self.halvings):
@@ -206,9 +207,9 @@ class Images:
 
     # Bounds -----------------------------------------------------------------------------------------------------------
 
-    def _bounds(self, template: Directions, parts: Parts, linear: Linear) -> tuple[Floats, Floats]:
+    def _bounds(self, template: Template, parts: Parts, linear: Linear) -> tuple[Floats, Floats]:
         """Bounds of all directions after a step, part by part."""
-        n, count = template.numbers, len(template.rows)
+        n, count = template.size, len(template.rows)
         lower, upper = np.full((len(parts), count), -np.inf), np.full((len(parts), count), np.inf)
         if not n or not len(parts):
             return lower, upper
@@ -220,7 +221,7 @@ class Images:
             lower, upper = np.maximum(lower, least), np.minimum(upper, most)
         return self._integral(template, lower, upper)
 
-    def _of_forms(self, template: Directions, parts: Parts, linear: Linear) -> tuple[Floats, Floats]:
+    def _of_forms(self, template: Template, parts: Parts, linear: Linear) -> tuple[Floats, Floats]:
         """Upper and lower bounds from the linear forms of all directions, over the rows of every part."""
         form = linear.form(self._stack(template))
         index = np.arange(len(parts))
@@ -235,7 +236,7 @@ class Images:
             ends.append(self._support(parts, own, box_maximum(others, c, low, high)))
         return ends[0], -ends[1]
 
-    def _stack(self, template: Directions) -> Expr:
+    def _stack(self, template: Template) -> Expr:
         """All directions of the next state as one node."""
         key = template.rows.tobytes()
         if key not in self._stacked:
@@ -247,7 +248,7 @@ class Images:
     def _support(self, parts: Parts, A: Floats, c: Floats) -> Floats:
         return upper_bounds(A, c, parts.low, parts.high, parts.rows, parts.ends, self.tick)
 
-    def _integral(self, template: Directions, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+    def _integral(self, template: Template, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
         """Bounds of directions that only have integers as values, rounded inward."""
         integral = self.dynamics.integral(template.rows)
         return np.where(integral, np.ceil(lower), lower), np.where(integral, np.floor(upper), upper)

@@ -13,12 +13,12 @@ import numpy as np
 
 from vernal.errors import VernalError
 from vernal.interpret import concrete
+from vernal.interpret.geometry.directions import Template
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.build import FALSE
 from vernal.model.expr import Compare, Expr
 from vernal.model.graph import order
 from vernal.model.terms import terms
-from vernal.sets.cells.cells import Directions
 from vernal.sets.cells.dynamics import WatchedLoop
 from vernal.simulate.runs import Runs, simulate
 
@@ -95,11 +95,11 @@ class Samples:
         return np.asarray(A[:-1].T, dtype=np.float64)
 
 
-def candidates(dynamics: WatchedLoop, samples: Samples) -> Iterator[Directions]:
+def candidates(dynamics: WatchedLoop, samples: Samples) -> Iterator[Template]:
     """Templates to try, cheap ones first."""
     n = len(dynamics.numbers)
     unit = np.eye(n)
-    yield Directions(unit, "boxes")
+    yield Template(unit, "boxes")
     claim = [row for row, _ in claim_limits(dynamics)]
     if n < 2:
         return
@@ -118,7 +118,7 @@ def candidates(dynamics: WatchedLoop, samples: Samples) -> Iterator[Directions]:
             yield template
 
 
-def _template(name: str, rows: Sequence[Floats], n: int) -> Directions:
+def _template(name: str, rows: Sequence[Floats], n: int) -> Template:
     """The components and these rows, each direction once, scaled to a largest coefficient of 1 in short numbers."""
     made: list[Floats] = list(np.eye(n))
     for row in rows:
@@ -128,7 +128,7 @@ def _template(name: str, rows: Sequence[Floats], n: int) -> Directions:
         short = np.round(row / largest * 2**20) / 2**20
         if not any(_are_same(short, other) for other in made):
             made.append(short)
-    return Directions(np.array(made).reshape(-1, n), name)
+    return Template(np.array(made).reshape(-1, n), name)
 
 
 def _are_same(a: Floats, b: Floats) -> bool:

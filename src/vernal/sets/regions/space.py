@@ -1,4 +1,4 @@
-"""Regions of the state space as a space to search: joined with neighbours, cut to a resolution, kept in a tube."""
+"""TemplateSets of the state space as a space to search: joined with neighbours, cut to a resolution, kept in a tube."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vernal.interpret.geometry.directions import Template
+from vernal.interpret.geometry.template_sets import TemplateSets, joined
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
 from vernal.logic.direction import Direction
@@ -18,19 +20,7 @@ from vernal.sets.pieces.batches import Indices, Pairs
 from vernal.sets.pieces.decisions import Layout, mask_of
 from vernal.sets.pieces.moves import affine_map
 from vernal.sets.pieces.positions import DiscreteState, Key, NotExplorable, Position, StepGraph, position
-from vernal.sets.regions.regions import (
-    Regions,
-    Template,
-    below,
-    clipped,
-    cut,
-    from_box,
-    gathered,
-    moved,
-    regions,
-    template,
-    together,
-)
+from vernal.sets.regions.regions import below, clipped, cut, from_box, gathered, moved, regions, template, tightened
 from vernal.sets.search import Stage
 from vernal.sets.set_graph import SILENT, Recorder
 
@@ -38,7 +28,7 @@ JOIN = 4.0  # regions this many times the resolution apart are joined
 MAX_REGIONS = 2_000  # of one level: beyond, another method is better
 
 Map = tuple[Floats, Floats, Floats, tuple[Floats, Floats]]  # F, f, the gap, and the ends of the draws
-Tube = dict[Stage, Regions]  # the regions from which a failure was reached
+Tube = dict[Stage, TemplateSets]  # the regions from which a failure was reached
 
 
 class Measures:
@@ -62,7 +52,7 @@ class Measures:
         """Down to which width components are cut; nothing is cut before their spread is known."""
         return np.zeros(self.template.size) if spread is None else spread * 2.0**-halvings
 
-    def step(self, layout: Layout, rows: Regions, numbers: tuple[Expr, ...]) -> Map:
+    def step(self, layout: Layout, rows: TemplateSets, numbers: tuple[Expr, ...]) -> Map:
         """The step as an affine map; one found for a larger box is true of a smaller one."""
         low, high = (end(side, axis=0) for end, side in zip((np.min, np.max), rows.ranges(), strict=True))
         first, last, made = self._known.get((layout, numbers), (low, high, None))
@@ -82,10 +72,10 @@ class Measures:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Regions at a stage, and the trails they went on by; none where they failed."""
+    """TemplateSets at a stage, and the trails they went on by; none where they failed."""
 
     stage: Stage
-    rows: Regions
+    rows: TemplateSets
     child: Indices | None
 
 
@@ -124,7 +114,7 @@ class RegionSpace:
 
     # Entering and merging
 
-    def enter(self) -> Iterator[tuple[Key, Regions]]:
+    def enter(self) -> Iterator[tuple[Key, TemplateSets]]:
         """A region for each initial box."""
         for box in self.boxes:
             discrete, ends = components(self.graph, box)
@@ -133,9 +123,9 @@ class RegionSpace:
             low, high = np.array([float_below(a) for a, _ in ends]), np.array([float_above(b) for _, b in ends])
             yield Key(discrete), from_box(self.measures.template, low, high, self._new(1))
 
-    def gather(self, stage: Stage, arrived: Sequence[object]) -> Position[Regions] | None:
+    def gather(self, stage: Stage, arrived: Sequence[object]) -> Position[TemplateSets] | None:
         """What of the regions is in the tube, neighbours joined."""
-        rows = together([batch for batch in arrived if isinstance(batch, Regions)]).tightened()
+        rows = tightened(joined([batch for batch in arrived if isinstance(batch, TemplateSets)]))
         if self.tube:
             around = self.tube.get(stage)
             rows = clipped(rows, around) if around is not None else rows.rows(np.zeros(0, dtype=np.intp))
@@ -149,12 +139,12 @@ class RegionSpace:
 
     # Dividing
 
-    def divide(self, decision: Expr, layout: Layout, batch: Regions) -> Sequence[tuple[int, Regions]]:
-        """Regions by outcome; those that go several ways are cut as long as they are wider than the resolution."""
+    def divide(self, decision: Expr, layout: Layout, batch: TemplateSets) -> Sequence[tuple[int, TemplateSets]]:
+        """TemplateSets by outcome; those that go several ways are cut as long as they are wider than the resolution."""
         halves = self._halves(decision, layout, batch)
         if halves is not None:
             return halves
-        done: list[tuple[Regions, Mask]] = []
+        done: list[tuple[TemplateSets, Mask]] = []
         work = batch
         while len(work):
             self.graph.tick()
@@ -168,9 +158,9 @@ class RegionSpace:
                 raise NotExplorable("too many regions")
         ways = range(done[0][1].shape[1])
         parts = [[rows.rows(mask[:, way]) for rows, mask in done if mask[:, way].any()] for way in ways]
-        return [(way, together(some)) for way, some in enumerate(parts) if some]
+        return [(way, joined(some)) for way, some in enumerate(parts) if some]
 
-    def _halves(self, decision: Expr, layout: Layout, batch: Regions) -> list[tuple[int, Regions]] | None:
+    def _halves(self, decision: Expr, layout: Layout, batch: TemplateSets) -> list[tuple[int, TemplateSets]] | None:
         """Both sides of a comparison that is affine in the state, where a direction measures it: no need to cut."""
         if not isinstance(decision, Compare) or decision.op not in ("<", "<="):
             return None
@@ -192,7 +182,7 @@ class RegionSpace:
             return None
         return [(way, part) for way, part in enumerate((false, true)) if len(part)]
 
-    def _side(self, decision: Expr, linear: Linear, work: Regions, mask: Mask) -> tuple[Indices, Mask]:
+    def _side(self, decision: Expr, linear: Linear, work: TemplateSets, mask: Mask) -> tuple[Indices, Mask]:
         """Across which component each region is cut: the one that matters most; and which are to be cut at all."""
         low, high = work.ranges()
         wide = (high - low > self.resolution) & (mask.sum(axis=1) > 1)[:, None]
@@ -205,8 +195,8 @@ class RegionSpace:
     # Moving
 
     def move(
-        self, position: Position[Regions], discrete: DiscreteState, numbers: Sequence[Expr]
-    ) -> tuple[Key, Regions] | None:
+        self, position: Position[TemplateSets], discrete: DiscreteState, numbers: Sequence[Expr]
+    ) -> tuple[Key, TemplateSets] | None:
         """The regions after a step, which has to be affine."""
         rows = position.batch
         lower, upper = moved(rows, *self.measures.step(position.layout, rows, tuple(numbers)))
@@ -220,15 +210,15 @@ class RegionSpace:
     def traced_back(self, resolution: Floats) -> Tube:
         """The tube: regions that failed, and regions that went on to one of them."""
         failed = np.zeros(self.count, dtype=bool)
-        found: dict[Stage, list[Regions]] = {}
-        joined = list(self.joined)
+        found: dict[Stage, list[TemplateSets]] = {}
+        merges = list(self.joined)
         for number in range(len(self.passages) - 1, -1, -1):
             passage = self.passages[number]
             bad = passage.rows if passage.child is None else passage.rows.rows(failed[passage.child])
             failed[bad.trail] = True
             if len(bad):
                 found.setdefault(passage.stage, []).append(bad)
-            while joined and joined[-1][0] >= number:
-                kept, given_up = joined.pop()[1]
+            while merges and merges[-1][0] >= number:
+                kept, given_up = merges.pop()[1]
                 failed[given_up] |= failed[kept]
-        return {stage: gathered(together(parts), resolution)[0] for stage, parts in found.items()}
+        return {stage: gathered(joined(parts), resolution)[0] for stage, parts in found.items()}
