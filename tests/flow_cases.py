@@ -10,7 +10,10 @@ import math
 from dataclasses import dataclass
 
 from tests.cases import read
+from vernal.engines.check import parse_formula
+from vernal.engines.registry import engines_for
 from vernal.evidence.result import HOLDS, VIOLATED, Verdict
+from vernal.logic.question import Question
 from vernal.logic.task import Task
 
 DECAY = """
@@ -198,3 +201,6 @@ FLOW_CLAIMS = [
     FlowClaim(DECAY, "G[0,1] (x <= 5)", HOLDS, "vacuous: no state of the region breaks it", PIPE, vacuous=True),
     FlowClaim(OSCILLATOR, "G[0,300] (x^2 + y^2 <= 1.21)", HOLDS, "long: it turns 48 times", margin=0.21),
 ]
+
+_DECAY = read(DECAY)
+FLOW_ENGINES = [entry.name for entry in engines_for(Question(_DECAY.model, parse_formula(_DECAY, "G[0,1] (x <= 1)")))]

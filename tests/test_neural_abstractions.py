@@ -151,8 +151,8 @@ def test_an_outcome_is_read_from_a_result() -> None:
         "regions": 21,
         "rounds": 2,
         "counterexamples": 5,
-        "seconds of learning": 1.5,
-        "seconds of propagation": 0.5,
+        "learning seconds": 1.5,
+        "propagation seconds": 0.5,
     }
     result = Result("G[0, 1] x < 1", HOLDS, "abstraction", statistics=counts, abstraction=network)
     found = outcome_of(result, 3.0, 2.0)

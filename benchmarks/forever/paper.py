@@ -59,6 +59,9 @@ class Paper:
     def __init__(self, depth: int = DEPTH) -> None:
         self.depth = depth
 
+    def takes(self, question: Question) -> str | None:
+        return None
+
     def attempt(self, question: Question, budget: Budget) -> Known:
         formula = question.claim.linear
         if not _is_supported(formula):

@@ -8,9 +8,11 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
+import vernal as vn
 from benchmarks.limits.flows import flow_task, ring
 from vernal.cli.main import main
-from vernal.engines.registry import flow_engines
+from vernal.engines.check import question_of
+from vernal.engines.registry import engines_for
 from vernal.formats.flow_export import export
 
 JET = """vernal = 1
@@ -114,7 +116,9 @@ def plant_flows(folder: Path) -> FlowSeeds:
     export(jet, model)
     export(model, folder / "jet.json")
     heavy = [_write(folder / f"heavy_{name}.toml", text()) for name, text in HEAVY_FLOWS.items()]
-    names = [entry.name for entry in flow_engines()]
+    task = vn.load(jet)
+    asked = [question_of(task, formula) for formula in task.properties.values()]
+    names = [entry.name for entry in engines_for(asked[0])]
     return FlowSeeds([jet, tank], jet, scaled, trace, [model, folder / "jet.json"], heavy, names)
 
 

@@ -15,10 +15,10 @@ from vernal.evidence.result import Result
 from vernal.logic.task import AbstractionSettings
 
 STAGES = {  # how a stage is headed, and what the statistics call it
-    "learn": "seconds of learning",
-    "certify": "seconds of certifying",
-    "regions": "seconds of partition",
-    "flowpipe": "seconds of propagation",
+    "learn": "learning seconds",
+    "certify": "certifying seconds",
+    "regions": "partition seconds",
+    "flowpipe": "propagation seconds",
 }
 
 

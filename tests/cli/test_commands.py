@@ -155,7 +155,8 @@ def test_explain_one_formula(tmp_path: Path, capsys: Said) -> None:
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        ("EF[0,3] (T > 30)", "within 3 steps; falsify may prove it by a witness"),
+        ("EF[0,3] (T > 30)", "falsify does not take it: a witness proves a claim of some path for one initial state"),
+        ("T > 3", "split may prove or refute it; bounds may prove or refute it within 0 steps"),
         ("AG[0,3] EF[0,2] (T > 30)", "falsify does not take"),
         ("X (T > 30)", "within 1 step; falsify may refute it"),
         ("X (T > 30)", "path by path where everything is piecewise linear, and may elsewhere; milp and smt may"),
@@ -167,15 +168,41 @@ def test_explain_one_formula(tmp_path: Path, capsys: Said) -> None:
         ("AG EF (T > 30)", "finitely many steps do; liveness may prove it; falsify does not take"),
         ("G (T > 30)", "finitely many steps do; induction may prove it"),
         ("F (T > 30)", "finitely many steps do; lasso may refute it by a loop"),
-        ("EG (T > 30)", "lasso may prove it by loops from finitely many initial states"),
         ("EG (T > 30)", "induction may prove it; invariants may prove it; liveness may prove or refute it"),
         ("EF (T > 30)", "induction may refute it; invariants may refute it; liveness may prove or refute it"),
-        ("G (T > 30)", "explicit decides it where finitely many states are reached"),
     ],
 )
 def test_explain_says_who_can_answer(spec: str, words: str, tmp_path: Path, capsys: Said) -> None:
     assert main(["explain", room(tmp_path), "--spec", spec]) == 0
     assert words in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("EG (n < 9)", "lasso may prove it by loops from finitely many initial states"),
+        ("EF[0,3] (n > 3)", "within 3 steps; falsify may prove it by a witness"),
+        ("G (n < 9)", "explicit decides it where finitely many states are reached; predicates may prove or refute it"),
+    ],
+)
+def test_explain_says_who_can_answer_of_finitely_many_states(
+    spec: str, words: str, tmp_path: Path, capsys: Said
+) -> None:
+    task = tmp_path / "count.toml"
+    counts = 'n = "if(n < 5, n + 1, 0)"'
+    task.write_text(
+        f'vernal = 1\n[state]\nn = "int [0, 9]"\n[init]\nn = 0\n[environment.next]\n{counts}\n', encoding="utf-8"
+    )
+    assert main(["explain", str(task), "--spec", spec]) == 0
+    assert words in capsys.readouterr().out
+
+
+def test_what_answers_is_named(tmp_path: Path, capsys: Said) -> None:
+    """An engine that `check` answers by is one of those that `explain` names."""
+    main(["check", room(tmp_path), "--spec", "T > 3", "--json", "-"])
+    engine = json.loads(capsys.readouterr().out)["results"][0]["engine"]
+    main(["explain", room(tmp_path), "--spec", "T > 3"])
+    assert f"{engine} may prove or refute it" in capsys.readouterr().out
 
 
 def test_explain_draws_the_tree_of_one_formula(tmp_path: Path, capsys: Said) -> None:

@@ -18,7 +18,6 @@ from vernal.engines.bounds.engine import Bounds
 from vernal.engines.check import parse_formula
 from vernal.engines.falsify.engine import Falsify
 from vernal.engines.flow.direct import DirectFlowpipe
-from vernal.engines.flow.falsify import FalsifyFlow
 from vernal.errors import InputError
 from vernal.evidence.result import HOLDS, UNKNOWN, EngineFailure
 from vernal.evidence.result_data import result_data, result_of
@@ -61,7 +60,7 @@ def test_others_go_on_where_an_engine_of_systems_fails(claim: str, broken: Break
 
 @pytest.mark.swallows
 def test_others_go_on_where_an_engine_of_flows_fails(broken: Break) -> None:
-    broken(FalsifyFlow)
+    broken(Falsify)
     result = vn.check(read(DECAY), "G[0,2] (x <= 1.5)")
     assert result.verdict is HOLDS
     assert result.failed == (EngineFailure("falsify", "LookupError"),)
@@ -69,7 +68,7 @@ def test_others_go_on_where_an_engine_of_flows_fails(broken: Break) -> None:
 
 @pytest.mark.swallows
 def test_where_nobody_else_knows_it_is_the_reason(broken: Break) -> None:
-    broken(DirectFlowpipe, FalsifyFlow)
+    broken(DirectFlowpipe, Falsify)
     result = vn.check(read(DECAY), "G[0,2] (x <= 1)", timeout=2)
     assert result.verdict is UNKNOWN
     assert result.reason is not None

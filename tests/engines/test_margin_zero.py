@@ -105,6 +105,9 @@ class Unsure:
 
     name = "unsure"
 
+    def takes(self, question: Question) -> str | None:
+        return None
+
     def attempt(self, question: Question, budget: Budget) -> Known:
         return Open(engine=self.name, reason="not today", margin=-0.25)
 

@@ -32,6 +32,9 @@ class Needing:
         self.known = known or Open(engine=name, reason="nothing was found")
         self.given: list[float] = []
 
+    def takes(self, question: Question) -> str | None:
+        return None
+
     def attempt(self, question: Question, budget: Budget) -> Known:
         self.given.append(round(budget.left, 6))
         self.clock.now += min(self.seconds, budget.left)
@@ -92,6 +95,9 @@ class Dividing:
     def __init__(self, clock: Hours) -> None:
         self.clock = clock
         self.given: list[float] = []
+
+    def takes(self, question: Question) -> str | None:
+        return None
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         self.given.append(round(budget.left, 6))

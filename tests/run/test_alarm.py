@@ -141,6 +141,9 @@ class Deaf:
     name = "deaf"
     ended = False  # by itself
 
+    def takes(self, question: Question) -> str | None:
+        return None
+
     def attempt(self, question: Question, budget: Budget) -> Known:
         work(20)
         self.ended = True

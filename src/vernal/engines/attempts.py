@@ -11,6 +11,7 @@ from vernal.evidence.belief import believed
 from vernal.evidence.knowledge import Known, Open, Statistics
 from vernal.evidence.result import EngineFailure
 from vernal.logic.question import Question
+from vernal.logic.timed import Time
 from vernal.run.budget import TIMEOUT, Budget
 
 TELLING_SECONDS, MAX_SLOWDOWN = 0.02, 4.0  # after which a slowdown can be told, and the largest that is believed
@@ -76,7 +77,10 @@ class Attempts:
             entry.cut_short, entry.longest = own.is_cut_short, max(entry.longest, given)
             entry.used = 0.0 if given <= 0 else self.turns[-1].seconds / given
             return known
-        return replace(known, failed=self.failed)
+        if self.question.time is not Time.SECONDS:
+            return replace(known, failed=self.failed)
+        spent = {**self._seconds(), f"{known.engine} seconds": round(self.budget.elapsed - begun, 3)}
+        return replace(known, failed=self.failed, statistics={**known.statistics, **spent})
 
     @property
     def failed(self) -> tuple[EngineFailure, ...]:
@@ -115,12 +119,15 @@ class Attempts:
         proven = max((known.proven_steps for known in left_open if known.proven_steps is not None), default=None)
         said = [f"{TIMEOUT} {self.budget.given}"] if self.budget.left <= 0 else []
         said += [] if proven is None else [f"holds up to step {proven}"]
+        times = [known.proven_time for known in left_open if known.proven_time is not None]
         margins = [known.margin for known in left_open if known.margin is not None]
         return Open(
             engine="auto",
             reason="; ".join([*said, *reasons(self.turns)]) or "nothing was tried",
             proven_steps=proven,
+            proven_time=max(times, default=None),
             margin=max(margins, default=None),
+            abstraction=next((known.abstraction for known in reversed(left_open) if known.abstraction), None),
             statistics=self._statistics(),
             notes=tuple(dict.fromkeys(note for known in left_open for note in known.notes)),
             failed=self.failed,
@@ -128,9 +135,13 @@ class Attempts:
 
     def _statistics(self) -> Statistics:
         """Those of all engines, and the seconds each of them took."""
-        seconds = {name: sum(turn.seconds for turn in turns) for name, turns in by_engine(self.turns).items()}
         found = {key: value for turn in self.turns for key, value in turn.known.statistics.items()}
-        return {**found, **{f"{name} seconds": round(spent, 3) for name, spent in seconds.items()}}
+        return {**found, **self._seconds()}
+
+    def _seconds(self) -> dict[str, float]:
+        """The seconds each engine took, in the turns that left the question open."""
+        spent = {name: sum(turn.seconds for turn in turns) for name, turns in by_engine(self.turns).items()}
+        return {f"{name} seconds": round(seconds, 3) for name, seconds in spent.items()}
 
 
 def by_engine(turns: Iterable[Turned]) -> dict[str, list[Turned]]:

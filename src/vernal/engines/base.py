@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 
@@ -14,24 +14,20 @@ from vernal.logic.question import Question
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 
-Q = TypeVar("Q", contravariant=True)
 
-
-class Procedure(Protocol[Q]):
+class Engine(Protocol):
     """A decision procedure. It may leave a question open, and must be sound; it may raise `Stopped`."""
 
     @property
     def name(self) -> str: ...
 
-    def attempt(self, question: Q, budget: Budget) -> Known: ...
+    def takes(self, question: Question) -> str | None:
+        """None where it may answer such a question; else why not. Found out without solving anything."""
+        ...
 
-
-class Engine(Procedure[Question], Protocol):
-    """A procedure for systems, which move in steps."""
-
-
-class FlowEngine(Procedure[Question], Protocol):
-    """A procedure for flows, in continuous time."""
+    def attempt(self, question: Question, budget: Budget) -> Known:
+        """What it knows when its work is done, or its budget used up."""
+        ...
 
 
 def infinite_bounds() -> np.errstate:
@@ -39,7 +35,7 @@ def infinite_bounds() -> np.errstate:
     return np.errstate(over="ignore", invalid="ignore", divide="ignore")
 
 
-def guarded(engine: Procedure[Q], question: Q, budget: Budget) -> Known:
+def guarded(engine: Engine, question: Question, budget: Budget) -> Known:
     """The same of an engine that is one of several: a bug in it leaves the question open, and is no answer of all.
 
     Errors of ours say something about the question, and are raised as ever.
@@ -58,7 +54,7 @@ def broken(engine: str, error: Exception) -> Open:
     return Open(engine=engine, reason=f"it failed ({failure.exception})", failed=(failure,))
 
 
-def within(engine: Procedure[Q], question: Q, budget: Budget) -> Known:
+def within(engine: Engine, question: Question, budget: Budget) -> Known:
     """What an engine knows when its budget is used up, the memory is, or numbers are larger than any float."""
     try:
         with infinite_bounds(), limited(budget.memory):

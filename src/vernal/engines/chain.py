@@ -26,6 +26,10 @@ class Prover:
     name: str
     attempt: Callable[[Question, Budget], Known]
 
+    def takes(self, question: Question) -> str | None:
+        """Any question of the engine's; what it cannot answer it leaves open."""
+        return None
+
 
 @dataclass(frozen=True)
 class InOrder:
@@ -34,6 +38,11 @@ class InOrder:
     name: str
     engines: tuple[Engine, ...]
     share: float = 1.0
+
+    def takes(self, question: Question) -> str | None:
+        """What one of them takes."""
+        refused = [engine.takes(question) for engine in self.engines]
+        return None if None in refused else next(iter(refused), None)
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         known: Known = Open(engine=self.name, reason="nothing was tried")

@@ -11,18 +11,17 @@ from typing import overload
 
 from vernal.engines.answers import answered
 from vernal.engines.base import Engine, within
-from vernal.engines.flow.ask import asked_of_flow, flow_question
+from vernal.engines.flow.ask import RegionFirst, refuse_unasked
 from vernal.engines.journals import open_journal
 from vernal.engines.placement import device_for
 from vernal.engines.registry import (
     ENGINES,
-    FLOW_ENGINES,
     NO_OPTIONS,
     EngineEntry,
     Options,
+    engine_for,
     engines,
     find_engine,
-    find_flow_engine,
 )
 from vernal.engines.time_shares import Ask, FairShares
 from vernal.errors import InputError, NameUnknown, nearest
@@ -31,15 +30,14 @@ from vernal.interpret.numbers.device import find_device, using
 from vernal.logic.formula import ALL_TIME, Always, Bound, Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.logic.timed import Time
+from vernal.logic.timed import Time, time_of
 from vernal.model.flow import Flow
-from vernal.model.system import Model, System
+from vernal.model.system import Model
 from vernal.run.budget import Budget, Progress, refuse_limits, silent
 from vernal.run.threads import one_blas_thread
 
 __all__ = [
     "ENGINES",
-    "FLOW_ENGINES",
     "NO_OPTIONS",
     "EngineEntry",
     "Keep",
@@ -67,7 +65,7 @@ def parse_formula(task: Task, text: str) -> Formula:
     from vernal.logic.syntax import Source
 
     scope = system_scope(task.model, task.constants, task.functions)
-    return formula(Source(text, "formula"), scope, discrete=isinstance(task.model, System))
+    return formula(Source(text, "formula"), scope, discrete=time_of(task.model.motion) is not Time.SECONDS)
 
 
 def named_formula(task: Task, name: str) -> Formula:
@@ -96,10 +94,10 @@ def in_range(task: Task) -> Formula:
 
 def question_of(task: Task, formula: Formula, name: str | None = None) -> Question:
     """What is asked of a task; a formula that its kind of time does not take is refused before any work."""
-    if isinstance(task.model, Flow):
-        return flow_question(task, formula, name)
     counts = None if name is None else task.times.get(name)
-    question = Question(task.system, formula, name, task.predicates, task.labels, task.settings, counts)
+    question = Question(task.model, formula, name, task.predicates, task.labels, task.settings, counts)
+    if question.time is Time.SECONDS:
+        refuse_unasked(question)
     question.claim.logic  # noqa: B018 - a formula that is neither LTL nor CTL is refused
     return question
 
@@ -110,19 +108,15 @@ def ask(
     """One formula, one result; a limit reached on the way is an unknown with that reason."""
     started = time.monotonic()
     question = question_of(task, formula, name)
+    refuse_device(task.model, budget.device)
     with one_blas_thread():
-        if question.time is Time.SECONDS:
-            refuse_device(budget.device)
-            found = find_flow_engine(engine, len(question.model.state), options)
-            result = asked_of_flow(found, question, budget)
-        else:
-            result = asked_of(find_engine(engine, options), question, budget)
+        result = asked_of(engine_for(engine, question, options), question, budget)
     return replace(stated(task, result), seconds=time.monotonic() - started)
 
 
-def refuse_device(name: str) -> None:
-    """An error for a card: nothing of a flow is computed there."""
-    if name != "cpu":
+def refuse_device(model: Model, name: str) -> None:
+    """An error for a card where nothing is computed there, as of a flow."""
+    if name != "cpu" and time_of(model.motion) is Time.SECONDS:
         raise InputError(f"flows are checked on the processor; leave out the device {name!r}")
 
 
@@ -133,6 +127,7 @@ def stated(task: Task, result: Result) -> Result:
 
 def asked_of(engine: Engine, question: Question, budget: Budget) -> Result:
     """The result of an engine; a limit reached on the way leaves the question open."""
+    engine = RegionFirst(engine) if question.time is Time.SECONDS else engine
     with using(device_for(budget.device, question)):
         known = within(engine, question, budget)
     return answered(question, known, budget)
@@ -195,10 +190,8 @@ def check(
     `device` is where large batches of bounds are computed: "cpu", or "cuda" with the extra `torch`.
     """
     task = subject if isinstance(subject, Task) else Task(subject)
-    if isinstance(task.model, System):
-        refuse_open(task.model)
-    else:
-        refuse_device(device)
+    refuse_open(task.model)
+    refuse_device(task.model, device)
     refuse_limits({"timeout": timeout, "memory": memory}, workers, seed)
     find_device(device)
     budget = Budget(timeout, memory, seed=seed, workers=workers, progress=progress or silent, device=device)
@@ -217,7 +210,7 @@ def check(
         return ask(task, asked, None, engine, kept(budget, asked), options)
 
 
-def refuse_open(system: System) -> None:
+def refuse_open(system: Model) -> None:
     """Nothing can be said of a system with an agent that has no policy."""
     if system.open_agents:
         names = ", ".join(map(repr, system.open_agents))

@@ -20,6 +20,10 @@ class LeftOfClaim:
     def __init__(self, rest: Engine | None) -> None:
         self.rest = rest
 
+    def takes(self, question: Question) -> str | None:
+        """Nothing, or what the other engine takes."""
+        return None if self.rest is None else self.rest.takes(question)
+
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof where nothing is left; else what the other engine knows."""
         if question.formula == TRUTH:

@@ -21,7 +21,7 @@ def device_for(name: str, question: Question) -> Device | None:
 
 def weights(question: Question) -> int:
     """The weights of all networks in a step and in what is claimed."""
-    step = question.system.step
+    step = question.model.step
     nodes = order([*step.next_state, *step.next_memory, *step.lets.values(), *question.claim.atoms])
     return sum(node.weight.array.size for node in nodes if isinstance(node, Affine))
 

@@ -20,6 +20,7 @@ from vernal.engines.split.engine import BranchAndBound
 from vernal.engines.turns import BRIEF_SECONDS, Turn, graphs
 from vernal.evidence.knowledge import Known, Open
 from vernal.logic.question import Question
+from vernal.logic.timed import Time
 from vernal.model.system import System
 from vernal.run.budget import Budget
 from vernal.run.further_turns import further_turn
@@ -41,6 +42,12 @@ class Portfolio:
         """`options` are those of the engines for claims without a bound."""
         self.options = options
 
+    def takes(self, question: Question) -> str | None:
+        """Whatever some engine takes."""
+        if question.time is Time.SECONDS and self.options != DepthOptions():
+            return "has no option 'depth' for flows, in continuous time"
+        return None
+
     def attempt(self, question: Question, budget: Budget) -> Known:
         """What the first engine knows that decides the question; else what all of them leave open."""
         attempts = Attempts(question, budget)
@@ -48,6 +55,10 @@ class Portfolio:
 
     def _turns(self, attempts: Attempts) -> Iterator[Turn]:
         question = attempts.question
+        if question.time is Time.SECONDS:
+            from vernal.engines.timed_claims import rounds  # loads what is of continuous time alone
+
+            return (yield from rounds(attempts))
         yield from first_states(question.system)
         if question.claim.horizon is None:
             from vernal.engines.unbounded_claims import endless  # loads many engines
@@ -126,9 +137,10 @@ def stages(system: System) -> list[Turn]:
 
 def with_split(question: Question, turns: list[Turn]) -> list[Turn]:
     """Branch and bound before all else, where only initial states are asked about: it looks at single states itself."""
-    if question.claim.horizon or question.claim.mentions_some:
+    split = BranchAndBound()
+    if question.claim.horizon or split.takes(question) is not None:
         return turns
-    return [Turn(BranchAndBound(), 0.8), *turns]
+    return [Turn(split, 0.8), *turns]
 
 
 def first_states(system: System) -> list[Turn]:

@@ -1,13 +1,13 @@
-"""The engines there are, by name: those of systems, which move in steps, and those of flows, in continuous time."""
+"""The engines there are, by name; what each takes it says itself."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from importlib import import_module
-from typing import Any, Generic, TypeVar
+from typing import Any
 
-from vernal.engines.base import Engine, FlowEngine
+from vernal.engines.base import Engine
 from vernal.engines.options import (
     AbstractionOptions,
     BoundsOptions,
@@ -19,34 +19,46 @@ from vernal.engines.options import (
     PredicateOptions,
     SmtOptions,
 )
-from vernal.errors import InputError, NameUnknown, nearest
-from vernal.logic.task import MAX_ABSTRACTED
+from vernal.engines.refusals import KIND_OF_TIME, MISFIT
+from vernal.errors import InputError, MissingExtra, NameUnknown, nearest
+from vernal.logic.question import Question
+from vernal.logic.timed import Time
 
 Options = Mapping[str, object]
 NO_OPTIONS: Options = {}
-E = TypeVar("E")
 
 
 @dataclass(frozen=True, slots=True)
-class EngineEntry(Generic[E]):
+class EngineEntry:
     """An engine by name, loaded when first used."""
 
     name: str
     target: str  # module:class
     about: str
     options: type[EngineOptions] = EngineOptions
-    most_variables: int | None = None  # of a flow, where there is a limit of what is practical
 
     @property
     def option_names(self) -> list[str]:
         return [entry.name for entry in fields(self.options)]
 
-    def load(self, options: Options = NO_OPTIONS) -> E:
+    def load(self, options: Options = NO_OPTIONS) -> Engine:
         """The engine with these options; those it is not given have their defaults."""
         self.check(options)
-        module, _, cls = self.target.partition(":")
-        make: Callable[..., E] = getattr(import_module(module), cls)
-        return make(self.options(**options)) if self.option_names else make()
+        made: Engine = self._kind(self.options(**options)) if self.option_names else self._kind()
+        return made
+
+    @property
+    def _kind(self) -> Any:
+        module, _, name = self.target.partition(":")
+        return getattr(import_module(module), name)
+
+    def refusal(self, question: Question) -> str | None:
+        """Why the engine does not take a question, with its usual options; without its solver it knows that, too."""
+        try:
+            return self.load().takes(question)
+        except MissingExtra:
+            kind = self._kind
+            return str(kind.takes(kind.__new__(kind), question) or "") or None
 
     def check(self, options: Options) -> None:
         """An error for an option that it does not have, or a value that the option does not take."""
@@ -56,16 +68,15 @@ class EngineEntry(Generic[E]):
         self.options(**options)
 
     def _stray(self, name: str, value: object) -> InputError:
-        siblings: Iterable[EngineEntry[Any]] = FLOW_ENGINES if self in FLOW_ENGINES else (*ENGINES, *FLOW_ENGINES)
-        owners = [entry.name for entry in siblings if name in entry.option_names]
+        owners = [entry.name for entry in ENGINES if name in entry.option_names]
         if not owners:
-            kind, known = " of flows" if self in FLOW_ENGINES else "", nearest(name, self.option_names)
-            return InputError(f"the engine {self.name!r}{kind} has no option {name!r}{known}")
+            known = nearest(name, self.option_names)
+            return InputError(f"the engine {self.name!r} has no option {name!r}{known}")
         said = f"no-{name}" if value is False else name
         return InputError(f"the engine {self.name!r} has no option --{said}; it goes with --engine {', '.join(owners)}")
 
 
-ENGINES: tuple[EngineEntry[Engine], ...] = (
+ENGINES: tuple[EngineEntry, ...] = (
     EngineEntry(
         "auto",
         "vernal.engines.portfolio:Portfolio",
@@ -147,20 +158,6 @@ ENGINES: tuple[EngineEntry[Engine], ...] = (
         "k-induction: a claim about every step, from any state that may be reached",
         InductionOptions,
     ),
-)
-
-
-FLOW_ENGINES: tuple[EngineEntry[FlowEngine], ...] = (
-    EngineEntry(
-        "auto",
-        "vernal.engines.flow.portfolio:FlowPortfolio",
-        "what fits, cheapest first; stops at the first sound answer",
-    ),
-    EngineEntry(
-        "falsify",
-        "vernal.engines.flow.falsify:FalsifyFlow",
-        "simulated trajectories and local search for one that fails, which is then enclosed",
-    ),
     EngineEntry(
         "flowpipe",
         "vernal.engines.flow.direct:DirectFlowpipe",
@@ -172,70 +169,60 @@ FLOW_ENGINES: tuple[EngineEntry[FlowEngine], ...] = (
         "vernal.engines.flow.abstract:NeuralEngine",
         "a network learned in the place of the flow, with a certified error; also where solutions are not unique",
         AbstractionOptions,
-        most_variables=MAX_ABSTRACTED,
     ),
 )
 
 
-def engines() -> list[EngineEntry[Engine]]:
-    """The engines of systems."""
+def engines() -> list[EngineEntry]:
+    """The engines there are."""
     return list(ENGINES)
 
 
-def flow_engines() -> list[EngineEntry[FlowEngine]]:
-    """The engines of flows."""
-    return list(FLOW_ENGINES)
-
-
 def engine_names() -> list[str]:
-    """The names of all engines, of systems first."""
-    return list(dict.fromkeys([*_names(ENGINES), *_names(FLOW_ENGINES)]))
+    """The names of all engines."""
+    return _names(ENGINES)
 
 
 def find_engine(name: str, options: Options = NO_OPTIONS) -> Engine:
-    """The engine of systems with this name and these options; one it does not have is an error."""
-    if name not in _names(ENGINES) and name in _names(FLOW_ENGINES):
-        raise InputError(
-            f"the engine {name!r} is for flows, in continuous time; for systems that move in steps there are "
-            f"{', '.join(_names(ENGINES))}"
-        )
-    return _entry(name, ENGINES).load(options)
+    """The engine with this name and these options; one it does not have is an error."""
+    return _entry(name).load(options)
 
 
-def find_flow_engine(name: str, variables: int, options: Options = NO_OPTIONS) -> FlowEngine:
-    """The engine of flows with this name and these options, for a flow of so many variables."""
-    if name not in _names(FLOW_ENGINES) and name in _names(ENGINES):
-        raise InputError(
-            f"the engine {name!r} is for systems that move in steps; for flows, in continuous time, there are "
-            f"{', '.join(_names(FLOW_ENGINES))}"
-        )
-    entry = _entry(name, FLOW_ENGINES)
-    if entry.most_variables is not None and variables > entry.most_variables:
-        raise InputError(
-            f"the engine {name!r} takes at most {entry.most_variables} variables, which is what is practical, and "
-            f"this flow has {variables}; try --engine flowpipe"
-        )
-    return entry.load(options)
+def engine_for(name: str, question: Question, options: Options = NO_OPTIONS) -> Engine:
+    """The engine with this name and these options, if it is for such questions at all."""
+    engine = find_engine(name, options)
+    refused = engine.takes(question)
+    if refused is None or not refused.startswith(MISFIT):
+        return engine
+    if refused.startswith(KIND_OF_TIME):
+        kind = "systems that move in steps" if question.time is Time.STEPS else "flows, in continuous time,"
+        refused += f"; for {kind} there are {', '.join(_names(engines_for(question)))}"
+    raise InputError(f"the engine {name!r} {refused}")
+
+
+def engines_for(question: Question) -> list[EngineEntry]:
+    """The engines of the question's kind of time."""
+    refused = {name for name, why in refusals(question, among=ENGINES).items() if why and why.startswith(KIND_OF_TIME)}
+    return [entry for entry in ENGINES if entry.name not in refused]
+
+
+def refusals(question: Question, among: Iterable[EngineEntry] | None = None) -> dict[str, str | None]:
+    """Why each engine but `auto` does not take a question; None of those that do."""
+    chosen = ENGINES[1:] if among is None else among
+    return {entry.name: entry.refusal(question) for entry in chosen}
 
 
 def check_options(name: str, options: Options) -> None:
-    """An error for options that no engine of this name takes, whichever kind of time it is for."""
-    flows = [entry for entry in FLOW_ENGINES if entry.name == name]
-    if name not in _names(ENGINES):
-        return flows[0].check(options)
-    try:
-        find_engine(name, options)
-    except InputError as error:
-        if not flows or any(option not in flows[0].option_names for option in options):
-            raise error
+    """An error for options that the engine of this name does not take."""
+    _entry(name).check(options)
 
 
-def _names(entries: Iterable[EngineEntry[Any]]) -> list[str]:
+def _names(entries: Iterable[EngineEntry]) -> list[str]:
     return [entry.name for entry in entries]
 
 
-def _entry(name: str, entries: Iterable[EngineEntry[E]]) -> EngineEntry[E]:
-    for entry in entries:
+def _entry(name: str) -> EngineEntry:
+    for entry in ENGINES:
         if entry.name == name:
             return entry
-    raise NameUnknown(f"there is no engine {name!r}{nearest(name, _names(entries))}")
+    raise NameUnknown(f"there is no engine {name!r}{nearest(name, _names(ENGINES))}")

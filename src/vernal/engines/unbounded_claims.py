@@ -21,13 +21,12 @@ from vernal.engines.liveness.engine import Liveness, patient_methods, quick_meth
 from vernal.engines.operator_ends import operator_ends
 from vernal.engines.options import DepthOptions
 from vernal.engines.predicates.engine import Predicates
+from vernal.engines.refusals import deciding
 from vernal.engines.turns import BRIEF_SECONDS, Turn, graphs
 from vernal.logic.claim import Claim, always
-from vernal.logic.formula import Formula
 from vernal.logic.progress import waits
 from vernal.logic.question import Question
-from vernal.logic.safety import excluding, safety_claim
-from vernal.sets.finite.size import is_discrete
+from vernal.logic.safety import safety_claim
 
 ROUND_SECONDS = (1.0, 6.0, 40.0)  # for each engine in each round, of a claim without a bound
 SHARE_OF_GLANCE, GLANCE = 0.1, 0.8  # the share of the time that is left, and the most seconds, for a glance
@@ -80,7 +79,7 @@ def glances(question: Question, options: DepthOptions, shared: RoundEngines) -> 
         return [*turns, brief(shared.far)]
     walk = Turn(FirstWalk(options.depth), SHARE_OF_GLANCE, GLANCE, once=True)
     sets, boxes, delay = (Liveness([method]) for method in quick_methods())
-    never = [brief(shared.invariants)] if _is_excludable(question) else []
+    never = [] if kept or shared.invariants.takes(question) else [brief(shared.invariants)]
     return [*kept, walk, *turns[len(kept) :], brief(sets), brief(boxes, 0.5), brief(delay), brief(shared.lasso), *never]
 
 
@@ -92,32 +91,16 @@ def brief(engine: Engine, part: float = 1.0) -> Turn:
 def fitting(question: Question, options: DepthOptions, shared: RoundEngines) -> list[Engine]:
     """The engines for claims without a bound that can be of help: what is kept, and what has to come at last."""
     paths = deciding(question)
-    methods: list[Engine] = [shared.invariants] if _is_kept(question) or _is_excludable(question) else []
-    if any(always(path) is not None for path in paths):
-        methods.append(shared.induction)
-    if is_discrete(question.system) and _is_kept(question):
-        methods.append(Predicates())
-    methods.append(Deepening(options))
+    methods: list[Engine] = [shared.invariants, shared.induction, Predicates(), Deepening(options)]
+    methods = [engine for engine in methods if engine.takes(question) is None]
     if not paths or any(map(waits, paths)):
         methods += [shared.lasso, Liveness(patient_methods())]
     return methods
 
 
-def deciding(question: Question) -> list[Formula]:
-    """The formulas of all paths that decide the claim: itself, or one that proves and one that refutes it."""
-    claim = question.claim
-    return [path for path in (claim.sufficient, claim.opposite if claim.mentions_some else None) if path is not None]
-
-
 def _is_kept(question: Question) -> bool:
     """Whether an invariant can prove the claim, or refute it."""
     return any(safety_claim(Claim(path), total=question.is_total) is not None for path in deciding(question))
-
-
-def _is_excludable(question: Question) -> bool:
-    """Whether an invariant can refute the claim, on every path at once."""
-    never = excluding(question.claim)
-    return never is not None and safety_claim(Claim(never), total=question.is_total) is not None
 
 
 def far_ahead(question: Question, options: DepthOptions) -> Engine:

@@ -16,6 +16,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from vernal.interpret.geometry.box_halves import halves
 from vernal.interpret.interval import evaluate
 from vernal.interpret.numbers.calculus import CALCULUS, ElementaryFunction
 from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
@@ -154,7 +155,7 @@ class _Search:
             if len(self.lower) > MAX_BOXES or not self.names:
                 break
             points = np.clip(0.5 * self.lower + 0.5 * self.upper, *self.inner)
-            self._halve()
+            self.lower, self.upper = halves(self.lower, self.upper, (self.upper - self.lower).argmax(1))
         return self._gap(np.clip(0.5 * self.lower[0] + 0.5 * self.upper[0], *self.inner), certain=False)
 
     def _gap(self, point: Floats, *, certain: bool) -> Gap:
@@ -220,14 +221,6 @@ class _Search:
             else:
                 return middle
         return middle
-
-    def _halve(self) -> None:
-        widest, rows = (self.upper - self.lower).argmax(1), np.arange(len(self.lower))
-        middle = 0.5 * self.lower[rows, widest] + 0.5 * self.upper[rows, widest]
-        left, right = self.upper.copy(), self.lower.copy()
-        left[rows, widest] = middle
-        right[rows, widest] = middle
-        self.lower, self.upper = np.concatenate([self.lower, right]), np.concatenate([left, self.upper])
 
 
 def _both(value: Range) -> tuple[Floats, Floats]:

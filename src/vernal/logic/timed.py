@@ -25,6 +25,9 @@ class Time(StrEnum):
     SECONDS = "seconds"  # in which every instant counts
 
 
+STEPS_ONLY, SECONDS_ONLY = "is for systems that move in steps", "is for flows, in continuous time"  # who refuses others
+
+
 def time_of(motion: Motion) -> Time:
     """The kind of time of claims about a motion, unless they say another."""
     return Time.STEPS if isinstance(motion, Step) else Time.SECONDS

@@ -15,6 +15,7 @@ from vernal.logic.direction import Direction
 from vernal.logic.formula import Always, Atom, Eventually, Formula, Next, operands
 from vernal.logic.normal import FALSITY, TRUTH, fold, order, rebuild, steps
 from vernal.logic.question import Question
+from vernal.logic.timed import STEPS_ONLY, Time
 from vernal.logic.vacuity import simplified
 from vernal.model import expr as e
 from vernal.model.expr import Expr
@@ -37,6 +38,8 @@ class ConstantAtoms:
     is_joint = False
 
     def takes(self, question: Question) -> str | None:
+        if question.time is not Time.STEPS:
+            return STEPS_ONLY
         return OF_SOME if question.claim.mentions_some else None
 
     def apply(self, question: Question, budget: Budget) -> Iterator[Subquestion]:

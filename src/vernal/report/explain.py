@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
-from vernal.logic.claim import Claim, always
-from vernal.logic.formula import Formula, Not, Quantifier
-from vernal.logic.normal import horizon, quantifiers, strip_quantifiers
 from vernal.logic.printing import constant, text
-from vernal.logic.progress import on_paths, waits
-from vernal.logic.safety import safety_claim
 from vernal.logic.task import Task
 from vernal.model.build import TRUE
 from vernal.model.expr import Affine, Between, Choose, Expr
@@ -169,70 +164,3 @@ def shortened(expression: Expr, longest: int = MAX_CHARACTERS) -> str:
     """An expression as text, cut where it is long."""
     shown = " ".join(text(expression).split())
     return shown if len(shown) <= longest else f"{shown[: longest - 3]}..."
-
-
-EXPLICIT = "explicit decides it where finitely many states are reached"
-BOUNDED_ONLY = "bounds, paths, milp and smt do not take it, since it has no last step"
-
-
-def who_decides(formula: Formula) -> str:
-    """Which engines may answer, and with what."""
-    reach = horizon(formula)
-    if reach is None:
-        return "; ".join([EXPLICIT, *_endless(formula), _falsify(formula), BOUNDED_ONLY])
-    within = f"within {reach} step{'' if reach == 1 else 's'}"
-    decides = [f"bounds may prove or refute it {within}", _falsify(formula), _paths(formula), _milp(formula), EXPLICIT]
-    return "; ".join(decides)
-
-
-def _endless(formula: Formula) -> list[str]:
-    """Who decides formulas without a bound, each in its own way."""
-    found, claims = ["deepening may decide it where finitely many steps do"], quantifiers(formula)
-    path = strip_quantifiers(formula)
-    if claims == {Quantifier.ALL} and waits(path):
-        found.append("lasso may refute it by a loop")
-    if claims == {Quantifier.SOME} and waits(Not(path)):
-        found.append("lasso may prove it by loops from finitely many initial states")
-    return found + [f"{engine} {effect}" for engine, takes in PROVERS.items() if (effect := _effect(formula, takes))]
-
-
-PROVERS: Mapping[str, Callable[[Formula], bool]] = {
-    "induction": lambda path: always(path) is not None,
-    "invariants": lambda path: safety_claim(Claim(path), total=True) is not None,
-    "liveness": lambda path: True,
-}  # engines that prove claims of all paths, and which they take
-
-
-def _effect(formula: Formula, takes: Callable[[Formula], bool]) -> str:
-    """What a proof of a claim of all paths is good for: that, or its opposite, may decide a claim of some path."""
-    claim = Claim(formula)
-    proves = claim.sufficient is not None and takes(claim.sufficient)
-    refutes = claim.mentions_some and claim.opposite is not None and takes(claim.opposite)
-    return {(True, True): "may prove or refute it", (True, False): "may prove it", (False, True): "may refute it"}.get(
-        (proves, refutes), ""
-    )
-
-
-def _falsify(formula: Formula) -> str:
-    claims = quantifiers(formula)
-    if claims <= {Quantifier.ALL}:
-        return "falsify may refute it"
-    if claims == {Quantifier.SOME}:
-        return "falsify may prove it by a witness, if there is one initial state only"
-    return "falsify does not take claims of all and of some paths together"
-
-
-def _paths(formula: Formula) -> str:
-    """Batches of paths are fast, states one by one are not; only the former take what is nonlinear."""
-    if on_paths(formula) is None:
-        return "paths decides it state by state, where everything is piecewise linear"
-    return "paths decides it path by path where everything is piecewise linear, and may elsewhere"
-
-
-def _milp(formula: Formula) -> str:
-    claims = quantifiers(formula)
-    if len(claims) > 1:
-        return "milp and smt do not take such claims either"
-    if claims == {Quantifier.SOME}:
-        return "milp and smt may prove it by witnesses, one for each of finitely many initial states, or refute it"
-    return "milp and smt may prove or refute it" if on_paths(formula) is not None else "milp and smt may refute it"

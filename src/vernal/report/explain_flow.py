@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vernal.logic.task import MAX_ABSTRACTED, UNSAID, Task
+from vernal.logic.task import UNSAID, Task
 from vernal.model.system import Model
 from vernal.report.document import exact_number
 from vernal.report.explain import draws_table, parameters_line, shortened, state_table
@@ -52,11 +52,3 @@ def _settings(task: Task) -> str:
         "transitions": settings.transitions,
     }
     return "abstraction: " + "; ".join(f"{name} {value}" for name, value in said.items() if value is not None)
-
-
-def flow_engines_for(flow: Model) -> str:
-    """Which engines may answer a question about this flow, and with what."""
-    found = ["falsify may refute it by a trajectory", "flowpipe may prove it where the flow is smooth"]
-    if len(flow.state) <= MAX_ABSTRACTED:
-        found.append("abstraction may prove it, also where solutions are not unique")
-    return "; ".join(found)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from vernal.engines.check import parse_formula
-from vernal.engines.registry import EngineEntry, engines, flow_engines
+from vernal.engines.registry import engines_for
 from vernal.logic.formula import Formula
+from vernal.logic.normal import TRUTH
 from vernal.logic.printing import text
+from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.logic.words import bracketed, words
-from vernal.model.flow import Flow
+from vernal.model.motion import Step
 from vernal.model.system import Model
-from vernal.report.explain import explain_system, who_decides
-from vernal.report.explain_flow import explain_flow, flow_engines_for
+from vernal.report.engine_choice import who_decides
+from vernal.report.explain import explain_system
+from vernal.report.explain_flow import explain_flow
 
 NamedFormula = tuple[str | None, Formula]
 
@@ -32,10 +34,10 @@ def explain(subject: Task | Model, formula: str | Formula | None = None) -> str:
 
 def explained(task: Task, asked: Sequence[NamedFormula]) -> str:
     """The same, of formulas with their names."""
-    entries: list[EngineEntry[Any]] = flow_engines() if isinstance(task.model, Flow) else engines()
+    entries = engines_for(Question(task.model, TRUTH))
     width = max(len(entry.name) for entry in entries)
     listed = "\n".join(f"  {entry.name:{width}} {entry.about}" for entry in entries)
-    whole = explain_flow(task) if isinstance(task.model, Flow) else explain_system(task)
+    whole = explain_system(task) if isinstance(task.model.motion, Step) else explain_flow(task)
     parts = [whole, *(_property(task, name, formula) for name, formula in asked), f"engines\n{listed}"]
     return "\n\n".join(parts)
 
@@ -46,7 +48,7 @@ def _property(task: Task, name: str | None, formula: Formula) -> str:
         "written": text(formula),
         "bracketed": bracketed(formula),
         "in words": words(formula, task.model),
-        "engines": flow_engines_for(task.model) if isinstance(task.model, Flow) else who_decides(formula),
+        "engines": who_decides(Question(task.model, formula, name, counts=task.times.get(name or ""))),
     }
     below = "\n" + " " * 13  # what follows on a line of its own stands below what it belongs to
     lines = [f"  {title:10} {below.join(said.splitlines())}" for title, said in rows.items()]

@@ -6,8 +6,8 @@ import pytest
 
 from tests.systems import make
 from vernal.engines.check import asked_of, parse_formula
-from vernal.engines.falsify.engine import MIN_RUNS, batch_size
 from vernal.engines.falsify.long_runs import FarRuns
+from vernal.engines.falsify.paths import MIN_RUNS, batch_size
 from vernal.engines.falsify.restarts import Reseeded
 from vernal.engines.portfolio import Portfolio
 from vernal.evidence.knowledge import Counterexample, Open

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from vernal.engines import registry
-from vernal.engines.base import FlowEngine
+from vernal.engines.flow.abstract import NeuralEngine
+from vernal.engines.options import DepthOptions
+from vernal.engines.portfolio import Portfolio
 from vernal.engines.registry import EngineEntry
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.knowledge import Known, Open, Proof
@@ -32,20 +34,46 @@ class StandIn:
     def __init__(self, options: object = None) -> None:
         """It takes the options of the engine in whose place it is."""
 
+    def takes(self, question: Question) -> str | None:
+        return None
+
     def attempt(self, question: Question, budget: Budget) -> Known:
         StandIn.asked.append(question)
         return StandIn.knows(question)
 
 
+class FewVariables(StandIn):
+    """In the place of an engine that takes few variables."""
+
+    def takes(self, question: Question) -> str | None:
+        return NeuralEngine().takes(question)
+
+
+class TimedPortfolio(StandIn):
+    """In the place of `auto`."""
+
+    def __init__(self, options: DepthOptions = DepthOptions()) -> None:
+        self.options = options
+
+    def takes(self, question: Question) -> str | None:
+        return Portfolio(self.options).takes(question)
+
+
+STAND_INS = {"auto": "TimedPortfolio", "falsify": "StandIn", "flowpipe": "StandIn", "abstraction": "FewVariables"}
+
+
+def _in_place_of(entry: EngineEntry) -> EngineEntry:
+    if entry.name not in STAND_INS:
+        return entry
+    return EngineEntry(entry.name, f"tests.engines.flow.standin:{STAND_INS[entry.name]}", entry.about, entry.options)
+
+
 @contextmanager
 def standing_in(monkeypatch: pytest.MonkeyPatch, knows: Knows | None = None) -> Iterator[list[Question]]:
     """All engines of flows are stand-ins; what they are asked is listed."""
-    made: tuple[EngineEntry[FlowEngine], ...] = tuple(
-        EngineEntry(one.name, "tests.engines.flow.standin:StandIn", one.about, one.options, one.most_variables)
-        for one in registry.FLOW_ENGINES
-    )
+    made = tuple(_in_place_of(one) for one in registry.ENGINES)
     with monkeypatch.context() as patch:
-        patch.setattr(registry, "FLOW_ENGINES", made)
+        patch.setattr(registry, "ENGINES", made)
         patch.setattr(StandIn, "asked", [])
         if knows is not None:
             patch.setattr(StandIn, "knows", staticmethod(knows))

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 import vernal as vn
+from tests.flow_cases import FLOW_ENGINES
 from vernal.engines.flow import abstract
 from vernal.engines.flow.abstract import NeuralEngine
 from vernal.engines.flow.starts import halved, start_boxes
-from vernal.engines.registry import flow_engines
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.neural import NeuralAbstraction
 from vernal.model.hybrid import HybridAutomaton
@@ -136,5 +136,5 @@ def test_regions_that_leave_a_gap_prove_nothing(monkeypatch: pytest.MonkeyPatch)
 def test_no_stage_is_called_like_an_engine() -> None:
     """`auto` tells the seconds of engines beside those of the stages of this one."""
     result = check(DECAY, "G[0,1] (x <= 1.001)")
-    engines = {f"seconds of {entry.name}" for entry in flow_engines()}
+    engines = {f"{name} seconds" for name in FLOW_ENGINES}
     assert not engines & result.statistics.keys()

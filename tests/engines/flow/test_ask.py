@@ -91,7 +91,7 @@ def test_an_engine_of_the_other_kind_of_time_is_refused(jet: Task) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"options": {"depth": 3}}, "'auto' of flows has no option 'depth'"),
+        ({"options": {"depth": 3}}, "'auto' has no option 'depth' for flows"),
         ({"device": "cuda"}, "processor"),
         ({"journal": "j.journal"}, "no journal"),
         ({"property": "in_range"}, "region"),

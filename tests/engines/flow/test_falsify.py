@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from vernal.engines.flow.falsify import GENERATIONS, FalsifyFlow, apart
+from vernal.engines.falsify.engine import Falsify
+from vernal.engines.falsify.trajectories import PATIENCE, apart
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Counterexample, Open
 from vernal.evidence.trace import Enclosure, TraceValue
@@ -110,8 +111,8 @@ def lowest(value: TraceValue) -> Fraction:
     return value.lower if isinstance(value, Enclosure) else exactly(value)
 
 
-def ask(flow: Flow, formula: Formula, generations: int = GENERATIONS) -> Counterexample | Open:
-    known = FalsifyFlow(generations).attempt(Question(flow, formula), Budget(60.0))
+def ask(flow: Flow, formula: Formula, generations: int = PATIENCE.generations) -> Counterexample | Open:
+    known = Falsify(generations).attempt(Question(flow, formula), Budget(60.0))
     assert isinstance(known, Counterexample | Open)
     return known
 
@@ -175,7 +176,7 @@ def test_a_point_is_followed_once() -> None:
 
 def test_time_is_kept() -> None:
     with pytest.raises(Stopped):
-        FalsifyFlow().attempt(Question(*HOLD["jet"]), Budget(0.001))
+        Falsify().attempt(Question(*HOLD["jet"]), Budget(0.001))
 
 
 def test_random_fields_agree_with_their_enclosures() -> None:

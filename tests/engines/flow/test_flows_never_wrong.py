@@ -6,13 +6,12 @@ from functools import cache
 
 import pytest
 
+from tests.flow_cases import FLOW_ENGINES as ENGINES
 from tests.flow_judge import FlowJudge
 from tests.wild_flows import flow_case
 from vernal.engines.check import check
-from vernal.engines.registry import flow_engines
 from vernal.logic.task import Task
 
-ENGINES = [entry.name for entry in flow_engines()]
 SEEDS = range(100, 104)
 
 

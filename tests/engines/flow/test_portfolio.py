@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import vernal as vn
@@ -23,7 +24,7 @@ def test_what_holds_and_what_does_not() -> None:
     assert (failed.verdict, failed.engine) == (vn.VIOLATED, "falsify")
     assert failed.trace is not None
     assert failed.trace.times is not None
-    assert any(name.startswith("seconds of") for name in held.statistics)
+    assert any(name.endswith(" seconds") for name in held.statistics)
 
 
 def test_what_stays_open_says_why() -> None:
@@ -32,7 +33,7 @@ def test_what_stays_open_says_why() -> None:
     assert result.verdict is vn.UNKNOWN
     assert result.reason is not None
     for engine in ("falsify", "flowpipe", "abstraction"):
-        assert f"{engine}: " in result.reason
+        assert re.search(rf"{engine}( \([^)]*\))?: ", result.reason)
     assert result.proven_time is None or 0.9 <= result.proven_time <= 1.0  # none on a very slow machine
 
 

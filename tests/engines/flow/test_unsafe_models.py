@@ -10,7 +10,7 @@ import pytest
 
 import vernal as vn
 from tests.portion import every
-from vernal.engines.flow.falsify import FalsifyFlow
+from vernal.engines.falsify.engine import Falsify
 from vernal.evidence.knowledge import Counterexample
 from vernal.evidence.trajectory import trajectory_truth
 from vernal.logic.formula import Always, Atom, Bound, Not
@@ -35,6 +35,6 @@ def test_a_bad_set_on_a_trajectory_is_found(name: str) -> None:
     middle = {var: Fraction(str(round(float(runs.state[var.name][0, there]), 3))) for var in flow.vars}
     inside: list[Expr] = [part for var, x in middle.items() for part in (var >= x - HALF, var <= x + HALF)]
     formula = Always(Not(Atom(build.conj(*inside))), Bound(Fraction(0), horizon))
-    known = FalsifyFlow().attempt(Question(flow, formula), Budget(60))
+    known = Falsify().attempt(Question(flow, formula), Budget(60))
     assert isinstance(known, Counterexample)
     assert trajectory_truth(known.trace, formula, flow) is False

@@ -32,6 +32,9 @@ class AllStates:
 
     name = "all states"
 
+    def takes(self, question: Question) -> str | None:
+        return None
+
     def attempt(self, question: Question, budget: Budget) -> Known:
         claimed = question.formula
         assert isinstance(claimed, Always)
@@ -70,6 +73,9 @@ class GivenInvariant:
     invariant: Callable[[System], Formula]
     box: Mapping[str, Start]
     name: str = "given invariant"
+
+    def takes(self, question: Question) -> str | None:
+        return None
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         system, kept = question.system, question.formula

@@ -48,6 +48,9 @@ class Answering:
     def __init__(self, known: Known) -> None:
         self.known = known
 
+    def takes(self, question: Question) -> str | None:
+        return None
+
     def attempt(self, question: Question, budget: Budget) -> Known:
         return self.known
 

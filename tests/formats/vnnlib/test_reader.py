@@ -475,6 +475,9 @@ class Never:
 
     name = "never"
 
+    def takes(self, question: Question) -> str | None:
+        return None
+
     def attempt(self, question: Question, budget: Budget) -> Known:
         return Open(engine=self.name, reason="not today", notes=("d >= 9 is proven, d >= 10 was asked",))
 

@@ -7,7 +7,7 @@ import pytest
 
 import vernal as vn
 from tests.systems import make, wanderer
-from vernal.engines.falsify.engine import MAX_RUNS, MIN_RUNS, batch_size
+from vernal.engines.falsify.paths import MAX_RUNS, MIN_RUNS, batch_size
 from vernal.errors import Stopped
 from vernal.interpret.layers import layer
 from vernal.interpret.linear.device_bounds import batch_sizes

@@ -16,6 +16,7 @@ from functools import partial
 import numpy as np
 
 from vernal.engines.options import BoundsOptions
+from vernal.engines.refusals import within_steps
 from vernal.errors import Stopped
 from vernal.evidence.candidates import failing_path, failing_state
 from vernal.evidence.knowledge import (
@@ -43,7 +44,7 @@ from vernal.model.traits import branches, nonlinear_node
 from vernal.run.budget import Budget
 from vernal.sets.halving import Halving
 from vernal.sets.initial_boxes import initial_boxes
-from vernal.sets.levels import MAX_UNROLLED_STEPS, Levels
+from vernal.sets.levels import Levels
 from vernal.sets.winners import OpenWinners
 
 LOOK_AHEAD = 20  # steps looked at for a formula without a bound, to say what is proven
@@ -120,13 +121,17 @@ class Bounds:
         self.method = Sloped if options.tighten else Plain
         self.patience, self.most, self.share = patience, most, share
 
+    def takes(self, question: Question) -> str | None:
+        """Claims with a last step."""
+        return within_steps(question)
+
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof or a refutation where every box is settled; else what bounds leave open."""
-        reach = question.claim.horizon
+        reach, refused = question.claim.horizon, self.takes(question)
         if reach is None:
             return self._unbounded(question, budget)
-        if reach > MAX_UNROLLED_STEPS:
-            return self._open(f"a horizon of {reach:,} steps is too long; at most {MAX_UNROLLED_STEPS:,} are")
+        if refused is not None:
+            return self._open(refused)
         tally = BoxTally(open=list(initial_boxes(question.system).boxes))
         reason = "the bounds are too loose to decide"
         first: Levels | None = None

@@ -19,6 +19,7 @@ from vernal.engines.deepening.walk import FOLLOWED_STEPS, PathWalk
 from vernal.engines.falsify.engine import Falsify
 from vernal.engines.options import DepthOptions
 from vernal.engines.paths.engine import Paths
+from vernal.engines.refusals import in_steps
 from vernal.engines.some_paths import proven_by_all_paths
 from vernal.errors import Stopped
 from vernal.evidence import confirm
@@ -54,6 +55,10 @@ class Deepening:
         self.depth = min(options.depth, MAX_UNROLLED_STEPS)
         asked = (Falsify(generations=0), Bounds(), Paths()) if engines is None else tuple(engines)
         self.bounded = InOrder(self.name, asked)
+
+    def takes(self, question: Question) -> str | None:
+        """Any claim about steps."""
+        return in_steps(question)
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """What finitely many steps decide; else how far the claim was looked at."""

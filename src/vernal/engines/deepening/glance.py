@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from vernal.engines.deepening.walk import PathWalk
+from vernal.engines.refusals import in_steps
 from vernal.evidence.knowledge import Known, Open
 from vernal.logic.question import Question
 from vernal.model.expr import Between
@@ -22,6 +23,9 @@ MAX_SETS = 200
 MAX_GLANCE_STEPS = 100  # steps
 
 
+NO_NONLINEAR_CLAIM = "not supported by this engine: no claim of all paths of a nonlinear loop"
+
+
 class FewSets:
     """What few exact sets of states decide of a claim of all paths."""
 
@@ -31,13 +35,19 @@ class FewSets:
         """`depth`: how many steps are followed."""
         self.depth = depth
 
-    def attempt(self, question: Question, budget: Budget) -> Known:
-        path = question.claim.linear
-        if path is None or question.claim.mentions_some:
-            return Open(engine=self.name, reason="not supported by this engine: no claim of every path alone")
+    def takes(self, question: Question) -> str | None:
+        """Claims of all paths without disturbances."""
+        if in_steps(question) or question.claim.linear is None or question.claim.mentions_some:
+            return in_steps(question) or "not supported by this engine: no claim of every path alone"
         if any(isinstance(node, Between) for node in question.system.step.names):
-            reason = "not supported by this engine: exact sets with one more disturbance at every step do not come back"
-            return Open(engine=self.name, reason=reason)
+            return "not supported by this engine: exact sets with one more disturbance at every step do not come back"
+        return None
+
+    def attempt(self, question: Question, budget: Budget) -> Known:
+        """What few sets decide."""
+        path, refused = question.claim.linear, self.takes(question)
+        if path is None or refused is not None:
+            return Open(engine=self.name, reason=refused or "")
         known = follow(question, path, self.depth, budget, engine=self.name, limit=MAX_SETS)
         return replace(known, statistics={**known.statistics, "method": METHOD})
 
@@ -51,11 +61,18 @@ class FirstWalk:
         """`depth`: how many steps are followed."""
         self.depth = depth
 
+    def takes(self, question: Question) -> str | None:
+        """Claims of all paths of a nonlinear loop."""
+        if in_steps(question) is not None:
+            return in_steps(question)
+        if question.claim.linear is None or question.claim.mentions_some:
+            return NO_NONLINEAR_CLAIM
+        return NO_NONLINEAR_CLAIM if nonlinear_step(question.system.step) is None else None
+
     def attempt(self, question: Question, budget: Budget) -> Known:
-        path = question.claim.linear
-        if path is None or question.claim.mentions_some or nonlinear_step(question.system.step) is None:
-            return Open(
-                engine=self.name, reason="not supported by this engine: no claim of all paths of a nonlinear loop"
-            )
+        """What one walk decides."""
+        path, refused = question.claim.linear, self.takes(question)
+        if path is None or refused is not None:
+            return Open(engine=self.name, reason=refused or "")
         known = PathWalk(question, path, self.depth, budget, self.name).run()
         return known if isinstance(known, Open) else replace(known, statistics={**known.statistics, "method": WALK})

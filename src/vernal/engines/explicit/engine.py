@@ -20,6 +20,7 @@ from vernal.engines.explicit.margin import least_margin
 from vernal.engines.explicit.product import GraphPath, GraphProduct
 from vernal.engines.explicit.range_exits import seen_states
 from vernal.engines.explicit.witness import Witnesses
+from vernal.engines.refusals import in_steps
 from vernal.evidence.candidates import witnessed
 from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, SeenStates, Statistics, Subject
 from vernal.evidence.result import Assurance
@@ -31,11 +32,15 @@ from vernal.logic.normal import Logic, classify
 from vernal.logic.question import Question
 from vernal.run.budget import Budget
 from vernal.sets.finite.columns import NotFinite
+from vernal.sets.finite.size import is_enumerable
 from vernal.sets.finite.table import Numbers
 
 UNDEFINED = "an atom of the formula is undefined at reachable states, and the answer depends on it"
 NOT_REPLAYED = "a path was found on the graph but did not replay"
 NO_PATH = "the claim fails at a state, but no path was found that shows it"
+
+
+ENDLESS = "not supported by this engine: there are infinitely many states after finitely many steps"
 
 
 class Explicit:
@@ -45,6 +50,10 @@ class Explicit:
 
     def __init__(self, most: int | None = None) -> None:
         self.most = most
+
+    def takes(self, question: Question) -> str | None:
+        """Systems with finitely many initial states, and finitely many successors of each state."""
+        return in_steps(question) or (None if is_enumerable(question.system) else ENDLESS)
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """What the graph shows; open where there is none that is finite and small enough."""

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from vernal.engines.falsify.engine import MAX_RUN_STEPS, TOLERANCE, Falsify, batch_size
+from vernal.engines.falsify.engine import MAX_RUN_STEPS, Falsify
+from vernal.engines.falsify.paths import TOLERANCE, batch_size
 from vernal.engines.falsify.search import Target, first_plan
+from vernal.engines.refusals import in_steps
 from vernal.evidence.knowledge import Counterexample, Known, Open
 from vernal.evidence.trace import Trace
 from vernal.logic.formula import Formula
@@ -35,11 +37,17 @@ class FarRuns:
         """How long the longest runs are."""
         self.steps = min(steps, MAX_RUN_STEPS)
 
+    def takes(self, question: Question) -> str | None:
+        """Claims of all paths that finite paths refute."""
+        if in_steps(question) is not None or question.claim.mentions_some:
+            return in_steps(question) or NO_PREFIX
+        return None if says_something(weaker(question.claim.path, self.steps)) else NO_PREFIX
+
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A path that refutes the claim, or that none was found."""
         path = question.claim.path
-        if question.claim.mentions_some or not says_something(weaker(path, self.steps)):
-            return Open(engine=self.name, reason=NO_PREFIX)
+        if (refused := self.takes(question)) is not None:
+            return Open(engine=self.name, reason=refused)
         simulated = 0
         try:
             with np.errstate(all="ignore"):  # what overflows in floats is no candidate

@@ -16,6 +16,10 @@ class Reseeded:
 
     name = Falsify.name
 
+    def takes(self, question: Question) -> str | None:
+        """What a search with one seed takes."""
+        return Falsify().takes(question)
+
     def attempt(self, question: Question, budget: Budget) -> Known:
         for number in count(1):
             known = Falsify().attempt(question, replace(budget, seed=budget.seed + number))

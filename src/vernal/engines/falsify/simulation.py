@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from vernal.engines.falsify.failure_rates import RunShare, share_of
-from vernal.engines.flow.margins import FlowTarget
-from vernal.engines.flow.shares import flow_share
+from vernal.engines.falsify.timed_target import TimedTarget
+from vernal.engines.falsify.trajectory_rates import share_of_trajectories
 from vernal.errors import InputError, Stopped
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.printing import text
@@ -161,7 +161,7 @@ def _simulated_flow(task: Task, wanted: RunsAsked, budget: Budget) -> Simulation
     longest = last_time(task.properties.values()) or Fraction(1)
     if time is not None and not 0 < time < float("inf"):
         raise InputError(f"time has to be a number above 0, not {time}")
-    instants = [instant for question in asked.values() for instant in FlowTarget(question).instants]
+    instants = [instant for question in asked.values() for instant in TimedTarget(question).instants]
     simulator = FlowSimulator(flow, longest if time is None else time, more=instants)
     _refuse_many(wanted.runs * len(simulator.times) * (len(flow.state) + len(flow.disturbances)))
     rng = np.random.default_rng(wanted.seed)
@@ -172,7 +172,7 @@ def _simulated_flow(task: Task, wanted: RunsAsked, budget: Budget) -> Simulation
 
     plan, made = in_time(followed, budget, SECONDS_OVER_LIMIT)
     judge: dict[str, RunJudge] = {
-        name: partial(flow_share, question, simulator, plan, made) for name, question in asked.items()
+        name: partial(share_of_trajectories, question, simulator, plan, made) for name, question in asked.items()
     }
     return Simulation(made, _judged(task, made, judge, budget), task)
 

@@ -21,6 +21,7 @@ from vernal.engines.flow.monotone import kept_sides
 from vernal.engines.flow.starts import StartBoxes, halved, start_boxes
 from vernal.engines.flow.template import chosen
 from vernal.engines.options import AbstractionOptions
+from vernal.engines.refusals import in_seconds
 from vernal.errors import Stopped
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.knowledge import Known, Open, Proof
@@ -28,7 +29,7 @@ from vernal.evidence.neural import NeuralAbstraction
 from vernal.evidence.pipe_judge import PipeJudge
 from vernal.evidence.result import Assurance
 from vernal.logic.question import Question
-from vernal.logic.task import AbstractionSettings, Transitions
+from vernal.logic.task import MAX_ABSTRACTED, AbstractionSettings, Transitions
 from vernal.model.hybrid import HybridAutomaton
 from vernal.model.system import Model
 from vernal.model.tick import Tick
@@ -53,6 +54,14 @@ class NeuralEngine:
 
     def __init__(self, options: AbstractionOptions | None = None) -> None:
         self.options = options or AbstractionOptions()
+
+    def takes(self, question: Question) -> str | None:
+        """Claims about flows of a few variables."""
+        count = len(question.model.state)
+        if count > MAX_ABSTRACTED and in_seconds(question) is None:
+            few = f"takes at most {MAX_ABSTRACTED} variables, which is what is practical"
+            return f"{few}, and this flow has {count}; try --engine flowpipe"
+        return in_seconds(question)
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof, or until when it is proven, and by which network."""
@@ -233,7 +242,7 @@ class AbstractionSearch:
     @property
     def statistics(self) -> dict[str, int | float | str]:
         own: dict[str, int | float | str] = dict(self.counts)
-        own |= {f"seconds of {name}": round(spent, 3) for name, spent in self.seconds.items()}
+        own |= {f"{name} seconds": round(spent, 3) for name, spent in self.seconds.items()}
         if self.abstraction is None:
             return own
         automaton = self.abstraction.automaton

@@ -1,18 +1,16 @@
-"""A question about a flow, from the task to the result."""
+"""What is refused of a question about a flow, and what the region alone decides of it."""
 
 from __future__ import annotations
 
-from vernal.engines.answers import answered
-from vernal.engines.base import FlowEngine, within
+from vernal.engines.base import Engine
 from vernal.errors import InputError, TypeClash
 from vernal.evidence.knowledge import Known, Proof
-from vernal.evidence.result import Assurance, Result
+from vernal.evidence.result import Assurance
 from vernal.interpret.domains import first_gap
 from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
 from vernal.logic.question import Question
-from vernal.logic.task import Task
 from vernal.logic.timed import refuse_untimed
 from vernal.model.expr import Expr
 from vernal.model.flow import constraint_problem, rate_problem, region_problem
@@ -22,14 +20,13 @@ from vernal.run.budget import Budget
 from vernal.sets.region_vacuity import has_no_start, is_certain
 
 
-def flow_question(task: Task, formula: Formula, name: str | None = None) -> Question:
-    """The question, if flow and formula make sense: whoever wrote them, a file or Python."""
-    flow = task.flow
+def refuse_unasked(question: Question) -> None:
+    """An error for a question about a flow that makes no sense: whoever wrote it, a file or Python."""
+    flow, formula = question.model, question.formula
     refuse_untimed(formula)
     refuse_flow(flow)
     refuse_disturbed(flow, formula)
     refuse_undefined(flow, [*flow.vector_field, *map(flow.resolve, atoms(formula))])
-    return Question(flow, formula, name, settings=task.settings)
 
 
 def refuse_flow(flow: Model) -> None:
@@ -59,16 +56,15 @@ def refuse_undefined(flow: Model, roots: list[Expr]) -> None:
         raise InputError(str(gap))
 
 
-def asked_of_flow(engine: FlowEngine, question: Question, budget: Budget) -> Result:
-    """What the region alone decides, or what the engine knows, as a result."""
-    return answered(question, within(RegionFirst(engine), question, budget), budget)
-
-
 class RegionFirst:
     """An engine that is asked only what the region alone does not decide."""
 
-    def __init__(self, engine: FlowEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self.engine, self.name = engine, engine.name
+
+    def takes(self, question: Question) -> str | None:
+        """What the engine takes."""
+        return self.engine.takes(question)
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof by the region, or what the engine knows."""

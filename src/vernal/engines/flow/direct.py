@@ -15,6 +15,7 @@ from vernal.engines.flow.rounds import BoxRounds
 from vernal.engines.flow.starts import StartBoxes, cut, start_boxes
 from vernal.engines.flow.template import chosen
 from vernal.engines.options import FlowpipeOptions
+from vernal.engines.refusals import in_seconds
 from vernal.errors import Stopped
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.knowledge import Known, Open, Proof
@@ -47,12 +48,15 @@ class DirectFlowpipe:
     def __init__(self, options: FlowpipeOptions | None = None) -> None:
         self.options = options or FlowpipeOptions()
 
+    def takes(self, question: Question) -> str | None:
+        """Claims about flows whose rates have known slopes, over times that are exact."""
+        return in_seconds(question) or _problem(question.model, float_above(question.claim.last_time))
+
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof by a flowpipe, or how far one reaches."""
         horizon = float_above(question.claim.last_time)
-        problem = _problem(question.model, horizon)
-        if problem is not None:
-            return Open(engine=self.name, reason=problem)
+        if (refused := self.takes(question)) is not None:
+            return Open(engine=self.name, reason=refused)
         few = len(question.model.state) <= OCTAGON_DIMENSIONS
         directions = chosen(question, self.options.directions, careful=few)
         rounds = BoxRounds(question.model, horizon_on_grid(horizon), directions, budget.check)

@@ -18,6 +18,7 @@ from vernal.engines.falsify.engine import Falsify
 from vernal.engines.induction.step import InductionStep, NotInductive
 from vernal.engines.options import InductionOptions
 from vernal.engines.paths.engine import Paths
+from vernal.engines.refusals import by_paths
 from vernal.engines.some_paths import by_all_paths
 from vernal.errors import MissingExtra, Stopped
 from vernal.evidence import confirm
@@ -53,6 +54,10 @@ class Induction:
         self.base = (Falsify(generations=0), Bounds(), Paths()) if base is None else tuple(base)
         self.step = (Bounds(patience=2), Paths()) if step is None else tuple(step)
         self.solver = solver
+
+    def takes(self, question: Question) -> str | None:
+        """Claims about every step, or that such claims decide."""
+        return by_paths(question, lambda path: always(path) is not None, NOT_ALWAYS)
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof by induction, a counterexample of a base, or how far the claim is proven."""

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from vernal.engines.chain import Prover
 from vernal.engines.invariants.exclusion import BROKEN, excluded
 from vernal.engines.invariants.forward_images import ImageLevels, Widening, levels, maximal
+from vernal.engines.refusals import by_paths
 from vernal.engines.some_paths import by_all_paths
 from vernal.errors import Stopped
 from vernal.evidence.invariant import Invariant
@@ -23,8 +25,11 @@ from vernal.evidence.knowledge import Known, Open, Proof, Subject
 from vernal.evidence.result import Assurance
 from vernal.interpret.geometry.directions import Template
 from vernal.interpret.geometry.template_sets import TemplateSets, hulls, joined
+from vernal.logic.claim import Claim
+from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.safety import SafetyClaim, excluding, safety_claim
+from vernal.logic.timed import Time
 from vernal.model.system import System
 from vernal.model.traits import nonlinear_node
 from vernal.run.budget import Budget
@@ -67,6 +72,17 @@ class Invariants:
     """The engine `invariants`."""
 
     name = "invariants"
+
+    def takes(self, question: Question) -> str | None:
+        """Claims that something is kept, or that what decides them is."""
+        never = excluding(question.claim) if question.time is Time.STEPS else None
+        if never is not None and self._is_kept(question, never):
+            return None
+        return by_paths(question, partial(self._is_kept, question), NOT_SAFETY)
+
+    @staticmethod
+    def _is_kept(question: Question, path: Formula) -> bool:
+        return safety_claim(Claim(path), total=question.is_total) is not None
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof with its invariant, a state from which every path breaks the claim, or what was tried.

@@ -18,6 +18,7 @@ from vernal.engines.lasso.path_equations import GuidedSearch
 from vernal.engines.lasso.recurrences import hints, lasso_among, near_misses, periodic, simulated
 from vernal.engines.lasso.tree import LassoTree
 from vernal.engines.options import DepthOptions
+from vernal.engines.refusals import in_steps
 from vernal.errors import Stopped, TooLong, UnsupportedFormula
 from vernal.evidence.candidates import witnessed
 from vernal.evidence.knowledge import Counterexample, Known, Open
@@ -28,6 +29,7 @@ from vernal.interpret.symbolic.execute import NotPiecewiseLinear
 from vernal.logic.formula import Formula, Not, Quantifier
 from vernal.logic.progress import waits
 from vernal.logic.question import Question
+from vernal.logic.timed import Time
 from vernal.model.system import System
 from vernal.run.budget import Budget
 from vernal.sets.exact.space import TooMany
@@ -45,6 +47,10 @@ OF_RUNS, POINT, TREE, ALONG_RUNS, NEIGHBOURHOOD_SHARE = 0.2, 0.6, 0.2, 0.6, 0.4 
 TRY_DEEPENING = "try --engine deepening"
 
 
+WAITS_FOR_NOTHING = f"nothing is waited for, so that only a finite path can decide it; {TRY_DEEPENING}"
+ONE_START = "a lasso proves a claim of some path for one initial state only, and here are infinitely many"
+
+
 class Lasso:
     """The engine `lasso`."""
 
@@ -52,6 +58,18 @@ class Lasso:
 
     def __init__(self, options: DepthOptions = DepthOptions()) -> None:
         self.depth = options.depth
+
+    def takes(self, question: Question) -> str | None:
+        """Claims that wait for something: of all paths, or of some path from finitely many initial states."""
+        if question.time is not Time.STEPS:
+            return in_steps(question)
+        claim, initial = question.claim, question.system.initial
+        if len(claim.quantifiers) > 1:
+            return "not supported by this engine: a formula that mixes claims of all paths and of some path"
+        if claim.mentions_some:
+            many = initial.count > MAX_STARTS or not all(part.is_point for part in initial.split(MAX_STARTS))
+            return f"not supported by this engine: {ONE_START}" if many else None
+        return None if waits(claim.path) else WAITS_FOR_NOTHING
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A lasso that decides the claim, or that none was found."""
@@ -64,17 +82,13 @@ class Lasso:
             return Counterexample(engine=self.name, trace=trace, statistics=found.statistics)
         if claim.quantifiers == {Quantifier.SOME}:
             return self._some(question, budget)
-        return Open(
-            engine=self.name,
-            reason="not supported by this engine: a formula that mixes claims of all paths and of some path",
-        )
+        return Open(engine=self.name, reason=self.takes(question) or "")
 
     def _some(self, question: Question, budget: Budget) -> Known:
         """A claim of some path: a witness from every initial state."""
         initial = question.system.initial
-        if initial.count > MAX_STARTS or not all(part.is_point for part in initial.split(MAX_STARTS)):
-            reason = "a lasso proves a claim of some path for one initial state only, and here are infinitely many"
-            return Open(engine=self.name, reason=f"not supported by this engine: {reason}")
+        if (refused := self.takes(question)) is not None:
+            return Open(engine=self.name, reason=refused)
         witness: Trace | None = None
         found: LassoSearch | None = None
         for part in initial.split(MAX_STARTS):
@@ -111,7 +125,7 @@ class LassoSearch:
         """Runs first, then the tree, then hints."""
         self.statistics["depth"] = self.depth
         if not waits(self.goal):
-            self.reasons.append(f"nothing is waited for, so that only a finite path can decide it; {TRY_DEEPENING}")
+            self.reasons.append(WAITS_FOR_NOTHING)
             return None
         try:
             runs = simulated(

@@ -27,6 +27,7 @@ from vernal.engines.liveness.cycles import COARSE, FEW_BOXES, FINE, FairCycles
 from vernal.engines.liveness.method import NAME, ProofMethod, in_turn, open_for
 from vernal.engines.liveness.promptness import Promptness
 from vernal.engines.paths.engine import Paths
+from vernal.engines.refusals import by_paths
 from vernal.engines.some_paths import by_all_paths
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Known, Open, Proof
@@ -43,6 +44,10 @@ class Liveness:
 
     def __init__(self, methods: Sequence[ProofMethod] | None = None) -> None:
         self.methods = (*quick_methods(), *patient_methods()) if methods is None else tuple(methods)
+
+    def takes(self, question: Question) -> str | None:
+        """Claims that those of all paths decide."""
+        return by_paths(question, lambda path: True, NOT_OF_PATHS)
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof of a claim of all paths, or that none was found; of a claim of some path, by claims of all paths."""

@@ -57,6 +57,10 @@ class FirstProof:
 
     name = NAME
 
+    def takes(self, question: Question) -> str | None:
+        """Any claim of all paths."""
+        return None
+
     def attempt(self, question: Question, budget: Budget) -> Known:
         """The first proof, or why there is none."""
         tried: list[Turned] = []

@@ -13,8 +13,9 @@ from dataclasses import replace
 
 from vernal.engines.initial_parts import attempt_parts, each_part
 from vernal.engines.paths.tubes import Tubes
+from vernal.engines.refusals import within_steps
 from vernal.errors import Stopped, UnsupportedFormula
-from vernal.evidence.knowledge import NO_STATISTICS, UNBOUNDED, Counterexample, Known, Open, Proof, Statistics
+from vernal.evidence.knowledge import NO_STATISTICS, Counterexample, Known, Open, Proof, Statistics
 from vernal.evidence.result import Assurance
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
@@ -24,7 +25,6 @@ from vernal.run.budget import Budget
 from vernal.sets.exact import exact_search
 from vernal.sets.halving import describe
 from vernal.sets.initial_boxes import initial_boxes
-from vernal.sets.levels import MAX_UNROLLED_STEPS
 from vernal.sets.pieces.exploration import Exploration, Explorer, kept_steps
 from vernal.sets.pieces.positions import NotExplorable
 
@@ -46,13 +46,14 @@ class Paths:
 
     name = "paths"
 
+    def takes(self, question: Question) -> str | None:
+        """Claims with a last step."""
+        return within_steps(question)
+
     def attempt(self, question: Question, budget: Budget) -> Known:
         """Every path, or the first that fails."""
-        reach = question.claim.horizon
-        if reach is None:
-            return self._open(UNBOUNDED)
-        if reach > MAX_UNROLLED_STEPS:
-            return self._open(f"a horizon of {reach:,} steps is too long; at most {MAX_UNROLLED_STEPS:,} are")
+        if (refused := self.takes(question)) is not None:
+            return self._open(refused)
         if budget.journal is not None:
             return attempt_parts(question, budget, self.name, explore)
         return explore(question, budget)

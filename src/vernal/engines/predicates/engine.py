@@ -20,12 +20,13 @@ from vernal.engines.predicates.atoms import NotLinear
 from vernal.engines.predicates.concrete_states import ConcreteStates
 from vernal.engines.predicates.configurations import ConfiguredTests
 from vernal.engines.predicates.danger import Followed, UnsafeSearch
-from vernal.engines.predicates.integer_model import OperatorModel
+from vernal.engines.predicates.integer_model import OperatorModel, unbounded_variable
 from vernal.engines.predicates.policy import PolicyBounds
 from vernal.engines.predicates.program_tests import ProgramTests
 from vernal.engines.predicates.refinement import Refinement
 from vernal.engines.predicates.shortest_paths import with_shortest_path
 from vernal.engines.predicates.witnesses import WitnessSearch
+from vernal.engines.refusals import in_steps
 from vernal.errors import Stopped
 from vernal.evidence.candidates import refuting_path
 from vernal.evidence.knowledge import Counterexample, Known, Open, Proof
@@ -53,13 +54,26 @@ class Predicates:
     def __init__(self, options: PredicateOptions | None = None) -> None:
         self.options = options or PredicateOptions()
 
+    def takes(self, question: Question) -> str | None:
+        """Claims that a condition is kept for all time, of bounded integers."""
+        refused = in_steps(question) or (UNSUITED if self._kept(question) is None else None)
+        if refused is not None:
+            return refused
+        unbounded = unbounded_variable(question.system)
+        return None if unbounded is None else f"not supported by this engine: {unbounded}"
+
+    def _kept(self, question: Question) -> Expr | None:
+        """What is claimed to be kept for all time, where that is all."""
+        claim = None if question.claim.mentions_some else safety_claim(question.claim, total=question.is_total)
+        return None if claim is None or claim.stop is not FALSE or claim.first else claim.keep
+
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof, an unsafe path, or what the predicates leave open."""
-        claim = None if question.claim.mentions_some else safety_claim(question.claim, total=question.is_total)
-        if claim is None or claim.stop is not FALSE or claim.first:
-            return Open(engine=self.name, reason=UNSUITED)
+        keep, refused = self._kept(question), self.takes(question)
+        if keep is None or refused is not None:
+            return Open(engine=self.name, reason=refused or UNSUITED)
         try:
-            return Rounds(question, claim.keep, self.options, budget).known()
+            return Rounds(question, keep, self.options, budget).known()
         except (NotLinear, NoOperators, NotFinite) as error:
             return Open(engine=self.name, reason=f"not supported by this engine: {error.reason}")
         except (NoColumn, NoTerm) as error:

@@ -61,8 +61,9 @@ class OperatorModel:
         self.system, self.option_labels = system, labels or {}
         self.variables: tuple[Var, ...] = system.step.state
         self.table = AtomTable(self.variables)
-        if not system.state:
-            raise NotLinear("the system has no variables that predicates could tell apart")
+        unbounded = unbounded_variable(system)
+        if unbounded is not None:
+            raise NotLinear(unbounded)
         ends = [_ends(variable) for variable in system.state]
         lower, upper = (np.array([[float(end) for end in side]]) for side in zip(*ends, strict=True))
         self.judge = BoxJudge(self.table, IntegerBoxes(lower, upper))
@@ -168,15 +169,30 @@ class OperatorModel:
         return substitute(conditions, dict(operator.source.updates))
 
 
+def unbounded_variable(system: System) -> str | None:
+    """Why the variables of a system are no bounded integers, if they are not."""
+    if not system.state:
+        return "the system has no variables that predicates could tell apart"
+    return next((problem for problem in map(_problem, system.state) if problem), None)
+
+
+def _problem(variable: Variable) -> str | None:
+    """Why a variable is no bounded integer, if it is none."""
+    if variable.sort.values is not None:
+        return None
+    if variable.sort == REAL:
+        return f"{variable.name!r} is a real variable; this engine is for bounded integers"
+    if variable.lower is None or variable.upper is None:
+        return f"{variable.name!r} has no declared range; this engine is for bounded integers"
+    return f"the range of {variable.name!r} is too wide" if max(map(abs, _ends(variable))) > MAX_RANGE else None
+
+
 def _ends(variable: Variable) -> tuple[Fraction, Fraction]:
+    """The ends of a bounded integer."""
     if variable.sort.values is not None:
         return Fraction(0), Fraction(len(variable.sort.values) - 1)
-    if variable.sort == REAL:
-        raise NotLinear(f"{variable.name!r} is a real variable; this engine is for bounded integers")
-    if variable.lower is None or variable.upper is None:
-        raise NotLinear(f"{variable.name!r} has no declared range; this engine is for bounded integers")
-    if max(abs(variable.lower), abs(variable.upper)) > MAX_RANGE:
-        raise NotLinear(f"the range of {variable.name!r} is too wide")
+    assert variable.lower is not None
+    assert variable.upper is not None
     return variable.lower, variable.upper
 
 

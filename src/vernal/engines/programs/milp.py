@@ -27,9 +27,10 @@ from vernal.engines.chain import Chain, Prover
 from vernal.engines.options import Encoding, MilpOptions, Unroll
 from vernal.engines.programs.cases import CaseWork, is_decided
 from vernal.engines.programs.program import Asking, End, ProgramAnswer, Solving
+from vernal.engines.refusals import within_steps
 from vernal.errors import Stopped, UnsupportedFormula
 from vernal.evidence.candidates import failing_state, witnessed
-from vernal.evidence.knowledge import UNBOUNDED, Counterexample, FailingState, Known, Open, Proof, Statistics
+from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, Statistics
 from vernal.evidence.result import Assurance
 from vernal.evidence.single_path import OPEN_ACTION, is_only_position
 from vernal.evidence.trace import Trace
@@ -39,6 +40,7 @@ from vernal.interpret.unrolling import history
 from vernal.interpret.unrolling.stepwise import Unrolling
 from vernal.logic.formula import Formula, Not
 from vernal.logic.question import Question
+from vernal.logic.timed import Time
 from vernal.model.expr import Expr
 from vernal.model.graph import decisions
 from vernal.model.initial import InitialSet
@@ -83,19 +85,20 @@ class Refuter(ABC):
             return "a guard that depends on a choice, in a claim of some path"
         return None
 
+    def takes(self, question: Question) -> str | None:
+        """Claims of all paths or of some path, with a last step."""
+        if question.time is not Time.STEPS or question.claim.horizon is None:
+            return within_steps(question)
+        refusal = self.refusal(question)
+        return None if refusal is None else f"{UNSUPPORTED}: {refusal}; try --engine auto"
+
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A counterexample, a proof that there is none, or what keeps the question open."""
-        if question.claim.horizon is None:
-            return Open(engine=self.name, reason=UNBOUNDED)
-        refusal = self.refusal(question)
-        if refusal is not None:
-            return Open(engine=self.name, reason=f"{UNSUPPORTED}: {refusal}; try --engine auto")
-        asked = Prover(self.name, self._attempt)
-        return (
-            Chain((GrowingBounds(),), asked).attempt(question, budget)
-            if self.deepen
-            else self._attempt(question, budget)
-        )
+        if (refused := self.takes(question)) is not None:
+            return Open(engine=self.name, reason=refused)
+        if self.deepen:
+            return Chain((GrowingBounds(),), Prover(self.name, self._attempt)).attempt(question, budget)
+        return self._attempt(question, budget)
 
     def _attempt(self, question: Question, budget: Budget) -> Known:
         claim = question.claim

@@ -95,7 +95,7 @@ class ReachAsked:
 
     def _of_flow(self, task: Task, device: str, prefix: str) -> FlowAsked:
         self._refuse(task, ("steps",), f"say how far with {prefix}time", prefix)
-        refuse_device(device)
+        refuse_device(task.model, device)
         longest = self.time if self.time is not None else last_time(task.properties.values()) or 1
         if not 0 < longest < float("inf"):
             raise InputError(f"{prefix}time has to be a number above 0, not {longest}")

@@ -16,9 +16,10 @@ import numpy as np
 
 from vernal.engines.base import within
 from vernal.engines.falsify.engine import Falsify
+from vernal.engines.refusals import within_steps
 from vernal.engines.split.zero_margins import ZeroBoxes
 from vernal.errors import Stopped
-from vernal.evidence.knowledge import NO_STATISTICS, UNBOUNDED, Counterexample, Known, Open, Proof, Statistics
+from vernal.evidence.knowledge import NO_STATISTICS, Counterexample, Known, Open, Proof, Statistics
 from vernal.evidence.result import Assurance
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.forms import MAX_INPUTS
@@ -36,7 +37,7 @@ from vernal.sets.core.clauses import Clauses, compiled, stacked
 from vernal.sets.core.open_boxes import DomainFrame, joined
 from vernal.sets.core.witness import Replays
 from vernal.sets.initial_boxes import initial_boxes
-from vernal.sets.levels import MAX_SHARED_STEPS, MAX_UNROLLED_STEPS, abstract_box
+from vernal.sets.levels import MAX_SHARED_STEPS, abstract_box
 from vernal.sets.refutation import refuting_condition
 
 MAX_KNOWN = 64  # claims about one graph whose clauses are kept
@@ -46,11 +47,9 @@ SHARE_OF_BREEDING = 0.2  # ... and for this share of the time that is left
 
 def not_asked(question: Question) -> str | None:
     """Why this engine is not for a question; None if it is."""
-    reach = question.claim.horizon
-    if reach is None:
-        return UNBOUNDED
-    if reach > MAX_UNROLLED_STEPS:
-        return f"a horizon of {reach:,} steps is too long; at most {MAX_UNROLLED_STEPS:,} are"
+    refused = within_steps(question)
+    if refused is not None:
+        return refused
     if len(question.system.state) > MAX_INPUTS:
         return f"more than {MAX_INPUTS:,} variables are too many for linear bounds"
     return "not supported by this engine: a claim of some path" if question.claim.mentions_some else None
@@ -168,9 +167,13 @@ class BranchAndBound:
 
     name = "split"
 
+    def takes(self, question: Question) -> str | None:
+        """Claims of all paths with a last step."""
+        return not_asked(question)
+
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof, a counterexample, or the best bound that was proven."""
-        refused = not_asked(question)
+        refused = self.takes(question)
         if refused is not None:
             return self._open(refused)
         clauses = refuted_by(question, budget)

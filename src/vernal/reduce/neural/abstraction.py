@@ -142,8 +142,8 @@ class Abstractor:
             "widths": ", ".join(str(len(bias)) for bias in learned.biases[:-1]),
             "hyperplanes": learned.hyperplanes,
             "regions seen": learned.regions,
-            "seconds of learning": spent["learning"],
-            "seconds of certifying": spent["certifying"],
+            "learning seconds": spent["learning"],
+            "certifying seconds": spent["certifying"],
         }
         network = network_of(f"abstraction of {self.flow.name}", learned.weights, learned.biases)
         ends, errors = (self.lower, self.upper), (certificate.error, certificate.worst)

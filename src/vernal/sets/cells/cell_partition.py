@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from vernal.interpret.geometry.box_halves import halves
 from vernal.interpret.geometry.directions import Template
 from vernal.interpret.geometry.template_sets import TemplateSets, joined, labelled
 from vernal.interpret.numbers.rounding import LEAST_FLOAT, Floats
@@ -208,18 +209,9 @@ class Greatest:
         at = np.arange(len(cells))
         whole = self.dynamics.whole[side]
         wide = width[at, side] > np.where(whole, 0, 1e-6 * self.scale[side])
-        cells, side, whole = cells.rows(wide), side[wide], whole[wide]
-        at = np.arange(len(cells))
-        middle = 0.5 * cells.lower[at, side] + 0.5 * cells.upper[at, side]
-        left, right = cells.upper.copy(), cells.lower.copy()
-        left[at, side] = np.where(whole, np.floor(middle), middle)
-        right[at, side] = np.where(whole, np.floor(middle) + 1, middle)
-        return joined(
-            [
-                labelled(cells.template, cells.lower, left, cells.labels),
-                labelled(cells.template, right, cells.upper, cells.labels),
-            ]
-        )
+        cells = cells.rows(wide)
+        ends = halves(cells.lower, cells.upper, side[wide], self.dynamics.whole)
+        return labelled(cells.template, *ends, np.tile(cells.labels, (2, 1)))
 
 
 def _restricted(

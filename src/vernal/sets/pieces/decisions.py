@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from vernal.interpret.geometry.box_halves import halves
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.device_bounds import bounds_over
 from vernal.interpret.linear.forms import Form
@@ -282,14 +283,8 @@ def _cut(work: Pieces, origin: Indices, known: Mask, width: Floats) -> tuple[Pie
         return work, origin, known
     influence = np.abs(work.A).sum(axis=1) * (work.upper - work.lower)
     side = np.argmax(np.where(width > MIN_WIDTH, influence + 1e-12 * width, -1.0), axis=1)
-    rows = np.arange(len(work))
-    middle = 0.5 * work.lower[rows, side] + 0.5 * work.upper[rows, side]
-    lower, upper = work.lower.copy(), work.upper.copy()
-    upper[rows, side] = middle
-    lower[rows, side] = middle
-    both = np.concatenate([rows, rows])
-    halves = work.rows(both).boxed(np.concatenate([work.lower, lower]), np.concatenate([upper, work.upper]))
-    return halves, origin[both], known[both]
+    both = np.tile(np.arange(len(work)), 2)
+    return work.rows(both).boxed(*halves(work.lower, work.upper, side)), origin[both], known[both]
 
 
 def _rejoin(done: list[tuple[Pieces, Mask, Indices]], check: Tick) -> tuple[Pieces, Mask]:

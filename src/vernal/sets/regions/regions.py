@@ -13,8 +13,9 @@ from itertools import combinations
 
 import numpy as np
 
+from vernal.interpret.geometry.box_halves import halves
 from vernal.interpret.geometry.directions import TIGHTENING_SLACK, DirectionBounds, Template
-from vernal.interpret.geometry.template_sets import TemplateSets, joined, trailed
+from vernal.interpret.geometry.template_sets import TemplateSets, trailed
 from vernal.interpret.numbers.rounding import TINY, Floats, bounding, gamma
 from vernal.sets.pieces.batches import Indices, Pairs
 
@@ -83,13 +84,7 @@ def from_box(made: Template, low: Floats, high: Floats, trail: Indices) -> Templ
 
 def cut(whole: TemplateSets, side: Indices) -> TemplateSets:
     """Both halves of every region, across one component each."""
-    rows = np.arange(len(whole))
-    middle = 0.5 * whole.lower[rows, side] + 0.5 * whole.upper[rows, side]
-    lower, upper = whole.lower.copy(), whole.upper.copy()
-    upper[rows, side] = middle
-    lower[rows, side] = middle
-    halves = [regions(whole.template, *ends, whole.trail) for ends in ((whole.lower, upper), (lower, whole.upper))]
-    return tightened(joined(halves))
+    return tightened(regions(whole.template, *halves(whole.lower, whole.upper, side), np.tile(whole.trail, 2)))
 
 
 def below(whole: TemplateSets, row: Floats, limit: Floats) -> TemplateSets | None:

@@ -13,10 +13,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from vernal.engines.falsify.search import Population, children, first_plan, freedom
-from vernal.engines.flow.margins import FlowTarget
+from vernal.engines.falsify.hunt import HuntPatience
+from vernal.engines.falsify.search import freedom
+from vernal.engines.falsify.timed_target import TimedTarget
 from vernal.errors import Stopped
-from vernal.evidence.knowledge import Counterexample, Known, Open, Statistics
+from vernal.evidence.knowledge import Statistics
 from vernal.evidence.trace import Trace
 from vernal.evidence.trajectory import PRECISIONS, refuted, trajectory
 from vernal.evidence.walk import NotAPath
@@ -30,109 +31,65 @@ from vernal.run.budget import Budget
 from vernal.simulate.flows import STRETCHES, FlowSimulator
 from vernal.simulate.lift import first_values
 from vernal.simulate.runs import Plan, Runs
-from vernal.simulate.starts import NoInitialState
 
-ROWS = 600  # trajectories of a batch
-RECORDED = 16  # times, about, in a trace; decimals where the horizon is one
-GENERATIONS = 12
-PATIENCE = 4  # generations without progress
-PROGRESS = 0.01  # of the margin, at least
-TRIES = 3  # trajectories of a batch that are enclosed
+TRAJECTORIES_PER_BATCH = 600  # trajectories of a batch
+RECORDED_TIMES = 16  # times, about, in a trace; decimals where the horizon is one
+PATIENCE = HuntPatience(generations=12, waits=4, progress=0.01)
+MAX_ENCLOSED_PER_BATCH = 3  # trajectories of a batch that are enclosed
 MAX_ENCLOSED = 16  # of all batches
 TOLERANCE = 1e-9  # a margin this close to zero is decided by enclosures
-SECONDS = 10.0  # for enclosing one
+ENCLOSURE_SECONDS = 10.0  # for enclosing one
 READABLE_DIGITS = 3  # of the width of an interval
 
 
-class FalsifyFlow:
-    """Searches for a trajectory on which the formula is false."""
+class FailingTrajectories:
+    """Trajectories of a flow on which a claim is false."""
 
-    name = "falsify"
+    patience = PATIENCE
 
-    def __init__(self, generations: int = GENERATIONS) -> None:
-        """How often to breed from the best trajectories: 0 is one batch of simulations."""
-        self.generations = generations
+    def __init__(self, question: Question, budget: Budget) -> None:
+        self.question, self.budget, self.model = question, budget, question.model
+        self.target = TimedTarget(question)
+        stretches = STRETCHES if self.model.disturbances else 1
+        self.columns = stretches - 1
+        self.simulator = FlowSimulator(self.model, question.claim.last_time, stretches, self.target.instants)
+        self.rows = TRAJECTORIES_PER_BATCH if freedom(self.model) else 1
+        self.enclosed = 0
 
-    def attempt(self, question: Question, budget: Budget) -> Known:
-        """A counterexample, or that none was found."""
-        hunt = FlowHunt(question, budget, self.generations)
-        try:
-            with np.errstate(all="ignore"):  # what overflows in floats is no candidate
-                found = hunt.go()
-        except NoInitialState as error:
-            return Open(engine=self.name, reason=f"no initial state was found: {error.message}")
-        if found is not None:
-            return Counterexample(engine=self.name, trace=found, statistics=hunt.statistics())
-        return Open(engine=self.name, reason=hunt.reason(), statistics=hunt.statistics())
+    def run(self, plan: Plan) -> Runs:
+        """The trajectories a plan makes."""
+        return self.simulator.run(plan, self.budget.check)
 
+    def margins(self, runs: Runs) -> Floats:
+        """The margin of the claim on each trajectory."""
+        return self.target.margins(runs)
 
-class FlowHunt:
-    """One search: simulate, enclose the promising, breed from the best."""
-
-    def __init__(self, question: Question, budget: Budget, generations: int) -> None:
-        self.question, self.budget, self.generations = question, budget, generations
-        self.flow, self.system = question.model, question.model
-        self.rng = np.random.default_rng(budget.seed)
-        self.target = FlowTarget(question)
-        self.stretches = STRETCHES if self.flow.disturbances else 1
-        self.simulator = FlowSimulator(self.flow, question.claim.last_time, self.stretches, self.target.instants)
-        self.rows = ROWS if freedom(self.system) else 1
-        self.simulated = self.enclosed = 0
-        self.best = float("inf")
-
-    def go(self) -> Trace | None:
-        """The first trajectory found on which the formula is false of all solutions."""
-        plan = first_plan(self.system, self.rows, self.stretches - 1, self.rng, self.budget.check)
-        found, margins = self.batch(plan)
-        population = Population(plan.rows(np.arange(0)), np.empty(0)).merge(plan, margins)
-        waited = 0
-        for generation in range(self.generations if self.rows > 1 else 0):
-            if found is not None or waited == PATIENCE:
-                break
-            self.budget.progress(f"searching, best margin {self.best:.4g}", generation / self.generations)
-            before = self.best
-            plan = children(self.system, population.plan, self.rows, self.stretches - 1, self.rng)
-            found, margins = self.batch(plan)
-            population = population.merge(plan, margins)
-            waited = 0 if self.best < before - PROGRESS * abs(before) else waited + 1
-        return found
-
-    def batch(self, plan: Plan) -> tuple[Trace | None, Floats]:
-        """Simulate a plan; the confirmed violation it contains, if any, and its margins."""
-        self.budget.check()
-        runs = self.simulator.run(plan, self.budget.check)
-        margins = self.target.margins(runs)
-        self.simulated += plan.runs
-        self.best = min(self.best, float(margins.min(initial=np.inf)))
-        return self.confirm(plan, margins), margins
-
-    def confirm(self, plan: Plan, margins: Floats) -> Trace | None:
+    def confirmed(self, plan: Plan, runs: Runs, margins: Floats) -> Trace | None:
         """Enclose a few trajectories that seem to fail, or are at the margin, where exact numbers may tell."""
         close = np.flatnonzero(margins <= TOLERANCE)
-        for row in apart(plan, close[np.argsort(margins[close], kind="stable")], TRIES):
+        for row in apart(plan, close[np.argsort(margins[close], kind="stable")], MAX_ENCLOSED_PER_BATCH):
             for short in (True, False):  # rounded to a few digits first, for people to read
-                found = self.enclose(plan.rows(np.array([row])), short) if self.enclosed < MAX_ENCLOSED else None
+                found = self._enclosed(plan.rows(np.array([row])), short) if self.enclosed < MAX_ENCLOSED else None
                 if found is not None:
                     return found
         return None
 
-    def enclose(self, plan: Plan, short: bool) -> Trace | None:
+    def _enclosed(self, plan: Plan, short: bool) -> Trace | None:
         """The trajectory of a plan of one row, if it refutes the formula."""
         self.enclosed += 1
         return enclosed(self.question, self.target, self.simulator, plan, self.budget, short=short)
 
-    def reason(self) -> str:
+    def missed(self, simulated: int) -> str:
         """Why nothing was found."""
         last = float(self.question.claim.last_time)
-        said = f"no violation found in {self.simulated:,} trajectories until time {last:g}"
+        said = f"no violation found in {simulated:,} trajectories until time {last:g}"
         if not self.enclosed:
             return said
         return f"{said}: some seem to fail, but not all solutions from there provably do"
 
-    def statistics(self) -> Statistics:
-        """What the search did."""
-        made: dict[str, int | float] = {"trajectories": self.simulated, "enclosed": self.enclosed}
-        return {**made, "best_margin": self.best} if np.isfinite(self.best) else made
+    def statistics(self, simulated: int) -> Statistics:
+        """What was done."""
+        return {"trajectories": simulated, "enclosed": self.enclosed}
 
 
 def apart(plan: Plan, rows: NDArray[np.intp], count: int) -> Iterator[int]:
@@ -153,20 +110,20 @@ def apart(plan: Plan, rows: NDArray[np.intp], count: int) -> Iterator[int]:
 
 
 def enclosed(
-    question: Question, target: FlowTarget, simulator: FlowSimulator, plan: Plan, budget: Budget, *, short: bool
+    question: Question, target: TimedTarget, simulator: FlowSimulator, plan: Plan, budget: Budget, *, short: bool
 ) -> Trace | None:
     """The trajectory that a plan of one row makes, as far as it takes to refute the formula; None where it does not.
 
     With `short`, numbers are rounded to a few digits, for people to read.
     """
     lift = Lifted(simulator, target, plan, short)
-    part = budget.part(1.0, SECONDS)
+    part = budget.part(1.0, ENCLOSURE_SECONDS)
     try:
         for precision in PRECISIONS:
             path = trajectory(question.model, lift.first, lift.times, lift.disturbances, precision, part.check)
             found = refuted(path, question.formula)
             if found is not None:
-                return found.finer(RECORDED).trace
+                return found.finer(RECORDED_TIMES).trace
     except NotAPath:
         return None
     except Stopped:
@@ -177,17 +134,17 @@ def enclosed(
 class Lifted:
     """A simulated trajectory in exact numbers: its first state, disturbances, and times at which it is recorded."""
 
-    def __init__(self, simulator: FlowSimulator, target: FlowTarget, plan: Plan, short: bool) -> None:
+    def __init__(self, simulator: FlowSimulator, target: TimedTarget, plan: Plan, short: bool) -> None:
         self.simulator, self.flow, self.plan, self.short = simulator, simulator.flow, plan, short
         values = first_values(self.flow, plan, short)
         self.first = {var.name: values[var][0] for var in self.flow.vars}
         self.times = self._times(target, simulator.run(plan))
         self.disturbances = [self._given(time) for time in self.times[:-1]]
 
-    def _times(self, target: FlowTarget, runs: Runs) -> list[Fraction]:
+    def _times(self, target: TimedTarget, runs: Runs) -> list[Fraction]:
         """Those at which disturbances change, that the formula names, that are critical, and some between."""
         last = min(max([*target.instants, Fraction(0)]), self.simulator.time)
-        even = [last * k / RECORDED for k in range(RECORDED + 1)]
+        even = [last * k / RECORDED_TIMES for k in range(RECORDED_TIMES + 1)]
         critical = [Fraction(repr(time)) for time in target.critical(runs)]
         found = {*even, *self.simulator.changes, *target.instants, *critical}
         return sorted(time for time in found if time <= last)

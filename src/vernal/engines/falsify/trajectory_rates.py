@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from vernal.engines.falsify.failure_rates import CONFIRMATION_SECONDS, MAX_LIFTED, RunShare
-from vernal.engines.flow.falsify import enclosed
-from vernal.engines.flow.margins import FlowTarget
+from vernal.engines.falsify.timed_target import TimedTarget
+from vernal.engines.falsify.trajectories import enclosed
 from vernal.errors import Stopped
 from vernal.evidence.trace import Trace
 from vernal.interpret.numbers.rounding import Floats
@@ -19,9 +19,11 @@ from vernal.simulate.flows import FlowSimulator
 from vernal.simulate.runs import Plan, Runs
 
 
-def flow_share(question: Question, simulator: FlowSimulator, plan: Plan, runs: Runs, budget: Budget) -> RunShare:
+def share_of_trajectories(
+    question: Question, simulator: FlowSimulator, plan: Plan, runs: Runs, budget: Budget
+) -> RunShare:
     """Which of the trajectories break the formula; those that are followed for too short a time say less."""
-    target = FlowTarget(question)
+    target = TimedTarget(question)
     margins = target.margins(runs) if _is_seen(question, simulator) else np.full(len(runs.lengths), np.inf)
     failing = np.flatnonzero(margins < 0)
     keeping = len(margins) - len(failing) if question.claim.last_time <= simulator.time else 0
@@ -37,7 +39,7 @@ def _is_seen(question: Question, simulator: FlowSimulator) -> bool:
 
 
 def _confirmed(
-    question: Question, target: FlowTarget, simulator: FlowSimulator, plan: Plan, margins: Floats, budget: Budget
+    question: Question, target: TimedTarget, simulator: FlowSimulator, plan: Plan, margins: Floats, budget: Budget
 ) -> Trace | None:
     """One of those that fail most clearly; None where that would take long, or none is confirmed."""
     failing = np.flatnonzero(margins < 0)

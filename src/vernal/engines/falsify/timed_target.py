@@ -18,7 +18,7 @@ from vernal.simulate.runs import Runs
 from vernal.simulate.starts import satisfied
 
 
-class FlowTarget:
+class TimedTarget:
     """The margin of a question's formula on trajectories, computed in floats."""
 
     def __init__(self, question: Question) -> None:
