@@ -16,13 +16,13 @@ from vernal.engines.falsify.timed_target import TimedTarget
 from vernal.engines.falsify.trajectory_rates import share_of_trajectories
 from vernal.errors import InputError, Stopped
 from vernal.interpret.numbers.rounding import Floats
+from vernal.interpret.sampled.held_questions import about, flow_of, timed_properties
 from vernal.logic.printing import text
 from vernal.logic.task import Task
 from vernal.logic.timed import Time, last_time, time_of
 from vernal.model.expr import Expr
 from vernal.model.hooks import hook
 from vernal.model.system import Model
-from vernal.reduce.held_actions import about, flow_of, timed_properties
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 from vernal.run.threads import one_blas_thread

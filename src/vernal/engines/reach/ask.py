@@ -18,6 +18,7 @@ from vernal.errors import InputError, Stopped
 from vernal.interpret.numbers.device import find_device, using
 from vernal.interpret.numbers.memory_room import limited
 from vernal.interpret.numbers.rounding import float_above
+from vernal.interpret.sampled.held_questions import flow_of, held_expressions, timed_properties
 from vernal.logic.elaboration import expression, system_scope
 from vernal.logic.normal import horizon
 from vernal.logic.printing import text, written_name
@@ -27,7 +28,6 @@ from vernal.logic.timed import Time, last_time, time_of
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.system import Model
-from vernal.reduce.held_actions import flow_of, held_expressions, timed_properties
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget, Progress, refuse_limits, silent
 from vernal.run.threads import one_blas_thread
