@@ -31,7 +31,7 @@ from tests.forged_judge import Judged, Outcome, judged
 from tests.forged_tasks import Subject, finite_subject
 from tests.forgeries import KINDS, Content, Workshop, distinct, forged
 from vernal.engines.registry import engines
-from vernal.evidence.trace_file import document
+from vernal.evidence.evidence_file import document
 from vernal.logic.formula import Formula
 
 ENGINES = tuple(engine.name for engine in engines())

@@ -17,8 +17,8 @@ from tests.forged_judge import Judged, Outcome, replayed
 from tests.forgeries import Content, made_of, signed
 from tests.hard_loops import walk
 from vernal.evidence.invariant import Invariant, StateSet
+from vernal.evidence.judgement import Judgement
 from vernal.evidence.kinds import Evidence, Tree
-from vernal.evidence.recheck import Judgement
 from vernal.evidence.result import HOLDS, VIOLATED, Verdict
 from vernal.evidence.trace import Trace
 from vernal.evidence.walk import run

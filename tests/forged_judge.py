@@ -20,7 +20,7 @@ import vernal as vn
 from tests.forged_tasks import Subject
 from vernal.engines.check import parse_formula
 from vernal.errors import VernalError
-from vernal.evidence.recheck import Judgement
+from vernal.evidence.judgement import Judgement
 
 
 class Outcome(StrEnum):

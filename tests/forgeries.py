@@ -18,11 +18,12 @@ from typing import Any
 from tests.forged_tasks import Subject, any_path
 from vernal.engines.check import parse_formula
 from vernal.errors import VernalError
+from vernal.evidence.evidence_file import document, fingerprint
 from vernal.evidence.invariant import Invariant, StateSet
 from vernal.evidence.invariant_file import component_names, invariant_json
 from vernal.evidence.kinds import Evidence, Tree
 from vernal.evidence.result import HOLDS, VIOLATED, Result, Verdict
-from vernal.evidence.trace_file import document, fingerprint, to_json
+from vernal.evidence.trace_file import to_json
 from vernal.logic.formula import Formula, Not, Quantifier
 from vernal.logic.task import Task
 

@@ -20,11 +20,12 @@ from tests.wild_loops import close_formula, curved_loop, memory_loop
 from vernal.engines.check import parse_formula
 from vernal.evidence import confirm
 from vernal.evidence.invariant import Invariant
-from vernal.evidence.recheck import Judgement, recheck
+from vernal.evidence.judgement import Judgement, Rejected
+from vernal.evidence.recheck import recheck
+from vernal.evidence.recheck_paths import excludes
 from vernal.evidence.replay import verify
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result
 from vernal.evidence.trace import Trace
-from vernal.formats.evidence import Rejected, excludes
 from vernal.logic.claim import Claim
 from vernal.logic.formula import Formula, Not, Quantifier
 from vernal.logic.normal import horizon, is_ctl, quantifiers

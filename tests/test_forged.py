@@ -22,10 +22,10 @@ from tests.forged_tasks import any_path, finite_subject
 from tests.forgeries import KINDS, made_of
 from tests.portion import seeds
 from vernal.engines.check import parse_formula
+from vernal.evidence.evidence_file import fingerprint
+from vernal.evidence.judgement import Judgement, Recheck
 from vernal.evidence.kinds import Tree
-from vernal.evidence.recheck import Judgement, Recheck
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED
-from vernal.evidence.trace_file import fingerprint
 from vernal.formats.task.blueprint import load
 from vernal.logic.formula import Formula
 from vernal.model.expr import Expr

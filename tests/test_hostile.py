@@ -31,7 +31,7 @@ from tests.portion import seeds
 from tests.test_materials import FORMATS
 from vernal.cli import exits
 from vernal.errors import FormatError
-from vernal.evidence.trace_file import fingerprint
+from vernal.evidence.evidence_file import fingerprint
 
 SLACK = 20.0  # a busy machine is no failure here
 NEVER_READ = ("torch (.pth)", "SpaceEx configuration (.cfg)")  # refused whatever is in them

@@ -19,7 +19,7 @@ from tests.forged_tasks import finite_subject
 from tests.forgeries import KINDS, Workshop, distinct, forged
 from tests.jani_models import write_planning_files
 from vernal.cli import exits
-from vernal.evidence.recheck import Judgement
+from vernal.evidence.judgement import Judgement
 
 PROPERTIES = 60  # of a task that has a report
 QUICK_ENGINES = ("explicit", "invariants", "falsify")

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from benchmarks.hostile.mutate import HOSTILE, mutated
-from vernal.evidence.trace_file import fingerprint
+from vernal.evidence.evidence_file import fingerprint
 
 Mutation = Callable[[bytes, random.Random], bytes]
 LEAVES: list[Any] = [

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.limits.entry import Heavy, layered_network, written
+from vernal.evidence.evidence_file import dump
 from vernal.evidence.invariant import Invariant, StateSet
 from vernal.evidence.result import HOLDS, Result
-from vernal.evidence.trace_file import dump
 from vernal.formats.onnx.writer import write_onnx
 from vernal.formats.task.blueprint import load
 

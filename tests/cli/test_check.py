@@ -82,7 +82,7 @@ def test_several_traces_are_told_apart_by_the_property(tmp_path: Path, answer: A
 def test_no_trace_is_said(tmp_path: Path, answer: Answer, capsys: Said) -> None:
     answer(HOLDS, HOLDS)
     assert main(["check", room(tmp_path), "--trace", str(tmp_path / "t.json")]) == 0
-    assert "no result has a trace or an invariant" in capsys.readouterr().out
+    assert "no result has a trace, an invariant or a flowpipe" in capsys.readouterr().out
     assert not (tmp_path / "t.json").exists()
 
 

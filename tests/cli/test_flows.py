@@ -159,11 +159,25 @@ def test_what_a_document_says_of_times(jet: Path, vernal: Command) -> None:
     assert found == [["flowpipe", 0.5, None, None], [None, None, 0.75, None], ["trace", None, None, 0.25]]
 
 
-def test_a_flowpipe_is_no_evidence_file(jet: Path, vernal: Command) -> None:
-    ended = vernal("check", jet, "--trace", "safe.json", knows=proof(pipe(2.0, 2.0)))
+@pytest.mark.parametrize("engine", ["flowpipe", "abstraction"])
+def test_a_flowpipe_is_written_and_replayed(engine: str, jet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = ["--trace", "safe.json", "--json", "result.json"]
+    assert main(["check", str(jet), *files, "--engine", engine, "--quiet"]) == 0
+    assert "flowpipe written to safe.json    replay: vernal replay safe.json" in capsys.readouterr().out
+    written = json.loads(Path("safe.json").read_text())
+    jsonschema.validate(written, schema("trace"))
+    assert written["flowpipe"] == json.loads(Path("result.json").read_text())["results"][0]["flowpipe"]
+    assert main(["replay", "safe.json", "--plot", "safe.svg"]) == 0
+    assert capsys.readouterr().out.startswith("accepted")
+    assert "<svg" in Path("safe.svg").read_text()
+
+
+def test_a_flowpipe_that_shows_nothing_is_not_accepted(jet: Path, vernal: Command) -> None:
+    ended = vernal("check", jet, "--trace", "safe.json", "--property", "safe", knows=proof(pipe(2.0, 2.0)))
     assert ended.code == 0
-    assert "nothing is written to safe.json" in ended.out
-    assert not Path("safe.json").exists()
+    again = vernal("replay", "safe.json")
+    assert again.code == 1
+    assert "starts from" in again.out
 
 
 def test_a_sweep_over_where_a_flow_starts(jet: Path, vernal: Command) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.samples import ROOM, room
 from vernal.cli.main import main
-from vernal.evidence import trace_file
+from vernal.evidence import evidence_file
 from vernal.evidence.replay import run
 from vernal.evidence.result import HOLDS, VIOLATED, Result, Verdict
 from vernal.formats.task.blueprint import load
@@ -28,7 +28,7 @@ def evidence(folder: Path, formula: str, verdict: Verdict, name: str | None = No
     task = load(room(folder), {"warmth": "0.5"})
     trace = run(task.system, FIRST, [WARMEST] * 4, 4)
     file = folder / "bad.trace.json"
-    file.write_text(trace_file.dump(task, Result(formula, verdict, "test", name, evidence=trace)))
+    file.write_text(evidence_file.dump(task, Result(formula, verdict, "test", name, evidence=trace)))
     return file
 
 
@@ -155,7 +155,7 @@ def test_a_tree_is_replayed_as_one(spec: str, tmp_path: Path, capsys: Said) -> N
     assert main(["replay", str(file)]) == 5
     assert content["excluded_by"] in capsys.readouterr().out
     content |= {"evidence": "trace", "excluded_by": None}
-    content["sha256"] = trace_file.fingerprint(content)
+    content["sha256"] = evidence_file.fingerprint(content)
     file.write_text(json.dumps(content))
     assert main(["replay", str(file)]) == 1
 

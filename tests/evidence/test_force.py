@@ -12,9 +12,9 @@ import pytest
 import vernal as vn
 from tests.systems import layer
 from vernal.evidence.invariant import Invariant
+from vernal.evidence.judgement import Judgement, Recheck
 from vernal.evidence.kinds import Evidence, Tree
 from vernal.evidence.reach import ForAllTime
-from vernal.evidence.recheck import Judgement, Recheck
 from vernal.evidence.replay import closed, run
 from vernal.evidence.result import HOLDS, VIOLATED, Assurance, Result, Verdict
 from vernal.evidence.trace import Trace

@@ -17,11 +17,12 @@ from tests.cases import HEAD
 from vernal.cli.main import app
 from vernal.engines.check import parse_formula
 from vernal.errors import FormatError
-from vernal.evidence import trace_file
+from vernal.evidence import evidence_file
 from vernal.evidence.invariant import Invariant, StateSet
 from vernal.evidence.invariant_file import component_names, invariant_json, invariant_of
+from vernal.evidence.judgement import Judgement, Recheck
 from vernal.evidence.reach import ForAllTime
-from vernal.evidence.recheck import Judgement, Recheck, recheck
+from vernal.evidence.recheck import recheck
 from vernal.evidence.result import HOLDS, Assurance, Result
 from vernal.formats.task.blueprint import load
 from vernal.logic.claim import Claim
@@ -297,11 +298,11 @@ def proven(made: Invariant) -> Result:
 def test_a_file_is_replayed(tmp_path: Path) -> None:
     task, target = task_of(HALF, tmp_path), tmp_path / "half.invariant.json"
     good = Invariant(("x",), (box((0, 1)),))
-    target.write_text(trace_file.dump(task, proven(good)))
+    target.write_text(evidence_file.dump(task, proven(good)))
     answer = CliRunner().invoke(app, ["replay", str(target)])
     assert answer.stdout.startswith("accepted  G x <= 1"), answer.output
     assert answer.exit_code == 0
-    target.write_text(trace_file.dump(task, proven(replace(good, sets=(box((0.25, 1)),)))))
+    target.write_text(evidence_file.dump(task, proven(replace(good, sets=(box((0.25, 1)),)))))
     answer = CliRunner().invoke(app, ["replay", str(target)])
     assert answer.exit_code == 1
     assert "an initial state is in none of the sets" in answer.stdout
@@ -309,7 +310,7 @@ def test_a_file_is_replayed(tmp_path: Path) -> None:
 
 def test_an_edited_file_is_noticed(tmp_path: Path) -> None:
     task, target = task_of(HALF, tmp_path), tmp_path / "half.invariant.json"
-    written = json.loads(trace_file.dump(task, proven(Invariant(("x",), (box((0, 1)),)))))
+    written = json.loads(evidence_file.dump(task, proven(Invariant(("x",), (box((0, 1)),)))))
     target.write_text(json.dumps({**written, "property": None, "tool": {"name": "vernal", "version": "0"}}))
     answer = CliRunner().invoke(app, ["replay", str(target)])
     assert answer.exit_code == 1

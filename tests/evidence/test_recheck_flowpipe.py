@@ -15,7 +15,7 @@ from vernal.engines.check import check, parse_formula
 from vernal.errors import FormatError
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.flowpipe_file import MAX_SEGMENTS, flowpipe_json, flowpipe_of, thinned
-from vernal.evidence.recheck import Judgement, Recheck
+from vernal.evidence.judgement import Judgement, Recheck
 from vernal.evidence.recheck_flowpipe import recheck_flowpipe
 from vernal.logic.question import Question
 

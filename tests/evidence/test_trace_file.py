@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from tests.systems import accumulator, chooser, make, wanderer
 from vernal.errors import FormatError
+from vernal.evidence.evidence_file import dump, load, parameters
 from vernal.evidence.replay import run, verify
 from vernal.evidence.result import VIOLATED, Result
 from vernal.evidence.trace import Choice, Enclosure, Trace
-from vernal.evidence.trace_file import dump, from_json, load, parameters, to_json
+from vernal.evidence.trace_file import from_json, to_json
 from vernal.evidence.trace_values import read_number, settled, write_number
 from vernal.logic.task import InputFile, Task
 from vernal.model import build
@@ -201,7 +202,7 @@ def test_a_file_says_what_it_is_about() -> None:
     assert file.task["file"] == "task.toml"
     assert file.task["networks"] == [{"file": "net.onnx", "sha256": "cd" * 32}]
     assert parameters(file) == {"k": 6, "v0": Fraction("-19.5"), "third": Fraction(1, 3)}
-    assert verify(system, from_json(file.trace, system)).accepted
+    assert verify(system, from_json(file.content["trace"], system)).accepted
 
 
 def test_an_edit_of_any_digit_is_found() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import vernal as vn
 from vernal.errors import FormatError
-from vernal.evidence import trace_file
+from vernal.evidence import evidence_file
 from vernal.evidence.result import Result
 
 THERMOSTAT = Path(__file__).parents[2] / "examples/thermostat/thermostat.toml"
@@ -85,10 +85,10 @@ def test_a_python_system_has_to_be_given(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a" * 300, "/" + "b/" * 3000, "x\0y", "", ".", "..", "/dev/zero", "/proc/self/mem"])
 def test_a_task_under_a_name_that_no_task_has_is_refused(name: str, tmp_path: Path) -> None:
     task = vn.load(THERMOSTAT)
-    content = trace_file.document(task, vn.check(task, property="steady")["steady"])
+    content = evidence_file.document(task, vn.check(task, property="steady")["steady"])
     content["task"]["file"] = name
     file = tmp_path / "odd.trace.json"
-    file.write_text(json.dumps({**content, "sha256": trace_file.fingerprint(content)}))
+    file.write_text(json.dumps({**content, "sha256": evidence_file.fingerprint(content)}))
     with pytest.raises(vn.InputError):
         vn.replay(file)
 

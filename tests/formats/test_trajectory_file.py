@@ -12,7 +12,7 @@ import pytest
 
 import vernal as vn
 from vernal.errors import FormatError
-from vernal.evidence.trace_file import fingerprint
+from vernal.evidence.evidence_file import fingerprint
 from vernal.report.document import schema
 
 TASK = """

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from tests.report import samples
-from vernal.evidence import trace_file
+from vernal.evidence import evidence_file
 from vernal.queries.sweep import SweepRow
 from vernal.report.document import SCHEMAS, document, dump, exact_number, schema, sweep_document
 
@@ -57,7 +57,7 @@ def test_sweeps_validate() -> None:
 
 
 def test_trace_files_validate() -> None:
-    validate(json.loads(trace_file.dump(samples.task(), samples.violated())), "trace")
+    validate(json.loads(evidence_file.dump(samples.task(), samples.violated())), "trace")
 
 
 @pytest.mark.parametrize(

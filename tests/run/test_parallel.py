@@ -170,7 +170,7 @@ def waiting(question: Question, budget: Budget) -> Open:
 def test_when_the_time_is_up_what_all_parts_have_proven_is_said() -> None:
     task = Task(make({"x": (0, 4)}, {"x": build.var("x") * 1}))
     question = Question(task.system, parse_formula(task, "G[0,9] x <= 4"))
-    known = attempt_parts(question, Budget(timeout=0.5, workers=4), "paths", waiting)
+    known = attempt_parts(question, Budget(timeout=3, workers=4), "paths", waiting)
     assert isinstance(known, Open)
     assert known.proven_steps == 5
     assert known.statistics["parts"] == 4

@@ -130,8 +130,8 @@ def _graph(task: Task, result: Result, abstraction: FiniteAbstraction, file: Pat
 
 def _starts(task: Task, result: Result, abstraction: FiniteAbstraction, file: Path) -> str:
     """The verdicts, and the unsafe paths beside them, each in a file of its own that can be replayed."""
+    from vernal.evidence.evidence_file import dump as dump_trace
     from vernal.evidence.result import VIOLATED
-    from vernal.evidence.trace_file import dump as dump_trace
     from vernal.report.abstract_starts import starts_document
     from vernal.report.document import dump
 

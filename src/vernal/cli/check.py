@@ -82,7 +82,7 @@ def check(
         typer.Option(
             "--trace",
             metavar="FILE",
-            help="Write the evidence, a trace or an invariant, for `vernal replay`; of several, one file each.",
+            help="Write the evidence (trace, invariant, flowpipe) for `vernal replay`; of several, one file each.",
         ),
     ] = None,
     report: Annotated[
@@ -259,12 +259,13 @@ def interrupted(task: Task, question: Asked, engine: str, reason: str) -> Result
 
 def write_traces(task: Task, results: Sequence[Result], file: Path, mention: Callable[[str], None]) -> None:
     """The evidence for a verdict; of several, a file each, named after the property."""
-    from vernal.evidence.trace_file import dump
+    from vernal.evidence.codec import CODECS
+    from vernal.evidence.evidence_file import dump
 
-    found = [result for result in results if result.trace is not None or result.invariant is not None]
+    found = [result for result in results if result.evidence is not None]
     if not found:
-        mention(f"nothing is written to {file}: no result has a trace or an invariant")
+        mention(f"nothing is written to {file}: no result has a trace, an invariant or a flowpipe")
     for target, result in zip(targets(file, found), found, strict=True):
         write_text(target, dump(task, result))
-        what = "invariant" if result.trace is None else "trace"
+        what = "nothing" if result.evidence is None else CODECS[result.evidence.kind].noun
         mention(f"{what} written to {target}    replay: vernal replay {target}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +15,6 @@ from vernal.errors import Stopped
 
 if TYPE_CHECKING:
     from vernal.logic.task import Task
-    from vernal.run.budget import Budget
 
 DIGITS = 12  # of a hash that are shown; all of them are compared
 EXAMPLES = """\b
@@ -48,7 +46,7 @@ def replay(
         Path, typer.Argument(metavar="EVIDENCE", help="The trace or invariant file.", show_default=False)
     ],
     plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the trace (.pdf, .svg or .png).")
+        Path | None, typer.Option("--plot", metavar="FILE", help="Draw the evidence (.pdf, .svg or .png).")
     ] = None,
     of: OfExpressions = None,
     plane: InPlane = False,
@@ -61,11 +59,12 @@ def replay(
     What it was checked against is printed: the task, its parameters and its networks, with their hashes.
     """
     from vernal.cli.stream import refuse_overwriting, refuse_without_plot, writable
-    from vernal.evidence import trace_file
-    from vernal.evidence.recheck import Judgement, Recheck
+    from vernal.evidence import evidence_file
+    from vernal.evidence.judgement import Judgement, Recheck
     from vernal.formats.evidence import check_again, formula_of, read_text
     from vernal.printable import MAX_FORMULA, in_one_line, shortened
     from vernal.report.drawing import Drawing
+    from vernal.report.evidence_pictures import Canvas, plot_evidence
     from vernal.report.subject import TraceSubject
     from vernal.run.alarm import in_time
 
@@ -73,7 +72,7 @@ def replay(
     refuse_without_plot(plot, of, plane)
     writable(plot)
     refuse_overwriting([evidence], [plot])
-    file = finished(lambda: trace_file.load(read_text(evidence)), budget, "the evidence was read")
+    file = finished(lambda: evidence_file.load(read_text(evidence)), budget, "the evidence was read")
     try:
         budget.check()
         checked = in_time(lambda: check_again(file, evidence, allow_outside=allow_outside), budget, INTERRUPTED)
@@ -84,16 +83,11 @@ def replay(
     if checked.task is not None and inputs(checked.task):
         show(f"          {shortened(in_one_line(inputs(checked.task)))}")
     drawing = Drawing.after(budget)
-    if plot is not None and checked.trace is not None and checked.task is not None:
-        subject = TraceSubject(checked.task, formula_of(file, checked.task))
-        about = replace(checked.trace, about=subject)
-
-        def draw(_: Budget) -> None:
-            about.plot(plot, of=of, plane=plane)
-
-        show(drawing.saved(plot, draw))
+    if plot is not None and checked.evidence is not None and checked.task is not None:
+        shown, subject = checked.evidence, TraceSubject(checked.task, formula_of(file, checked.task))
+        show(drawing.saved(plot, lambda _: plot_evidence(shown, subject, Canvas(plot, of, plane))))
     elif plot is not None:
-        show(f"nothing is drawn to {plot}: no trace was accepted")
+        show(f"nothing is drawn to {plot}: nothing was accepted")
     codes = {Judgement.ACCEPTED: exits.OK, Judgement.REJECTED: exits.REJECTED, Judgement.UNDECIDED: exits.UNDECIDED}
     if drawing.interrupt is not None:
         raise drawing.interrupt

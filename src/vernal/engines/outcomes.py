@@ -10,19 +10,18 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from vernal.errors import FormatError, InputError
 from vernal.evidence import confirm, record_fields
 from vernal.evidence.belief import confirmed
+from vernal.evidence.codec import encoded, restored
+from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.invariant import Invariant
-from vernal.evidence.invariant_file import invariant_json, invariant_of
-from vernal.evidence.kinds import Tree
+from vernal.evidence.kinds import Evidence, Tree
 from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, Subject
-from vernal.evidence.replay import replayed
 from vernal.evidence.result import Assurance, EngineFailure
 from vernal.evidence.trace import Trace
-from vernal.evidence.trace_file import to_json
 from vernal.logic.direction import Direction
 from vernal.logic.question import Question
 from vernal.model.system import System
@@ -62,9 +61,14 @@ READERS: Mapping[str, Callable[[Any], Any]] = {
     "proven_time": record_fields.number,
     "abstraction": record_fields.nothing,
     "seen": record_fields.nothing,  # states are enumerated at once, and not in parts
-    "evidence": record_fields.nothing,  # where there is one, it is a path or an invariant
+    "evidence": record_fields.nothing,
     "invariant": record_fields.nothing,
 }  # from plain data to the value of a field
+SHOWN: Mapping[str, tuple[type, ...]] = {
+    "evidence": get_args(Evidence),
+    "trace": (Trace,),
+    "invariant": (Invariant,),
+}  # fields of evidence, and which it may be
 
 
 def to_data(known: Known, system: System) -> dict[str, Any]:
@@ -75,10 +79,8 @@ def to_data(known: Known, system: System) -> dict[str, Any]:
 
 def _plain(value: object, system: System) -> object:
     match value:
-        case Trace() | Tree():
-            return to_json(value.path, system)
-        case Invariant():
-            return {"invariant": invariant_json(value)}
+        case Trace() | Tree() | Invariant() | Flowpipe():
+            return encoded(value, system)
         case Enum():
             return value.name
         case EngineFailure():
@@ -113,11 +115,12 @@ def _read(data: Record, system: System) -> Known:
 
 
 def _value(name: str, value: Any, system: System) -> Any:
-    if isinstance(value, dict) and "invariant" in value and name in ("evidence", "invariant"):
-        return invariant_of(value["invariant"], system)
-    if name == "trace" or (name == "evidence" and value is not None):
-        return replayed(value, system)
-    return READERS[name](value)
+    if name not in SHOWN or value is None:
+        return READERS[name](value)
+    found = restored(value, system)
+    if not isinstance(found, SHOWN[name]):
+        raise FormatError(f"its {name} is of the kind {found.kind}")
+    return found
 
 
 def _refuse_contradiction(known: Known, question: Question) -> None:

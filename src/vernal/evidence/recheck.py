@@ -10,49 +10,22 @@ is said not to be checked.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Protocol
 
 from vernal.errors import TooLong
 from vernal.evidence.defined_values import is_defined
 from vernal.evidence.invariant import Invariant, StateSet
 from vernal.evidence.invariant_file import component_names
+from vernal.evidence.judgement import Judgement, Recheck
 from vernal.evidence.recheck_exact import ExactCheck
 from vernal.evidence.recheck_intervals import IntervalCheck
 from vernal.evidence.recheck_linearised import LinearisedCheck
 from vernal.evidence.recheck_parts import CannotCheck, NotInvariant, Watched
-from vernal.evidence.trace import Trace
 from vernal.logic.claim import Claim
 from vernal.logic.safety import safety_claim
-from vernal.logic.task import Task
 from vernal.model.build import TRUE
 from vernal.model.system import System
 from vernal.model.tick import Tick, idle
-
-
-class Judgement(StrEnum):
-    """What came of checking evidence again; equal to its word, and without a truth value, as a verdict is."""
-
-    ACCEPTED = "accepted"
-    REJECTED = "rejected"
-    UNDECIDED = "could not be checked"
-
-    def __bool__(self) -> bool:
-        raise TypeError("a judgement has no truth value; compare it: vn.replay(file).judgement == 'accepted'")
-
-
-@dataclass(frozen=True, slots=True)
-class Recheck:
-    """The outcome of a check, and why."""
-
-    judgement: Judgement
-    reason: str
-    trace: Trace | None = field(default=None, repr=False)  # the path that was recomputed
-    task: Task | None = field(default=None, repr=False)  # what it was checked against
-
-    def __bool__(self) -> bool:
-        raise TypeError("a recheck has no truth value; compare its judgement: vn.replay(file).judgement == 'accepted'")
 
 
 class CheckingMethod(Protocol):

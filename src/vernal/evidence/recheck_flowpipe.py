@@ -18,9 +18,9 @@ import numpy as np
 from flint import arb
 
 from vernal.evidence.flowpipe import Flowpipe
+from vernal.evidence.judgement import Judgement, Recheck
 from vernal.evidence.pipe_judge import PipeJudge
 from vernal.evidence.reach import rounded_down
-from vernal.evidence.recheck import Judgement, Recheck
 from vernal.evidence.recheck_parts import CannotCheck
 from vernal.evidence.trajectory import Trajectory, trajectory
 from vernal.evidence.walk import NotAPath
@@ -61,14 +61,19 @@ def recheck_flowpipe(question: Question, pipe: Flowpipe, tick: Tick = idle) -> R
     except NotAPipe as why:
         return Recheck(Judgement.REJECTED, str(why))
     except CannotCheck as why:
-        return Recheck(Judgement.UNDECIDED, str(why))
-    return Recheck(Judgement.ACCEPTED, _said(pipe, compared, found))
+        return Recheck(Judgement.UNDECIDED, str(why), pipe)
+    return Recheck(Judgement.ACCEPTED, _said(pipe, compared, found), pipe)
+
+
+def pipe_words(pipe: Flowpipe) -> str:
+    """What a flowpipe is called."""
+    parts = f"{len(pipe.starts):,} parts" if len(pipe.starts) != 1 else "one part"
+    return f"a flowpipe of {len(pipe.times):,} segments from {parts} of the initial set"
 
 
 def _said(pipe: Flowpipe, compared: int, found: CheckedPipe) -> str:
-    parts = f"{len(pipe.starts):,} parts" if len(pipe.starts) != 1 else "one part"
     told = [
-        f"a flowpipe of {len(pipe.times):,} segments from {parts} of the initial set, which cover it",
+        f"{pipe_words(pipe)}, which cover it",
         f"of {compared} trajectories from there none was found outside its segments",
         f"the flow was followed again in {found.segments:,} segments, on which the formula is true",
     ]

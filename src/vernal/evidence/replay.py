@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from vernal.errors import FormatError
 from vernal.evidence.periodic import enclosed_lasso, is_enclosed
 from vernal.evidence.trace import Enclosure, Trace, TraceStep, TraceValue, components
-from vernal.evidence.trace_file import from_json, step_json
+from vernal.evidence.trace_file import step_json
 from vernal.evidence.trace_values import read_number
 from vernal.evidence.walk import PRECISIONS as PRECISIONS
 from vernal.evidence.walk import NodeDecisions as NodeDecisions
@@ -65,14 +64,6 @@ def _compared(system: System, recorded: Trace, path: Trace, trace: Trace, loop: 
     """What was recomputed, with the first difference to the record, or else why its loop is open."""
     problem = _first_difference(system, recorded, path) or loop
     return Replay(problem is None, problem, trace)
-
-
-def replayed(document: Any, system: System) -> Trace:
-    """A trace from plain data, recomputed in exact numbers; one that is no path of the system is an error."""
-    replay = verify(system, from_json(document, system))
-    if not replay.accepted or replay.trace is None:
-        raise FormatError(f"its trace does not replay: {replay.problem}")
-    return replay.trace
 
 
 def decisions_of(system: System, step: TraceStep) -> dict[str, int | Fraction | Sequence[Fraction]]:

@@ -10,12 +10,11 @@ from typing import Any
 
 from vernal.errors import FormatError
 from vernal.evidence import confirm, record_fields
-from vernal.evidence.invariant_file import invariant_json, invariant_of
-from vernal.evidence.kinds import Evidence, Tree
+from vernal.evidence.codec import PAYLOADS, encoded, restored
+from vernal.evidence.kinds import Evidence
 from vernal.evidence.reach import ForAllTime, Reach, UpToStep
-from vernal.evidence.replay import replayed
 from vernal.evidence.result import HOLDS, VIOLATED, Assurance, EngineFailure, Result, Verdict
-from vernal.evidence.trace_file import to_json
+from vernal.evidence.trace import Trace
 from vernal.logic.question import Question
 from vernal.model.system import System
 
@@ -36,9 +35,7 @@ def result_data(result: Result, system: System) -> dict[str, Any]:
         "failed": [[one.engine, one.exception] for one in result.failed],
         "seconds": result.seconds,
         "statistics": dict(result.statistics),
-        "excluded_by": result.evidence.excluded_by if isinstance(result.evidence, Tree) else None,
-        "trace": None if result.trace is None else to_json(result.trace, system),
-        "invariant": None if result.invariant is None else invariant_json(result.invariant),
+        **({} if result.evidence is None else encoded(result.evidence, system)),
         "step": result.step,
         "proviso": result.proviso,
     }
@@ -74,15 +71,12 @@ def _reach(steps: int | None) -> Reach:
 
 
 def _evidence(data: Any, question: Question, verdict: Verdict) -> Evidence | None:
-    invariant = None if data["invariant"] is None else invariant_of(data["invariant"], question.system)
-    if data["trace"] is None:
-        return invariant
-    trace = replayed(data["trace"], question.system)
-    truth = confirm.truth(trace, question.claim.path)
-    if data["excluded_by"] is not None:
-        return Tree(trace, str(data["excluded_by"]), invariant)
-    if verdict is VIOLATED and truth is not False:
+    if all(data.get(key) is None for key in PAYLOADS):
+        return None
+    found = restored(data, question.model)
+    truth = confirm.truth(found, question.claim.path) if isinstance(found, Trace) else None
+    if isinstance(found, Trace) and verdict is VIOLATED and truth is not False:
         raise FormatError("its trace does not refute the claim")
     if verdict is HOLDS and truth is False:
         raise FormatError("its trace refutes the claim")
-    return trace
+    return found

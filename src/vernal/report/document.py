@@ -9,10 +9,9 @@ from fractions import Fraction
 from importlib import metadata, resources
 from typing import Any
 
-from vernal.evidence.invariant_file import invariant_json
+from vernal.evidence.codec import PAYLOADS, encoded
 from vernal.evidence.reach import UntilTime
 from vernal.evidence.result import Result
-from vernal.evidence.trace_file import to_json
 from vernal.interpret.numbers.rounding import float_below
 from vernal.logic.task import Task
 from vernal.model.flow import Flow
@@ -61,7 +60,8 @@ def document(task: Task, results: Iterable[Result]) -> dict[str, Any]:
 
 
 def result_object(task: Task, result: Result) -> dict[str, Any]:
-    """One result, its trace included."""
+    """One result, its evidence included."""
+    shown = {} if result.evidence is None else encoded(result.evidence, task.model)
     return {
         "property": result.property,
         "formula": result.formula,
@@ -77,9 +77,8 @@ def result_object(task: Task, result: Result) -> dict[str, Any]:
         "engine": result.engine,
         "seconds": round(result.seconds, 6),
         "statistics": _statistics(result.statistics),
-        "evidence": None if result.evidence is None else result.evidence.kind,
-        "trace": None if result.trace is None else to_json(result.trace, task.model),
-        "invariant": None if result.invariant is None else invariant_json(result.invariant),
+        "evidence": shown.get("evidence"),
+        **{key: shown.get(key) for key in PAYLOADS},
         **(_times(result) if isinstance(task.model, Flow) else {}),
     }
 

@@ -21,10 +21,10 @@ from vernal.logic.words import words
 from vernal.model.flow import Flow
 from vernal.report.document import document, dump
 from vernal.report.drawing import Drawing, Picture, no_picture
+from vernal.report.evidence_pictures import PICTURES
 from vernal.report.flow_pictures import flow_pictures
 from vernal.report.frames import html_lines, html_table
 from vernal.report.html import Pictures, ReportOrigin, page
-from vernal.report.invariants import invariant_svg, is_drawable
 from vernal.report.limits import limits, quantities_of
 from vernal.report.markup import escape
 from vernal.report.plots import trace_svg
@@ -69,17 +69,16 @@ def _pictures(task: Task, answers: Sequence[Answered], drawing: Drawing) -> list
 
 
 def _pictures_of(task: Task, one: Answered, drawing: Drawing) -> Pictures:
-    result, trace = one.result, one.result.trace
-    makers: list[Picture] = [] if trace is None else [lambda _: trace_svg(trace, one.formula)]
+    result, shown = one.result, one.result.evidence
+    makers: list[Picture] = [] if shown is None else [*PICTURES[shown.kind].in_report(shown, one.formula)]
+    if isinstance(shown, Invariant):  # it is drawn beside its numbers, after what is reachable
+        reached = drawing.picture(lambda budget: reach_figure(task, one.formula, budget))
+        return Pictures([reached], [drawing.picture(make) for make in makers])
     if isinstance(task.model, Flow):
         makers += flow_pictures(task, result, one.formula)
-    elif trace is None:
+    elif result.trace is None:
         makers.append(lambda budget: reach_figure(task, one.formula, budget))
-    paths = [drawing.picture(make) for make in makers]
-    invariant = result.evidence  # beside a trace that is drawn it is not
-    if not isinstance(invariant, Invariant) or not is_drawable(invariant):
-        return Pictures(paths)
-    return Pictures(paths, [drawing.picture(lambda _: invariant_svg(invariant))])
+    return Pictures([drawing.picture(make) for make in makers])
 
 
 def reach_figure(task: Task, formula: Formula, budget: Budget) -> str:

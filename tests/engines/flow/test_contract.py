@@ -125,7 +125,6 @@ def test_statistics_have_the_same_names() -> None:
     assert seconds[0] & seconds[1]
 
 
-@not_yet("a flowpipe is not written as evidence")
 def test_a_flowpipe_is_written_and_replayed(tmp_path: Path) -> None:
     flow = read(DECAY)
     vn.write_evidence(flow, check(flow, "G[0,2] (x <= 1.5)", engine="flowpipe"), tmp_path / "pipe.json")

@@ -16,7 +16,8 @@ from tests.work import budget_of_looks
 from vernal.engines.check import asked_of, check, parse_formula
 from vernal.engines.invariants.engine import Invariants
 from vernal.evidence.invariant import Invariant
-from vernal.evidence.recheck import Judgement, recheck
+from vernal.evidence.judgement import Judgement
+from vernal.evidence.recheck import recheck
 from vernal.evidence.result import HOLDS, UNKNOWN, Assurance, Result
 from vernal.formats.onnx.writer import write_onnx
 from vernal.formats.recurrent import rnn

@@ -12,7 +12,7 @@ from tests.formats.jani import copies
 from tests.formats.jani.test_oracle import compare
 from tests.portion import seeds
 from vernal.errors import InputError
-from vernal.evidence.recheck import Judgement
+from vernal.evidence.judgement import Judgement
 from vernal.formats.jani import composition
 from vernal.formats.jani.planning_task import load_jani, open_jani
 from vernal.logic.task import Task

@@ -24,7 +24,8 @@ from vernal.engines.check import asked_of, find_engine, parse_formula
 from vernal.engines.invariants.engine import InvariantSearch
 from vernal.engines.invariants.forward_images import levels, maximal
 from vernal.evidence.invariant import Invariant
-from vernal.evidence.recheck import Judgement, recheck
+from vernal.evidence.judgement import Judgement
+from vernal.evidence.recheck import recheck
 from vernal.evidence.result import HOLDS
 from vernal.interpret.geometry.directions import Template
 from vernal.interpret.geometry.template_sets import TemplateSets, hulls, labelled

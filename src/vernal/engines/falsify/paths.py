@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vernal.engines.falsify.hunt import HuntPatience
-from vernal.engines.falsify.search import Target, freedom
+from vernal.engines.falsify.search import freedom
 from vernal.evidence.knowledge import Statistics
 from vernal.evidence.trace import Trace
 from vernal.evidence.uniqueness import uncertain
@@ -20,6 +20,7 @@ from vernal.model.system import Model
 from vernal.run.budget import Budget
 from vernal.simulate.lift import violation
 from vernal.simulate.runs import Plan, Runs, Simulator
+from vernal.simulate.targets import Target
 
 RUN_STEPS_PER_BATCH = 400_000  # run-steps of one batch
 MIN_RUNS, MAX_RUNS = 50, 2000  # runs of a batch

@@ -11,8 +11,7 @@ from vernal.engines.outcomes import reading
 from vernal.engines.programs.program import Asking, End, ProgramAnswer, Tally
 from vernal.errors import FormatError
 from vernal.evidence import confirm
-from vernal.evidence.replay import replayed
-from vernal.evidence.trace_file import to_json
+from vernal.evidence.codec import encoded, restored
 from vernal.model.expr import Occurrence
 from vernal.model.tick import idle
 from vernal.run.budget import Budget
@@ -41,7 +40,7 @@ def answer_case(job: Job, budget: Budget) -> Worked:
 
 def _data(answer: ProgramAnswer, solving: Asking) -> dict[str, Any]:
     numbers = {name: getattr(solving.tally, name) for name in (*COUNTED, "seconds")}
-    trace = None if answer.trace is None else to_json(answer.trace, solving.system)
+    trace = None if answer.trace is None else encoded(answer.trace, solving.system)
     return {"end": answer.end.name, "reason": answer.reason, "trace": trace, "tally": numbers}
 
 
@@ -68,8 +67,8 @@ class CaseWork:
         end = End[data["end"]]
         if end is not End.FOUND:
             return ProgramAnswer(end, reason=str(data["reason"]))
-        trace = replayed(data["trace"], self.solving.system)
-        if confirm.truth(trace, self.solving.goal) is not False:
+        trace = restored(data["trace"], self.solving.system).path
+        if trace is None or confirm.truth(trace, self.solving.goal) is not False:
             raise FormatError("its path is no counterexample")
         return ProgramAnswer(end, trace)
 

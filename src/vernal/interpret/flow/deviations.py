@@ -1,11 +1,11 @@
 """Boxes of states followed around the trajectory of their centre: another computation than that of `steps`.
 
 Let y be the solution of g, the field with every disturbance at its middle, from the centre of a box, enclosed in balls
-of high precision (`point_solutions`), and B a box in which all disturbed solutions x from a set around y are in [0, h].
-By the mean value theorem the deviation d = x - y has d' = A(t) d + w(t), with A(t) in the enclosure of the slopes of g
-over B, and |w(t)| bounded by the slopes by disturbances, times their radii. So d(h) = V(h, 0) d(0) + integral of
-V(h, s) w(s), and the series of Peano and Baker encloses V(h, s): its k-th term is an integral of products of k matrices
-of the enclosure, over a simplex of volume (h - s)^k / k!.
+of high precision (`point_solutions`), and B a box in which all disturbed solutions x from a set around y are during
+[0, h]. By the mean value theorem the deviation d = x - y has d' = A(t) d + w(t), with A(t) in the enclosure of the
+slopes of g over B, and |w(t)| bounded by the slopes by disturbances, times their radii. So d(h) = V(h, 0) d(0) +
+integral of V(h, s) w(s), and the series of Peano and Baker encloses V(h, s): its k-th term is an integral of products
+of k matrices of the enclosure, over a simplex of volume (h - s)^k / k!.
 
 Only the deviation is of low order in h. Where slopes are not bounded, or the centre has no series, a first-order step
 of the whole box is taken (`picard`), and the centre is chosen anew.
