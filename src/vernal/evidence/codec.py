@@ -25,7 +25,7 @@ from vernal.evidence.result import HOLDS, VIOLATED, Verdict
 from vernal.evidence.trace import Trace
 from vernal.interpret.sampled.held_questions import about, flow_of
 from vernal.logic.claim import Claim
-from vernal.logic.timed import Time, time_of
+from vernal.logic.times import Time, time_of
 from vernal.model.system import Model, System
 
 E = TypeVar("E", bound=Evidence)

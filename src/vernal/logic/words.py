@@ -34,7 +34,7 @@ from vernal.logic.formula import (
 )
 from vernal.logic.normal import Logic, classify, fold, order
 from vernal.logic.printing import PREFIX, WHOLE, Fragment, formula_piece, number, text
-from vernal.logic.timed import Time, time_of
+from vernal.logic.times import Time, time_of
 from vernal.model.build import TRUE
 from vernal.model.system import Model
 

@@ -14,7 +14,7 @@ from vernal.evidence.reach import UntilTime
 from vernal.evidence.result import Result
 from vernal.interpret.numbers.rounding import float_below
 from vernal.logic.task import Task
-from vernal.logic.timed import Time, time_of
+from vernal.logic.times import Time, time_of
 from vernal.queries.sweep import SweepRow
 
 SCHEMA_VERSION = 1

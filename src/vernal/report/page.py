@@ -17,7 +17,7 @@ from vernal.formats.evidence import write_evidence
 from vernal.logic.claim import claim_of
 from vernal.logic.formula import Formula
 from vernal.logic.task import Task
-from vernal.logic.timed import Time, time_of
+from vernal.logic.times import Time, time_of
 from vernal.logic.words import words
 from vernal.model.flow import Flow
 from vernal.report.document import document, dump

@@ -19,7 +19,7 @@ from vernal.interpret.numbers.rounding import Floats
 from vernal.interpret.sampled.held_questions import about, flow_of, timed_properties
 from vernal.logic.printing import text
 from vernal.logic.task import Task
-from vernal.logic.timed import Time, last_time, time_of
+from vernal.logic.times import Time, last_time, time_of
 from vernal.model.expr import Expr
 from vernal.model.hooks import hook
 from vernal.model.system import Model

@@ -11,7 +11,7 @@ from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
 from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.logic.timed import refuse_untimed
+from vernal.logic.times import refuse_untimed
 from vernal.model.expr import Expr
 from vernal.model.flow import constraint_problem, rate_problem, region_problem
 from vernal.model.graph import draws

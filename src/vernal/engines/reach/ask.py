@@ -24,7 +24,7 @@ from vernal.logic.normal import horizon
 from vernal.logic.printing import text, written_name
 from vernal.logic.syntax import Source
 from vernal.logic.task import Task
-from vernal.logic.timed import Time, last_time, time_of
+from vernal.logic.times import Time, last_time, time_of
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.system import Model

@@ -26,7 +26,7 @@ from vernal.formats.task.tables import (
     read_quantities,
 )
 from vernal.logic.task import InputFile, Task
-from vernal.logic.timed import Time
+from vernal.logic.times import Time
 from vernal.model.components import arrays_of, index_ranges
 from vernal.model.system import Init, System
 

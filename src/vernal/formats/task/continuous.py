@@ -32,7 +32,7 @@ from vernal.formats.task.tables import (
 from vernal.logic.formula import Formula
 from vernal.logic.scope import drawn_lets
 from vernal.logic.task import InputFile, Task
-from vernal.logic.timed import Time
+from vernal.logic.times import Time
 from vernal.model.agent import remembered
 from vernal.model.components import arrays_of, index_ranges
 from vernal.model.flow import Flow

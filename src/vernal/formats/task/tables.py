@@ -16,7 +16,7 @@ from vernal.formats.task.state import define, read_constants, read_state
 from vernal.logic.formula import Formula
 from vernal.logic.scope import drawn_lets
 from vernal.logic.syntax import Identifier
-from vernal.logic.timed import Time
+from vernal.logic.times import Time
 from vernal.model.agent import remembered
 from vernal.model.build import TRUE
 from vernal.model.checks import check_next

@@ -10,7 +10,7 @@ from vernal.logic.formula import Atom, Formula
 from vernal.logic.normal import fold, rebuild
 from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.logic.timed import Time, time_of
+from vernal.logic.times import Time, time_of
 from vernal.model.expr import Expr
 from vernal.model.flow import constraint_problem, rate_problem
 from vernal.model.held import loop_of
