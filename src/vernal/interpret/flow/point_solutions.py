@@ -28,7 +28,7 @@ from vernal.model.tick import Tick, idle
 Balls = tuple[arb, ...]  # a number for each variable
 
 INFLATIONS = 8  # how often an a-priori box is widened before the step is halved
-SHORTEST, LONGEST = Fraction(1, 2**44), Fraction(2**20)  # of all steps
+SHORTEST, LONGEST_STEP = Fraction(1, 2**44), Fraction(2**20)  # of all steps
 ACROSS_KINKS = Fraction(1, 2**18)  # the longest step of first order
 MAX_PIECES = 20_000
 
@@ -141,7 +141,7 @@ class Stepper:
 
     def step(self, time: Fraction, state: Sequence[arb], leg: Leg) -> SolutionPiece | None:
         """The longest step that doubling and halving finds; None where none is possible."""
-        self.length = min(2 * self.length, LONGEST)
+        self.length = min(2 * self.length, LONGEST_STEP)
         while self.length >= SHORTEST:
             self.tick()
             length = min(self.length, leg.end - time)
