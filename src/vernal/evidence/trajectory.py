@@ -210,13 +210,17 @@ class Trajectory:
         """The times from lower to upper, as parts of pieces."""
         return [(piece, max(piece.start, lower), min(piece.end, upper)) for piece in self.pieces]
 
-    def _holds(self, condition: Formula, states: Sequence[Fraction | arb]) -> bool | None:
-        """Whether a condition without lets is true (or false) in all of these states."""
-        self.tick()
-        inputs: dict[Expr, Given] = {
+    def inputs(self, states: Sequence[Fraction | arb]) -> dict[Expr, Given]:
+        """States by variable; those of discrete variables are certain."""
+        return {
             var: x if var.sort == REAL or isinstance(x, Fraction) else reals.ends(x)[0]
             for var, x in zip(self.first, states, strict=True)
         }
+
+    def _holds(self, condition: Formula, states: Sequence[Fraction | arb]) -> bool | None:
+        """Whether a condition without lets is true (or false) in all of these states."""
+        self.tick()
+        inputs = self.inputs(states)
 
         def rule(node: Formula, args: tuple[bool | None, ...]) -> bool | None:
             if not isinstance(node, Atom):
