@@ -9,6 +9,7 @@ never refuted.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -107,6 +108,7 @@ class ModePipes:
         self.seconds = 0.0
         self.counts = {"flowpipes": 0, "segments": 0}
         self.proven: float | None = None
+        self.margin = math.inf  # of what is proven, at least
         self.pipes: list[tuple[HybridAutomaton, Flowpipe]] = []  # by which parts are proven
         self.step = 2.0**-10  # of the flowpipes, before it is halved; the first of them chooses it
 
@@ -158,6 +160,7 @@ class ModePipes:
             found = self._pipe(automaton, boxes[index : index + 1], effort)
             if self.judge.of(self.question.claim.normal, found) is True:
                 self.pipes.append((automaton, found))
+                self.margin = min(self.margin, max(self.judge.margin(self.question.claim.normal, found), 0.0))
             else:
                 left[index] = True
                 times.append(self.judge.proven_until(found))
@@ -196,6 +199,7 @@ class ModePipes:
             engine=NeuralEngine.name,
             direction=Flowpipe.direction,
             assurance=Assurance.RIGOROUS,
+            margin=self.margin,
             evidence=joined([_located(*each, self.pipes[-1][0]) for each in self.pipes]),
             abstraction=self.abstraction,
             statistics=self.statistics,
