@@ -51,7 +51,7 @@ test-quick: $(DEV)  ## the quick tests only, in less than a minute: for the loop
 lint: $(DEV)  ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	$(BIN)/mypy -n 2
 
 bench: $(DEV)  ## the benchmarks
 	$(BIN)/python -m benchmarks.bounds

@@ -39,11 +39,11 @@ from dataclasses import dataclass, field
 
 from tests.judge import FAMILIES, Instance, Judge, has_disturbances, instance
 from tests.network_questions import plain
+from tests.work import processor
 from vernal.engines.check import ask
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result
 from vernal.logic.normal import quantifiers
 from vernal.logic.task import Task
-from vernal.run.budget import Budget
 
 MILP: dict[str, tuple[str, dict[str, object]]] = {
     f"milp {encoding} {solver}": ("milp", {"encoding": encoding, "solver": solver})
@@ -124,7 +124,7 @@ class Run:
         """What an engine says; an error of it is as bad as a wrong verdict, and the run goes on."""
         engine, options = (SETUPS | MORE)[name]
         started = time.perf_counter()
-        task, budget = Task(question.system), Budget(timeout=self.timeout)
+        task, budget = Task(question.system), processor(self.timeout)
         column = self.columns.setdefault(name, Column())
         try:
             result = ask(task, question.formula, None, engine, budget, options)
@@ -154,7 +154,7 @@ def main() -> int:
     parser.add_argument("--family", choices=FAMILIES, default="finite")
     parser.add_argument("--seed", type=int, default=0, help="of the first instance; the others follow")
     parser.add_argument("--intervals", action="store_const", const="intervals", dest="family", help="that family")
-    parser.add_argument("--timeout", type=float, default=10, help="seconds for each question to each engine")
+    parser.add_argument("--timeout", type=float, default=10, help="CPU seconds for each question to each engine")
     parser.add_argument("--engines", nargs="+", default=list(SETUPS), choices=[*SETUPS, *MORE, "milp"], metavar="NAME")
     options = parser.parse_args()
     names = [name for asked in options.engines for name in (MILP if asked == "milp" else [asked])]

@@ -14,6 +14,7 @@ import numpy as np
 import vernal as vn
 from tests.planning_loops import PlanningCase, condition, planning_case, weighted_sum
 from tests.planning_oracle import AbstractAnswer, PlanningOracle, number_of_states
+from vernal.engines.composition import programs
 from vernal.engines.options import PredicateOptions
 from vernal.engines.predicates.abstraction import Abstraction
 from vernal.engines.predicates.boxes import IntegerBoxes
@@ -90,7 +91,7 @@ class Manner:
             budget,
             few_points=self.few_points,
             most_boxes=self.most_boxes,
-            programs=ProgramTests(model, budget) if self.with_programs else None,
+            programs=ProgramTests(model, budget, programs) if self.with_programs else None,
         )
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from vernal.engines.falsify.search import Population, Target, children, first_plan
+from vernal.engines.falsify.search import Population, children, first_plan
 from vernal.evidence import confirm
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result
 from vernal.evidence.trace import Trace
@@ -23,6 +23,7 @@ from vernal.model.system import Init, OneOf, System
 from vernal.simulate.lift import violation
 from vernal.simulate.runs import Runs, Simulator
 from vernal.simulate.starts import NoInitialState
+from vernal.simulate.targets import Target
 
 RUNS = 3000
 GENERATIONS = 4

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from vernal.engines.split.engine import refuted_by, search_for
 from vernal.logic.question import Question
 from vernal.run.budget import Budget
 from vernal.sets.core.box_search import BoxSearch
+from vernal.sets.core.inquiry import refuted_by, search_for
 
 
 def branch_and_bound(question: Question, budget: Budget) -> BoxSearch | None:

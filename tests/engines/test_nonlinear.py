@@ -14,7 +14,6 @@ from tests.portion import some
 from tests.systems import make
 from tests.work import processor
 from vernal.engines.check import asked_of, find_engine
-from vernal.engines.falsify.search import Target
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result, Verdict
 from vernal.logic.formula import Always, Atom, Bound, Eventually, Formula, Next
 from vernal.logic.question import Question
@@ -26,6 +25,7 @@ from vernal.model.system import System
 from vernal.model.traits import nonlinear_node
 from vernal.run.budget import Budget
 from vernal.simulate.runs import simulate
+from vernal.simulate.targets import Target
 
 LOOPS = some(25)
 RUNS = 2000

@@ -34,7 +34,7 @@ from vernal.logic.task import Task
 from vernal.model import build
 from vernal.model.initial import Box
 from vernal.model.system import Span
-from vernal.reduce.initial_cover import PARTS, combined, divided, slices
+from vernal.reduce.initial_cover import MIN_PARTS, combined, divided, slices
 from vernal.run.budget import Budget
 from vernal.run.executor import METHOD, Finished
 from vernal.sets.initial_boxes import initial_boxes
@@ -170,7 +170,7 @@ def waiting(question: Question, budget: Budget) -> Open:
 def test_when_the_time_is_up_what_all_parts_have_proven_is_said() -> None:
     task = Task(make({"x": (0, 4)}, {"x": build.var("x") * 1}))
     question = Question(task.system, parse_formula(task, "G[0,9] x <= 4"))
-    known = attempt_parts(question, Budget(timeout=0.5, workers=4), "paths", waiting)
+    known = attempt_parts(question, Budget(timeout=3, workers=4), "paths", waiting)
     assert isinstance(known, Open)
     assert known.proven_steps == 5
     assert known.statistics["parts"] == 4
@@ -216,7 +216,7 @@ def test_parts_have_the_same_names_in_every_run() -> None:
         task: Task = case.task
         names = [key for key, _ in divided(task.system)]
         assert names == [key for key, _ in divided(task.system)]
-        assert len(set(names)) == len(names) <= max(2 * PARTS, len(initial_boxes(task.system).boxes))
+        assert len(set(names)) == len(names) <= max(2 * MIN_PARTS, len(initial_boxes(task.system).boxes))
 
 
 def test_parts_proven_in_opposite_directions_prove_nothing_together() -> None:

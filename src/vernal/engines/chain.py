@@ -98,7 +98,8 @@ class Chain:
             found.append(carried(question, sub, self._asked(rest, sub, own), budget))
             if ends(first, found[-1]):
                 break
-        return believed(question.claim, first.lift(question, found))
+        known = first.lift(question, found)
+        return believed(question.claim, known if known.engine else replace(known, engine=self.name))
 
     def _asked(self, rest: Sequence[Reduction], sub: Subquestion, budget: Budget) -> Known:
         """What is known of a question within its share of the time."""

@@ -11,7 +11,8 @@ from typing import overload
 
 from vernal.engines.answers import answered
 from vernal.engines.base import Engine, within
-from vernal.engines.flow.ask import RegionFirst, refuse_unasked
+from vernal.engines.chain import Chain
+from vernal.engines.flow.ask import refuse_unasked
 from vernal.engines.journals import open_journal
 from vernal.engines.placement import device_for
 from vernal.engines.registry import (
@@ -30,9 +31,10 @@ from vernal.interpret.numbers.device import find_device, using
 from vernal.logic.formula import ALL_TIME, Always, Bound, Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.logic.timed import Time, time_of
+from vernal.logic.times import Time, time_of
 from vernal.model.flow import Flow
 from vernal.model.system import Model
+from vernal.reduce.region_first import RegionFirst
 from vernal.run.budget import Budget, Progress, refuse_limits, silent
 from vernal.run.threads import one_blas_thread
 
@@ -127,7 +129,7 @@ def stated(task: Task, result: Result) -> Result:
 
 def asked_of(engine: Engine, question: Question, budget: Budget) -> Result:
     """The result of an engine; a limit reached on the way leaves the question open."""
-    engine = RegionFirst(engine) if question.time is Time.SECONDS else engine
+    engine = Chain((RegionFirst(),), engine) if question.time is Time.SECONDS else engine
     with using(device_for(budget.device, question)):
         known = within(engine, question, budget)
     return answered(question, known, budget)

@@ -10,17 +10,17 @@ from collections.abc import Iterable, Iterator
 
 from vernal.engines.attempts import Attempts
 from vernal.engines.bounds.engine import NONLINEAR, SMOOTH, Bounds, Effort, effort
+from vernal.engines.composition import split
 from vernal.engines.explicit.engine import Explicit
 from vernal.engines.falsify.engine import Falsify
 from vernal.engines.falsify.restarts import Reseeded
 from vernal.engines.operator_ends import operator_ends
 from vernal.engines.options import BoundsOptions, DepthOptions
 from vernal.engines.paths.engine import Paths
-from vernal.engines.split.engine import BranchAndBound
 from vernal.engines.turns import BRIEF_SECONDS, Turn, graphs
 from vernal.evidence.knowledge import Known, Open
 from vernal.logic.question import Question
-from vernal.logic.timed import Time
+from vernal.logic.times import Time
 from vernal.model.system import System
 from vernal.run.budget import Budget
 from vernal.run.further_turns import further_turn
@@ -137,10 +137,10 @@ def stages(system: System) -> list[Turn]:
 
 def with_split(question: Question, turns: list[Turn]) -> list[Turn]:
     """Branch and bound before all else, where only initial states are asked about: it looks at single states itself."""
-    split = BranchAndBound()
-    if question.claim.horizon or split.takes(question) is not None:
+    first = split()
+    if question.claim.horizon or first.takes(question) is not None:
         return turns
-    return [Turn(split, 0.8), *turns]
+    return [Turn(first, 0.8), *turns]
 
 
 def first_states(system: System) -> list[Turn]:

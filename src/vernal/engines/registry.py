@@ -22,7 +22,7 @@ from vernal.engines.options import (
 from vernal.engines.refusals import KIND_OF_TIME, MISFIT
 from vernal.errors import InputError, MissingExtra, NameUnknown, nearest
 from vernal.logic.question import Question
-from vernal.logic.timed import Time
+from vernal.logic.times import Time
 
 Options = Mapping[str, object]
 NO_OPTIONS: Options = {}
@@ -33,7 +33,7 @@ class EngineEntry:
     """An engine by name, loaded when first used."""
 
     name: str
-    target: str  # module:class
+    target: str  # module:class, or a function that makes the engine
     about: str
     options: type[EngineOptions] = EngineOptions
 
@@ -99,7 +99,7 @@ ENGINES: tuple[EngineEntry, ...] = (
     ),
     EngineEntry(
         "split",
-        "vernal.engines.split.engine:BranchAndBound",
+        "vernal.engines.composition:split",
         "branch and bound over boxes of the initial set; claims about initial states, as of a network alone",
     ),
     EngineEntry(
@@ -114,7 +114,7 @@ ENGINES: tuple[EngineEntry, ...] = (
     ),
     EngineEntry(
         "predicates",
-        "vernal.engines.predicates.engine:Predicates",
+        "vernal.engines.composition:predicates",
         "predicate abstraction of bounded integers under a policy; claims that a condition is kept for all time",
         PredicateOptions,
     ),
@@ -137,12 +137,12 @@ ENGINES: tuple[EngineEntry, ...] = (
     ),
     EngineEntry(
         "liveness",
-        "vernal.engines.liveness.engine:Liveness",
+        "vernal.engines.composition:liveness",
         "LTL for all time by an automaton, and a bound on how often its marked edges are taken",
     ),
     EngineEntry(
         "deepening",
-        "vernal.engines.deepening.engine:Deepening",
+        "vernal.engines.composition:deepening",
         "claims without a bound, as far as finitely many steps decide them",
         DepthOptions,
     ),
@@ -154,7 +154,7 @@ ENGINES: tuple[EngineEntry, ...] = (
     ),
     EngineEntry(
         "induction",
-        "vernal.engines.induction.engine:Induction",
+        "vernal.engines.composition:induction",
         "k-induction: a claim about every step, from any state that may be reached",
         InductionOptions,
     ),

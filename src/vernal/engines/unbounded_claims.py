@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from vernal.engines import composition
 from vernal.engines.attempts import Attempts
 from vernal.engines.base import Engine
 from vernal.engines.deepening.engine import Deepening
@@ -17,10 +18,9 @@ from vernal.engines.falsify.long_runs import FarRuns
 from vernal.engines.induction.engine import Induction
 from vernal.engines.invariants.engine import Invariants
 from vernal.engines.lasso.engine import Lasso
-from vernal.engines.liveness.engine import Liveness, patient_methods, quick_methods
+from vernal.engines.liveness.engine import Liveness
 from vernal.engines.operator_ends import operator_ends
 from vernal.engines.options import DepthOptions
-from vernal.engines.predicates.engine import Predicates
 from vernal.engines.refusals import deciding
 from vernal.engines.turns import BRIEF_SECONDS, Turn, graphs
 from vernal.logic.claim import Claim, always
@@ -48,10 +48,10 @@ def endless(attempts: Attempts, options: DepthOptions) -> Iterator[Turn]:
     Those that come to their end are not asked again.
     """
     question = attempts.question
-    shared = RoundEngines(Invariants(), Induction(), Lasso(options), far_ahead(question, options))
+    shared = RoundEngines(Invariants(), composition.induction(), Lasso(options), far_ahead(question, options))
     early, late = graphs(question.system)
     if question.predicates:  # somebody thought of an abstraction
-        yield Turn(Predicates(), 0.6)
+        yield Turn(composition.predicates(), 0.6)
     yield Turn(Falsify(generations=0), 0.1, BRIEF_SECONDS)
     yield from glances(question, options, shared)
     yield Turn(operator_ends(), 0.1, BRIEF_SECONDS)  # after those whose proofs come with an invariant
@@ -78,7 +78,7 @@ def glances(question: Question, options: DepthOptions, shared: RoundEngines) -> 
     if not any(map(waits, paths)):
         return [*turns, brief(shared.far)]
     walk = Turn(FirstWalk(options.depth), SHARE_OF_GLANCE, GLANCE, once=True)
-    sets, boxes, delay = (Liveness([method]) for method in quick_methods())
+    sets, boxes, delay = (Liveness([method]) for method in composition.quick_methods())
     never = [] if kept or shared.invariants.takes(question) else [brief(shared.invariants)]
     return [*kept, walk, *turns[len(kept) :], brief(sets), brief(boxes, 0.5), brief(delay), brief(shared.lasso), *never]
 
@@ -91,10 +91,15 @@ def brief(engine: Engine, part: float = 1.0) -> Turn:
 def fitting(question: Question, options: DepthOptions, shared: RoundEngines) -> list[Engine]:
     """The engines for claims without a bound that can be of help: what is kept, and what has to come at last."""
     paths = deciding(question)
-    methods: list[Engine] = [shared.invariants, shared.induction, Predicates(), Deepening(options)]
+    methods: list[Engine] = [
+        shared.invariants,
+        shared.induction,
+        composition.predicates(),
+        composition.deepening(options),
+    ]
     methods = [engine for engine in methods if engine.takes(question) is None]
     if not paths or any(map(waits, paths)):
-        methods += [shared.lasso, Liveness(patient_methods())]
+        methods += [shared.lasso, Liveness(composition.patient_methods())]
     return methods
 
 

@@ -73,6 +73,8 @@ class Reduction(Protocol):
 
 def carried(question: Question, sub: Subquestion, known: Known, budget: Budget) -> Known:
     """What an answer to a question that was asked instead says of the question itself."""
+    if sub.question is question:
+        return known
     match known:
         case Proof():
             found = _of_proof(question, sub, known, budget)
@@ -192,5 +194,7 @@ def first_decided(found: Sequence[Known], engine: str = "", nothing: str = "noth
     for known in found:
         if not isinstance(known, Open):
             return known
-    reasons = dict.fromkeys(known.reason for known in found if isinstance(known, Open) and known.reason)
-    return Open(engine=engine, reason="; ".join(reasons) or nothing)
+    left = [known for known in found if isinstance(known, Open)]
+    if len(left) == 1 and left[0].reason:
+        return left[0]
+    return Open(engine=engine, reason="; ".join(dict.fromkeys(one.reason for one in left if one.reason)) or nothing)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from vernal.errors import Stopped
 from vernal.interpret.discrete.initial_states import has_start, is_solvable
 from vernal.interpret.symbolic.execute import NotPiecewiseLinear
+from vernal.model import build
 from vernal.model.system import Model
 from vernal.run.budget import Budget
+from vernal.sets.core.inquiry import possible
 from vernal.sets.exact.loop import Loop
-from vernal.sets.initial_boxes import initial_boxes
-from vernal.sets.levels import Levels
 
 
 def is_empty(system: Model, budget: Budget) -> bool | None:
@@ -27,5 +29,7 @@ def is_empty(system: Model, budget: Budget) -> bool | None:
 
 
 def _empty_by_bounds(system: Model, budget: Budget) -> bool | None:
-    levels = Levels(system, initial_boxes(system).boxes, budget, 0)
-    return True if all(levels.is_empty(index) for index in range(len(levels.boxes))) else None
+    found = None
+    with suppress(Stopped):
+        found = possible(build.conj(*system.init.where), system, budget)
+    return None if found is None else not found

@@ -17,6 +17,7 @@ from tests.portion import seeds
 from tests.work import budget_of_looks
 from vernal.engines.base import Engine
 from vernal.engines.check import asked_of, find_engine, parse_formula
+from vernal.engines.composition import liveness
 from vernal.engines.liveness.counting import Counting
 from vernal.engines.liveness.engine import Liveness
 from vernal.evidence.knowledge import Known, Open, Proof
@@ -283,7 +284,7 @@ def test_a_timeout_ends_it() -> None:
     budget, clock = budget_of_looks(50)
     system = halving()
     asked = Question(system, parse_formula(Task(system), "F G (x <= 0.1)"))
-    result = asked_of(Liveness(), asked, budget)
+    result = asked_of(liveness(), asked, budget)
     assert result.verdict in (UNKNOWN, HOLDS)
     assert clock.count < 100
 

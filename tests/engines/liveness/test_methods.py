@@ -15,9 +15,9 @@ from tests.portion import every, seeds
 from tests.work import processor
 from vernal.engines.base import within
 from vernal.engines.check import parse_formula
+from vernal.engines.composition import induction, liveness
 from vernal.engines.deepening.glance import FewSets
 from vernal.engines.explicit.engine import Explicit
-from vernal.engines.induction.engine import Induction
 from vernal.engines.invariants.engine import Invariants
 from vernal.engines.liveness.counting import Counting
 from vernal.engines.liveness.cycles import FairCycles
@@ -32,7 +32,7 @@ from vernal.model.system import System
 
 METHODS: dict[str, ProofMethod] = {
     "sets": Promptness([FewSets()]),
-    "induction": Promptness([Induction()]),
+    "induction": Promptness([induction()]),
     "invariants": Promptness([Invariants()]),
     "states": Promptness([Explicit()]),
     "boxes": FairCycles([Explicit()]),
@@ -187,7 +187,7 @@ def test_a_system_without_numbers_is_asked_too() -> None:
         init={"x": [False, True]},
         step=lambda s: {"x": vn.if_(s.x, vn.choose(False, True), True)},
     )
-    assert isinstance(within(Liveness(), Question(system, parse_formula(Task(system), "F !x")), processor(1)), Open)
+    assert isinstance(within(liveness(), Question(system, parse_formula(Task(system), "F !x")), processor(1)), Open)
     assert isinstance(known(system, "G F x", "sets"), Proof)
 
 

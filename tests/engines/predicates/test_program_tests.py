@@ -10,6 +10,8 @@ import vernal as vn
 from tests.engines.predicates.test_configurations import recorded
 from tests.planning_answers import ask, drawn, expected
 from tests.planning_loops import transfer_case
+from vernal.engines import composition
+from vernal.engines.composition import programs
 from vernal.engines.predicates import engine as predicates_engine
 from vernal.engines.predicates.concrete_states import ConcreteStates
 from vernal.engines.predicates.policy import PolicyBounds
@@ -29,7 +31,7 @@ def test_programs_say_what_the_search_says() -> None:
         budget = Budget(60)
         states = ConcreteStates(model, PolicyBounds(model.variables, model.judge, budget.check))
         for test in tests:
-            found = ProgramTests(model, budget).ask(test.box, test.question)
+            found = ProgramTests(model, budget, programs).ask(test.box, test.question)
             if found.excluded is not None:
                 assert test.answer is Existence.NONE
                 known[Existence.NONE] += 1
@@ -57,7 +59,7 @@ class Answering:
 
 def starved(monkeypatch: pytest.MonkeyPatch, known: Known) -> None:
     """Searches may not cut boxes, and programs know this of every test."""
-    monkeypatch.setattr(predicates_engine, "ProgramTests", partial(ProgramTests, engine=lambda: Answering(known)))
+    monkeypatch.setattr(composition, "programs", lambda: Answering(known))
     search = partial(WitnessSearch, first_points=0, points=0, few_points=1, most_boxes=0)
     monkeypatch.setattr(predicates_engine, "WitnessSearch", search)
 

@@ -11,9 +11,9 @@ import pytest
 from tests.engines.split.test_split import EPSILON, corners, graph, random_box
 from tests.polygons import PlainNetwork, least, random_network
 from vernal.engines.check import asked_of, find_engine
+from vernal.engines.composition import split
 from vernal.engines.paths.engine import Paths
 from vernal.engines.question_batches import check_questions
-from vernal.engines.split.engine import BranchAndBound
 from vernal.engines.split.question_batch import decide_together, families
 from vernal.evidence.knowledge import Counterexample, Proof
 from vernal.evidence.result import HOLDS, VIOLATED, Verdict
@@ -54,7 +54,7 @@ def test_thresholds_and_boxes_of_one_network(widths: tuple[int, ...], activation
         claim = Atom(build.compare(SIGNS[strict], value + offset, output))
         questions.append(asked(network, claim, box))
         expected.append(HOLDS if offset < 0 else VIOLATED)
-    found = check_questions(questions, BranchAndBound(), Budget(20))
+    found = check_questions(questions, split(), Budget(20))
     alone = [asked_of(find_engine("split"), question, Budget(20)) for question in questions]
     assert [result.verdict for result in found] == expected == [result.verdict for result in alone]
     assert len(families(questions, Budget())) == 1
@@ -100,7 +100,7 @@ def test_questions_of_different_shape_are_families_of_their_own() -> None:
         Question(system, above),
     ]
     assert [len(family) for family in families(questions, Budget())] == [2, 1, 1]
-    verdicts = [result.verdict for result in check_questions(questions, BranchAndBound(), Budget(20))]
+    verdicts = [result.verdict for result in check_questions(questions, split(), Budget(20))]
     assert verdicts == [HOLDS, VIOLATED, HOLDS, VIOLATED]
 
 
@@ -186,7 +186,7 @@ def test_a_winner_with_a_label_has_rows(rival: Fraction, expected: Verdict) -> N
     questions = [Question(system, claim) for claim in (*claims, *map(Not, claims))]
     (family,) = families(questions, Budget())
     assert all(clauses.differences and not clauses.fixed for _, _, clauses in family)
-    verdicts = [result.verdict for result in check_questions(questions, BranchAndBound(), Budget(20))]
+    verdicts = [result.verdict for result in check_questions(questions, split(), Budget(20))]
     assert verdicts == [expected, expected, VIOLATED, VIOLATED]
 
 

@@ -13,7 +13,8 @@ from tests.engines.split.test_split import corners, over_a_box, random_box
 from tests.polygons import least, random_network
 from tests.searches import branch_and_bound
 from vernal.engines.check import asked_of
-from vernal.engines.split.engine import BranchAndBound, so_far
+from vernal.engines.composition import split
+from vernal.engines.split.engine import so_far
 from vernal.engines.weaker_claims import in_words, rounded
 from vernal.evidence.result import VIOLATED
 from vernal.interpret.numbers.rounding import Floats
@@ -134,6 +135,6 @@ def test_states_are_bred_in_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     value, _ = least(network, corners(box))
     system, output = over_a_box(network, box)
     question = Question(system, Atom(build.compare("<", value + 1, output)))
-    result = asked_of(BranchAndBound(), question, Budget(20))
+    result = asked_of(split(), question, Budget(20))
     assert (result.verdict, result.engine) == (VIOLATED, "split")
     assert "runs" in result.statistics

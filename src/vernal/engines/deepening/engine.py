@@ -12,13 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from vernal.engines.base import Engine, within
-from vernal.engines.bounds.engine import Bounds
 from vernal.engines.chain import Chain, InOrder, Prover
 from vernal.engines.deepening.glance import FewSets
 from vernal.engines.deepening.walk import FOLLOWED_STEPS, PathWalk
-from vernal.engines.falsify.engine import Falsify
 from vernal.engines.options import DepthOptions
-from vernal.engines.paths.engine import Paths
 from vernal.engines.refusals import in_steps
 from vernal.engines.some_paths import proven_by_all_paths
 from vernal.errors import Stopped
@@ -50,11 +47,10 @@ class Deepening:
 
     name = "deepening"
 
-    def __init__(self, options: DepthOptions = DepthOptions(), engines: Sequence[Engine] | None = None) -> None:
+    def __init__(self, options: DepthOptions, engines: Sequence[Engine]) -> None:
         """`engines` answer the bounded questions, in this order."""
         self.depth = min(options.depth, MAX_UNROLLED_STEPS)
-        asked = (Falsify(generations=0), Bounds(), Paths()) if engines is None else tuple(engines)
-        self.bounded = InOrder(self.name, asked)
+        self.bounded = InOrder(self.name, tuple(engines))
 
     def takes(self, question: Question) -> str | None:
         """Any claim about steps."""

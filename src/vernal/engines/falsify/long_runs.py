@@ -8,7 +8,7 @@ import numpy as np
 
 from vernal.engines.falsify.engine import MAX_RUN_STEPS, Falsify
 from vernal.engines.falsify.paths import TOLERANCE, batch_size
-from vernal.engines.falsify.search import Target, first_plan
+from vernal.engines.falsify.search import first_plan
 from vernal.engines.refusals import in_steps
 from vernal.evidence.knowledge import Counterexample, Known, Open
 from vernal.evidence.trace import Trace
@@ -21,6 +21,7 @@ from vernal.run.budget import Budget
 from vernal.simulate.lift import violation
 from vernal.simulate.runs import Runs, Simulator
 from vernal.simulate.starts import NoInitialState
+from vernal.simulate.targets import Target
 
 SHORTEST = 100  # steps of the first batch, each of the next ones twice as long
 RUN_STEPS_PER_BATCH = 100_000  # run-steps of one batch

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vernal.engines.falsify.hunt import HuntPatience
-from vernal.engines.falsify.search import Target, freedom
+from vernal.engines.falsify.search import freedom
 from vernal.evidence.knowledge import Statistics
 from vernal.evidence.trace import Trace
 from vernal.evidence.uniqueness import uncertain
@@ -20,10 +20,11 @@ from vernal.model.system import Model
 from vernal.run.budget import Budget
 from vernal.simulate.lift import violation
 from vernal.simulate.runs import Plan, Runs, Simulator
+from vernal.simulate.targets import Target
 
 RUN_STEPS_PER_BATCH = 400_000  # run-steps of one batch
 MIN_RUNS, MAX_RUNS = 50, 2000  # runs of a batch
-PATIENCE = HuntPatience(generations=25, waits=8)
+MAX_IDLE_GENERATIONS = HuntPatience(generations=25, waits=8)
 TOLERANCE = 1e-9  # relative; a margin this close to zero is decided by exact replay
 MAX_REPLAYS_PER_BATCH = 4  # exact replays per batch, of clear violations and of those at zero each
 UNDEFINED = (
@@ -34,7 +35,7 @@ UNDEFINED = (
 class FailingPaths:
     """Paths of a system on which a goal is false, judged by `window`: the goal, or what of it a prefix can refute."""
 
-    patience = PATIENCE
+    patience = MAX_IDLE_GENERATIONS
 
     def __init__(self, question: Question, goal: Formula, window: Formula, budget: Budget) -> None:
         self.question, self.goal, self.budget = question, goal, budget

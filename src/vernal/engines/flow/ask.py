@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from vernal.engines.base import Engine
 from vernal.errors import InputError, TypeClash
-from vernal.evidence.knowledge import Known, Proof
-from vernal.evidence.result import Assurance
 from vernal.interpret.domains import first_gap
-from vernal.logic.direction import Direction
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
 from vernal.logic.question import Question
-from vernal.logic.timed import refuse_untimed
+from vernal.logic.times import refuse_untimed
 from vernal.model.expr import Expr
 from vernal.model.flow import constraint_problem, rate_problem, region_problem
 from vernal.model.graph import draws
 from vernal.model.system import Model
-from vernal.run.budget import Budget
-from vernal.sets.region_vacuity import has_no_start, is_certain
 
 
 def refuse_unasked(question: Question) -> None:
@@ -54,26 +48,3 @@ def refuse_undefined(flow: Model, roots: list[Expr]) -> None:
     gap = first_gap(roots, flow.vars, flow.region)
     if gap is not None:
         raise InputError(str(gap))
-
-
-class RegionFirst:
-    """An engine that is asked only what the region alone does not decide."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.engine, self.name = engine, engine.name
-
-    def takes(self, question: Question) -> str | None:
-        """What the engine takes."""
-        return self.engine.takes(question)
-
-    def attempt(self, question: Question, budget: Budget) -> Known:
-        """A proof by the region, or what the engine knows."""
-        return settled(question, self.name, budget) or self.engine.attempt(question, budget)
-
-
-def settled(question: Question, engine: str, budget: Budget) -> Known | None:
-    """A proof where there is no initial state, or no state of the region can violate the claim; else None."""
-    empty = has_no_start(question.model, budget)
-    if not empty and not is_certain(question, budget):
-        return None
-    return Proof(engine=engine, direction=Direction.EXACT, assurance=Assurance.RIGOROUS, empty=empty)

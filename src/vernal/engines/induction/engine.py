@@ -12,12 +12,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 from vernal.engines.base import Engine
-from vernal.engines.bounds.engine import Bounds
-from vernal.engines.chain import Prover
-from vernal.engines.falsify.engine import Falsify
+from vernal.engines.chain import InOrder, Prover
 from vernal.engines.induction.step import InductionStep, NotInductive
 from vernal.engines.options import InductionOptions
-from vernal.engines.paths.engine import Paths
 from vernal.engines.refusals import by_paths
 from vernal.engines.some_paths import by_all_paths
 from vernal.errors import MissingExtra, Stopped
@@ -44,16 +41,15 @@ class Induction:
 
     def __init__(
         self,
-        options: InductionOptions = InductionOptions(),
-        base: Sequence[Engine] | None = None,
-        step: Sequence[Engine] | None = None,
+        options: InductionOptions,
+        base: Sequence[Engine],
+        step: Sequence[Engine],
         solver: SmtSolver | None = None,
     ) -> None:
         """Engines for the base and for the step; a solver for steps from states without bounds."""
         self.depth = options.depth
-        self.base = (Falsify(generations=0), Bounds(), Paths()) if base is None else tuple(base)
-        self.step = (Bounds(patience=2), Paths()) if step is None else tuple(step)
-        self.solver = solver
+        self.base = InOrder(self.name, tuple(base), BASE)
+        self.step, self.solver = tuple(step), solver
 
     def takes(self, question: Question) -> str | None:
         """Claims about every step, or that such claims decide."""
@@ -92,15 +88,8 @@ class Induction:
         """What is known of the first k positions."""
         first = claimed.bound.lower
         asked = replace(question, formula=replace(claimed, bound=Bound(first, first + Fraction(k - 1))))
-        known: Known = self._open("nothing was tried", None)
-        for engine in self.base:
-            try:
-                known = engine.attempt(asked, replace(budget.part(BASE), journal=None))
-            except Stopped:
-                budget.check()
-            if not isinstance(known, Open):
-                break
-        return replace(known, engine=self.name, statistics={**known.statistics, "k": k})
+        known = self.base.attempt(asked, replace(budget, journal=None))
+        return replace(known, statistics={**known.statistics, "k": k})
 
     def _stepped(
         self, step: InductionStep, solver: SmtSolver | None, k: int, *, differing: bool

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from vernal.engines.falsify.search import Target
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.shortening import prompt, weaker
 from vernal.run.budget import Budget
 from vernal.simulate.runs import Runs, Simulator, random_plan
 from vernal.simulate.starts import NoInitialState
+from vernal.simulate.targets import Target
 
 SIMULATED_RUNS = 64
 MOST_STEPS = 64  # of a delay

@@ -16,17 +16,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from vernal.engines.base import Engine
-from vernal.engines.bounds.engine import Bounds
 from vernal.engines.chain import Prover
-from vernal.engines.deepening.glance import FewSets
-from vernal.engines.induction.engine import Induction
-from vernal.engines.invariants.engine import Invariants
-from vernal.engines.liveness.counting import Counting
-from vernal.engines.liveness.cycles import COARSE, FEW_BOXES, FINE, FairCycles
 from vernal.engines.liveness.method import NAME, ProofMethod, in_turn, open_for
-from vernal.engines.liveness.promptness import Promptness
-from vernal.engines.paths.engine import Paths
 from vernal.engines.refusals import by_paths
 from vernal.engines.some_paths import by_all_paths
 from vernal.errors import Stopped
@@ -42,8 +33,9 @@ class Liveness:
 
     name = NAME
 
-    def __init__(self, methods: Sequence[ProofMethod] | None = None) -> None:
-        self.methods = (*quick_methods(), *patient_methods()) if methods is None else tuple(methods)
+    def __init__(self, methods: Sequence[ProofMethod]) -> None:
+        """The methods, in their order."""
+        self.methods = tuple(methods)
 
     def takes(self, question: Question) -> str | None:
         """Claims that those of all paths decide."""
@@ -71,22 +63,6 @@ class Liveness:
                 return known
             left_open.append(known)
         return _combined(left_open)
-
-
-def quick_methods() -> tuple[ProofMethod, ...]:
-    """Those that end soon, each alone in a glance of `auto`."""
-    few = FairCycles(_engines(), COARSE, FEW_BOXES)
-    return Promptness((FewSets(),), (0.5,)), few, Promptness((Bounds(), Paths(), Induction()))
-
-
-def patient_methods() -> tuple[ProofMethod, ...]:
-    """Those that take what time they are given."""
-    return Promptness((Induction(), Invariants())), FairCycles(_engines(), FINE), Counting(_engines())
-
-
-def _engines() -> tuple[Engine, ...]:
-    """For claims with a bound and without; the first two say at once that they need one."""
-    return Bounds(), Paths(), Induction(), Invariants()
 
 
 def _combined(left_open: Sequence[Open]) -> Open:

@@ -58,7 +58,7 @@ class FirstProof:
     name = NAME
 
     def takes(self, question: Question) -> str | None:
-        """Any claim of all paths."""
+        """Any question; what no engine takes stays open."""
         return None
 
     def attempt(self, question: Question, budget: Budget) -> Known:

@@ -9,10 +9,11 @@ in which paths begin it is known at the end whether it is safe, unsafe with a pa
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import inf
 
+from vernal.engines.base import Engine
 from vernal.engines.options import PredicateOptions, TransitionTest
 from vernal.engines.predicates.abstraction import Abstraction, PointTests
 from vernal.engines.predicates.abstraction_data import StartOutcomes, finite_abstraction
@@ -46,13 +47,17 @@ MAX_CELLS_WITH_UNSAFE = 500  # abstract states that are explored where an unsafe
 UNSUITED = "not supported by this engine: it is for claims that a condition is kept for all time, as in G p"
 
 
+MakeEngine = Callable[[], Engine]
+
+
 class Predicates:
     """The engine `predicates`."""
 
     name = "predicates"
 
-    def __init__(self, options: PredicateOptions | None = None) -> None:
-        self.options = options or PredicateOptions()
+    def __init__(self, options: PredicateOptions | None, programs: MakeEngine) -> None:
+        """`programs` makes an engine for the tests that a search gives up: mostly there is none."""
+        self.options, self.programs = options or PredicateOptions(), programs
 
     def takes(self, question: Question) -> str | None:
         """Claims that a condition is kept for all time, of bounded integers."""
@@ -73,30 +78,43 @@ class Predicates:
         if keep is None or refused is not None:
             return Open(engine=self.name, reason=refused or UNSUITED)
         try:
-            return Rounds(question, keep, self.options, budget).known()
+            return Rounds(question, keep, self.options, budget, self.programs).known()
         except (NotLinear, NoOperators, NotFinite) as error:
             return Open(engine=self.name, reason=f"not supported by this engine: {error.reason}")
         except (NoColumn, NoTerm) as error:
             return Open(engine=self.name, reason=f"not supported by this test: {error}")
 
 
-def _tests(model: OperatorModel, policy: PolicyBounds, options: PredicateOptions, budget: Budget) -> PointTests:
+def _tests(
+    model: OperatorModel,
+    policy: PolicyBounds,
+    options: PredicateOptions,
+    budget: Budget,
+    programs: MakeEngine,
+) -> PointTests:
     """What answers the tests of all abstractions."""
     if options.test is TransitionTest.OWN:
-        return WitnessSearch(model.judge, policy, budget, programs=ProgramTests(model, budget))
+        return WitnessSearch(model.judge, policy, budget, programs=ProgramTests(model, budget, programs))
     return ConfiguredTests(model, policy, options, budget)
 
 
 class Rounds:
     """One question, abstraction after abstraction."""
 
-    def __init__(self, question: Question, keep: Expr, options: PredicateOptions, budget: Budget) -> None:
+    def __init__(
+        self,
+        question: Question,
+        keep: Expr,
+        options: PredicateOptions,
+        budget: Budget,
+        programs: MakeEngine,
+    ) -> None:
         self.question, self.options, self.budget = question, options, budget
         self.model = OperatorModel(
             question.system, keep, with_policy=options.policy, labels=question.labels, tick=budget.check
         )
         policy = PolicyBounds(self.model.variables, self.model.judge, budget.check)
-        self.search = _tests(self.model, policy, options, budget)
+        self.search = _tests(self.model, policy, options, budget, programs)
         self.states = ConcreteStates(self.model, policy)
         self.predicates = [*question.predicates, *(self.model.kept if options.refine and options.follow else ())]
         self.rounds = 0

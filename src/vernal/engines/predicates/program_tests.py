@@ -19,7 +19,6 @@ from vernal.engines.base import Engine, within
 from vernal.engines.predicates.boxes import IntegerBoxes
 from vernal.engines.predicates.integer_model import OperatorModel
 from vernal.engines.predicates.policy import PointQuestion
-from vernal.engines.programs.milp import Milp
 from vernal.evidence.knowledge import Counterexample, Known, Proof
 from vernal.evidence.result import Assurance
 from vernal.interpret.numbers.rounding import Floats
@@ -44,7 +43,7 @@ class Resolved:
 class ProgramTests:
     """Asks an engine for bounded claims about tests of a model."""
 
-    def __init__(self, model: OperatorModel, budget: Budget, engine: Callable[[], Engine] = Milp) -> None:
+    def __init__(self, model: OperatorModel, budget: Budget, engine: Callable[[], Engine]) -> None:
         self.model, self.budget, self._make = model, budget, engine
         self._engine: Engine | None = None  # made when a test is given up: mostly none is
 

@@ -7,40 +7,24 @@ to exact arithmetic (`zero_margins`), where everything is piecewise linear.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
-from math import inf, isfinite
+from math import isfinite
 
 import numpy as np
 
-from vernal.engines.base import within
-from vernal.engines.falsify.engine import Falsify
+from vernal.engines.base import Engine, within
 from vernal.engines.refusals import within_steps
 from vernal.engines.split.zero_margins import ZeroBoxes
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import NO_STATISTICS, Counterexample, Known, Open, Proof, Statistics
 from vernal.evidence.result import Assurance
-from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.linear.forms import MAX_INPUTS
-from vernal.interpret.unrolling.stepwise import Unrolling
-from vernal.logic.claim import is_small
-from vernal.logic.formula import Formula
 from vernal.logic.question import Question
-from vernal.model.closed import ClosedStep
-from vernal.model.expr import Expr
-from vernal.model.system import System
-from vernal.model.tick import Tick
 from vernal.run.budget import Budget
 from vernal.sets.core.box_search import BoxSearch
-from vernal.sets.core.clauses import Clauses, compiled, stacked
-from vernal.sets.core.open_boxes import DomainFrame, joined
-from vernal.sets.core.witness import Replays
-from vernal.sets.initial_boxes import initial_boxes
-from vernal.sets.levels import MAX_SHARED_STEPS, abstract_box
-from vernal.sets.refutation import refuting_condition
+from vernal.sets.core.inquiry import glance, is_closed, refuted_by, search_for
+from vernal.sets.core.open_boxes import joined
 
-MAX_KNOWN = 64  # claims about one graph whose clauses are kept
 PAUSES = (0.3, 3.0, 20.0)  # seconds of search, after which states are bred for at most half as long ...
 SHARE_OF_BREEDING = 0.2  # ... and for this share of the time that is left
 
@@ -96,76 +80,14 @@ def _by_polynomials(search: BoxSearch) -> Proof:
     )
 
 
-class KnownRefutations:
-    """What states of one graph have to satisfy to refute claims, made once for those that are asked again."""
-
-    def __init__(self, step: ClosedStep) -> None:
-        self._unrolling = step.once(Unrolling)
-        self._made: dict[tuple[Formula, tuple[Expr, ...]], Clauses] = {}
-
-    def clauses(self, system: System, path: Formula, tick: Tick) -> Clauses:
-        """The clauses of a claim about a system with this graph; the claim is read along a single path."""
-        key = path, system.init.where
-        if key not in self._made:
-            if len(self._made) >= MAX_KNOWN:
-                self._made.clear()
-            self._made[key] = compiled(refuting_condition(system, path, tick, self._unrolling), system.init.where)
-        return self._made[key]
-
-
-def refuted_by(question: Question, budget: Budget) -> Clauses | None:
-    """What a state has to satisfy to refute a claim of all paths; None where a draw is to be decided."""
-    system, claim = question.system, question.claim
-    if (claim.horizon or 0) > MAX_SHARED_STEPS or not is_small(claim.path):
-        clauses = compiled(refuting_condition(system, claim.path, budget.check), system.init.where)
-    else:
-        clauses = system.step.once(KnownRefutations).clauses(system, claim.path, budget.check)
-    return None if clauses.has_draws else clauses
-
-
-def search_for(
-    questions: Sequence[Question],
-    clauses: Sequence[Clauses],
-    budget: Budget,
-    most: float = inf,
-    first: Linear | None = None,
-) -> BoxSearch:
-    """The search for states that refute these claims, whose clauses differ in numbers only.
-
-    `first` has bounds of the whole initial set of a single question, where there are some.
-    """
-    common = clauses[0]
-    boxes = [initial_boxes(question.system).boxes for question in questions]
-    owners = np.repeat(np.arange(len(boxes)), list(map(len, boxes)))
-    columns = tuple(var for var in questions[0].system.initial.starts if var in common.variables)
-    whole = tuple(chain.from_iterable(boxes))
-    frame = DomainFrame(columns, whole, owners, common.inner, common.leaves, common.cases)
-    replays = Replays(questions, common, frame, budget.check)
-    return BoxSearch(common, stacked(clauses), frame, replays, budget, most, first)
-
-
-def glance(question: Question, clauses: Clauses, budget: Budget) -> Linear | None:
-    """Bounds over the whole initial set that take few calls; None where it is no single box, or a margin is wanted.
-
-    One small box mostly is closed by them, and then no search has to be set up.
-    """
-    initial = question.system.initial
-    if clauses.measured or clauses.outside or not initial.is_convex:
-        return None
-    columns = [var for var in initial.starts if var in clauses.variables]
-    return Linear(abstract_box([initial.hull], columns), mode="interval", tick=budget.check)
-
-
-def is_closed(linear: Linear, clauses: Clauses) -> bool:
-    """Whether bounds over one box exclude every state that would refute the claim."""
-    found, _ = clauses.bounded(linear, clauses.numbers)
-    return bool(clauses.impossible(found)[0, clauses.root])
-
-
 class BranchAndBound:
     """The engine `split`."""
 
     name = "split"
+
+    def __init__(self, breeding: Engine) -> None:
+        """`breeding` looks for a state that refutes the claim, in the pauses of the search."""
+        self.breeding = breeding
 
     def takes(self, question: Question) -> str | None:
         """Claims of all paths with a last step."""
@@ -203,7 +125,7 @@ class BranchAndBound:
             if not number and ZeroBoxes(question, search, budget, self.name).are_excluded(search.frame.whole):
                 return _by_polynomials(search)
             part = replace(budget.part(SHARE_OF_BREEDING, 0.5 * seconds), seed=budget.seed + number)
-            known = within(Falsify(), question, part)
+            known = within(self.breeding, question, part)
             if isinstance(known, Counterexample):
                 return replace(known, engine=self.name, statistics={**known.statistics, **search.tally.statistics()})
         search.run()

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from vernal.engines.base import infinite_bounds
-from vernal.engines.split.engine import not_asked, outcome, refuted_by, search_for
+from vernal.engines.split.engine import not_asked, outcome
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Known
 from vernal.interpret.numbers.memory_room import limited
@@ -20,6 +20,7 @@ from vernal.logic.question import Question
 from vernal.run.budget import Budget
 from vernal.sets.core.box_search import BoxSearch
 from vernal.sets.core.clauses import Clauses
+from vernal.sets.core.inquiry import refuted_by, search_for
 
 MAX_SHARED_BOXES = 512  # of one question; one that needs more has time of its own
 

@@ -1,0 +1,122 @@
+"""The query core as a service: can this be so somewhere in this box?
+
+A claim about initial states, or about paths that take no draw, becomes clauses: what a state has to satisfy to refute
+it. One search bounds boxes of the initial set until every one excludes that, or a state is found that satisfies it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+from math import inf
+
+import numpy as np
+
+from vernal.interpret.linear.bounds import Linear
+from vernal.interpret.linear.forms import MAX_INPUTS
+from vernal.interpret.unrolling.stepwise import Unrolling
+from vernal.logic.claim import is_small
+from vernal.logic.formula import Atom, Formula
+from vernal.logic.question import Question
+from vernal.model import build
+from vernal.model.closed import ClosedStep
+from vernal.model.expr import Expr
+from vernal.model.system import Model, System
+from vernal.model.tick import Tick
+from vernal.run.budget import Budget
+from vernal.sets.core.box_search import BoxSearch
+from vernal.sets.core.clauses import Clauses, compiled, stacked
+from vernal.sets.core.open_boxes import DomainFrame
+from vernal.sets.core.witness import Replays
+from vernal.sets.initial_boxes import initial_boxes
+from vernal.sets.levels import MAX_SHARED_STEPS, abstract_box
+from vernal.sets.refutation import refuting_condition
+
+MAX_KNOWN = 64  # claims about one graph whose clauses are kept
+MAX_BOXES, MAX_SECONDS = 4096, 1.0  # for a condition that somebody asks about in passing
+
+
+def possible(condition: Expr, model: Model, budget: Budget) -> bool | None:
+    """Whether a condition on the state is true where a model may start, constraints aside; None where that stays open.
+
+    True rests on a state that satisfies it exactly, False on bounds that exclude it in every box.
+    """
+    if len(model.state) > MAX_INPUTS:
+        return None
+    at_rest = System(model.name, model.state, replace(model.init, where=()), {})
+    question = Question(at_rest, Atom(build.negate(condition)))
+    clauses = refuted_by(question, budget)
+    if clauses is None:
+        return None
+    search = search_for([question], [clauses], budget, MAX_BOXES)
+    ended = search.run(MAX_SECONDS)
+    if search.tally.traces:
+        return True
+    return False if ended and not search.tally.left and not search.tally.given_up else None
+
+
+class KnownRefutations:
+    """What states of one graph have to satisfy to refute claims, made once for those that are asked again."""
+
+    def __init__(self, step: ClosedStep) -> None:
+        self._unrolling = step.once(Unrolling)
+        self._made: dict[tuple[Formula, tuple[Expr, ...]], Clauses] = {}
+
+    def clauses(self, system: System, path: Formula, tick: Tick) -> Clauses:
+        """The clauses of a claim about a system with this graph; the claim is read along a single path."""
+        key = path, system.init.where
+        if key not in self._made:
+            if len(self._made) >= MAX_KNOWN:
+                self._made.clear()
+            self._made[key] = compiled(refuting_condition(system, path, tick, self._unrolling), system.init.where)
+        return self._made[key]
+
+
+def refuted_by(question: Question, budget: Budget) -> Clauses | None:
+    """What a state has to satisfy to refute a claim of all paths; None where a draw is to be decided."""
+    system, claim = question.system, question.claim
+    if (claim.horizon or 0) > MAX_SHARED_STEPS or not is_small(claim.path):
+        clauses = compiled(refuting_condition(system, claim.path, budget.check), system.init.where)
+    else:
+        clauses = system.step.once(KnownRefutations).clauses(system, claim.path, budget.check)
+    return None if clauses.has_draws else clauses
+
+
+def search_for(
+    questions: Sequence[Question],
+    clauses: Sequence[Clauses],
+    budget: Budget,
+    most: float = inf,
+    first: Linear | None = None,
+) -> BoxSearch:
+    """The search for states that refute these claims, whose clauses differ in numbers only.
+
+    `first` has bounds of the whole initial set of a single question, where there are some.
+    """
+    common = clauses[0]
+    boxes = [initial_boxes(question.system).boxes for question in questions]
+    owners = np.repeat(np.arange(len(boxes)), list(map(len, boxes)))
+    columns = tuple(var for var in questions[0].system.initial.starts if var in common.variables)
+    whole = tuple(chain.from_iterable(boxes))
+    frame = DomainFrame(columns, whole, owners, common.inner, common.leaves, common.cases)
+    replays = Replays(questions, common, frame, budget.check)
+    return BoxSearch(common, stacked(clauses), frame, replays, budget, most, first)
+
+
+def glance(question: Question, clauses: Clauses, budget: Budget) -> Linear | None:
+    """Bounds over the whole initial set that take few calls; None where it is no single box, or a margin is wanted.
+
+    One small box mostly is closed by them, and then no search has to be set up.
+    """
+    initial = question.system.initial
+    if clauses.measured or clauses.outside or not initial.is_convex:
+        return None
+    columns = [var for var in initial.starts if var in clauses.variables]
+    return Linear(abstract_box([initial.hull], columns), mode="interval", tick=budget.check)
+
+
+def is_closed(linear: Linear, clauses: Clauses) -> bool:
+    """Whether bounds over one box exclude every state that would refute the claim."""
+    found, _ = clauses.bounded(linear, clauses.numbers)
+    return bool(clauses.impossible(found)[0, clauses.root])
