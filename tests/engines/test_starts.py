@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.available import is_here
 from tests.jani_starts import StartsModel
 from tests.judge import Judge, instance
+from tests.portion import some
 from vernal.engines.check import ENGINES, ask, parse_formula
 from vernal.errors import TypeClash
 from vernal.evidence.result import Result, Verdict
@@ -26,7 +27,7 @@ from vernal.model.sorts import BOOL, INT, Sort, enum
 from vernal.run.budget import Budget
 
 NAMES = [entry.name for entry in ENGINES if is_here(entry.name)]
-QUESTIONS = 10
+QUESTIONS = some(10)
 COUNTER = StartsModel(
     flags=["x", "y"],
     counters={"n": (0, 9)},

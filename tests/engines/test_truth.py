@@ -38,7 +38,7 @@ INTEGERS_ONLY = ("predicates",)  # engines that leave reals to others
 BOUNDED_NAMES = [name for name in NAMES if name.values[0] not in (*ENDLESS_ONLY, *INTEGERS_ONLY)]
 MODEST = ("ends",)  # engines that decide little, and that at once
 LOOPS, MANY_LOOPS = some(60), 60  # the second for engines that decide little
-LONG, SHORT = 60, 0.1  # seconds for an engine that has to decide, and for one that only must not be wrong
+LONG, SHORT = 60, 0.05  # seconds for an engine that has to decide, and for one that only must not be wrong
 PROMISING = (RANGED, NOWHERE, STAIRS, OFFICE)  # models whose verdicts carry all that a verdict may carry
 OF_ALL_KINDS = [name for name in BOUNDED_NAMES if name.values != ("invariants",)]  # it only proves that p is kept
 
