@@ -35,7 +35,7 @@ from vernal.logic.task import Task
 from vernal.model import build
 from vernal.model.initial import Box
 from vernal.model.system import Span
-from vernal.reduce.initial_cover import PARTS, combined, divided, slices
+from vernal.reduce.initial_cover import MIN_PARTS, combined, divided, slices
 from vernal.run.budget import Budget
 from vernal.run.executor import METHOD, Finished
 from vernal.sets.initial_boxes import initial_boxes
@@ -217,7 +217,7 @@ def test_parts_have_the_same_names_in_every_run() -> None:
         task: Task = case.task
         names = [key for key, _ in divided(task.system)]
         assert names == [key for key, _ in divided(task.system)]
-        assert len(set(names)) == len(names) <= max(2 * PARTS, len(initial_boxes(task.system).boxes))
+        assert len(set(names)) == len(names) <= max(2 * MIN_PARTS, len(initial_boxes(task.system).boxes))
 
 
 def test_parts_proven_in_opposite_directions_prove_nothing_together() -> None:

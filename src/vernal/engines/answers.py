@@ -27,7 +27,7 @@ from vernal.logic.claim import Claim
 from vernal.logic.formula import Quantifier
 from vernal.logic.prefix import refutable
 from vernal.logic.question import Question
-from vernal.logic.timed import Time
+from vernal.logic.times import Time
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 from vernal.sets.declared_ranges import range_notes

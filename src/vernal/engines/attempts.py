@@ -11,7 +11,7 @@ from vernal.evidence.belief import believed
 from vernal.evidence.knowledge import Known, Open, Statistics
 from vernal.evidence.result import EngineFailure
 from vernal.logic.question import Question
-from vernal.logic.timed import Time
+from vernal.logic.times import Time
 from vernal.run.budget import TIMEOUT, Budget
 
 TELLING_SECONDS, MAX_SLOWDOWN = 0.02, 4.0  # after which a slowdown can be told, and the largest that is believed

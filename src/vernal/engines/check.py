@@ -31,7 +31,7 @@ from vernal.interpret.numbers.device import find_device, using
 from vernal.logic.formula import ALL_TIME, Always, Bound, Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.logic.timed import Time, time_of
+from vernal.logic.times import Time, time_of
 from vernal.model.flow import Flow
 from vernal.model.system import Model
 from vernal.reduce.region_first import RegionFirst

@@ -10,7 +10,7 @@ from vernal.engines.outcomes import is_decided, known_of, to_data
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open
 from vernal.logic.question import Question
-from vernal.reduce.initial_cover import PARTS, InitialPart, InitialParts, divided, of_part, summed
+from vernal.reduce.initial_cover import MIN_PARTS, InitialPart, InitialParts, divided, of_part, summed
 from vernal.reduce.reduction import carried
 from vernal.run.budget import Budget
 from vernal.run.executor import carry_out
@@ -19,7 +19,7 @@ from vernal.run.worker import Job, Worked, function, named
 Attempt = Callable[[Question, Budget], Known]  # a function of a module, which every process finds by its name
 
 
-def attempt_parts(question: Question, budget: Budget, engine: str, attempt: Attempt, cuts: int = PARTS) -> Known:
+def attempt_parts(question: Question, budget: Budget, engine: str, attempt: Attempt, cuts: int = MIN_PARTS) -> Known:
     """Each part by itself, until one is violated; parts that stay open leave the whole open."""
     parts = dict(divided(question.system, cuts))
     found: list[Known] = []

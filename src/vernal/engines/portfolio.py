@@ -20,7 +20,7 @@ from vernal.engines.paths.engine import Paths
 from vernal.engines.turns import BRIEF_SECONDS, Turn, graphs
 from vernal.evidence.knowledge import Known, Open
 from vernal.logic.question import Question
-from vernal.logic.timed import Time
+from vernal.logic.times import Time
 from vernal.model.system import System
 from vernal.run.budget import Budget
 from vernal.run.further_turns import further_turn

@@ -25,7 +25,7 @@ from vernal.interpret.linear.interval_bounds import Plain
 from vernal.interpret.numbers.device import using
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
-from vernal.logic.timed import Time
+from vernal.logic.times import Time
 from vernal.model.system import Init, System
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from vernal.evidence.knowledge import UNBOUNDED
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
-from vernal.logic.timed import SECONDS_ONLY, STEPS_ONLY, Time
+from vernal.logic.times import SECONDS_ONLY, STEPS_ONLY, Time
 from vernal.model.motion import Rates
 from vernal.sets.levels import MAX_UNROLLED_STEPS
 

@@ -22,7 +22,7 @@ from vernal.engines.options import (
 from vernal.engines.refusals import KIND_OF_TIME, MISFIT
 from vernal.errors import InputError, MissingExtra, NameUnknown, nearest
 from vernal.logic.question import Question
-from vernal.logic.timed import Time
+from vernal.logic.times import Time
 
 Options = Mapping[str, object]
 NO_OPTIONS: Options = {}

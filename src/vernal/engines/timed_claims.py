@@ -19,14 +19,14 @@ from vernal.logic.task import UNSAID
 
 TURN_SHARE = 0.6  # of the time that is left, for the first proof that is tried
 FIRST_SECONDS = 4.0  # of a first turn
-LONGER = 4.0  # times longer is the next
+TURN_GROWTH = 4.0  # times longer is the next
 LEARNING_FACTOR = 2.5  # times longer is a turn in which networks are learned
 
 
 def rounds(attempts: Attempts) -> Iterator[Turn]:
     """Turns of engines, longer from round to round, until nobody is cut short."""
     waiting = first_turns(attempts.question)
-    for longer in (1.0, LONGER, inf):
+    for longer in (1.0, TURN_GROWTH, inf):
         waiting = [turn for turn in waiting if not attempts.has_ended(turn.engine)]
         for turn in waiting:
             whole = longer == inf and turn is waiting[-1]

@@ -10,7 +10,7 @@ from vernal.logic.formula import Always, And, Atom, Formula, Implies, Next, Not,
 from vernal.logic.margin import atom_margin
 from vernal.logic.normal import Logic, atoms, classify, fold, horizon, nnf, quantifiers, strip_quantifiers, universal
 from vernal.logic.progress import on_paths
-from vernal.logic.timed import Time, last_time
+from vernal.logic.times import Time, last_time
 from vernal.logic.vacuity import is_vacuous
 from vernal.model import build
 from vernal.model.expr import Expr

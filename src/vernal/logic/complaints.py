@@ -22,7 +22,7 @@ class Complaint(Exception):
 
 # What stands where an operand may stand, and what may follow one; each with the words for an error message.
 OPERAND = {"NUMBER": "a number", "NAME": "a name", "LPAR": "'('"}
-STARTS = frozenset({"MINUS", "NOT", "TEMPORAL", "QUANTIFIER", "MATCH"})
+EXPRESSION_STARTS = frozenset({"MINUS", "NOT", "TEMPORAL", "QUANTIFIER", "MATCH"})
 ARITHMETIC = frozenset({"PLUS", "MINUS", "STAR", "SLASH", "QUOTIENT", "PERCENT", "CARET"})
 JOINS = ARITHMETIC | {"COMPARE", "LE", "AND", "OR", "IMPLIES", "IFF", "UNTIL"}
 FOLLOWS = JOINS | {"LSQB", "LPAR", "WHEN", "FOR"}  # these may follow, too, but are rarely what is missing
@@ -93,7 +93,7 @@ def _expected(accepted: frozenset[str]) -> str:
     """`expected one of: an operator, ')'`, from the terminals the grammar would take."""
     words: list[str] = []
     if accepted >= OPERAND.keys():
-        words, accepted = list(OPERAND.values()), accepted - OPERAND.keys() - STARTS
+        words, accepted = list(OPERAND.values()), accepted - OPERAND.keys() - EXPRESSION_STARTS
     elif accepted >= {"PLUS", "STAR"}:
         words, accepted = ["an operator"], accepted - FOLLOWS
     table = OPERAND | CLOSING | OPENING

@@ -36,7 +36,7 @@ from vernal.logic.parser import MAX_DEPTH, parse
 from vernal.logic.printing import number
 from vernal.logic.scope import Scope, system_scope
 from vernal.logic.syntax import Source, Syntax
-from vernal.logic.timed import untimed_operator
+from vernal.logic.times import untimed_operator
 from vernal.model import expr as e
 from vernal.model.build import FALSE, TRUE
 from vernal.model.expr import Expr

@@ -9,7 +9,7 @@ from functools import cached_property
 from vernal.logic.claim import Claim, claim_of
 from vernal.logic.formula import Formula
 from vernal.logic.task import UNSAID, AbstractionSettings, OptionLabels
-from vernal.logic.timed import Time, time_of
+from vernal.logic.times import Time, time_of
 from vernal.model.build import TRUE
 from vernal.model.expr import Expr
 from vernal.model.initial import Init

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from vernal.errors import InputError
 from vernal.logic.formula import Formula
-from vernal.logic.timed import Time
+from vernal.logic.times import Time
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
 from vernal.model.network import Network

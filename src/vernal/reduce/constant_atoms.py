@@ -15,7 +15,7 @@ from vernal.logic.direction import Direction
 from vernal.logic.formula import Always, Atom, Eventually, Formula, Next, operands
 from vernal.logic.normal import FALSITY, TRUTH, fold, order, rebuild, steps
 from vernal.logic.question import Question
-from vernal.logic.timed import STEPS_ONLY, Time
+from vernal.logic.times import STEPS_ONLY, Time
 from vernal.logic.vacuity import simplified
 from vernal.model import expr as e
 from vernal.model.expr import Expr

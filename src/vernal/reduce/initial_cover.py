@@ -23,7 +23,7 @@ from vernal.reduce.reduction import Subquestion
 from vernal.run.budget import Budget
 from vernal.sets.initial_boxes import initial_boxes
 
-PARTS = 4  # at least so many, where there is something to cut; each may cost as much as the whole
+MIN_PARTS = 4  # at least so many, where there is something to cut; each may cost as much as the whole
 
 InitialPart = Box | None  # None for the whole initial set
 N = TypeVar("N", int, float)
@@ -33,7 +33,7 @@ N = TypeVar("N", int, float)
 class InitialParts:
     """The same claim from each part of the initial set."""
 
-    cuts: int = PARTS
+    cuts: int = MIN_PARTS
 
     name = "parts of the initial set"
     direction = Direction.EXACT
@@ -57,7 +57,7 @@ def of_part(question: Question, part: InitialPart) -> Subquestion:
     return Subquestion(replace(question, model=system), InitialParts.direction)
 
 
-def divided(system: System, cuts: int = PARTS) -> Iterator[tuple[str, InitialPart]]:
+def divided(system: System, cuts: int = MIN_PARTS) -> Iterator[tuple[str, InitialPart]]:
     """The parts of the initial set, at least so many where one can cut, by a name that says which."""
     boxes = initial_boxes(system)
     if boxes.are_hulls:

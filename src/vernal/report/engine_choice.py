@@ -11,7 +11,7 @@ from vernal.logic.claim import Claim, always
 from vernal.logic.formula import Formula, Quantifier
 from vernal.logic.question import Question
 from vernal.logic.safety import safety_claim
-from vernal.logic.timed import Time
+from vernal.logic.times import Time
 
 BOUNDED_FIRST = ["split", "bounds", "falsify", "paths", "milp", "smt", "explicit"]  # in which order they are told of
 WORTH_SAYING = ("falsify", "bounds", "paths", "milp", "smt")  # that they do not take a claim

@@ -24,7 +24,7 @@ from vernal.logic.formula import Formula, Not, Quantifier
 from vernal.logic.normal import atoms, horizon
 from vernal.logic.prefix import refutable, says_something
 from vernal.logic.question import Question
-from vernal.logic.timed import Time
+from vernal.logic.times import Time
 from vernal.model.expr import Expr, Role, Var
 from vernal.model.graph import order
 from vernal.run.budget import Budget

@@ -19,7 +19,7 @@ from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.printing import text
 from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.logic.timed import last_time
+from vernal.logic.times import last_time
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
 from vernal.model.hooks import hook

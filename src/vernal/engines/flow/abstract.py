@@ -16,8 +16,8 @@ from itertools import islice
 
 import numpy as np
 
-from vernal.engines.flow.followed import FollowedFlow, FoundPipe
 from vernal.engines.flow.monotone import kept_sides
+from vernal.engines.flow.pipe_maker import FollowedFlow, FoundPipe
 from vernal.engines.flow.starts import StartBoxes, halved, start_boxes
 from vernal.engines.flow.template import chosen
 from vernal.engines.options import AbstractionOptions

@@ -7,7 +7,7 @@ from vernal.interpret.domains import first_gap
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
 from vernal.logic.question import Question
-from vernal.logic.timed import refuse_untimed
+from vernal.logic.times import refuse_untimed
 from vernal.model.expr import Expr
 from vernal.model.flow import constraint_problem, rate_problem, region_problem
 from vernal.model.graph import draws

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from vernal.engines.flow.followed import FollowedFlow, FoundPipe
+from vernal.engines.flow.pipe_maker import FollowedFlow, FoundPipe
 from vernal.engines.flow.rounds import BoxRounds
 from vernal.engines.flow.starts import StartBoxes, cut, start_boxes
 from vernal.engines.flow.template import chosen

@@ -29,7 +29,7 @@ from vernal.logic.claim import Claim
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.safety import SafetyClaim, excluding, safety_claim
-from vernal.logic.timed import Time
+from vernal.logic.times import Time
 from vernal.model.system import System
 from vernal.model.traits import nonlinear_node
 from vernal.run.budget import Budget

@@ -29,7 +29,7 @@ from vernal.interpret.symbolic.execute import NotPiecewiseLinear
 from vernal.logic.formula import Formula, Not, Quantifier
 from vernal.logic.progress import waits
 from vernal.logic.question import Question
-from vernal.logic.timed import Time
+from vernal.logic.times import Time
 from vernal.model.system import System
 from vernal.run.budget import Budget
 from vernal.sets.exact.space import TooMany

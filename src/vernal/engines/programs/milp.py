@@ -40,7 +40,7 @@ from vernal.interpret.unrolling import history
 from vernal.interpret.unrolling.stepwise import Unrolling
 from vernal.logic.formula import Formula, Not
 from vernal.logic.question import Question
-from vernal.logic.timed import Time
+from vernal.logic.times import Time
 from vernal.model.expr import Expr
 from vernal.model.graph import decisions
 from vernal.model.initial import InitialSet

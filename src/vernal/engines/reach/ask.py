@@ -23,7 +23,7 @@ from vernal.logic.normal import horizon
 from vernal.logic.printing import text, written_name
 from vernal.logic.syntax import Source
 from vernal.logic.task import Task
-from vernal.logic.timed import last_time
+from vernal.logic.times import last_time
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow

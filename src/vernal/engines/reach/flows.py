@@ -19,7 +19,7 @@ from vernal.engines.base import infinite_bounds
 from vernal.engines.flow.abstract import NeuralEngine
 from vernal.engines.flow.ask import refuse_flow, refuse_undefined
 from vernal.engines.flow.direct import DirectFlowpipe
-from vernal.engines.flow.followed import FollowedFlow, FoundPipe, PipeEngine
+from vernal.engines.flow.pipe_maker import FollowedFlow, FoundPipe, PipeEngine
 from vernal.engines.flow.starts import start_boxes
 from vernal.engines.reach.segments import SegmentValues, template_of
 from vernal.engines.reach.sets import ReachableSets, ReachedStep, TimedReach

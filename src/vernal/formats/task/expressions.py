@@ -22,7 +22,7 @@ from vernal.logic.formula import Formula
 from vernal.logic.parser import MAX_DIGITS, MAX_EXPONENT, parse, parse_region
 from vernal.logic.scope import Repetition
 from vernal.logic.syntax import Source, Syntax
-from vernal.logic.timed import untimed
+from vernal.logic.times import untimed
 from vernal.model import build
 from vernal.model.expr import Const, Expr
 from vernal.model.index_range import IndexRange
