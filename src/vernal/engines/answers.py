@@ -8,6 +8,8 @@ it is vacuous, which declared ranges may be left, at which step it is decided, i
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 
@@ -17,21 +19,20 @@ from vernal.evidence import confirm
 from vernal.evidence.belief import believed, confirmed, left_open
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.kinds import Tree
-from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof
+from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, SeenStates
 from vernal.evidence.reach import ForAllTime, Reach, UntilTime, UpToStep
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result
 from vernal.evidence.trace import Trace
 from vernal.evidence.trajectory import trajectory_truth
+from vernal.evidence.trajectory_margin import trajectory_margin
 from vernal.evidence.walk import NotAPath
 from vernal.logic.claim import Claim
-from vernal.logic.formula import Quantifier
 from vernal.logic.prefix import refutable
 from vernal.logic.question import Question
 from vernal.logic.times import Time
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 from vernal.sets.declared_ranges import range_notes
-from vernal.sets.emptiness import is_empty
 from vernal.sets.region_vacuity import has_no_start, is_certain
 
 NOTE_SECONDS = 0.5  # seconds for notes of all answers after the time is up, and as many until they are interrupted
@@ -40,6 +41,8 @@ WEAKER_SHARE = 0.25  # of the time it took so far, at most, for the same
 
 UNCONFIRMED = "there is an answer, but it could not be confirmed in time"
 NO_START = "vacuous: there is no initial state"
+OUTSIDE = "vacuous: no state of the region can violate the claim; is the bad set outside it?"
+TOO_SHORT = "the flowpipe that was found ends at t = {until:g}, before the claim does"
 ALWAYS_TRUE = "vacuous: the claim is true whatever the system does; a conjunction where a disjunction was meant?"
 
 
@@ -54,10 +57,8 @@ def answered(question: Question, known: Known, budget: Budget) -> Result:
 
 def answer(question: Question, known: Known, budget: Budget) -> Result:
     """The result that follows from what an engine knows."""
-    if question.time is Time.SECONDS:
-        return _with_failures(_flow_answer(question, known, budget.extended(NOTE_SECONDS)), known)
-    known = confirmed(question.claim, believed(question.claim, known))
     final = replace(budget.extended(NOTE_SECONDS), journal=None)
+    known = _confirmed(question, believed(question.claim, known), final)
     return _with_failures(replace(_result(question, known, final), abstraction=known.abstraction), known)
 
 
@@ -100,21 +101,47 @@ def _weaker(question: Question, known: Open, budget: Budget) -> list[str]:
     return [] if said is None else [said]
 
 
+# What is confirmed ----------------------------------------------------------------------------------------------------
+
+
+def _confirmed(question: Question, known: Known, budget: Budget) -> Known:
+    """What is known, if what refutes the claim does so when it is computed again, and a proof goes far enough."""
+    if question.time is not Time.SECONDS:
+        return confirmed(question.claim, known)
+    match known:
+        case Proof(evidence=Flowpipe(until=until)) if until < question.claim.last_time:
+            return left_open(known, TOO_SHORT.format(until=until))
+        case Counterexample(trace=trace) if not _is_refuted(question, trace, budget):
+            return left_open(known, "a counterexample was found but did not replay")
+        case FailingState():
+            return left_open(known, "one trajectory is needed to refute a claim of all of them")
+    return known
+
+
+def _is_refuted(question: Question, trace: Trace, budget: Budget) -> bool:
+    """Whether the claim is false of all solutions from the first state of a trajectory, enclosed once more."""
+    try:
+        truth = trajectory_truth(trace, question.formula, question.model, budget.check)
+    except NotAPath:
+        return False
+    return trace.times is not None and truth is False
+
+
 # Verdicts -------------------------------------------------------------------------------------------------------------
 
 
 def _holds(question: Question, proof: Proof, budget: Budget) -> Result:
     claim = question.claim
-    empty = proof.empty or is_empty(question.system, budget) is True
-    vacuous = [NO_START] if empty else [ALWAYS_TRUE] if claim.vacuous else []
+    empty = proof.empty or has_no_start(question.model, budget)
+    vacuous = [NO_START] if empty else _vacuous(question, budget)
     path = None if proof.evidence is None else proof.evidence.path
-    ranges = [] if empty else range_notes(question, path, budget, proof.seen)
+    ranges = [] if empty else _range_notes(question, path, budget, proof.seen)
     return Result(
         claim.text,
         HOLDS,
         proof.engine,
         question.name,
-        reach=reach(claim),
+        reach=reach(claim, proof),
         assurance=proof.assurance,
         margin=None if empty else _at_least_zero(proof.margin),
         vacuous=bool(vacuous),
@@ -124,8 +151,24 @@ def _holds(question: Question, proof: Proof, budget: Budget) -> Result:
     )
 
 
-def reach(claim: Claim) -> Reach:
+def _vacuous(question: Question, budget: Budget) -> list[str]:
+    """That a claim is true whatever the model does, or wherever in the region of a flow its states are."""
+    if question.time is Time.SECONDS:
+        return [OUTSIDE] if is_certain(question, budget) else []
+    return [ALWAYS_TRUE] if question.claim.vacuous else []
+
+
+def _range_notes(question: Question, path: Trace | None, budget: Budget, seen: SeenStates | None) -> Sequence[str]:
+    """Which declared ranges may be left; those of a flow are its region, and how far a verdict reaches says it."""
+    return [] if question.time is Time.SECONDS else range_notes(question, path, budget, seen)
+
+
+def reach(claim: Claim, proof: Proof | None = None) -> Reach:
     """How far a verdict about the claim reaches."""
+    if claim.time is Time.SECONDS:
+        pipe = None if proof is None else proof.evidence
+        inside = min(Fraction(pipe.inside_until), claim.last_time) if isinstance(pipe, Flowpipe) else None
+        return UntilTime(claim.last_time, inside)
     return ForAllTime() if claim.horizon is None else UpToStep(claim.horizon)
 
 
@@ -135,19 +178,27 @@ def _at_least_zero(margin: float | None) -> float | None:
 
 
 def _violated(question: Question, known: Counterexample, budget: Budget) -> Result:
-    claim, trace = question.claim, known.trace
+    claim, trace, timed = question.claim, known.trace, question.time is Time.SECONDS
     return Result(
         claim.text,
         VIOLATED,
         known.engine,
         question.name,
-        assurance=confirm.assurance(trace, claim.formula),
-        margin=margin_on(trace, claim),
-        notes=(*known.notes, *range_notes(question, trace, budget, known.seen)),
+        assurance=Assurance.RIGOROUS if timed else confirm.assurance(trace, claim.formula),
+        margin=_timed_margin(question, trace, budget) if timed else margin_on(trace, claim),
+        notes=(*known.notes, *_range_notes(question, trace, budget, known.seen)),
         statistics=known.statistics,
         evidence=trace,
-        step=len(trace) - 1,
+        step=None if timed else len(trace) - 1,
+        time=float(trace.times[-1]) if timed and trace.times is not None else None,
     )
+
+
+def _timed_margin(question: Question, trace: Trace, budget: Budget) -> float | None:
+    """By how much the claim is true on a trajectory, at most."""
+    with suppress(NotAPath, Stopped):
+        return trajectory_margin(trace, question.formula, question.model, budget.check)
+    return None
 
 
 def margin_on(trace: Trace, claim: Claim) -> float | None:
@@ -168,84 +219,4 @@ def _fails(question: Question, known: FailingState, budget: Budget) -> Result:
         statistics=known.statistics,
         evidence=Tree(known.trace, known.excluded_by, known.invariant),
         step=0,
-    )
-
-
-# Flows ----------------------------------------------------------------------------------------------------------------
-
-OUTSIDE = "vacuous: no state of the region can violate the claim; is the bad set outside it?"
-TOO_SHORT = "the flowpipe that was found ends at t = {until:g}, before the claim does"
-
-
-def _flow_answer(question: Question, known: Known, budget: Budget) -> Result:
-    match found := _flow_believed(question, known, budget):
-        case Proof():
-            made = _flow_holds(question, found, budget)
-        case Counterexample():
-            made = _flow_violated(question, found)
-        case _:
-            assert isinstance(found, Open)
-            made = _left_open(question, found)
-    return replace(made, abstraction=known.abstraction)
-
-
-def _flow_believed(question: Question, known: Known, budget: Budget) -> Known:
-    """What is known, if it may be said of all trajectories; a trajectory that is to refute that is enclosed again."""
-    match known:
-        case Proof(direction=direction) if not direction.may_prove(Quantifier.ALL):
-            return left_open(known, f"a proof of direction {direction.value} says nothing of some of the trajectories")
-        case Proof(evidence=Flowpipe(until=until)) if until < question.claim.last_time:
-            return left_open(known, TOO_SHORT.format(until=until))
-        case Counterexample(trace=trace) if not _is_refuted(question, trace, budget):
-            return left_open(known, "a counterexample was found but did not replay")
-        case FailingState():
-            return left_open(known, "one trajectory is needed to refute a claim of all of them")
-    return known
-
-
-def _is_refuted(question: Question, trace: Trace, budget: Budget) -> bool:
-    """Whether the claim is false of all solutions from the first state of a trajectory, enclosed once more."""
-    try:
-        truth = trajectory_truth(trace, question.formula, question.model, budget.check)
-    except NotAPath:
-        return False
-    return trace.times is not None and truth is False
-
-
-def _flow_holds(question: Question, proof: Proof, budget: Budget) -> Result:
-    empty = proof.empty or has_no_start(question.model, budget)
-    vacuous = [NO_START] if empty else [OUTSIDE] if is_certain(question, budget) else []
-    return Result(
-        str(question.formula),
-        HOLDS,
-        proof.engine,
-        question.name,
-        reach=UntilTime(question.claim.last_time, _inside_until(question, proof)),
-        assurance=proof.assurance,
-        margin=None if empty else _at_least_zero(proof.margin),
-        vacuous=bool(vacuous),
-        notes=(*vacuous, *proof.notes),
-        statistics=proof.statistics,
-        evidence=None if empty else proof.evidence,
-    )
-
-
-def _inside_until(question: Question, proof: Proof) -> Fraction | None:
-    """Until when all trajectories are inside the region, where a flowpipe tells."""
-    pipe = proof.evidence
-    return min(Fraction(pipe.inside_until), question.claim.last_time) if isinstance(pipe, Flowpipe) else None
-
-
-def _flow_violated(question: Question, known: Counterexample) -> Result:
-    times = known.trace.times
-    return Result(
-        str(question.formula),
-        VIOLATED,
-        known.engine,
-        question.name,
-        assurance=Assurance.RIGOROUS,
-        notes=known.notes,
-        statistics=known.statistics,
-        evidence=known.trace,
-        time=None if times is None else float(times[-1]),
     )

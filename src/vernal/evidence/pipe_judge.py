@@ -7,6 +7,7 @@ true on every segment, and no segment on which it is not false. Boolean operator
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -74,6 +75,37 @@ class PipeJudge:
         self._known = {key: entry for key, entry in self._known.items() if entry[0] is pipe}
         self._known[asked] = pipe, meets, whole
         return meets, whole
+
+    def margin(self, formula: Formula, pipe: Flowpipe) -> float:
+        """A lower bound of the margin of a formula in negation normal form, over all trajectories of the pipe."""
+        match formula:
+            case Always(arg, bound):
+                return self._least(arg, bound, pipe)
+            case Eventually(arg, bound):
+                return self._most(arg, bound, pipe)
+            case And(args) if _is_timed(formula):
+                return min(self.margin(arg, pipe) for arg in args)
+            case Or(args) if _is_timed(formula):
+                return max(self.margin(arg, pipe) for arg in args)
+        return self._least(formula, BEGINNING, pipe)
+
+    def _least(self, condition: Formula, bound: Bound, pipe: Flowpipe) -> float:
+        """The margin of a condition at all times of the bound."""
+        if pipe.until < _end(bound):
+            return -math.inf
+        meets = (pipe.times[:, 0] <= _end(bound)) & (pipe.times[:, 1] >= float_below(bound.lower))
+        found = self.conditions.margins(condition, pipe.part(meets))
+        return float(np.min(found, initial=math.inf))
+
+    def _most(self, condition: Formula, bound: Bound, pipe: Flowpipe) -> float:
+        """The margin of a condition at the best time of the bound that every trajectory reaches."""
+        margins, instants, best = self.conditions.margins(condition, pipe), _instants(bound, pipe), -math.inf
+        for part in np.array_split(instants, 1 + len(instants) * len(margins) // AT_ONCE):
+            self.tick()
+            there = (pipe.times[None, :, 0] <= part[:, None]) & (part[:, None] <= pipe.times[None, :, 1])
+            least = np.where(there, margins, math.inf).min(axis=1, initial=math.inf)
+            best = max(best, float(least[there.any(axis=1)].max(initial=-math.inf)))
+        return best
 
     def proven_until(self, pipe: Flowpipe) -> float | None:
         """Of a claim `G[a,b] p`, until when it is proven by this pipe; None of other claims."""

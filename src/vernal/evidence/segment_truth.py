@@ -100,6 +100,10 @@ class StateConditions:
             known.true | self._excluded(nnf(Not(normal)), pipe, ~known.true & ~known.false), known.false
         )
 
+    def margins(self, condition: Formula, pipe: Flowpipe) -> Floats:
+        """For each segment a lower bound of the margin of a condition, whichever of its states is taken."""
+        return np.asarray(fold(nnf(condition), _Bounds(self, pipe).margin)[0])
+
     def _excluded(self, condition: Formula, pipe: Flowpipe, asked: Mask) -> Mask:
         """Segments among those asked for in which the condition is nowhere true.
 
@@ -210,6 +214,26 @@ class _Bounds:
                 return SegmentTruth(_all(arg.true for arg in args), _any(arg.false for arg in args))
         assert isinstance(node, Or)
         return SegmentTruth(_any(arg.true for arg in args), _all(arg.false for arg in args))
+
+    def margin(self, node: Formula, args: tuple[tuple[Floats, Floats], ...]) -> tuple[Floats, Floats]:
+        """Bounds of the margin of a condition, over each segment."""
+        match node:
+            case Atom(expr):
+                return self._atom_margin(expr)
+            case Not():
+                return -args[0][1], -args[0][0]
+        assert isinstance(node, And | Or)
+        join = np.minimum if isinstance(node, And) else np.maximum
+        lower, upper = (np.asarray(join.reduce([arg[side] for arg in args])) for side in (0, 1))
+        return lower, upper
+
+    def _atom_margin(self, atom: Expr) -> tuple[Floats, Floats]:
+        form = self.conditions.form(atom)
+        if form is None or not isinstance(atom, e.Compare) or atom.op in ("==", "!="):
+            found = self._linear.margin(self.conditions.flow.resolve(atom))
+            shape = (len(self.pipe.times),)
+            return np.broadcast_to(found.lower, shape), np.broadcast_to(found.upper, shape)
+        return linear_range(form, self.conditions.flow, self.pipe)
 
     def _atom(self, atom: Expr) -> SegmentTruth:
         form = self.conditions.form(atom)

@@ -9,6 +9,7 @@ these. So a claim of all trajectories is proven, and never refuted.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -121,6 +122,7 @@ class AbstractionSearch:
         self.seconds = {"partition": 0.0, "propagation": 0.0}
         self.counts = {"networks": 0, "flowpipes": 0, "segments": 0}
         self.proven: float | None = None
+        self.margin = math.inf  # of what is proven, at least
         self.pipes: list[tuple[HybridAutomaton, Flowpipe]] = []  # by which parts are proven
         self.step = 2.0**-10  # of the flowpipes, before it is halved; the first of them chooses it
 
@@ -182,6 +184,7 @@ class AbstractionSearch:
             found = self._pipe(automaton, boxes[index : index + 1], effort)
             if self.judge.of(self.question.claim.normal, found) is True:
                 self.pipes.append((automaton, found))
+                self.margin = min(self.margin, max(self.judge.margin(self.question.claim.normal, found), 0.0))
             else:
                 left[index] = True
                 times.append(self.judge.proven_until(found))
@@ -220,6 +223,7 @@ class AbstractionSearch:
             engine=NeuralEngine.name,
             direction=DIRECTION.then(Flowpipe.direction),
             assurance=Assurance.RIGOROUS,
+            margin=self.margin,
             evidence=joined([_located(*each, self.pipes[-1][0]) for each in self.pipes]),
             abstraction=self.abstraction,
             statistics=self.statistics,

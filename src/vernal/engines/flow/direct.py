@@ -6,6 +6,7 @@ steps are all there is, and they give wide pipes. Every box that the pipe leaves
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -102,6 +103,8 @@ class DirectSearch:
         self.stale = 0  # rounds without progress
         self.reached = 0.0  # until when the last round followed the boxes that it left open
         self.proven: float | None = None  # of a claim about all times, until when it is true
+        self.margin = math.inf  # of what is closed, at least
+        self.best = -math.inf  # of everything, at least, in the best round
         self.closed: list[Segments] = []  # of boxes whose trajectories all keep the formula
         self.open: list[Segments] = []  # of those that are left, in the last round
 
@@ -140,8 +143,10 @@ class DirectSearch:
         influence, still, fails = [], [], False
         proven: list[float | None] = []
         first = 0
+        least = self.margin
         for found in self.rounds.follow(boxes):
-            truths, until = self._truths(found)
+            truths, until, margin = self._truths(found)
+            least = min(least, margin)
             proven.append(until)
             fails = fails or False in truths
             undecided = np.flatnonzero([truth is not True for truth in truths])
@@ -151,6 +156,7 @@ class DirectSearch:
             still.append(first + undecided)
             first += len(found.until)
         self.open = left
+        self.best = max(self.best, least)
         self._note_proven(proven)
         self.stale = self.stale + 1 if self._stagnates(len(boxes)) else 0
         return boxes[np.concatenate(still)], np.concatenate(influence), fails
@@ -167,27 +173,34 @@ class DirectSearch:
         stuck = before == self.horizon or self.reached < before + MIN_PROGRESS_SHARE * self.horizon
         return stuck and sum(len(part.until) for part in self.open) == count
 
-    def _truths(self, segments: Segments) -> tuple[list[bool | None], float | None]:
-        """What the formula is of all trajectories from each box, and until when it is proven of all of them.
+    def _truths(self, segments: Segments) -> tuple[list[bool | None], float | None, float]:
+        """What the formula is of all trajectories from each box, until when it is proven of all, and by what margin.
 
         It is asked of the whole batch, and then of halves until it is decided.
         """
         whole = self.rounds.pipe([segments])
-        truth = self.judge.of(self.question.claim.normal, whole)
-        until = self.judge.proven_until(whole)
+        truth = self._decided(whole)
+        until, margin = self.judge.proven_until(whole), self.judge.margin(self.question.claim.normal, whole)
         truths: list[bool | None] = [truth] * len(segments.until)
         stack = [np.arange(len(truths))] if truth is None and len(truths) > 1 else []
         while stack:
             group = stack.pop()
             if isinstance(self.question.claim.normal, Always) and not (segments.until[group] >= self.horizon).any():
                 continue  # none of them was followed to the end
-            truth = self.judge.of(self.question.claim.normal, self.rounds.pipe([segments.of(group)]))
+            truth = self._decided(self.rounds.pipe([segments.of(group)]))
             if truth is not None or len(group) == 1:
                 for index in group:
                     truths[index] = truth
             elif len(group):
                 stack += np.array_split(group, 2)
-        return truths, until
+        return truths, until, margin
+
+    def _decided(self, pipe: Flowpipe) -> bool | None:
+        """What the formula is of all trajectories of a pipe; if it is true, by what margin is noted."""
+        truth = self.judge.of(self.question.claim.normal, pipe)
+        if truth:
+            self.margin = min(self.margin, max(self.judge.margin(self.question.claim.normal, pipe), 0.0))
+        return truth
 
     # What is known ----------------------------------------------------------------------------------------------------
 
@@ -201,6 +214,7 @@ class DirectSearch:
             direction=Flowpipe.direction,
             assurance=Assurance.RIGOROUS,
             empty=empty,
+            margin=self.margin,
             evidence=pipe,
             statistics=self._statistics(pipe),
         )
@@ -215,6 +229,7 @@ class DirectSearch:
             engine=DirectFlowpipe.name,
             reason="; ".join(told),
             proven_time=self.proven or None,
+            margin=self.best if -math.inf < self.best < 0 else None,
             statistics=self._statistics(pipe),
         )
 

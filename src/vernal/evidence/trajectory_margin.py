@@ -1,0 +1,81 @@
+"""By how much a formula is true on a recorded trajectory, whichever of its solutions is taken: at most so much."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+
+from flint import arb
+
+from vernal.evidence.trace import Trace
+from vernal.evidence.trajectory import Trajectory, again, closed
+from vernal.interpret import exact
+from vernal.interpret.demand import Given
+from vernal.logic.claim import position_expression
+from vernal.logic.formula import Always, And, Bound, Eventually, Formula, Or, Temporal
+from vernal.logic.margin import atom_margin
+from vernal.logic.normal import nnf, order
+from vernal.model.expr import Expr
+from vernal.model.system import Model
+from vernal.model.tick import Tick, idle
+
+PARTS = 64  # of a piece of time, over which what has to come true is bounded
+BEGINNING = Bound(Fraction(0), Fraction(0))
+
+
+def trajectory_margin(recorded: Trace, formula: Formula, flow: Model, tick: Tick = idle) -> float | None:
+    """The margin of a formula that is false on a trajectory, from above; None where it is no finite number."""
+    path = again(recorded, flow, tick=tick)
+    found = _margin(nnf(closed(formula, flow), total=True), path)
+    return min(found, 0.0) + 0.0 if math.isfinite(found) else None
+
+
+def _margin(formula: Formula, path: Trajectory) -> float:
+    match formula:
+        case Always(arg=arg, bound=bound):
+            return _least(arg, bound, path)
+        case Eventually(arg=arg, bound=bound):
+            return _most(arg, bound, path)
+        case And(args) if _is_timed(formula):
+            return min(_margin(arg, path) for arg in args)
+        case Or(args) if _is_timed(formula):
+            return max(_margin(arg, path) for arg in args)
+    return _least(formula, BEGINNING, path)
+
+
+def _is_timed(formula: Formula) -> bool:
+    return any(isinstance(node, Temporal) for node in order(formula))
+
+
+def _least(condition: Formula, bound: Bound, path: Trajectory) -> float:
+    """The least margin at times at which all solutions are in the region: there may be smaller ones between."""
+    asked, last = atom_margin(position_expression(condition)), min(_end(bound, path), path.inside_until)
+    times = {*path.times, *(piece.end for piece in path.pieces), bound.lower, last}
+    counted = [time for time in times if bound.lower <= time <= last]
+    return min((_above(asked, path.states(time, time), path) for time in counted), default=math.inf)
+
+
+def _most(condition: Formula, bound: Bound, path: Trajectory) -> float:
+    """The largest margin at all times of the bound."""
+    asked, found = atom_margin(position_expression(condition)), -math.inf
+    for piece in path.pieces:
+        ends = [piece.start + piece.length * k / PARTS for k in range(PARTS + 1)]
+        for lower, upper in pairwise(ends):
+            if lower <= _end(bound, path) and upper >= bound.lower:
+                found = max(found, _above(asked, piece.states(lower, upper), path))
+    return found
+
+
+def _end(bound: Bound, path: Trajectory) -> Fraction:
+    return path.until if bound.upper is None else min(bound.upper, path.until)
+
+
+def _above(asked: Expr, states: Sequence[Fraction | arb], path: Trajectory) -> float:
+    """A number that is not below a margin, at some states."""
+    inputs: dict[Expr, Given] = dict(zip(path.first, states, strict=True))
+    (value,) = exact.evaluate([asked], inputs, {}, path.precision)
+    if isinstance(value, arb):
+        return math.nextafter(float(value.upper()), math.inf)
+    return float(value) if isinstance(value, Fraction) else math.inf
