@@ -9,14 +9,14 @@ from functools import cache
 
 import pytest
 
-from tests.available import is_here
+from tests.available import engines_of_steps, is_here
 from tests.brute import Brute
 from tests.cases import CASES, NOWHERE, OFFICE, RANGED, STAIRS, Case
 from tests.contract import broken_promises
 from tests.loops import closed_loop, disturbed_loop, formula
 from tests.portion import some
 from tests.work import processor
-from vernal.engines.check import ENGINES, ask, asked_of, find_engine, parse_formula
+from vernal.engines.check import ask, asked_of, find_engine, parse_formula
 from vernal.evidence import confirm
 from vernal.evidence.replay import verify
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result
@@ -31,7 +31,7 @@ from vernal.run.budget import Budget
 
 NAMES = [
     pytest.param(entry.name, marks=pytest.mark.skipif(not is_here(entry.name), reason="pip install 'vernal[smt]'"))
-    for entry in ENGINES
+    for entry in engines_of_steps()
 ]
 ENDLESS_ONLY = ("lasso", "induction")  # engines that leave bounded formulas to others
 INTEGERS_ONLY = ("predicates",)  # engines that leave reals to others
