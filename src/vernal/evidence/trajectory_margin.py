@@ -21,7 +21,7 @@ from vernal.model.expr import Expr
 from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
-PARTS = 64  # of a piece of time, over which what has to come true is bounded
+SPAN_PARTS = 64  # of a piece of time, over which what has to come true is bounded
 BEGINNING = Bound(Fraction(0), Fraction(0))
 
 
@@ -61,7 +61,7 @@ def _most(condition: Formula, bound: Bound, path: Trajectory) -> float:
     """The largest margin at all times of the bound."""
     asked, found = atom_margin(position_expression(condition)), -math.inf
     for piece in path.pieces:
-        ends = [piece.start + piece.length * k / PARTS for k in range(PARTS + 1)]
+        ends = [piece.start + piece.length * k / SPAN_PARTS for k in range(SPAN_PARTS + 1)]
         for lower, upper in pairwise(ends):
             if lower <= _end(bound, path) and upper >= bound.lower:
                 found = max(found, _above(asked, piece.states(lower, upper), path))
