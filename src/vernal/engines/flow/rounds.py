@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from vernal.engines.flow.monotone import kept_sides
-from vernal.engines.flow.starts import StartBoxes
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret.flow.integration import Follower, Pace, Segments
 from vernal.interpret.flow.steps import TaylorStepper
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.system import Model
 from vernal.model.tick import Tick
+from vernal.sets.flow_starts import StartBoxes
 
 DEGREE = 8  # of Taylor polynomials
 RECORDED_PARTS_PER_STEP = 4  # of a step, for which bounds are recorded
