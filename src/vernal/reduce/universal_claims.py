@@ -113,6 +113,8 @@ class BrokenByAll:
         if isinstance(known, FailingState):
             defined = is_defined(question.system, known.invariant)
             return known if defined else left_open(known, NONE_MAY_BE_UNDEFINED)
+        if isinstance(known, Open) and known.reason.startswith("not supported"):
+            return known
         return not_proven(excluding(question.claim), "would refute it", known)
 
 
