@@ -17,6 +17,7 @@ from benchmarks.spread.train import lesson as spread
 from examples.cartpole.train import LESSON as CARTPOLE
 from examples.cartpole.train import ORIGINAL as GYM_CARTPOLE
 from examples.playing import Lesson, Original, Policy, at_random, play, sight
+from tests.portion import every
 from vernal.worlds.spread import landmarks
 
 pytest.importorskip("onnxruntime", reason="policies are run by onnxruntime (extra onnxruntime)")
@@ -47,7 +48,7 @@ def test_every_policy_has_its_row(folder: str) -> None:
     assert set(table) == set(LESSONS[folder]) == {path.name for path in (ROOT / folder).glob("*.onnx")}
 
 
-@pytest.mark.parametrize(("path", "lesson", "original"), POLICIES, ids=NAMED)
+@pytest.mark.parametrize(("path", "lesson", "original"), every(2, POLICIES), ids=every(2, NAMED))
 def test_returns_are_those_of_the_table(path: Path, lesson: Lesson, original: Original | None) -> None:
     """Rounding differs between machines and a tie may be broken otherwise, hence the tolerance."""
     claimed, policy = row(path), Policy(path)
@@ -70,8 +71,8 @@ def test_units_are_those_of_the_table(path: Path, lesson: Lesson, original: Orig
 
 @pytest.mark.parametrize(
     ("path", "original"),
-    [(p, o) for p, _, o in POLICIES if o],
-    ids=[n for n, p in zip(NAMED, POLICIES, strict=True) if p[2]],
+    every(2, [(p, o) for p, _, o in POLICIES if o]),
+    ids=every(2, [n for n, p in zip(NAMED, POLICIES, strict=True) if p[2]]),
 )
 def test_returns_in_gymnasium_are_those_of_the_table(path: Path, original: Original) -> None:
     pytest.importorskip("gymnasium", reason="the originals are environments of Gymnasium (extra gym)")
