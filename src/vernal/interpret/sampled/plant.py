@@ -130,7 +130,9 @@ def parts_of(action: Expr) -> list[Expr]:
 
 def plant_of(model: Model) -> Plant:
     """The plant of a loop that samples, or of the flow of one; `Stopped` where it cannot be followed."""
-    model = loop_of(model) or model
+    loop = loop_of(model)
+    if loop is not None:  # from where the flow starts, which may be a part of the initial set
+        model = loop.starting(Init({v.name: model.init.starts[v.name] for v in loop.state}, model.init.where))
     if model.slots:
         raise Stopped(REMEMBERS)
     held = {agent.name: _components(agent, agent.name) for agent in model.agents}
