@@ -230,8 +230,6 @@ def keeping(
     if file is None:
         yield lambda budget, formula: budget
         return
-    if isinstance(task.model, Flow):
-        raise InputError("a question about a flow keeps no journal; leave it out")
     with open_journal(file, task, formulas, engine, options) as journal:
         yield lambda budget, formula: replace(budget, journal=journal.of(str(formula)))
 

@@ -15,10 +15,9 @@ from vernal.evidence.result_data import result_data, result_of
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.model.flow import Flow
 from vernal.run.journal import Journal, Occasion, Record, task_digest
 
-KEEPERS = ("auto", "milp", "paths")
+KEEPERS = ("auto", "milp", "paths", "flowpipe")
 
 
 def refuse_journal(engine: str, options: Mapping[str, object]) -> None:
@@ -80,7 +79,7 @@ class KnownCells:
     def add(self, task: Task, question: Question, result: Result) -> None:
         """Write an answer down, unless it is unknown: behind that may stand a limit."""
         if self.journal is not None and result.verdict is not UNKNOWN:
-            self.journal.of(str(question.formula)).add(_digest(task), result_data(result, question.system))
+            self.journal.of(str(question.formula)).add(_digest(task), result_data(result, question.model))
 
 
 @contextmanager
@@ -89,7 +88,5 @@ def keeping_cells(file: Path | None, base: Task, engine: str, options: Mapping[s
     if file is None:
         yield KnownCells(None)
         return
-    if isinstance(base.model, Flow):
-        raise InputError("a sweep over flows keeps no journal; leave it out")
     with Journal(file, Occasion(_digest(base), f"a sweep by {_said(engine, options)}", None)) as journal:
         yield KnownCells(journal)

@@ -128,9 +128,19 @@ def test_a_flowpipe_is_written_and_replayed(tmp_path: Path) -> None:
     assert vn.replay(tmp_path / "pipe.json", flow).judgement == "accepted"
 
 
-@not_yet("a question about a flow keeps no journal")
 def test_a_flow_keeps_a_journal(tmp_path: Path) -> None:
-    assert check(read(DECAY), "G[0,2] (x <= 1.5)", journal=tmp_path / "journal").verdict is HOLDS
+    first, again = (check(read(DECAY), "G[0,2] (x <= 1.5)", journal=tmp_path / "journal") for _ in range(2))
+    assert (first.verdict, again.verdict) == (HOLDS, HOLDS)
+    assert again.statistics["from_journal"] == again.statistics["parts"] > 1
+    assert again.margin == first.margin
+    assert again.reach == first.reach
+
+
+def test_parts_of_a_flow_are_for_several_workers() -> None:
+    result = check(read(DECAY), "G[0,2] (x <= 1.5)", engine="flowpipe", workers=2)
+    assert result.verdict is HOLDS
+    assert result.statistics["parts"] == 4
+    assert not list(broken_promises(FLOW_CLAIMS[0], result))
 
 
 @not_yet("the region of a flow cannot be asked about")
