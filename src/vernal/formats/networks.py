@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache, partial
+from importlib import import_module
 from inspect import signature
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
@@ -31,6 +32,14 @@ T = TypeVar("T")
 MAX_REMEMBERED = 2**20  # bytes
 PACKED = ".gz"
 DATA = "data:"
+READERS = {  # by suffix, the function that reads the content: (bytes, name) -> Network
+    ".onnx": "vernal.formats.onnx.reader:parse_onnx",
+    ".nnet": "vernal.formats.nnet:parse_nnet",
+    ".h5": "vernal.formats.keras.h5:parse_h5",
+    ".hdf5": "vernal.formats.keras.h5:parse_h5",
+    ".keras": "vernal.formats.keras.h5:parse_h5",
+    ".zip": "vernal.formats.sb3.saved_policy:parse_sb3",
+}
 
 
 def read_network(
@@ -144,22 +153,10 @@ def _neighbours(file: Path) -> str:
 def _parser(file: Path) -> Callable[[bytes, str], Network]:
     """The reader for a suffix; each is imported only when it is needed."""
     suffix = unpacked_name(file).suffix.lower()
-    if suffix == ".onnx":
-        from vernal.formats.onnx.reader import parse_onnx
-
-        return parse_onnx
-    if suffix == ".nnet":
-        from vernal.formats.nnet import parse_nnet
-
-        return parse_nnet
-    if suffix in (".h5", ".hdf5", ".keras"):
-        from vernal.formats.keras.h5 import parse_h5
-
-        return parse_h5
-    if suffix == ".zip":
-        from vernal.formats.sb3.saved_policy import parse_sb3
-
-        return parse_sb3
+    if suffix in READERS:
+        module, _, name = READERS[suffix].partition(":")
+        parse: Callable[[bytes, str], Network] = getattr(import_module(module), name)
+        return parse
     what = repr(suffix) if suffix else "a folder" if os.path.isdir(file) else "a file without an ending"
     known = ".onnx, .nnet, .h5 and .zip (stable-baselines3) files"
     raise FormatError(f"{file}: networks are read from {known}, not from {what}")

@@ -15,12 +15,13 @@ from typing import Protocol
 
 from vernal.evidence.belief import is_refuted, left_open
 from vernal.evidence.candidates import failing_state
+from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, Subject
 from vernal.evidence.replay import verify
 from vernal.evidence.trace import Trace
 from vernal.logic.direction import Direction
-from vernal.logic.formula import Formula
+from vernal.logic.formula import Formula, Quantifier
 from vernal.logic.question import Question
 from vernal.model.system import System
 from vernal.run.budget import Budget
@@ -99,7 +100,8 @@ def _of_proof(question: Question, sub: Subquestion, known: Proof, budget: Budget
         return replace(left_open(known, ONE_WAY), proven_steps=sub.proven_steps)
     if sub.entails is Entailment.NEGATES:
         return _refuted(question, sub, known, budget)
-    evidence = known.evidence if _same_graph(question, sub) else None
+    around_all = isinstance(known.evidence, Flowpipe) and sub.direction.may_prove(Quantifier.ALL)
+    evidence = known.evidence if around_all or _same_graph(question, sub) else None
     if isinstance(evidence, Trace):
         evidence = replace(evidence, system=question.model)
     subject = known.subject if sub.entails is Entailment.SAME else Subject.STATES
@@ -167,7 +169,8 @@ def _direction(sub: Subquestion, direction: Direction) -> Direction:
 
 def _same_graph(question: Question, sub: Subquestion) -> bool:
     """Whether both are about the same steps, so that paths and invariants of one are those of the other."""
-    return sub.question.model.step is question.model.step
+    one, other = question.model, sub.question.model
+    return one is other or (one.motion is other.motion and one.step is other.step)
 
 
 def _of_question(question: Question, sub: Subquestion, trace: Trace) -> Trace | None:

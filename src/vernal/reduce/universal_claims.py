@@ -113,7 +113,8 @@ class BrokenByAll:
         if isinstance(known, FailingState):
             defined = is_defined(question.system, known.invariant)
             return known if defined else left_open(known, NONE_MAY_BE_UNDEFINED)
-        return not_proven(excluding(question.claim), "would refute it", known)
+        said = not_proven(excluding(question.claim), "would refute it", known)
+        return said if said.reason or not isinstance(known, Open) else known  # nobody else has a reason to give
 
 
 def not_proven(formula: Formula | None, effect: str, known: Known) -> Open:

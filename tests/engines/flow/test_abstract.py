@@ -8,13 +8,12 @@ import pytest
 
 import vernal as vn
 from tests.flow_cases import FLOW_ENGINES
-from vernal.engines.flow import abstract
 from vernal.engines.flow.abstract import NeuralEngine
 from vernal.engines.flow.starts import halved, start_boxes
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.neural import NeuralAbstraction
 from vernal.model.hybrid import HybridAutomaton
-from vernal.reduce.neural import partition
+from vernal.reduce.neural import learned_modes, partition
 
 DECAY = vn.Flow(
     "decay",
@@ -127,7 +126,7 @@ def test_regions_that_leave_a_gap_prove_nothing(monkeypatch: pytest.MonkeyPatch)
         made = whole(*given, **named)  # type: ignore[arg-type]
         return replace(made, locations=made.locations[1:], crossings=())
 
-    monkeypatch.setattr(abstract, "automaton_of", with_a_gap)
+    monkeypatch.setattr(learned_modes, "automaton_of", with_a_gap)
     result = check(DECAY, "G[0,1] (x <= 1.001)")
     assert result.verdict is vn.UNKNOWN
     assert "do not cover the region" in str(result.reason)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from vernal.engines.falsify.engine import Falsify
-from vernal.engines.falsify.trajectories import MAX_IDLE_GENERATIONS, apart
+from vernal.engines.falsify.trajectories import TRAJECTORY_PATIENCE, apart
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Counterexample, Open
 from vernal.evidence.trace import Enclosure, TraceValue
@@ -111,7 +111,7 @@ def lowest(value: TraceValue) -> Fraction:
     return value.lower if isinstance(value, Enclosure) else exactly(value)
 
 
-def ask(flow: Flow, formula: Formula, generations: int = MAX_IDLE_GENERATIONS.generations) -> Counterexample | Open:
+def ask(flow: Flow, formula: Formula, generations: int = TRAJECTORY_PATIENCE.generations) -> Counterexample | Open:
     known = Falsify(generations).attempt(Question(flow, formula), Budget(60.0))
     assert isinstance(known, Counterexample | Open)
     return known

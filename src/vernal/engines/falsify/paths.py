@@ -24,7 +24,7 @@ from vernal.simulate.targets import Target
 
 RUN_STEPS_PER_BATCH = 400_000  # run-steps of one batch
 MIN_RUNS, MAX_RUNS = 50, 2000  # runs of a batch
-MAX_IDLE_GENERATIONS = HuntPatience(generations=25, waits=8)
+RUN_PATIENCE = HuntPatience(generations=25, waits=8)
 TOLERANCE = 1e-9  # relative; a margin this close to zero is decided by exact replay
 MAX_REPLAYS_PER_BATCH = 4  # exact replays per batch, of clear violations and of those at zero each
 UNDEFINED = (
@@ -35,7 +35,7 @@ UNDEFINED = (
 class FailingPaths:
     """Paths of a system on which a goal is false, judged by `window`: the goal, or what of it a prefix can refute."""
 
-    patience = MAX_IDLE_GENERATIONS
+    patience = RUN_PATIENCE
 
     def __init__(self, question: Question, goal: Formula, window: Formula, budget: Budget) -> None:
         self.question, self.goal, self.budget = question, goal, budget

@@ -34,7 +34,7 @@ from vernal.simulate.runs import Plan, Runs
 
 TRAJECTORIES_PER_BATCH = 600  # trajectories of a batch
 RECORDED_TIMES = 16  # times, about, in a trace; decimals where the horizon is one
-MAX_IDLE_GENERATIONS = HuntPatience(generations=12, waits=4, progress=0.01)
+TRAJECTORY_PATIENCE = HuntPatience(generations=12, waits=4, progress=0.01)
 MAX_ENCLOSED_PER_BATCH = 3  # trajectories of a batch that are enclosed
 MAX_ENCLOSED = 16  # of all batches
 TOLERANCE = 1e-9  # a margin this close to zero is decided by enclosures
@@ -45,7 +45,7 @@ READABLE_DIGITS = 3  # of the width of an interval
 class FailingTrajectories:
     """Trajectories of a flow on which a claim is false."""
 
-    patience = MAX_IDLE_GENERATIONS
+    patience = TRAJECTORY_PATIENCE
 
     def __init__(self, question: Question, budget: Budget) -> None:
         self.question, self.budget, self.model = question, budget, question.model

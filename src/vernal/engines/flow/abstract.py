@@ -3,8 +3,8 @@
 Ever tighter networks are learned and certified; each becomes an affine hybrid automaton, through which flowpipes are
 followed from parts of the initial set. Where the flowpipe of a part leaves the claim open, that of its centre says why:
 if the centre is proven, the part is too large, and is halved; if not, it waits for a tighter network. What is proven
-stays so. Everything is OVER: an automaton has at least the trajectories of the flow, and a flowpipe contains all of
-these. So a claim of all trajectories is proven, and never refuted.
+stays so. Automata and flowpipes are OVER (`reduce.neural.learned_modes`): so a claim of all trajectories is proven, and
+never refuted.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 
 import numpy as np
 
+from vernal.engines.chain import Chain
 from vernal.engines.flow.monotone import kept_sides
 from vernal.engines.flow.pipe_maker import FollowedFlow, FoundPipe
 from vernal.engines.flow.starts import StartBoxes, halved, start_boxes
@@ -30,17 +30,14 @@ from vernal.evidence.neural import NeuralAbstraction
 from vernal.evidence.pipe_judge import PipeJudge
 from vernal.evidence.result import Assurance
 from vernal.logic.question import Question
-from vernal.logic.task import MAX_ABSTRACTED, AbstractionSettings, Transitions
+from vernal.logic.task import MAX_ABSTRACTED, Transitions
 from vernal.model.hybrid import HybridAutomaton
-from vernal.model.system import Model
-from vernal.model.tick import Tick
+from vernal.model.motion import Modes
 from vernal.reduce.neural.abstraction import abstractions
-from vernal.reduce.neural.coverage import covers
-from vernal.reduce.neural.partition import DIRECTION, automaton_of
+from vernal.reduce.neural.learned_modes import LearnedModes, abstract_automaton, shown_error
 from vernal.run.budget import Budget
 from vernal.sets.zonotopes.pipe import pipe
 
-MOST_NETWORKS = 6  # each with half the error of the one before
 MAX_HALVING_ROUNDS = 2  # of halving what is open, before a tighter network
 LAST_ROUNDS = 4  # with the tightest, in ever shorter steps
 MOST_PARTS = 256  # of the initial set that are open at one time
@@ -66,40 +63,26 @@ class NeuralEngine:
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof, or until when it is proven, and by which network."""
-        search = AbstractionSearch(question, self.options, budget)
+        learned = LearnedModes(self.options.transitions)
+        pipes = ModePipes(question, learned, self.options, budget)
         try:
-            found = search.run()
+            known = Chain((learned,), pipes).attempt(question, budget)
         except Stopped as stop:
-            return search.open(stop.reason)
-        return search.open(search.reason) if found is None else found
+            return pipes.open(stop.reason)
+        return known if isinstance(known, Proof) else pipes.open(pipes.reason)
 
     def flowpipes(self, asked: FollowedFlow, budget: Budget) -> Iterator[FoundPipe]:
         """Flowpipes from all initial states, through ever tighter networks"""
         flow, tick = asked.flow, budget.check
         boxes = start_boxes(flow)
+        transitions = self.options.transitions or asked.settings.transitions or Transitions.FACET
         for abstraction in abstractions(flow, asked.settings, tick):
-            automaton = abstract_automaton(flow, abstraction, _transitions(self.options, asked.settings), tick)
+            automaton = abstract_automaton(flow, abstraction, transitions, tick)
             corners = zip(boxes.lower, boxes.upper, strict=True)
             found = joined([pipe(automaton, ends, asked.horizon, asked.directions, tick) for ends in corners])
             if found is None:
                 return
             yield FoundPipe(found, replace(abstraction, automaton=automaton, flow=flow))
-
-
-def _transitions(options: AbstractionOptions, settings: AbstractionSettings) -> Transitions:
-    """Those that are asked for, or those of the task."""
-    return options.transitions or settings.transitions or Transitions.FACET
-
-
-def abstract_automaton(
-    flow: Model, abstraction: NeuralAbstraction, transitions: Transitions, tick: Tick
-) -> HybridAutomaton:
-    """The automaton of an abstraction, with the names of the flow; that it covers the region is checked."""
-    names = tuple(variable.name for variable in flow.state)
-    made = automaton_of(abstraction, name=flow.name, variables=names, transitions=transitions, tick=tick)
-    if not covers(made, tick):
-        raise Stopped("the regions of the network do not cover the region of interest")
-    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,43 +93,36 @@ class PipeEffort:
     careful: bool
 
 
-class AbstractionSearch:
-    """One question: networks, automata and flowpipes so far."""
+class ModePipes:
+    """Flowpipes through automata in the place of one flow: what they leave open of it, and what is proven."""
 
-    def __init__(self, question: Question, options: AbstractionOptions, budget: Budget) -> None:
-        self.question, self.options, self.budget = question, options, budget
-        self.judge = PipeJudge(question, budget.check)
-        self.directions = {careful: chosen(question, options.directions, careful=careful) for careful in (False, True)}
-        self.kept = kept_sides(question.model)
-        self.abstraction: NeuralAbstraction | None = None
-        self.seconds = {"partition": 0.0, "propagation": 0.0}
-        self.counts = {"networks": 0, "flowpipes": 0, "segments": 0}
+    name = NeuralEngine.name
+
+    def __init__(self, flow: Question, learned: LearnedModes, options: AbstractionOptions, budget: Budget) -> None:
+        self.question, self.learned, self.budget = flow, learned, budget
+        self.judge = PipeJudge(flow, budget.check)
+        self.directions = {careful: chosen(flow, options.directions, careful=careful) for careful in (False, True)}
+        self.kept = kept_sides(flow.model)
+        self.boxes = start_boxes(flow.model)  # parts of the initial set that are open
+        self.latest: HybridAutomaton | None = None
+        self.seconds = 0.0
+        self.counts = {"flowpipes": 0, "segments": 0}
         self.proven: float | None = None
         self.margin = math.inf  # of what is proven, at least
         self.pipes: list[tuple[HybridAutomaton, Flowpipe]] = []  # by which parts are proven
         self.step = 2.0**-10  # of the flowpipes, before it is halved; the first of them chooses it
 
-    def run(self) -> Proof | None:
-        """A proof by the first network that is tight enough for what the ones before left open."""
-        latest: HybridAutomaton | None = None
-        boxes = start_boxes(self.question.model)
-        networks = abstractions(self.question.model, self.question.settings, self.budget.check)
-        for abstraction in islice(networks, MOST_NETWORKS):
-            self.counts["networks"] += 1
-            latest = self._automaton(abstraction)
-            boxes = self._left(latest, boxes)
-            if not len(boxes):
-                return self._proof()
-        return self._proof() if latest is not None and self._is_proven(latest, boxes) else None
+    def takes(self, question: Question) -> str | None:
+        """Automata."""
+        return None if isinstance(question.model.motion, Modes) else "is for automata"
 
-    def _automaton(self, abstraction: NeuralAbstraction) -> HybridAutomaton:
-        self.budget.progress(f"a network with an error of {_shown(abstraction)}", None)
-        started = time.process_time()
-        transitions = _transitions(self.options, self.question.settings)
-        automaton = abstract_automaton(self.question.model, abstraction, transitions, self.budget.check)
-        self.seconds["partition"] += time.process_time() - started
-        self.abstraction = replace(abstraction, automaton=automaton, flow=self.question.model)
-        return automaton
+    def attempt(self, question: Question, budget: Budget) -> Known:
+        """What stays open with this automaton; one that is asked about again is followed in ever shorter steps."""
+        assert isinstance(question.model.motion, Modes)
+        automaton, again = question.model.motion.automaton, question.model.motion.automaton is self.latest
+        self.latest = automaton
+        self.boxes = self._in_short_steps(automaton, self.boxes) if again else self._left(automaton, self.boxes)
+        return self.open(self.reason) if len(self.boxes) else self._proof()
 
     def _left(self, automaton: HybridAutomaton, boxes: StartBoxes) -> StartBoxes:
         """What stays open of some parts, after those that are only too large were halved some times."""
@@ -163,17 +139,17 @@ class AbstractionSearch:
                 break
         return waiting.joined(boxes)
 
-    def _is_proven(self, automaton: HybridAutomaton, boxes: StartBoxes) -> bool:
-        """Whether all parts keep the claim, with the tightest network and in ever shorter steps."""
+    def _in_short_steps(self, automaton: HybridAutomaton, boxes: StartBoxes) -> StartBoxes:
+        """What stays open in ever shorter steps."""
         for number in range(1, LAST_ROUNDS):
-            boxes = halved(self.question.model, boxes)
-            if len(boxes) > MOST_PARTS:
-                return False
-            boxes, times = self._open(automaton, boxes, PipeEffort(number, careful=True))
+            parts = halved(self.question.model, boxes)
+            if len(parts) > MOST_PARTS:
+                break
+            boxes, times = self._open(automaton, parts, PipeEffort(number, careful=True))
             self._note(times)
             if not len(boxes):
-                return True
-        return False
+                break
+        return boxes
 
     def _open(
         self, automaton: HybridAutomaton, boxes: StartBoxes, effort: PipeEffort
@@ -209,7 +185,7 @@ class AbstractionSearch:
         )
         if step is None:
             self.step = float(found.times[0, 1] - found.times[0, 0]) if len(found.times) else self.step
-        self.seconds["propagation"] += time.process_time() - started
+        self.seconds += time.process_time() - started
         self.counts["segments"] += len(found.times)
         return found
 
@@ -221,7 +197,7 @@ class AbstractionSearch:
     def _proof(self) -> Proof:
         return Proof(
             engine=NeuralEngine.name,
-            direction=DIRECTION.then(Flowpipe.direction),
+            direction=Flowpipe.direction,
             assurance=Assurance.RIGOROUS,
             margin=self.margin,
             evidence=joined([_located(*each, self.pipes[-1][0]) for each in self.pipes]),
@@ -240,25 +216,26 @@ class AbstractionSearch:
         )
 
     @property
+    def abstraction(self) -> NeuralAbstraction | None:
+        """The latest that was learned."""
+        return self.learned.latest
+
+    @property
     def reason(self) -> str:
-        return TOO_LOOSE.format("none" if self.abstraction is None else _shown(self.abstraction))
+        return TOO_LOOSE.format("none" if self.abstraction is None else shown_error(self.abstraction))
 
     @property
     def statistics(self) -> dict[str, int | float | str]:
-        own: dict[str, int | float | str] = dict(self.counts)
-        own |= {f"{name} seconds": round(spent, 3) for name, spent in self.seconds.items()}
+        own: dict[str, int | float | str] = {"networks": self.learned.count, **self.counts}
+        own |= {"partition seconds": round(self.learned.seconds, 3), "propagation seconds": round(self.seconds, 3)}
         if self.abstraction is None:
             return own
         automaton = self.abstraction.automaton
         if automaton is not None:
             own |= {"regions": len(automaton.locations), "transitions": len(automaton.crossings)}
-        return {**self.abstraction.statistics, "error": _shown(self.abstraction), **own}
+        return {**self.abstraction.statistics, "error": shown_error(self.abstraction), **own}
 
 
 def _located(automaton: HybridAutomaton, found: Flowpipe, latest: HybridAutomaton) -> Flowpipe:
     """A flowpipe whose locations are those of the latest automaton, or none."""
     return found if automaton is latest else replace(found, locations=np.full_like(found.locations, -1))
-
-
-def _shown(abstraction: NeuralAbstraction) -> str:
-    return ", ".join(f"{error:.3g}" for error in abstraction.error)

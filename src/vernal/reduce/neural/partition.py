@@ -21,7 +21,6 @@ from vernal.errors import InputError
 from vernal.evidence.neural import NeuralAbstraction
 from vernal.interpret.geometry.polytopes import Polytope, box
 from vernal.interpret.numbers.rounding import float_above
-from vernal.logic.direction import Direction
 from vernal.logic.task import Transitions
 from vernal.model.hybrid import HybridAutomaton, Location
 from vernal.model.tick import Tick, idle
@@ -30,7 +29,6 @@ from vernal.reduce.neural.crossings import crossings_of
 from vernal.reduce.neural.merging import merged
 from vernal.reduce.neural.outward_rounding import exact_flow, facets_of, float_flow, rounding_error
 
-DIRECTION = Direction.OVER
 LEAST_RADIUS = 2.0**-60  # of a coordinate without error: crossings by facets need a little
 
 
