@@ -249,7 +249,7 @@ def _against_enclosure(made: Trajectory, flow: Flow, start: Floats, given: list[
             break
         for k in range(1, SAMPLES + 1):
             now = begin + (end - begin) * k / SAMPLES
-            balls = [x for x in made.states(now, now) if isinstance(x, arb)]
+            balls = [x for x in made.states(now)[-1] if isinstance(x, arb)]
             mid, rad = np.array([(float(x.mid()), float(x.rad())) for x in balls]).T
             apart = np.abs(runs.states[0, k] - mid) - rad
             if (apart > TOLERANCE * size).any():

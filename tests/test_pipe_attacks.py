@@ -71,7 +71,7 @@ def test_errors_that_are_too_small_are_found(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_enclosures_that_lie_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     true = Trajectory.states
-    monkeypatch.setattr(Trajectory, "states", lambda self, low, high: [x + 1 for x in true(self, low, high)])
+    monkeypatch.setattr(Trajectory, "states", lambda self, time: [[x + 1 for x in one] for one in true(self, time)])
     with pytest.raises(Contradicted, match="outside its enclosure"):
         on_enclosures(3, within(SECONDS))
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.available import is_here
+from tests.available import engines_of_steps, is_here
 from tests.brute import Brute
 from tests.cases import DEEP, GATED, LATE, NEVER, PAIR, SQUASHED, read
 from tests.engines.test_truth import ENDLESS_ONLY, INTEGERS_ONLY, check_evidence
@@ -21,7 +21,7 @@ from tests.formats.samples import session
 from tests.portion import seeds, some
 from tests.recurrent import recurrent_formula, recurrent_loop, recurrent_networks
 from tests.work import processor
-from vernal.engines.check import ENGINES, ask, asked_of, find_engine, parse_formula
+from vernal.engines.check import ask, asked_of, find_engine, parse_formula
 from vernal.evidence.replay import verify
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance
 from vernal.evidence.trace import Enclosure, Trace, TraceValue
@@ -44,7 +44,7 @@ from vernal.run.budget import Budget
 from vernal.sets.initial_boxes import initial_boxes
 from vernal.sets.levels import abstract_box
 
-NAMES = [entry.name for entry in ENGINES if is_here(entry.name)]
+NAMES = [entry.name for entry in engines_of_steps() if is_here(entry.name)]
 NOT_REFUTING = ("ends", "explicit", "liveness", "invariants")  # the first takes no intervals of reals, the others prove
 
 

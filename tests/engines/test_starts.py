@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.available import is_here
+from tests.available import engines_of_steps, is_here
 from tests.jani_starts import StartsModel
 from tests.judge import Judge, instance
-from vernal.engines.check import ENGINES, ask, parse_formula
+from tests.portion import some
+from vernal.engines.check import ask, parse_formula
 from vernal.errors import TypeClash
 from vernal.evidence.result import Result, Verdict
 from vernal.formats.jani.planning_task import load_jani
@@ -25,8 +26,8 @@ from vernal.model.initial import InitialSet, OneOf, Span, start_among
 from vernal.model.sorts import BOOL, INT, Sort, enum
 from vernal.run.budget import Budget
 
-NAMES = [entry.name for entry in ENGINES if is_here(entry.name)]
-QUESTIONS = 10
+NAMES = [entry.name for entry in engines_of_steps() if is_here(entry.name)]
+QUESTIONS = some(10)
 COUNTER = StartsModel(
     flags=["x", "y"],
     counters={"n": (0, 9)},

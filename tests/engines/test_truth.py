@@ -9,14 +9,14 @@ from functools import cache
 
 import pytest
 
-from tests.available import is_here
+from tests.available import engines_of_steps, is_here
 from tests.brute import Brute
 from tests.cases import CASES, NOWHERE, OFFICE, RANGED, STAIRS, Case
 from tests.contract import broken_promises
 from tests.loops import closed_loop, disturbed_loop, formula
 from tests.portion import some
 from tests.work import processor
-from vernal.engines.check import ENGINES, ask, asked_of, find_engine, parse_formula
+from vernal.engines.check import ask, asked_of, find_engine, parse_formula
 from vernal.evidence import confirm
 from vernal.evidence.replay import verify
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Result
@@ -31,14 +31,14 @@ from vernal.run.budget import Budget
 
 NAMES = [
     pytest.param(entry.name, marks=pytest.mark.skipif(not is_here(entry.name), reason="pip install 'vernal[smt]'"))
-    for entry in ENGINES
+    for entry in engines_of_steps()
 ]
 ENDLESS_ONLY = ("lasso", "induction")  # engines that leave bounded formulas to others
 INTEGERS_ONLY = ("predicates",)  # engines that leave reals to others
 BOUNDED_NAMES = [name for name in NAMES if name.values[0] not in (*ENDLESS_ONLY, *INTEGERS_ONLY)]
 MODEST = ("ends",)  # engines that decide little, and that at once
 LOOPS, MANY_LOOPS = some(60), 60  # the second for engines that decide little
-LONG, SHORT = 60, 0.1  # seconds for an engine that has to decide, and for one that only must not be wrong
+LONG, SHORT = 60, 0.05  # seconds for an engine that has to decide, and for one that only must not be wrong
 PROMISING = (RANGED, NOWHERE, STAIRS, OFFICE)  # models whose verdicts carry all that a verdict may carry
 OF_ALL_KINDS = [name for name in BOUNDED_NAMES if name.values != ("invariants",)]  # it only proves that p is kept
 

@@ -7,12 +7,13 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.never_wrong import Run
+from tests.available import engines_of_steps
 from tests.cases import FALSIFY, SMOOTH_BOUNDS, SMOOTH_FALSIFY, Case
 from tests.engines.test_truth import check_evidence
 from tests.judge import Judge, instance
 from tests.portion import some
 from tests.work import processor
-from vernal.engines.check import ENGINES, ask, parse_formula
+from vernal.engines.check import ask, parse_formula
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED
 from vernal.logic.formula import Quantifier
 from vernal.logic.normal import quantifiers
@@ -86,7 +87,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("engine", [entry.name for entry in ENGINES])
+@pytest.mark.parametrize("engine", [entry.name for entry in engines_of_steps()])
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_no_engine_is_wrong_or_overflows(case: Case, engine: str) -> None:
     asked = parse_formula(case.task, case.formula)

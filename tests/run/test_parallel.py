@@ -16,6 +16,7 @@ import pytest
 
 from tests.cases import CASES, Case, read
 from tests.loops import disturbed_loop, formula
+from tests.portion import every
 from tests.run.samples import CORRIDOR, corridor
 from tests.systems import make
 from vernal.cli.main import main
@@ -63,7 +64,7 @@ SAME = [
 ]
 
 
-@pytest.mark.parametrize(("engine", "task", "asked"), SAME)
+@pytest.mark.parametrize(("engine", "task", "asked"), every(2, SAME))
 def test_new_processes_answer_as_forked_ones_do(
     engine: str, task: Task, asked: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.portion import every, pairs
 from tests.run.samples import corridor
 from vernal.cli.main import main
 from vernal.engines.check import ask
@@ -73,7 +74,7 @@ def is_running(process: int) -> bool:
         return False
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("workers", every(2, ["2", "1"]))
 def test_programs_that_were_solved_are_not_solved_again(tmp_path: Path, workers: str) -> None:
     task, journal = corridor(tmp_path), tmp_path / "j"
     asked: list[str | Path] = [task, *COMPOSITIONAL, "--workers", workers]
@@ -154,11 +155,18 @@ def test_a_journal_of_another_question_is_bad_input(tmp_path: Path, capsys: Said
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes as Linux shows them")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)])
-@pytest.mark.parametrize(("method", "count"), [("fork", 4), ("spawn", 3)])  # a new process stays; one more is a helper
+@pytest.mark.parametrize(
+    ("signalled", "started"),
+    pairs(
+        2,
+        [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)],
+        [("fork", 4), ("spawn", 3)],  # a new process stays; one more is a helper
+    ),
+)
 def test_workers_end_with_the_run(
-    tmp_path: Path, number: int, code: int, method: str, count: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, signalled: tuple[int, int], started: tuple[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    (number, code), (method, count) = signalled, started
     monkeypatch.setenv(METHOD, method)
     task = corridor(tmp_path)
     run = start(task, *COMPOSITIONAL, "--workers", "2", "--spec", "AX[9] !(x - y > gap & y - x > gap)")

@@ -11,8 +11,9 @@ from vernal.model.expr import Between, Expr
 from vernal.model.flow import Flow
 from vernal.model.initial import Init, Span
 from vernal.model.system import Variable
-from vernal.simulate.flows import STRETCHES, FlowSimulator, simulate_flow
+from vernal.simulate.flows import STRETCHES, FlowSimulator
 from vernal.simulate.runs import random_plan
+from vernal.simulate.trajectories import simulate_flow
 
 X, Y = build.var("x"), build.var("y")
 D = build.between(build.const(-1), build.const(3), "d")

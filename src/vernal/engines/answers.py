@@ -73,7 +73,7 @@ def _result(question: Question, known: Known, final: Budget) -> Result:
             return _violated(question, known, final)
         case FailingState():
             return _fails(question, known, final)
-    return _left_open(question, known, *_weaker(question, known, final))
+    return _left_open(question, known, *(_weaker(question, known, final) if question.time is Time.STEPS else ()))
 
 
 def _left_open(question: Question, known: Open, *notes: str) -> Result:

@@ -12,7 +12,7 @@ from typing import overload
 from vernal.engines.answers import answered
 from vernal.engines.base import Engine, within
 from vernal.engines.chain import Chain
-from vernal.engines.flow.ask import refuse_unasked
+from vernal.engines.flow.ask import timed_question
 from vernal.engines.journals import open_journal
 from vernal.engines.placement import device_for
 from vernal.engines.registry import (
@@ -26,6 +26,7 @@ from vernal.engines.registry import (
 )
 from vernal.engines.time_shares import Ask, FairShares
 from vernal.errors import InputError, NameUnknown, nearest
+from vernal.evidence.knowledge import Open
 from vernal.evidence.result import Result
 from vernal.interpret.numbers.device import find_device, using
 from vernal.logic.formula import ALL_TIME, Always, Bound, Formula
@@ -58,6 +59,7 @@ __all__ = [
     "stated",
 ]
 
+NO_SAMPLES = "not supported by any engine yet: the claim counts samples; ask about seconds"
 IN_RANGE = "in_range"  # the built-in property that every declared range is kept
 
 
@@ -84,7 +86,7 @@ def in_range(task: Task) -> Formula:
     from vernal.logic.normal import horizon
     from vernal.logic.ranges import range_formula
 
-    if isinstance(task.model, Flow):
+    if time_of(task.model.motion) is Time.SECONDS:
         raise InputError(
             "the ranges of a flow are the region in which trajectories are followed, so that there is nothing to ask; "
             "the scope of every verdict says until when all trajectories provably stay inside"
@@ -97,9 +99,9 @@ def in_range(task: Task) -> Formula:
 def question_of(task: Task, formula: Formula, name: str | None = None) -> Question:
     """What is asked of a task; a formula that its kind of time does not take is refused before any work."""
     counts = None if name is None else task.times.get(name)
+    if (counts or time_of(task.model.motion)) is Time.SECONDS:
+        return timed_question(task, formula, name)
     question = Question(task.model, formula, name, task.predicates, task.labels, task.settings, counts)
-    if question.time is Time.SECONDS:
-        refuse_unasked(question)
     question.claim.logic  # noqa: B018 - a formula that is neither LTL nor CTL is refused
     return question
 
@@ -112,7 +114,10 @@ def ask(
     question = question_of(task, formula, name)
     refuse_device(task.model, budget.device)
     with one_blas_thread():
-        result = asked_of(engine_for(engine, question, options), question, budget)
+        if question.time is Time.SAMPLES:
+            result = answered(question, Open(engine=engine, reason=NO_SAMPLES), budget)
+        else:
+            result = asked_of(engine_for(engine, question, options), question, budget)
     return replace(stated(task, result), seconds=time.monotonic() - started)
 
 

@@ -163,8 +163,8 @@ class CommonWork:
         self._patience = SECONDS_PER_QUESTION
 
     def ask(self, asked: Sequence[Question], budget: Budget) -> Common:
-        """What is found out of some questions; the budget is that of one of them. Nothing is shared in seconds."""
-        questions = [question for question in asked if question.time is not Time.SECONDS]
+        """What is found out of some questions; the budget is that of one of them. Only steps are shared."""
+        questions = [question for question in asked if question.time is Time.STEPS]
         if len(questions) < 2 or not self.shared:
             return Common({}, {})
         began = time.monotonic()

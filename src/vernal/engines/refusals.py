@@ -12,7 +12,7 @@ from vernal.evidence.knowledge import UNBOUNDED
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.times import SECONDS_ONLY, STEPS_ONLY, Time
-from vernal.model.motion import Rates
+from vernal.model.motion import Rates, Sampled
 from vernal.sets.levels import MAX_UNROLLED_STEPS
 
 KIND_OF_TIME = "is for "  # how reasons begin that an engine is for another kind of time
@@ -27,7 +27,8 @@ def in_steps(question: Question) -> str | None:
 
 def in_seconds(question: Question) -> str | None:
     """Why an engine of continuous time does not take a question, if it does not."""
-    return None if question.time is Time.SECONDS and isinstance(question.model.motion, Rates) else SECONDS_ONLY
+    flows = isinstance(question.model.motion, Rates | Sampled)
+    return None if question.time is Time.SECONDS and flows else SECONDS_ONLY
 
 
 def within_steps(question: Question) -> str | None:

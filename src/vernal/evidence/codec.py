@@ -23,9 +23,9 @@ from vernal.evidence.recheck_flowpipe import pipe_words, recheck_flowpipe
 from vernal.evidence.recheck_paths import path_words, recheck_trace, recheck_tree, verified
 from vernal.evidence.result import HOLDS, VIOLATED, Verdict
 from vernal.evidence.trace import Trace
+from vernal.interpret.sampled.held_questions import about, flow_of
 from vernal.logic.claim import Claim
-from vernal.logic.question import Question
-from vernal.model.flow import Flow
+from vernal.logic.times import Time, time_of
 from vernal.model.system import Model, System
 
 E = TypeVar("E", bound=Evidence)
@@ -59,7 +59,7 @@ def _trace_fields(trace: Trace, model: Model) -> dict[str, Any]:
 def _trace(fields: EvidenceFields, model: Model) -> Trace:
     if fields["excluded_by"] is not None:
         raise FormatError("trace file: only a tree says what excludes other paths")
-    if isinstance(model, Flow):
+    if time_of(model.motion) is Time.SECONDS:
         return trace_file.timed_trace(fields["trace"], model)
     return trace_file.from_json(fields["trace"], _steps(model))
 
@@ -77,7 +77,7 @@ def _tree(fields: EvidenceFields, model: Model) -> Tree:
 
 
 def _steps(model: Model) -> System:
-    if not isinstance(model, System):
+    if not isinstance(model, System) or time_of(model.motion) is Time.SECONDS:
         raise Rejected(OF_FLOWS)
     return model
 
@@ -104,13 +104,13 @@ def _flowpipe_fields(pipe: Flowpipe, model: Model) -> dict[str, Any]:
 
 
 def _flowpipe(fields: EvidenceFields, model: Model) -> Flowpipe:
-    if not isinstance(model, Flow):
+    if time_of(model.motion) is not Time.SECONDS:
         raise Rejected(OF_STEPS)
-    return flowpipe_of(fields["flowpipe"], model)
+    return flowpipe_of(fields["flowpipe"], flow_of(model))
 
 
 def _recheck_flowpipe(pipe: Flowpipe, said: Assertion) -> Recheck:
-    return recheck_flowpipe(Question(said.task.model, said.formula), pipe)
+    return recheck_flowpipe(about(flow_of(said.task.model), said.formula), pipe)
 
 
 # The table ------------------------------------------------------------------------------------------------------------

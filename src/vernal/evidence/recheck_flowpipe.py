@@ -37,6 +37,7 @@ from vernal.interpret.value_sets import Range, Truth, Value
 from vernal.logic.question import Question
 from vernal.model.expr import Expr, Var
 from vernal.model.graph import order
+from vernal.model.held import loop_of
 from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
@@ -48,12 +49,17 @@ MAX_ALTERNATIVES = 256  # combinations of initial values that are boxes of their
 MAX_PIECES = 20_000  # into which the initial set is cut to compare it with recorded boxes
 
 
+NO_LOOPS = "flowpipes of loops that sample are not followed again yet"
+
+
 class NotAPipe(Exception):
     """The recorded flowpipe is none of this flow, and why."""
 
 
 def recheck_flowpipe(question: Question, pipe: Flowpipe, tick: Tick = idle) -> Recheck:
     """Whether all trajectories keep the formula of a question, as a recorded flowpipe says."""
+    if loop_of(question.model) is not None:
+        return Recheck(Judgement.UNDECIDED, NO_LOOPS)
     try:
         _refuse_uncovered(question.model, pipe, tick)
         compared = _refuse_missing(question, pipe, tick)
@@ -192,7 +198,7 @@ def _refuse_outside(path: Trajectory, pipe: Flowpipe) -> None:
     """An error where the solutions are certainly in no segment, at one of some times until they leave the region."""
     for k in range(INSTANTS + 1):
         time = path.inside_until * k / INSTANTS
-        low, high = _along(pipe.directions, path.states(time, time)).ends
+        low, high = _along(pipe.directions, path.states(time)[-1]).ends
         there = (pipe.times[:, 0] <= float_above(time)) & (pipe.times[:, 1] >= float_below(time))
         outside = (low > pipe.upper[there]).any(1) | (high < pipe.lower[there]).any(1)
         if outside.all():

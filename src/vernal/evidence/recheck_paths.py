@@ -17,6 +17,7 @@ from vernal.evidence.trace import Trace
 from vernal.evidence.trajectory_replay import retrace
 from vernal.evidence.uniqueness import is_only_path, is_only_position
 from vernal.interpret.exact import Given
+from vernal.interpret.sampled.held_questions import about, flow_of
 from vernal.logic.claim import Claim
 from vernal.logic.formula import Formula, Quantifier
 from vernal.logic.printing import text
@@ -68,7 +69,8 @@ def _trajectory(recorded: Trace, said: Assertion) -> Recheck:
     if said.verdict is not VIOLATED:
         raise Rejected("a trajectory is evidence about a flow only where it breaks the formula")
     try:
-        found = retrace(recorded, said.formula, said.task.flow)
+        asked = about(flow_of(said.task.model), said.formula)
+        found = retrace(recorded, asked.formula, asked.model)
     except NotAPath as error:
         raise Rejected(error.problem) from None
     if found.problem is not None:

@@ -13,22 +13,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import takewhile
 
 from flint import arb
 
 from vernal.errors import UnsupportedFormula
+from vernal.evidence.loop_trajectory import LoopSolution, recorded_draws
 from vernal.evidence.trace import Trace, TraceStep, TraceValue
 from vernal.evidence.walk import NotAPath, Problem, ReplayWalk, Undecided, trace_number
 from vernal.interpret import exact
 from vernal.interpret.demand import Given
 from vernal.interpret.flow.point_solutions import Leg, SolutionPiece, clipped, follow, has_left, is_inside
+from vernal.interpret.numbers import reals
+from vernal.interpret.sampled.plant import plant_of
 from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula, Not, Or
 from vernal.logic.normal import fold, nnf, rebuild
 from vernal.model.expr import Expr, Var
+from vernal.model.held import loop_of
+from vernal.model.sorts import REAL
 from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
 PRECISIONS = (128, 256)  # bits, tried in turn
+LOOP_PRECISIONS = (128, 256, 512)  # of loops that sample: networks are evaluated in balls, again and again
 HALVINGS = 12  # of a piece, to find out until when it is in the region
 MAX_PARTS = 4000  # of the time over which a condition is asked
 FINEST_PART = 2**30  # how many of the shortest part make the whole time
@@ -47,9 +54,11 @@ def trajectory(
     A first state that is no initial one, or outside the region, is an error, `NotAPath`.
     """
     try:
-        ReplayWalk(flow, (), precision, tick).check_first(first, {})
+        ReplayWalk(loop_of(flow) or flow, (), precision, tick).check_first(first, {})
     except Undecided as doubt:
         raise NotAPath(Problem(0, f"undecided with {precision} bits: {doubt.variable}")) from None
+    if loop_of(flow) is not None:
+        return _loop_trajectory(flow, first, times, disturbances, precision, tick)
     start = {var: first[var.name] for var in flow.vars}
     if not is_inside(list(start.values()), flow.region):
         raise NotAPath(Problem(0, "the first state is outside the region", time=Fraction(0)))
@@ -58,17 +67,34 @@ def trajectory(
     return Trajectory(flow, start, tuple(times), tuple(disturbances[: len(times) - 1]), tuple(pieces), precision, tick)
 
 
+def _loop_trajectory(
+    flow: Model,
+    first: Mapping[str, Fraction],
+    times: Sequence[Fraction],
+    given: Sequence[Mapping[Expr, Given]],
+    precision: int,
+    tick: Tick,
+) -> Trajectory:
+    """The same of a loop that samples, whose draws at instants are given, too."""
+    walk = LoopSolution(flow, times, given, precision, tick)
+    walk.run(first)
+    if not walk.first or not is_inside(list(walk.first.values()), flow.region):
+        raise NotAPath(Problem(0, "the first state is outside the region, or no action is known", time=Fraction(0)))
+    return Trajectory(flow, walk.first, tuple(times), tuple(given), tuple(walk.pieces), precision, tick, walk)
+
+
 @dataclass(frozen=True)
 class Trajectory:
     """All solutions from one state, in pieces of time, and the times at which they are recorded."""
 
     flow: Model
-    first: Mapping[Var, Fraction]
+    first: Mapping[Var, Fraction | arb]
     times: tuple[Fraction, ...]  # ascending from 0
     disturbances: tuple[Mapping[Expr, Given], ...]  # between each of the times and the next
     pieces: tuple[SolutionPiece, ...]
     precision: int
     tick: Tick
+    walk: LoopSolution | None = None  # of a loop that samples: what was drawn at instants, and where the path ended
 
     @property
     def until(self) -> Fraction:
@@ -77,15 +103,13 @@ class Trajectory:
 
     # States
 
-    def states(self, lower: Fraction, upper: Fraction) -> Sequence[Fraction | arb]:
-        """Where the solutions are at these times, which are times of one piece; exactly at time 0."""
-        if upper == 0:
-            return list(self.first.values())
-        return self.pieces[self._index(upper)].states(lower, upper)
-
-    def _index(self, time: Fraction) -> int:
-        """The piece at whose end, or before it, this time is."""
-        return bisect_left(self.pieces, time, key=lambda piece: piece.end)
+    def states(self, time: Fraction) -> list[Sequence[Fraction | arb]]:
+        """Where the solutions are at a time, exactly at time 0: once, or before and after what happens then."""
+        if time == 0:
+            return [list(self.first.values())]
+        index = bisect_left(self.pieces, time, key=lambda piece: piece.end)
+        there = takewhile(lambda piece: piece.start <= time, self.pieces[index:])
+        return [piece.states(time, time) for piece in there]
 
     @cached_property
     def inside_until(self) -> Fraction:
@@ -110,8 +134,15 @@ class Trajectory:
     @cached_property
     def outside_from(self) -> Fraction | None:
         """A time at which all solutions have left the region; None where they are not known to."""
-        ends = [piece.end for piece in self.pieces if self.inside_until < piece.end <= self.until]
-        return next((time for time in ends if has_left(self.states(time, time), self.flow.region)), None)
+        if self.walk is not None and self.walk.ended is not None:
+            return min(self.walk.ended, self._left or self.walk.ended)
+        return self._left
+
+    @property
+    def _left(self) -> Fraction | None:
+        ends = {end for piece in self.pieces for end in (piece.start, piece.end)}
+        known = sorted(end for end in ends if self.inside_until <= end <= self.until)
+        return next((time for time in known if has_left(self.states(time)[-1], self.flow.region)), None)
 
     # Formulas
 
@@ -134,7 +165,7 @@ class Trajectory:
                     return any(args)
                 case Or():
                     return all(args)
-            return self.holds(node, Fraction(0), Fraction(0)) is False
+            return self._holds(node, list(self.first.values())) is False
 
         return fold(nnf(closed(formula, self.flow), total=True), rule)
 
@@ -142,46 +173,54 @@ class Trajectory:
         """Whether the condition is false at a time of the bound, up to which no solution has left the region."""
         lower, upper = bound.lower, min(_end(bound), self.inside_until)
         times = {*self.times, *(piece.end for piece in self.pieces), lower, upper}
-        return any(self.holds(condition, time, time) is False for time in sorted(times) if lower <= time <= upper)
+        return any(
+            is_inside(states, self.flow.region) and self._holds(condition, states) is False
+            for time in sorted(times)
+            if lower <= time <= upper
+            for states in self.states(time)
+        )
 
     def _everywhere(self, condition: Formula, bound: Bound) -> bool:
         """Whether the condition is true at all times of the bound at which a solution is in the region."""
         last = _end(bound) if self.outside_from is None else min(_end(bound), self.outside_from)
         if last > self.until:
             return False
-        waiting = [part for part in self._parts(bound.lower, last) if part[0] <= part[1]]
+        if last == 0:
+            return self._counted(condition, list(self.first.values())) is True
+        waiting = [part for part in self._parts(bound.lower, last) if part[1] <= part[2]]
         for _ in range(MAX_PARTS):
             if not waiting:
                 return True
-            start, end = waiting.pop()
-            truth = self._counted(condition, start, end)
+            piece, start, end = waiting.pop()
+            truth = self._counted(condition, piece.states(start, end))
             if truth is False or (truth is None and (end - start) * FINEST_PART <= last):
                 return False
             if truth is None:
                 middle = (start + end) / 2
-                waiting += [(start, middle), (middle, end)]
+                waiting += [(piece, start, middle), (piece, middle, end)]
         return False
 
-    def _counted(self, condition: Formula, start: Fraction, end: Fraction) -> bool | None:
-        """The condition at these times, as far as solutions are in the region then; true where none is."""
-        states = self.states(start, end)
+    def _counted(self, condition: Formula, states: Sequence[Fraction | arb]) -> bool | None:
+        """The condition in these states, as far as they are in the region; true where none is."""
         if has_left(states, self.flow.region):
             return True
         return self._holds(condition, [clipped(x, ends) for x, ends in zip(states, self.flow.region, strict=True)])
 
-    def _parts(self, lower: Fraction, upper: Fraction) -> list[tuple[Fraction, Fraction]]:
+    def _parts(self, lower: Fraction, upper: Fraction) -> list[tuple[SolutionPiece, Fraction, Fraction]]:
         """The times from lower to upper, as parts of pieces."""
-        if upper == 0:
-            return [(lower, upper)]
-        return [(max(piece.start, lower), min(piece.end, upper)) for piece in self.pieces]
+        return [(piece, max(piece.start, lower), min(piece.end, upper)) for piece in self.pieces]
 
-    def holds(self, condition: Formula, lower: Fraction, upper: Fraction) -> bool | None:
-        """Whether a condition without lets is true (or false) of all solutions at all of these times, of one piece."""
-        return self._holds(condition, self.states(lower, upper))
+    def inputs(self, states: Sequence[Fraction | arb]) -> dict[Expr, Given]:
+        """States by variable; those of discrete variables are certain."""
+        return {
+            var: x if var.sort == REAL or isinstance(x, Fraction) else reals.ends(x)[0]
+            for var, x in zip(self.first, states, strict=True)
+        }
 
     def _holds(self, condition: Formula, states: Sequence[Fraction | arb]) -> bool | None:
+        """Whether a condition without lets is true (or false) in all of these states."""
         self.tick()
-        inputs: dict[Expr, Given] = dict(zip(self.first, states, strict=True))
+        inputs = self.inputs(states)
 
         def rule(node: Formula, args: tuple[bool | None, ...]) -> bool | None:
             if not isinstance(node, Atom):
@@ -214,10 +253,13 @@ class Trajectory:
         """
         known = [time for time in self.times if time <= self.until]
         times = (*known, self.until) if known[-1] < self.until else tuple(known)
-        return Trace(tuple(self._step(*one) for one in enumerate(times)), system=self.flow, times=times)
+        steps = tuple(self._step(*one) for one in enumerate(times))
+        return Trace(steps, system=loop_of(self.flow) or self.flow, times=times)
 
     def _step(self, index: int, time: Fraction) -> TraceStep:
-        state = {var.name: trace_number(x) for var, x in zip(self.first, self.states(time, time), strict=True)}
+        state = {var.name: trace_number(x) for var, x in zip(self.first, self.states(time)[-1], strict=True)}
+        if self.walk is not None:
+            return self.walk.position(state, time, last=time >= self.until)
         names = self.flow.step.names
         given = self.disturbances[index] if index < len(self.disturbances) and time < self.until else {}
         return TraceStep(state, disturbances={name: trace_number(given[n]) for n, name in names.items() if n in given})
@@ -226,6 +268,9 @@ class Trajectory:
 def again(recorded: Trace, flow: Model, precision: int = PRECISIONS[0], tick: Tick = idle) -> Trajectory:
     """A recorded trajectory, enclosed once more from its first state and its disturbances."""
     assert recorded.times is not None
+    if loop_of(flow) is not None:
+        begin = {name: _exactly(value) for name, value in recorded.steps[0].state.items()}
+        return trajectory(flow, begin, recorded.times, recorded_draws(recorded, plant_of(flow)), precision, tick)
     names = {name: node for node, name in flow.step.names.items()}
     first = {name: _exactly(value) for name, value in recorded.steps[0].state.items()}
     given: list[dict[Expr, Given]] = [
@@ -247,11 +292,16 @@ def _exactly(value: TraceValue) -> Fraction:
 
 def trajectory_truth(recorded: Trace, formula: Formula, flow: Model, tick: Tick = idle) -> bool | None:
     """The truth of a formula on a recorded trajectory, of all its solutions; None where they do not decide it."""
-    for precision in PRECISIONS:
+    for precision in precisions(flow):
         truth = again(recorded, flow, precision, tick).truth(formula)
         if truth is not None:
             return truth
     return None
+
+
+def precisions(flow: Model) -> tuple[int, ...]:
+    """Bits with which trajectories are enclosed, in turn."""
+    return PRECISIONS if loop_of(flow) is None else LOOP_PRECISIONS
 
 
 def refuted(path: Trajectory, formula: Formula) -> Trajectory | None:

@@ -12,7 +12,7 @@ from flint import arb
 from vernal.evidence.trace import Trace
 from vernal.evidence.trajectory import Trajectory, again, closed
 from vernal.interpret import exact
-from vernal.interpret.demand import Given
+from vernal.interpret.flow.point_solutions import is_inside
 from vernal.logic.claim import position_expression
 from vernal.logic.formula import Always, And, Bound, Eventually, Formula, Or, Temporal
 from vernal.logic.margin import atom_margin
@@ -21,7 +21,7 @@ from vernal.model.expr import Expr
 from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 
-PARTS = 64  # of a piece of time, over which what has to come true is bounded
+PARTS_PER_PIECE = 64  # of a piece of time, over which what has to come true is bounded
 BEGINNING = Bound(Fraction(0), Fraction(0))
 
 
@@ -54,14 +54,15 @@ def _least(condition: Formula, bound: Bound, path: Trajectory) -> float:
     asked, last = atom_margin(position_expression(condition)), min(_end(bound, path), path.inside_until)
     times = {*path.times, *(piece.end for piece in path.pieces), bound.lower, last}
     counted = [time for time in times if bound.lower <= time <= last]
-    return min((_above(asked, path.states(time, time), path) for time in counted), default=math.inf)
+    inside = [states for time in counted for states in path.states(time) if is_inside(states, path.flow.region)]
+    return min((_above(asked, states, path) for states in inside), default=math.inf)
 
 
 def _most(condition: Formula, bound: Bound, path: Trajectory) -> float:
     """The largest margin at all times of the bound."""
     asked, found = atom_margin(position_expression(condition)), -math.inf
     for piece in path.pieces:
-        ends = [piece.start + piece.length * k / PARTS for k in range(PARTS + 1)]
+        ends = [piece.start + piece.length * k / PARTS_PER_PIECE for k in range(PARTS_PER_PIECE + 1)]
         for lower, upper in pairwise(ends):
             if lower <= _end(bound, path) and upper >= bound.lower:
                 found = max(found, _above(asked, piece.states(lower, upper), path))
@@ -74,8 +75,7 @@ def _end(bound: Bound, path: Trajectory) -> Fraction:
 
 def _above(asked: Expr, states: Sequence[Fraction | arb], path: Trajectory) -> float:
     """A number that is not below a margin, at some states."""
-    inputs: dict[Expr, Given] = dict(zip(path.first, states, strict=True))
-    (value,) = exact.evaluate([asked], inputs, {}, path.precision)
+    (value,) = exact.evaluate([asked], path.inputs(states), {}, path.precision)
     if isinstance(value, arb):
         return math.nextafter(float(value.upper()), math.inf)
     return float(value) if isinstance(value, Fraction) else math.inf

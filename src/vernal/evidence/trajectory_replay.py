@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from vernal.evidence.trace import Enclosure, Trace, TraceNumber, TraceValue
 from vernal.evidence.trace_values import settled
-from vernal.evidence.trajectory import PRECISIONS, again
+from vernal.evidence.trajectory import again, precisions
 from vernal.evidence.walk import Problem
 from vernal.logic.formula import Formula
 from vernal.model.numbers import nearest
@@ -30,7 +30,7 @@ def retrace(recorded: Trace, formula: Formula, flow: Model, tick: Tick = idle) -
 
     One that does not begin in an initial state is an error, `NotAPath`.
     """
-    for precision in PRECISIONS:
+    for precision in precisions(flow):
         path = again(recorded, flow, precision, tick)
         found = Retrace(next(differences(recorded, path.trace), None), path.truth(formula), path.trace)
         if found.truth is not None:

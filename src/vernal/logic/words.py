@@ -34,8 +34,8 @@ from vernal.logic.formula import (
 )
 from vernal.logic.normal import Logic, classify, fold, order
 from vernal.logic.printing import PREFIX, WHOLE, Fragment, formula_piece, number, text
+from vernal.logic.times import Time, time_of
 from vernal.model.build import TRUE
-from vernal.model.flow import Flow
 from vernal.model.system import Model
 
 TRAJECTORIES = "along every trajectory while it is in the region"
@@ -56,7 +56,7 @@ def bracketed(formula: Formula) -> str:
 def words(formula: Formula, model: Model | None = None) -> str:
     """What the formula asks, in English; with the system, also what it asks of paths that end."""
     logic = classify(formula)
-    if isinstance(model, Flow):
+    if model is not None and time_of(model.motion) is Time.SECONDS:
         return _attach(f"from every initial state, {TRAJECTORIES}:", _Teller("time", False).say(formula))
     partial = model is not None and getattr(model, "enabled", TRUE) is not TRUE
     fractional = any(

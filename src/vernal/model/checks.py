@@ -77,7 +77,9 @@ def check_next(variable: Variable, value: Expr) -> None:
 
 
 def check_rate(variable: Variable, rate: Expr) -> None:
-    """A rate of change is one number."""
+    """A rate of change is one number, and that of a real."""
+    if variable.sort != REAL:
+        raise TypeClash(f"{variable.name!r} is of sort {variable.sort} and has no rate of change: reals flow, it jumps")
     if rate.shape:
         raise TypeClash(
             f"the rate of {variable.name!r} is one number, but this is a vector of {rate.size}; take a component [0]"

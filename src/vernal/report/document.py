@@ -14,7 +14,7 @@ from vernal.evidence.reach import UntilTime
 from vernal.evidence.result import Result
 from vernal.interpret.numbers.rounding import float_below
 from vernal.logic.task import Task
-from vernal.model.flow import Flow
+from vernal.logic.times import Time, time_of
 from vernal.queries.sweep import SweepRow
 
 SCHEMA_VERSION = 1
@@ -79,7 +79,7 @@ def result_object(task: Task, result: Result) -> dict[str, Any]:
         "statistics": _statistics(result.statistics),
         "evidence": shown.get("evidence"),
         **{key: shown.get(key) for key in PAYLOADS},
-        **(_times(result) if isinstance(task.model, Flow) else {}),
+        **(_times(result) if time_of(task.model.motion) is Time.SECONDS else {}),
     }
 
 

@@ -22,13 +22,24 @@ def explain_flow(task: Task) -> str:
         state_table(flow),
         REGION,
         draws_table(flow) if flow.disturbances else CALM,
-        _rates(flow),
+        rates_table(flow),
         _settings(task),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
-def _rates(flow: Model) -> str:
+def timing(loop: Model) -> str:
+    """How often what happens, in a loop that samples."""
+    assert loop.grid is not None
+    told = [f"instants: every {exact_number(loop.grid)} s"]
+    for agent in loop.agents:
+        late = f", in force {exact_number(agent.delay)} s later" if agent.delay else ""
+        told.append(f"{agent.name} acts every {exact_number(agent.every or loop.grid)} s{late}")
+    return "; ".join(told)
+
+
+def rates_table(flow: Model) -> str:
+    """The lets and the rates of change."""
     names = [*flow.lets, *(f"d{variable.name}/dt" for variable in flow.state)]
     bodies = [*flow.lets.values(), *(flow.rates.get(variable.name) for variable in flow.state)]
     columns = [

@@ -12,11 +12,11 @@ from vernal.logic.printing import text
 from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.logic.words import bracketed, words
-from vernal.model.motion import Step
+from vernal.model.motion import Sampled, Step
 from vernal.model.system import Model
 from vernal.report.engine_choice import who_decides
 from vernal.report.explain import explain_system
-from vernal.report.explain_flow import explain_flow
+from vernal.report.explain_flow import explain_flow, rates_table, timing
 
 NamedFormula = tuple[str | None, Formula]
 
@@ -37,9 +37,19 @@ def explained(task: Task, asked: Sequence[NamedFormula]) -> str:
     entries = engines_for(Question(task.model, TRUTH))
     width = max(len(entry.name) for entry in entries)
     listed = "\n".join(f"  {entry.name:{width}} {entry.about}" for entry in entries)
-    whole = explain_system(task) if isinstance(task.model.motion, Step) else explain_flow(task)
+    whole = _explain_model(task)
     parts = [whole, *(_property(task, name, formula) for name, formula in asked), f"engines\n{listed}"]
     return "\n\n".join(parts)
+
+
+def _explain_model(task: Task) -> str:
+    """The model in words, by its motion; a loop that samples has a step and a flow."""
+    match task.model.motion:
+        case Step():
+            return explain_system(task)
+        case Sampled():
+            return "\n\n".join([explain_system(task), timing(task.model), rates_table(task.model)])
+    return explain_flow(task)
 
 
 def _property(task: Task, name: str | None, formula: Formula) -> str:

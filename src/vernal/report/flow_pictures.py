@@ -25,8 +25,8 @@ from vernal.report.phase_parts import DrawnTrajectory, Portrait
 from vernal.report.phase_sets import asked_sets_of
 from vernal.report.subject import formula_of
 from vernal.report.values import as_float
-from vernal.simulate.flows import simulate_flow
 from vernal.simulate.starts import NoInitialState
+from vernal.simulate.trajectories import simulate_flow
 
 DRAWN_TRAJECTORIES = 20
 

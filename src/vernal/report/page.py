@@ -17,6 +17,7 @@ from vernal.formats.evidence import write_evidence
 from vernal.logic.claim import claim_of
 from vernal.logic.formula import Formula
 from vernal.logic.task import Task
+from vernal.logic.times import Time, time_of
 from vernal.logic.words import words
 from vernal.model.flow import Flow
 from vernal.report.document import document, dump
@@ -76,7 +77,7 @@ def _pictures_of(task: Task, one: Answered, drawing: Drawing) -> Pictures:
         return Pictures([reached], [drawing.picture(make) for make in makers])
     if isinstance(task.model, Flow):
         makers += flow_pictures(task, result, one.formula)
-    elif result.trace is None:
+    elif result.trace is None and time_of(task.model.motion) is Time.STEPS:
         makers.append(lambda budget: reach_figure(task, one.formula, budget))
     return Pictures([drawing.picture(make) for make in makers])
 

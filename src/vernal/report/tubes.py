@@ -17,6 +17,7 @@ from vernal.errors import InputError
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.expr import Var
+from vernal.model.held import loop_of
 from vernal.model.system import Model
 from vernal.report.figures import AxisLimits, drawable, near_limits, plot_style, save_figure, svg_text
 from vernal.report.flow_pictures import simulated_trajectories
@@ -24,9 +25,9 @@ from vernal.report.phase import phase_figure
 from vernal.report.phase_parts import Portrait
 from vernal.report.phase_sets import AskedSets, asked_sets_of
 from vernal.report.tube_panels import SetPicture, plane_figure, tube_figure
-from vernal.simulate.flows import simulate_flow
 from vernal.simulate.runs import Runs, simulate
 from vernal.simulate.starts import NoInitialState
+from vernal.simulate.trajectories import simulate_flow
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -123,6 +124,8 @@ def _polygons(sets: ReachableSets) -> Sequence[ReachedStep]:
 
 def _are_variables(sets: ReachableSets) -> bool:
     """Whether two different variables of a flow were asked for."""
+    if loop_of(sets.task.flow) is not None:  # of which the rates are no field in two variables
+        return False
     return len(sets.expressions) == len(set(sets.expressions)) == 2 and set(sets.expressions) <= set(
         sets.task.flow.vars
     )

@@ -20,7 +20,8 @@ from vernal.model.expr import Decision, Expr
 from vernal.model.numbers import nearest
 from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
-from vernal.simulate.runs import Plan, Runs, random_plan
+from vernal.simulate.runs import Plan, Runs
+from vernal.simulate.starts import typed
 
 POSITIONS = 200  # about, between the first and the last time
 CLOSE = 1e-9  # times this close, compared with the last, are looked at once
@@ -41,14 +42,6 @@ STAGES = (
 ERRORS = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
 
 
-def simulate_flow(
-    flow: Model, runs: int, time: Fraction | float, rng: np.random.Generator, *, corners: bool = False
-) -> Runs:
-    """Random trajectories: uniform initial states and disturbances; centre and corners of the initial set if asked."""
-    plan = random_plan(flow, runs, STRETCHES - 1, rng, corners=corners)
-    return FlowSimulator(flow, time).run(plan)
-
-
 def positions(time: Fraction | float, stretches: int, more: Iterable[Fraction]) -> Floats:
     """The times at which trajectories are looked at: evenly spaced, those where disturbances change, and more."""
     last = nearest(Fraction(time))
@@ -58,58 +51,14 @@ def positions(time: Fraction | float, stretches: int, more: Iterable[Fraction]) 
     return np.unique(np.concatenate([even[~near], asked, [0.0, last]]))
 
 
-class FlowSimulator:
-    """A compiled vector field, followed as often as needed."""
+class Integrator:
+    """A compiled vector field, and steps along it."""
 
-    def __init__(
-        self,
-        flow: Model,
-        time: Fraction | float,
-        stretches: int = STRETCHES,
-        more: Iterable[Fraction] = (),
-    ) -> None:
-        """`more` are times at which the trajectories are looked at besides."""
-        self.flow, self.time = flow, Fraction(time)
-        self.changes = [self.time * k / stretches for k in range(stretches)]  # when disturbances may change
-        self.times = positions(time, stretches, more)
-        if not np.isfinite(self.times).all():
-            raise BeyondFloats("the time is beyond all floats; try other units")
-        middles = (self.times[1:] + self.times[:-1]) / 2
-        self.stretch = np.minimum(np.floor(middles / max(self.times[-1], 1e-300) * stretches), stretches - 1).astype(
-            int
-        )
+    def __init__(self, flow: Model) -> None:
+        self.flow = flow
         self.program = concrete.compile(flow.vector_field)
-        self.lower, self.upper = (np.array([nearest(ends[side]) for ends in flow.region]) for side in (0, 1))
 
-    def run(self, plan: Plan, tick: Tick = idle) -> Runs:
-        """The trajectories a plan makes; its decisions have a column for each stretch of time."""
-        count, last = plan.runs, len(self.times) - 1
-        states = np.full((count, last + 1, len(self.flow.state)), np.nan)
-        states[:, 0] = np.stack([plan.first[var] for var in self.flow.vars], axis=1)
-        lengths = np.ones(count, np.intp)
-        rows = np.flatnonzero(self._inside(states[:, 0]))
-        with np.errstate(all="ignore"):
-            for k in range(last):
-                given = {node: array[rows, self.stretch[k]] for node, array in plan.decisions.items()}
-                reached = self._advance(states[rows, k], given, float(self.times[k + 1] - self.times[k]), tick)
-                inside = self._inside(reached)
-                rows = rows[inside]
-                states[rows, k + 1] = reached[inside]
-                lengths[rows] = k + 2
-        return self._runs(plan, states, lengths)
-
-    def _runs(self, plan: Plan, states: Floats, lengths: NDArray[np.intp]) -> Runs:
-        """What happened, with the disturbances at every position."""
-        columns = np.append(self.stretch, self.stretch[-1:]) if len(self.stretch) else np.zeros(1, int)
-        given: Mapping[Decision, Floats] = {node: array[:, columns] for node, array in plan.decisions.items()}
-        state = {variable.name: states[:, :, i] for i, variable in enumerate(self.flow.state)}
-        spread = Plan(plan.first, given)
-        return Runs(self.flow, spread, state, {}, {}, lengths, len(self.times) - 1, self.times)
-
-    def _inside(self, states: Floats) -> NDArray[np.bool_]:
-        return np.asarray(((states >= self.lower) & (states <= self.upper)).all(axis=1))
-
-    def _advance(self, states: Floats, given: Mapping[Decision, Floats], time: float, tick: Tick) -> Floats:
+    def advance(self, states: Floats, given: Mapping[Decision, Floats], time: float, tick: Tick) -> Floats:
         """The states after a time in which the disturbances are constant."""
         done, step = 0.0, time
         while done < time and len(states):
@@ -137,7 +86,63 @@ class FlowSimulator:
         return reached, float(np.max(relative, initial=0.0, where=np.isfinite(relative)))
 
     def _rates(self, states: Floats, given: Mapping[Decision, Floats]) -> Floats:
-        inputs: dict[Expr, Floats] = {var: states[:, i] for i, var in enumerate(self.flow.vars)}
+        inputs: dict[Expr, NDArray[np.generic]] = {
+            var: typed(var, states[:, i]) for i, var in enumerate(self.flow.vars)
+        }
         inputs.update(given.items())
         values = self.program(inputs, len(states))
         return np.stack([np.broadcast_to(value, len(states)) for value in values], axis=1)
+
+
+class FlowSimulator:
+    """A compiled vector field, followed as often as needed."""
+
+    def __init__(
+        self,
+        flow: Model,
+        time: Fraction | float,
+        stretches: int = STRETCHES,
+        more: Iterable[Fraction] = (),
+    ) -> None:
+        """`more` are times at which the trajectories are looked at besides."""
+        self.flow, self.model, self.time = flow, flow, Fraction(time)
+        self.changes = [self.time * k / stretches for k in range(stretches)]  # when disturbances may change
+        self.times = positions(time, stretches, more)
+        if not np.isfinite(self.times).all():
+            raise BeyondFloats("the time is beyond all floats; try other units")
+        middles = (self.times[1:] + self.times[:-1]) / 2
+        self.stretch = np.minimum(np.floor(middles / max(self.times[-1], 1e-300) * stretches), stretches - 1).astype(
+            int
+        )
+        self.integrator = Integrator(flow)
+        self.lower, self.upper = (np.array([nearest(ends[side]) for ends in flow.region]) for side in (0, 1))
+
+    def run(self, plan: Plan, tick: Tick = idle) -> Runs:
+        """The trajectories a plan makes; its decisions have a column for each stretch of time."""
+        count, last = plan.runs, len(self.times) - 1
+        states = np.full((count, last + 1, len(self.flow.state)), np.nan)
+        states[:, 0] = np.stack([plan.first[var] for var in self.flow.vars], axis=1)
+        lengths = np.ones(count, np.intp)
+        rows = np.flatnonzero(self._inside(states[:, 0]))
+        with np.errstate(all="ignore"):
+            for k in range(last):
+                given = {node: array[rows, self.stretch[k]] for node, array in plan.decisions.items()}
+                reached = self.integrator.advance(
+                    states[rows, k], given, float(self.times[k + 1] - self.times[k]), tick
+                )
+                inside = self._inside(reached)
+                rows = rows[inside]
+                states[rows, k + 1] = reached[inside]
+                lengths[rows] = k + 2
+        return self._runs(plan, states, lengths)
+
+    def _runs(self, plan: Plan, states: Floats, lengths: NDArray[np.intp]) -> Runs:
+        """What happened, with the disturbances at every position."""
+        columns = np.append(self.stretch, self.stretch[-1:]) if len(self.stretch) else np.zeros(1, int)
+        given: Mapping[Decision, Floats] = {node: array[:, columns] for node, array in plan.decisions.items()}
+        state = {variable.name: states[:, :, i] for i, variable in enumerate(self.flow.state)}
+        spread = Plan(plan.first, given)
+        return Runs(self.flow, spread, state, {}, {}, lengths, len(self.times) - 1, self.times)
+
+    def _inside(self, states: Floats) -> NDArray[np.bool_]:
+        return np.asarray(((states >= self.lower) & (states <= self.upper)).all(axis=1))

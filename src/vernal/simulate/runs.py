@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from vernal.interpret import concrete
 from vernal.interpret.numbers.rounding import Floats
 from vernal.interpret.program import Program
+from vernal.model import build
 from vernal.model.closed import ClosedStep
 from vernal.model.expr import Between, Choose, Decision, Expr, Var
 from vernal.model.system import Model
@@ -68,7 +69,19 @@ class Runs:
         }
         given.update({var: self.memory[var][:, position] for var in step.memory})
         given.update({node: array[:, position] for node, array in self.plan.decisions.items()})
+        if step.holds:  # what agents hold is no function of the state
+            given.update(self._held(position))
         return given
+
+    def _held(self, position: int) -> dict[Expr, NDArray[np.generic]]:
+        """What agents hold: by their actions, and component by component as variables of the flow."""
+        found: dict[Expr, NDArray[np.generic]] = {}
+        for agent in self.system.agents:
+            values, sort = self.actions[agent.name][:, position], agent.action.sort
+            found[agent.var] = values
+            parts = {f"{agent.name}[{k}]": values[:, k] for k in range(agent.action.size)} if agent.action.shape else {}
+            found.update({build.var(name, sort): part for name, part in (parts or {agent.name: values}).items()})
+        return found
 
     def values(self, expressions: Sequence[Expr]) -> list[Floats]:
         """What expressions over state, actions and lets are on every run, at every position; nan after its end.

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from tests.available import is_here
+from tests.available import engines_of_steps, is_here
 from tests.brute import Brute, TooLarge, ValueUndefined
 from tests.explicit_oracle import FiniteOracle
 from tests.graph_loops import graph_formula, graph_loop
@@ -15,12 +15,12 @@ from tests.judge import Judge, instance
 from tests.loops import closed_loop, formula
 from tests.portion import some
 from tests.work import processor
-from vernal.engines.check import ENGINES, ask
+from vernal.engines.check import ask
 from vernal.evidence.result import UNKNOWN
 from vernal.logic.task import Task
 from vernal.run.budget import Budget
 
-NAMES = [entry.name for entry in ENGINES if is_here(entry.name)]
+NAMES = [entry.name for entry in engines_of_steps() if is_here(entry.name)]
 judged_graph = cache(lambda seed: Judge(instance(seed, "graphs")))  # what it knows is the same for every engine
 GRAPHS = some(12)
 FEW = 5  # questions that the other engines are asked

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import vernal as vn
+from tests.portion import seeds
 from vernal.engines.explicit.enumeration import Enumeration
 from vernal.interpret import exact
 from vernal.interpret.exact import Given
@@ -81,7 +82,7 @@ def successors(system: System, state: tuple[int, int]) -> set[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("remembered", [0, observations.MAX_OBSERVATIONS])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(6, 2))
 def test_all_transitions_are_found(seed: int, remembered: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(observations, "MAX_OBSERVATIONS", remembered)
     system = counting(seed)

@@ -18,7 +18,7 @@ from vernal.logic.question import Question
 from vernal.model import build
 from vernal.model.expr import Expr
 from vernal.run.budget import Budget
-from vernal.simulate.flows import simulate_flow
+from vernal.simulate.trajectories import simulate_flow
 
 FOLDER = Path(__file__).parents[3] / "benchmarks" / "neural-abstractions"
 MODELS = ["jet", "steam", "exponential", "watertank", "nl1", "nl2"]

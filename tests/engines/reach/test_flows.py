@@ -25,7 +25,7 @@ from vernal.model import build
 from vernal.model.flow import Flow
 from vernal.model.functions import sqrt
 from vernal.model.initial import Init, Span
-from vernal.simulate.flows import simulate_flow
+from vernal.simulate.trajectories import simulate_flow
 
 X, Y = state("x", "y")
 ENGINES = ("flowpipe", "abstraction")

@@ -207,7 +207,7 @@ WRONG = [
     Wrong("a label", 'y = "real [-1, 1]"', 'y = "enum {A, B}"', "13:5", ("of sort enum",)),
     Wrong("integers", 'y = "real [-1, 1]"', 'y = "int[3] [-1, 1]"', "13:5", ("of sort int",)),
     Wrong("one point", 'y = "real [-1, 1]"', 'y = "real [-0.6, -0.6]"', "13:5", ("one point",)),
-    Wrong("beside steps", "[flow]", '[environment.next]\nx = "x"\n[flow]', "19:2", ("not both",)),
+    Wrong("beside steps", "[flow]", '[environment.next]\nx = "x"\n[flow]', "19:2", ("nothing says how often",)),
     Wrong("predicates", "[parameters]", 'predicates = ["x > 0"]\n[parameters]', "4:1", ("predicates are for",)),
     Wrong("unknown variable", 'y = "3*x - y"', 'z = "3*x - y"', "21:1", ("there is no state variable 'z'",)),
     Wrong("unknown name", RATE_Y, '"3*x - z"', "21:12", ("'z'",)),
@@ -296,12 +296,6 @@ def test_a_flow_that_is_no_table_is_one_problem(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="expected a table with the rate") as caught:
         load(written(tmp_path, text))
     assert str(caught.value).count("task.toml:") == 1
-
-
-def test_agents_have_no_place_in_a_flow(tmp_path: Path) -> None:
-    text = JET.replace("[flow]", '[agents.pilot]\npolicy = "pilot.onnx"\nobserve = ["x"]\n\n[flow]')
-    with pytest.raises(InputError, match="agents act at steps"):
-        load(written(tmp_path, text))
 
 
 def test_more_variables_than_an_abstraction_takes(tmp_path: Path) -> None:

@@ -16,23 +16,23 @@ from vernal.engines.falsify.timed_target import TimedTarget
 from vernal.engines.falsify.trajectory_rates import share_of_trajectories
 from vernal.errors import InputError, Stopped
 from vernal.interpret.numbers.rounding import Floats
+from vernal.interpret.sampled.held_questions import about, flow_of, timed_properties
 from vernal.logic.printing import text
-from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.logic.times import last_time
+from vernal.logic.times import Time, last_time, time_of
 from vernal.model.expr import Expr
-from vernal.model.flow import Flow
 from vernal.model.hooks import hook
 from vernal.model.system import Model
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 from vernal.run.threads import one_blas_thread
-from vernal.simulate.flows import STRETCHES, FlowSimulator
 from vernal.simulate.runs import Plan, Runs, random_plan
 from vernal.simulate.runs import simulate as run
+from vernal.simulate.trajectories import simulator_of
 
 DEFAULT_RUN_STEPS = 20  # of a run, where nothing is said
 MAX_NUMBERS = 10**8  # values kept in memory: about 800 MB
+COUNTS_SAMPLES = "it counts samples, and runs are judged in seconds"
 SECONDS_OVER_LIMIT = 0.5  # seconds over a limit, until work that did not look at it is interrupted
 
 RunJudge = Callable[[Budget], RunShare]  # what one property is on runs
@@ -125,9 +125,11 @@ class RunsAsked:
             raise InputError(f"runs has to be at least 1, not {self.runs}")
         if self.seed < 0 or (self.steps is not None and self.steps < 0):
             raise InputError("steps and seed have to be 0 or more")
-        if isinstance(task.model, Flow):
-            if self.steps is not None:
+        if time_of(task.model.motion) is Time.SECONDS:
+            if self.steps is not None and task.model.grid is None:
                 raise InputError(f"{task.name} is a flow, which makes no steps: say for how long with time")
+            if self.steps is not None and self.time is not None:
+                raise InputError("say for how long with time, or how many samples with steps, not both")
         elif self.time is not None:
             raise InputError(f"{task.name} is a system that moves in steps: say how many with steps, not with time")
 
@@ -136,7 +138,7 @@ def simulated(task: Task, wanted: RunsAsked, budget: Budget) -> Simulation:
     """The simulation within a budget: Stopped where the runs are not finished, and what is not judged says so."""
     wanted.refuse(task)
     with one_blas_thread(), np.errstate(all="ignore"):
-        if isinstance(task.model, Flow):
+        if time_of(task.model.motion) is Time.SECONDS:
             return _simulated_flow(task, wanted, budget)
         return _simulated_system(task, wanted, budget)
 
@@ -156,18 +158,20 @@ def _simulated_system(task: Task, wanted: RunsAsked, budget: Budget) -> Simulati
 
 
 def _simulated_flow(task: Task, wanted: RunsAsked, budget: Budget) -> Simulation:
-    flow, time = task.flow, wanted.time
-    asked = {name: Question(flow, formula, name) for name, formula in task.properties.items()}
-    longest = last_time(task.properties.values()) or Fraction(1)
+    flow, time = flow_of(task.model), wanted.time
+    if wanted.steps is not None and flow.grid is not None:
+        time = (wanted.steps or 1) * flow.grid
+    asked = {name: about(flow, formula, name) for name, formula in timed_properties(task).items()}
+    longest = last_time(timed_properties(task).values()) or Fraction(1)
     if time is not None and not 0 < time < float("inf"):
         raise InputError(f"time has to be a number above 0, not {time}")
     instants = [instant for question in asked.values() for instant in TimedTarget(question).instants]
-    simulator = FlowSimulator(flow, longest if time is None else time, more=instants)
+    simulator = simulator_of(flow, longest if time is None else time, instants)
     _refuse_many(wanted.runs * len(simulator.times) * (len(flow.state) + len(flow.disturbances)))
     rng = np.random.default_rng(wanted.seed)
 
     def followed() -> tuple[Plan, Runs]:
-        plan = random_plan(flow, wanted.runs, STRETCHES - 1, rng, tick=budget.check)
+        plan = random_plan(simulator.model, wanted.runs, len(simulator.changes) - 1, rng, tick=budget.check)
         return plan, simulator.run(plan, budget.check)
 
     plan, made = in_time(followed, budget, SECONDS_OVER_LIMIT)
@@ -181,6 +185,9 @@ def _judged(task: Task, runs: Runs, judge: Mapping[str, RunJudge], budget: Budge
     """What every property is on the runs, or why that is not known."""
     found: dict[str, RunShare] = {}
     for name, formula in task.properties.items():
+        if name not in judge:
+            found[name] = RunShare(name, text(formula), len(runs.lengths), counts=False, reason=COUNTS_SAMPLES)
+            continue
         try:
             budget.check()
             found[name] = in_time(partial(judge[name], budget), budget, SECONDS_OVER_LIMIT)

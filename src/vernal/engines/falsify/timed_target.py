@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vernal.evidence.trajectory import closed
 from vernal.interpret import concrete
@@ -15,7 +16,8 @@ from vernal.logic.normal import atoms, fold, order
 from vernal.logic.question import Question
 from vernal.model.expr import Expr
 from vernal.simulate.runs import Runs
-from vernal.simulate.starts import satisfied
+from vernal.simulate.starts import satisfied, typed
+from vernal.simulate.trajectories import column
 
 
 class TimedTarget:
@@ -38,7 +40,7 @@ class TimedTarget:
         """One number for each trajectory; where the state is not defined or not an initial one, infinity."""
         table = self._table(runs)
         result: Floats = np.array(fold(self.formula, lambda node, args: _margin(node, args, table, runs))[:, 0])
-        result[np.isnan(result) | ~satisfied(self.flow, runs.plan.first)] = np.inf
+        result[np.isnan(result) | ~satisfied(runs.system, runs.plan.first)] = np.inf
         return result
 
     def critical(self, runs: Runs) -> list[float]:
@@ -56,7 +58,9 @@ class TimedTarget:
     def _table(self, runs: Runs) -> dict[Expr, Floats]:
         """The margins of the atoms at all positions."""
         shape = (len(runs.lengths), runs.steps + 1)
-        inputs: dict[Expr, Floats] = {var: runs.state[var.name].reshape(-1) for var in self.flow.vars}
+        inputs: dict[Expr, NDArray[np.generic]] = {
+            var: typed(var, column(runs, var.name).reshape(-1)) for var in self.flow.vars
+        }
         values = self.program(inputs, shape[0] * shape[1]) if self.atoms else []
         spread = [np.broadcast_to(value, shape[0] * shape[1]).reshape(shape) for value in values]
         return dict(zip(self.atoms, spread, strict=True))

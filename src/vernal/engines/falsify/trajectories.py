@@ -19,18 +19,18 @@ from vernal.engines.falsify.timed_target import TimedTarget
 from vernal.errors import Stopped
 from vernal.evidence.knowledge import Statistics
 from vernal.evidence.trace import Trace
-from vernal.evidence.trajectory import PRECISIONS, refuted, trajectory
+from vernal.evidence.trajectory import precisions, refuted, trajectory
 from vernal.evidence.walk import NotAPath
 from vernal.interpret import exact
 from vernal.interpret.demand import Given
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.question import Question
-from vernal.model.expr import Between, Expr
+from vernal.model.expr import Between, Choose, Expr
 from vernal.model.initial import Span, represented
 from vernal.run.budget import Budget
-from vernal.simulate.flows import STRETCHES, FlowSimulator
 from vernal.simulate.lift import first_values
 from vernal.simulate.runs import Plan, Runs
+from vernal.simulate.trajectories import TrajectorySimulator, simulator_of
 
 TRAJECTORIES_PER_BATCH = 600  # trajectories of a batch
 RECORDED_TIMES = 16  # times, about, in a trace; decimals where the horizon is one
@@ -48,11 +48,10 @@ class FailingTrajectories:
     patience = TRAJECTORY_PATIENCE
 
     def __init__(self, question: Question, budget: Budget) -> None:
-        self.question, self.budget, self.model = question, budget, question.model
+        self.question, self.budget = question, budget
         self.target = TimedTarget(question)
-        stretches = STRETCHES if self.model.disturbances else 1
-        self.columns = stretches - 1
-        self.simulator = FlowSimulator(self.model, question.claim.last_time, stretches, self.target.instants)
+        self.simulator = simulator_of(question.model, question.claim.last_time, self.target.instants)
+        self.model, self.columns = self.simulator.model, len(self.simulator.changes) - 1
         self.rows = TRAJECTORIES_PER_BATCH if freedom(self.model) else 1
         self.enclosed = 0
 
@@ -110,7 +109,7 @@ def apart(plan: Plan, rows: NDArray[np.intp], count: int) -> Iterator[int]:
 
 
 def enclosed(
-    question: Question, target: TimedTarget, simulator: FlowSimulator, plan: Plan, budget: Budget, *, short: bool
+    question: Question, target: TimedTarget, simulator: TrajectorySimulator, plan: Plan, budget: Budget, *, short: bool
 ) -> Trace | None:
     """The trajectory that a plan of one row makes, as far as it takes to refute the formula; None where it does not.
 
@@ -119,7 +118,7 @@ def enclosed(
     lift = Lifted(simulator, target, plan, short)
     part = budget.part(1.0, ENCLOSURE_SECONDS)
     try:
-        for precision in PRECISIONS:
+        for precision in precisions(question.model):
             path = trajectory(question.model, lift.first, lift.times, lift.disturbances, precision, part.check)
             found = refuted(path, question.formula)
             if found is not None:
@@ -134,12 +133,12 @@ def enclosed(
 class Lifted:
     """A simulated trajectory in exact numbers: its first state, disturbances, and times at which it is recorded."""
 
-    def __init__(self, simulator: FlowSimulator, target: TimedTarget, plan: Plan, short: bool) -> None:
+    def __init__(self, simulator: TrajectorySimulator, target: TimedTarget, plan: Plan, short: bool) -> None:
         self.simulator, self.flow, self.plan, self.short = simulator, simulator.flow, plan, short
-        values = first_values(self.flow, plan, short)
-        self.first = {var.name: values[var][0] for var in self.flow.vars}
+        values = first_values(simulator.model, plan, short)
+        self.first = {var.name: values[var][0] for var in simulator.model.vars}
         self.times = self._times(target, simulator.run(plan))
-        self.disturbances = [self._given(time) for time in self.times[:-1]]
+        self.disturbances = [self._given(time) for time in self.times]
 
     def _times(self, target: TimedTarget, runs: Runs) -> list[Fraction]:
         """Those at which disturbances change, that the formula names, that are critical, and some between."""
@@ -152,14 +151,19 @@ class Lifted:
     def _given(self, time: Fraction) -> dict[Expr, Given]:
         """The disturbances from this time on."""
         stretch = bisect_right(self.simulator.changes, time) - 1
-        return {
-            node: self._value(node, float(self.plan.decisions[node][0, stretch])) for node in self.flow.disturbances
+        drawn = {node: float(array[0, stretch]) for node, array in self.plan.decisions.items() if array.ndim == 2}
+        found: dict[Expr, Given] = {
+            node: self._value(node, position) for node, position in drawn.items() if isinstance(node, Between)
         }
+        return found | {node: int(index) for node, index in drawn.items() if isinstance(node, Choose)}
 
     def _value(self, node: Between, position: float) -> Fraction:
         """A value between the ends that the interval has in the first state."""
-        start: dict[Expr, Given] = {var: self.first[var.name] for var in self.flow.vars}
-        low, high = exact.evaluate(node.args, start)
+        start: dict[Expr, Given] = {var: self.first[var.name] for var in self.simulator.model.vars}
+        try:
+            low, high = exact.evaluate(node.args, start)
+        except LookupError:  # ends that depend on actions
+            return Fraction(0)
         if not isinstance(low, Fraction) or not isinstance(high, Fraction):
             return Fraction(0)  # no rational ends: whether it is one of its values, the enclosure finds out
         span = Span(low, high)

@@ -15,12 +15,12 @@ from vernal.logic.normal import order
 from vernal.logic.printing import text
 from vernal.logic.question import Question
 from vernal.run.budget import Budget
-from vernal.simulate.flows import FlowSimulator
 from vernal.simulate.runs import Plan, Runs
+from vernal.simulate.trajectories import TrajectorySimulator
 
 
 def share_of_trajectories(
-    question: Question, simulator: FlowSimulator, plan: Plan, runs: Runs, budget: Budget
+    question: Question, simulator: TrajectorySimulator, plan: Plan, runs: Runs, budget: Budget
 ) -> RunShare:
     """Which of the trajectories break the formula; those that are followed for too short a time say less."""
     target = TimedTarget(question)
@@ -32,14 +32,14 @@ def share_of_trajectories(
     return RunShare(question.name, written, len(margins), True, tuple(failing.tolist()), keeping, trace)
 
 
-def _is_seen(question: Question, simulator: FlowSimulator) -> bool:
+def _is_seen(question: Question, simulator: TrajectorySimulator) -> bool:
     """Whether a trajectory may be said to fail: what has to come true may do so as long as there is time for it."""
     waits = (node.bound.upper for node in order(question.claim.normal) if isinstance(node, Eventually))
     return all(end is not None and end <= simulator.time for end in waits)
 
 
 def _confirmed(
-    question: Question, target: TimedTarget, simulator: FlowSimulator, plan: Plan, margins: Floats, budget: Budget
+    question: Question, target: TimedTarget, simulator: TrajectorySimulator, plan: Plan, margins: Floats, budget: Budget
 ) -> Trace | None:
     """One of those that fail most clearly; None where that would take long, or none is confirmed."""
     failing = np.flatnonzero(margins < 0)

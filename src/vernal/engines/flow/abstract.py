@@ -31,8 +31,9 @@ from vernal.evidence.pipe_judge import PipeJudge
 from vernal.evidence.result import Assurance
 from vernal.logic.question import Question
 from vernal.logic.task import MAX_ABSTRACTED, Transitions
+from vernal.model.held import loop_of
 from vernal.model.hybrid import HybridAutomaton
-from vernal.model.motion import Modes
+from vernal.model.motion import Modes, Sampled
 from vernal.reduce.neural.abstraction import abstractions
 from vernal.reduce.neural.learned_modes import LearnedModes, abstract_automaton, shown_error
 from vernal.run.budget import Budget
@@ -43,6 +44,9 @@ LAST_ROUNDS = 4  # with the tightest, in ever shorter steps
 MOST_PARTS = 256  # of the initial set that are open at one time
 FEW_VARIABLES = 3  # of which an octagon costs hardly more than a box
 TOO_LOOSE = "its flowpipes leave the claim open; the tightest network has an error of {}"
+
+
+NO_LOOPS = "not supported by this engine: no network stands for a loop that samples; try --engine flowpipe"
 
 
 class NeuralEngine:
@@ -59,10 +63,12 @@ class NeuralEngine:
         if count > MAX_ABSTRACTED and in_seconds(question) is None:
             few = f"takes at most {MAX_ABSTRACTED} variables, which is what is practical"
             return f"{few}, and this flow has {count}; try --engine flowpipe"
-        return in_seconds(question)
+        return in_seconds(question) or (NO_LOOPS if isinstance(question.model.motion, Sampled) else None)
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof, or until when it is proven, and by which network."""
+        if (refused := self.takes(question)) is not None:
+            return Open(engine=self.name, reason=refused)
         learned = LearnedModes(self.options.transitions)
         pipes = ModePipes(question, learned, self.options, budget)
         try:
@@ -73,6 +79,8 @@ class NeuralEngine:
 
     def flowpipes(self, asked: FollowedFlow, budget: Budget) -> Iterator[FoundPipe]:
         """Flowpipes from all initial states, through ever tighter networks"""
+        if loop_of(asked.flow) is not None:
+            raise Stopped(NO_LOOPS)
         flow, tick = asked.flow, budget.check
         boxes = start_boxes(flow)
         transitions = self.options.transitions or asked.settings.transitions or Transitions.FACET

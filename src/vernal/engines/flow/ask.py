@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from vernal.errors import InputError, TypeClash
 from vernal.interpret.domains import first_gap
+from vernal.interpret.sampled.held_questions import about, flow_of
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
 from vernal.logic.question import Question
+from vernal.logic.task import Task
 from vernal.logic.times import refuse_untimed
 from vernal.model.expr import Expr
 from vernal.model.flow import constraint_problem, rate_problem, region_problem
 from vernal.model.graph import draws
+from vernal.model.held import loop_of
+from vernal.model.sorts import REAL
 from vernal.model.system import Model
 
 
@@ -23,8 +29,18 @@ def refuse_unasked(question: Question) -> None:
     refuse_undefined(flow, [*flow.vector_field, *map(flow.resolve, atoms(formula))])
 
 
+def timed_question(task: Task, formula: Formula, name: str | None = None) -> Question:
+    """The question in seconds; about a loop that samples, one about its flow, in which held actions are variables."""
+    refuse_untimed(formula)
+    question = replace(about(flow_of(task.model), formula, name), settings=task.settings)
+    refuse_unasked(question)
+    return question
+
+
 def refuse_flow(flow: Model) -> None:
-    """An error for a flow of which nothing can be asked."""
+    """An error for a flow of which nothing can be asked; that of a loop was looked at when it was made."""
+    if loop_of(flow) is not None:
+        return
     problems = [
         *map(region_problem, flow.state),
         *map(rate_problem, flow.vector_field),
@@ -44,7 +60,9 @@ def refuse_disturbed(flow: Model, formula: Formula) -> None:
 
 
 def refuse_undefined(flow: Model, roots: list[Expr]) -> None:
-    """An error for expressions that are not defined in the whole region."""
+    """An error for expressions that are not defined in the whole region, of reals."""
+    if any(var.sort != REAL for var in flow.vars):
+        return
     gap = first_gap(roots, flow.vars, flow.region)
     if gap is not None:
         raise InputError(str(gap))

@@ -28,6 +28,7 @@ from vernal.interpret.flow.taylor import unknown_operators
 from vernal.interpret.numbers.rounding import Floats, float_above
 from vernal.logic.formula import Always
 from vernal.logic.question import Question
+from vernal.model.motion import Sampled
 from vernal.model.system import Model
 from vernal.run.budget import Budget
 
@@ -97,7 +98,8 @@ class DirectFlowpipe:
 
 def _problem(flow: Model, horizon: float) -> str | None:
     """Why this engine does not take a flow, if it does not."""
-    strange = unknown_operators(flow.vector_field)
+    loop = isinstance(flow.motion, Sampled)  # whose rates are looked at when it is known what is held
+    strange = [] if loop else unknown_operators(flow.vector_field)
     if strange:
         return f"{UNSUPPORTED}: the slopes of {', '.join(strange)} are not known; {ABSTRACTION}"
     if horizon >= LONGEST_TIME:

@@ -9,7 +9,8 @@ import numpy as np
 
 from vernal.interpret.interval import evaluate
 from vernal.interpret.numbers.rounding import Array, Floats, float_above, float_below
-from vernal.interpret.value_sets import Range, Truth, Value
+from vernal.interpret.sampled.plant import set_of
+from vernal.interpret.value_sets import Truth, Value
 from vernal.model.expr import Expr
 from vernal.model.initial import InitialSet
 from vernal.model.system import Model
@@ -55,7 +56,7 @@ def _possible(flow: Model, boxes: StartBoxes) -> StartBoxes:
     may = np.ones(len(boxes), dtype=bool)
     if flow.initial.where and len(boxes):
         inputs: dict[Expr, Value] = {
-            var: Range(boxes.lower[:, i], boxes.upper[:, i]) for i, var in enumerate(flow.vars)
+            var: set_of(var.sort, boxes.lower[:, i], boxes.upper[:, i]) for i, var in enumerate(flow.vars)
         }
         for value in evaluate([flow.resolve(condition) for condition in flow.initial.where], inputs):
             assert isinstance(value, Truth)

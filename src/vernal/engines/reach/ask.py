@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,15 +18,15 @@ from vernal.errors import InputError, Stopped
 from vernal.interpret.numbers.device import find_device, using
 from vernal.interpret.numbers.memory_room import limited
 from vernal.interpret.numbers.rounding import float_above
+from vernal.interpret.sampled.held_questions import flow_of, held_expressions, timed_properties
 from vernal.logic.elaboration import expression, system_scope
 from vernal.logic.normal import horizon
 from vernal.logic.printing import text, written_name
 from vernal.logic.syntax import Source
 from vernal.logic.task import Task
-from vernal.logic.times import last_time
+from vernal.logic.times import Time, last_time, time_of
 from vernal.model import build
 from vernal.model.expr import Expr
-from vernal.model.flow import Flow
 from vernal.model.system import Model
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget, Progress, refuse_limits, silent
@@ -84,8 +84,10 @@ class ReachAsked:
 
     def answered(self, task: Task, asked: Sequence[Named], budget: Budget, prefix: str = "") -> ReachableSets:
         """The reachable sets of expressions that are named, of a system or of a flow."""
-        if isinstance(task.model, Flow):
-            return followed_flow(task, asked, self._of_flow(task, budget.device, prefix), budget)
+        if time_of(task.model.motion) is Time.SECONDS:
+            how = self._of_flow(task, budget.device, prefix)
+            flow = flow_of(task.model)
+            return followed_flow(replace(task, model=flow), held_expressions(flow, asked), how, budget)
         self._refuse(task, ("time", "spans", "engine"), f"say how far with {prefix}steps", prefix)
         refuse_open(task.system)
         last = reach_of(task) if self.steps is None else self.steps
@@ -94,9 +96,14 @@ class ReachAsked:
         return followed(task, asked, last, budget, self.sets or DEFAULT_MAX_SETS)
 
     def _of_flow(self, task: Task, device: str, prefix: str) -> FlowAsked:
-        self._refuse(task, ("steps",), f"say how far with {prefix}time", prefix)
+        grid = task.model.grid
+        if grid is None or self.time is not None:
+            self._refuse(task, ("steps",), f"say how far with {prefix}time", prefix)
         refuse_device(task.model, device)
-        longest = self.time if self.time is not None else last_time(task.properties.values()) or 1
+        longest = self.time if self.time is not None else last_time(timed_properties(task).values()) or 1
+        if grid is not None and self.steps is not None:
+            count = max(self.steps, 1)
+            return FlowAsked(float_above(count * grid), "auto", count, self.sets or MAX_INITIAL_PARTS)
         if not 0 < longest < float("inf"):
             raise InputError(f"{prefix}time has to be a number above 0, not {longest}")
         if self.spans is not None and not 1 <= self.spans <= MAX_SPANS:
@@ -108,7 +115,11 @@ class ReachAsked:
         """An error for what belongs to the other kind of time."""
         for name in names:
             if getattr(self, name) is not None:
-                kind = "a flow, in continuous time" if isinstance(task.model, Flow) else "a system that moves in steps"
+                kind = (
+                    "a flow, in continuous time"
+                    if time_of(task.model.motion) is Time.SECONDS
+                    else "a system that moves in steps"
+                )
                 raise InputError(f"{task.name} is {kind}, for which there is no {prefix}{name}; {instead}")
 
 

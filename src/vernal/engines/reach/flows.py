@@ -29,12 +29,13 @@ from vernal.interpret.numbers.memory_room import limited
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.task import MAX_ABSTRACTED, Task
 from vernal.model.expr import Expr
+from vernal.model.held import loop_of
 from vernal.model.system import Model
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 from vernal.run.threads import one_blas_thread
-from vernal.simulate.flows import simulate_flow
 from vernal.simulate.starts import NoInitialState
+from vernal.simulate.trajectories import column, simulate_flow
 
 SPANS, MAX_SPANS = 20, 10_000  # of time, where nobody says how many, and at most
 MAX_INITIAL_PARTS = 64  # of the initial set
@@ -97,7 +98,8 @@ def pipe_engines(task: Task, name: str) -> list[PipeEngine]:
             f"the engine 'abstraction' takes at most {MAX_ABSTRACTED} variables, which is what is practical, and this "
             f"flow has {count}; try --engine flowpipe"
         )
-    both: list[PipeEngine] = [DirectFlowpipe(), *([NeuralEngine()] if count <= MAX_ABSTRACTED else [])]
+    abstracted = count <= MAX_ABSTRACTED and loop_of(task.flow) is None
+    both: list[PipeEngine] = [DirectFlowpipe(), *([NeuralEngine()] if abstracted else [])]
     if name != "auto":
         return [engine for engine in both if engine.name == name]
     return both
@@ -193,7 +195,7 @@ def simulated_extents(flow: Model, horizon: float) -> Floats | None:
     except NoInitialState:
         return None
     assert runs.times is not None
-    states = np.stack([runs.state[variable.name] for variable in flow.state], axis=-1)
+    states = np.stack([column(runs, variable.name) for variable in flow.state], axis=-1)
     cells = np.minimum((runs.times * COMPARED_TIME_CELLS / horizon).astype(int), COMPARED_TIME_CELLS - 1)
     extents = np.stack([np.full((COMPARED_TIME_CELLS, len(flow.state)), end) for end in (inf, -inf)])
     for k, cell in enumerate(cells):

@@ -40,20 +40,13 @@ RATE = Use("a rate", FIXED | {Owner.STATE, Owner.LET})
 SETTING = Use("a certified error", FIXED)
 Region = Mapping[Var, Ends]
 
-STEP_TABLES = {
-    "environment": "[flow] takes the place of [environment]: a task moves in steps or in continuous time, not both",
-    "agents": "agents act at steps, and a flow has none; a network in the loop is a function, named under [networks]",
-    "predicates": "predicates are for systems that move in steps; a flow takes none",
-}
+NO_PREDICATES = "predicates are for systems that move in steps; a flow takes none"
 
 
-def refuse_steps(reader: Reader, table: TaskTable) -> None:
-    """A problem for each table beside [flow] that speaks of steps."""
-    reader.problems += [
-        ParseError(message, place=reader.places.key_place((key,)))
-        for key, message in STEP_TABLES.items()
-        if (key,) in reader.places
-    ]
+def refuse_predicates(reader: Reader) -> None:
+    """A problem for predicates beside [flow]."""
+    if ("predicates",) in reader.places:
+        reader.problems.append(ParseError(NO_PREDICATES, place=reader.places.key_place(("predicates",))))
 
 
 def refuse_settings(reader: Reader, table: TaskTable) -> None:
@@ -99,8 +92,9 @@ def read_rates(
     state: Mapping[str, Variable],
     lets: Mapping[str, Expr],
     region: Region | None,
+    use: Use = RATE,
 ) -> dict[str, Expr]:
-    """The rate of change of each variable that has one."""
+    """The rate of change of each variable that has one; where the region is not known, it may be undefined there."""
     values: dict[str, Expr] = {}
     written = {name: value for name, value in (table.flow or {}).items() if name != "let" or name in state}
     _refuse_other_let(reader, table)
@@ -110,7 +104,7 @@ def read_rates(
             variables = spoken_of(reader, path, written, state)
             if isinstance(value, dict):
                 raise TypeClash(f"the rate of {name!r} is an expression, but this is a table")
-            for variable, node in zip(variables, values_of(reader, path, value, variables, RATE), strict=True):
+            for variable, node in zip(variables, values_of(reader, path, value, variables, use), strict=True):
                 check_rate(variable, node)
                 (closed,) = resolve_lets([node], lets)
                 _refuse(rate_problem(closed))

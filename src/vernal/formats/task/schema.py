@@ -56,16 +56,35 @@ class AgentTable(Struct, forbid_unknown_fields=True):
         dict[str, TextField], Meta(description='a table from inputs to outputs of the network, as in { h = "hn" }')
     ] = {}
     output: Annotated[str | None, Meta(description="the name of the network's output to act by, of several")] = None
+    every: Annotated[str | int | float | None, Meta(description="beside [flow]: seconds between its actions")] = None
+    delay: Annotated[
+        str | int | float | None, Meta(description="beside [flow]: seconds from what it reads to its action")
+    ] = None
+    start: Annotated[
+        str | int | float | list[NumberField] | None,
+        Meta(description="with a delay: the action until the first one, a number or a label, or an array of numbers"),
+    ] = None
 
 
 class EnvironmentTable(Struct, forbid_unknown_fields=True):
     """`[environment]`: how the world moves."""
 
     enabled: Expression = True
+    every: Annotated[str | int | float | None, Meta(description="beside [flow]: seconds between its steps")] = None
     let: dict[str, Expression] = {}
     next: dict[str, NextField] = {}
 
 
+class PropertyTable(Struct, forbid_unknown_fields=True):
+    """A property that says what its bounds count."""
+
+    formula: TextField
+    time: Annotated[str, Meta(description='"steps", "samples" or "seconds": what bounds count')]
+
+
+PropertyField: TypeAlias = Annotated[
+    str | PropertyTable, Meta(description='a formula, as a string, or { formula = "...", time = "samples" }')
+]
 RateField: TypeAlias = Annotated[
     str | int | float | list[Expression] | dict[str, Expression],
     Meta(description="an expression (a string) or a number; of an array, an array of them"),
@@ -107,7 +126,7 @@ class TaskTable(Struct, forbid_unknown_fields=True, kw_only=True):
     ]
     agents: dict[str, AgentTable] = {}
     environment: EnvironmentTable = msgspec.field(default_factory=EnvironmentTable)
-    properties: dict[str, TextField] = {}
+    properties: dict[str, PropertyField] = {}
     predicates: Annotated[
         list[TextField], Meta(description="an array of conditions on the state, as strings, for predicate abstraction")
     ] = []

@@ -28,7 +28,7 @@ from vernal.model.tick import Tick, idle
 Balls = tuple[arb, ...]  # a number for each variable
 
 INFLATIONS = 8  # how often an a-priori box is widened before the step is halved
-SHORTEST = Fraction(1, 2**44)  # of all steps
+SHORTEST, LONGEST_STEP = Fraction(1, 2**44), Fraction(2**20)  # of all steps
 ACROSS_KINKS = Fraction(1, 2**18)  # the longest step of first order
 MAX_PIECES = 20_000
 
@@ -126,22 +126,22 @@ class Stepper:
         self.pieces: list[SolutionPiece] = []
         self.length = Fraction(1)
 
-    def run(self, state: Sequence[arb], legs: Sequence[Leg]) -> None:
-        """Follow the solutions until the last leg ends, or no step is possible."""
-        time = Fraction(0)
+    def run(self, state: Sequence[arb], legs: Sequence[Leg], time: Fraction = Fraction(0)) -> Sequence[arb] | None:
+        """Follow the solutions until the last leg ends, or no step is possible; where they are, if they got there."""
         for leg in legs:
             while time < leg.end:
                 piece = self.step(time, state, leg)
                 if piece is None or len(self.pieces) >= MAX_PIECES:
-                    return
+                    return None
                 self.pieces.append(piece)
                 time, state = piece.end, piece.states(piece.end, piece.end)
                 if self.region is not None and has_left(state, self.region):
-                    return
+                    return None
+        return state
 
     def step(self, time: Fraction, state: Sequence[arb], leg: Leg) -> SolutionPiece | None:
         """The longest step that doubling and halving finds; None where none is possible."""
-        self.length *= 2
+        self.length = min(2 * self.length, LONGEST_STEP)
         while self.length >= SHORTEST:
             self.tick()
             length = min(self.length, leg.end - time)

@@ -22,8 +22,9 @@ from vernal.model import build
 from vernal.model.expr import Between, Expr, Role, Var
 from vernal.model.flow import Flow
 from vernal.model.graph import draws, substitute
+from vernal.model.held import Held, loop_of
 from vernal.model.initial import Ends, Init, OneOf, Start
-from vernal.model.motion import Rates
+from vernal.model.partial_evaluation import specialise
 from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort
 from vernal.model.system import Agent, Model, Variable
 from vernal.model.timetable import Instant, instants, unit_of
@@ -39,7 +40,7 @@ class Plant:
     """The flow of a loop that samples, and what happens to its variables at instants."""
 
     model: Model
-    flow: Flow
+    flow: Flow  # over the state and what agents hold
     held: Mapping[str, tuple[Var, ...]]  # of each agent, the components of the action in force
     pending: Mapping[str, tuple[Var, ...]]  # of agents with a delay, those of the action decided last
 
@@ -128,7 +129,8 @@ def parts_of(action: Expr) -> list[Expr]:
 
 
 def plant_of(model: Model) -> Plant:
-    """The flow of a loop that samples; `Stopped` where it cannot be followed."""
+    """The plant of a loop that samples, or of the flow of one; `Stopped` where it cannot be followed."""
+    model = loop_of(model) or model
     if model.slots:
         raise Stopped(REMEMBERS)
     held = {agent.name: _components(agent, agent.name) for agent in model.agents}
@@ -140,14 +142,19 @@ def plant_of(model: Model) -> Plant:
             first = agent.start or tuple(Fraction(0) for _ in own)
             variables += [_variable(var, *ends) for var, ends in zip(own, bounds[agent.name], strict=False)]
             starts |= {var.name: _point(value) for var, value in zip(own, first, strict=False)}
-    bare = Plant(model, _flow(model, variables, starts, {}), held, pending)
+    bare = Plant(model, Flow(model.name, model.state, model.init, motion=model.motion), held, pending)
     rates = dict(zip((v.name for v in model.state), bare.with_held(model.vector_field), strict=True))
-    return replace(bare, flow=_flow(model, variables, starts, rates))
+    lets = dict(zip(model.step.lets, bare.with_held(list(model.step.lets.values())), strict=True))
+    assert model.grid is not None
+    motion = Held(model.grid, rates, {}, loop=model)
+    state, init = tuple(map(bounded, variables)), Init(starts, model.init.where)
+    return replace(bare, flow=Flow(model.name, state, init, motion=motion, lets=lets))
 
 
-def _flow(model: Model, variables: Sequence[Variable], starts: Mapping[str, Start], rates: Mapping[str, Expr]) -> Flow:
-    """Variables that have no range, which none but whole numbers may lack, have one that they never leave."""
-    return Flow(model.name, tuple(variables), Init(starts, model.init.where), motion=Rates(rates))
+def bounded(variable: Variable) -> Variable:
+    """A variable with the ends of its domain as its range."""
+    lower, upper = domain_of(variable)
+    return replace(variable, lower=lower, upper=upper)
 
 
 def _components(agent: Agent, name: str) -> tuple[Var, ...]:
@@ -167,8 +174,6 @@ def _point(value: Fraction) -> Start:
 
 def scaled(plant: Plant, known: Mapping[Expr, Expr]) -> list[Expr]:
     """The rates of the continuous variables in units of time of the plant, for known values of the others."""
-    from vernal.model.partial_evaluation import specialise
-
     rates = dict(zip(plant.flow.vars, plant.flow.vector_field, strict=True))
     return [build.mul(plant.unit, rate) for rate in specialise([rates[var] for var in plant.continuous], known)]
 

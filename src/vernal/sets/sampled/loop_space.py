@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 
@@ -16,13 +17,14 @@ from vernal.errors import Stopped
 from vernal.interpret.flow.doubletons import Doubletons, boxes, joined
 from vernal.interpret.flow.integration import BoxNumbers, Follower, Pace, Segments, horizon_on_grid
 from vernal.interpret.flow.steps import TaylorStepper
+from vernal.interpret.flow.taylor import unknown_operators
 from vernal.interpret.numbers.rounding import Floats, Mask, all_along, float_above, float_below
 from vernal.interpret.sampled.plant import Plant, domain_of, scaled
 from vernal.interpret.sampled.resets import DiscreteValues, Resetter
 from vernal.logic.direction import Direction
 from vernal.model.expr import Expr
 from vernal.model.flow import Flow
-from vernal.model.initial import Init
+from vernal.model.initial import Init, OneOf
 from vernal.model.motion import Rates
 from vernal.model.system import Variable
 from vernal.model.tick import Tick, idle
@@ -68,9 +70,17 @@ class LoopFollower:
         """What carries sets with these discrete values along the flow."""
         if values not in self._steppers:
             flow = self._flow(values)
+            strange = unknown_operators(flow.vector_field)
+            if strange:
+                raise Stopped(f"the slopes of {', '.join(strange)} are not known")
             rest = self.directions[len(self.plant.flow.vars) :, self.columns]
             self._steppers[values] = self.stepping(flow, np.concatenate([np.eye(len(self.columns)), rest]))
         return self._steppers[values]
+
+    def first_values(self) -> Iterator[DiscreteValues]:
+        """The discrete values with which paths may begin."""
+        starts = [self.plant.flow.initial.starts[var][0] for var in self.plant.discrete]
+        return product(*(start.values if isinstance(start, OneOf) else () for start in starts))
 
     def _flow(self, values: DiscreteValues) -> Flow:
         """The flow of the continuous variables, in units of time."""

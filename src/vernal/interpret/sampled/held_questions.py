@@ -1,0 +1,60 @@
+"""Questions about loops that sample as questions about their flows, in which what agents hold are variables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vernal.errors import InputError, Stopped, TypeClash
+from vernal.interpret.sampled.plant import Plant, plant_of
+from vernal.logic.formula import Atom, Formula
+from vernal.logic.normal import fold, rebuild
+from vernal.logic.question import Question
+from vernal.logic.task import Task
+from vernal.logic.times import Time, time_of
+from vernal.model.expr import Expr
+from vernal.model.flow import constraint_problem, rate_problem
+from vernal.model.held import loop_of
+from vernal.model.motion import Sampled
+from vernal.model.system import Model
+
+
+def about(flow: Model, formula: Formula, name: str | None = None) -> Question:
+    """A question about a flow; where it is that of a loop, held actions are its variables."""
+    return Question(flow, formula if loop_of(flow) is None else with_held(plant_of(flow), formula), name)
+
+
+def held_expressions(flow: Model, asked: Sequence[tuple[str, Expr]]) -> list[tuple[str, Expr]]:
+    """Named expressions over the variables of a flow; where it is that of a loop, held actions are some."""
+    if loop_of(flow) is None:
+        return list(asked)
+    plant = plant_of(flow)
+    return [(name, plant.with_held([node])[0]) for name, node in asked]
+
+
+def timed_properties(task: Task) -> dict[str, Formula]:
+    """The properties of a task that count seconds."""
+    times = {name: task.times.get(name, time_of(task.model.motion)) for name in task.properties}
+    return {name: formula for name, formula in task.properties.items() if times[name] is Time.SECONDS}
+
+
+def flow_of(model: Model) -> Model:
+    """The flow of a model; of a loop that samples that over what is held, or an error that says why there is none."""
+    if not isinstance(model.motion, Sampled):
+        return model
+    problems = [*map(rate_problem, model.vector_field), *map(constraint_problem, model.init.where)]
+    for problem in problems:
+        if problem is not None:
+            raise TypeClash(problem)
+    try:
+        return plant_of(model).flow
+    except Stopped as stop:
+        raise InputError(stop.reason) from None
+
+
+def with_held(plant: Plant, formula: Formula) -> Formula:
+    """A formula over state, actions and lets, with what agents hold as variables."""
+
+    def rule(node: Formula, args: tuple[Formula, ...]) -> Formula:
+        return Atom(plant.with_held([node.expr])[0]) if isinstance(node, Atom) else rebuild(node, args)
+
+    return fold(formula, rule)
