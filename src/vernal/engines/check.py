@@ -33,7 +33,6 @@ from vernal.logic.formula import ALL_TIME, Always, Bound, Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task
 from vernal.logic.times import Time, time_of
-from vernal.model.flow import Flow
 from vernal.model.system import Model
 from vernal.reduce.region_first import RegionFirst
 from vernal.run.budget import Budget, Progress, refuse_limits, silent
