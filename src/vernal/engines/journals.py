@@ -12,6 +12,7 @@ from vernal.engines.outcomes import reading
 from vernal.errors import InputError
 from vernal.evidence.result import UNKNOWN, Result
 from vernal.evidence.result_data import result_data, result_of
+from vernal.interpret.region import IN_RANGE
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task
@@ -51,6 +52,11 @@ def _said(engine: str, options: Mapping[str, object]) -> str:
 # Sweeps ---------------------------------------------------------------------------------------------------------------
 
 
+def _asked(question: Question) -> str:
+    """What is asked of a cell; that all ranges are kept is another question than the formula by which it is asked."""
+    return f"{IN_RANGE}: {question.formula}" if question.name == IN_RANGE else str(question.formula)
+
+
 class KnownCells:
     """The cells of a sweep that an earlier run has left in its journal, and room for those of this one.
 
@@ -74,12 +80,12 @@ class KnownCells:
             return result_of(known, question)
 
     def _entry(self, task: Task, question: Question) -> Record | None:
-        return None if self.journal is None else self.journal.of(str(question.formula)).get(_digest(task))
+        return None if self.journal is None else self.journal.of(_asked(question)).get(_digest(task))
 
     def add(self, task: Task, question: Question, result: Result) -> None:
         """Write an answer down, unless it is unknown: behind that may stand a limit."""
         if self.journal is not None and result.verdict is not UNKNOWN:
-            self.journal.of(str(question.formula)).add(_digest(task), result_data(result, question.model))
+            self.journal.of(_asked(question)).add(_digest(task), result_data(result, question.model))
 
 
 @contextmanager
