@@ -1,9 +1,10 @@
 """Is forged evidence ever accepted? `python -m benchmarks.never_wrong_forged [--files N] [--seed S] [--keep FOLDER]`.
 
-Random small tasks, finite ones and boxes of reals (tests/forged_tasks.py), are checked by every engine that gives
-evidence. Its files are forged in twenty ways (tests/forgeries.py), all with hashes that fit, and replayed. What is
-accepted is judged by enumeration, or in closed form: it is *false* if the verdict of the file is not the truth, and
-*without force* if the verdict is the truth but the evidence would be the same if it were not (tests/forged_force.py). A
+Random small tasks, finite ones, boxes of reals (tests/forged_tasks.py) and flows (tests/forged_flows.py), are checked
+by every engine that gives evidence. Its files are forged in twenty ways (tests/forgeries.py), those about flows in ten,
+all with hashes that fit, and replayed. What is accepted is judged by enumeration, or in closed form: it is *false* if
+the verdict of the file is not the truth, and *without force* if the verdict is the truth but the evidence would be the
+same if it were not (tests/forged_force.py). A
 list made by hand comes first (tests/forged_by_hand.py). Prints a table; ends with 1 if anything was accepted that is
 false, if replay or an engine failed, or if replay rejected what an engine gave as it was; with `--strict` also if
 anything was accepted without force.
@@ -27,6 +28,7 @@ import vernal as vn
 from benchmarks.measure import table
 from tests.forged_boxes import box_subject
 from tests.forged_by_hand import hand_made
+from tests.forged_flows import FLOW_KINDS, FlowSubject, flow_subject
 from tests.forged_judge import Judged, Outcome, judged
 from tests.forged_tasks import Subject, finite_subject
 from tests.forgeries import KINDS, Content, Workshop, distinct, forged
@@ -37,7 +39,9 @@ from vernal.logic.formula import Formula
 ENGINES = tuple(engine.name for engine in engines())
 GENUINE, BY_HAND = "as the engine gave it", "made by hand"
 FORMULAS = 4  # asked of each task
-BOXES = 4  # one task in so many is a box of reals
+BOXES = 4  # one task in so many is a box of reals,
+FLOWS = 10  # and one in so many is a flow
+FLOW_ENGINES, FLOW_SECONDS = ("flowpipe", "falsify"), 5.0
 ENGINE_SECONDS = 0.5
 OF_SETS = tuple(kind for kind in KINDS if " of sets " in kind or kind == "component left out")
 MORE_SETS = 3  # times more often: invariants are few
@@ -65,6 +69,7 @@ class Run:
     by_evidence: Counter[str] = field(default_factory=Counter)
     failed: int = 0  # questions on which an engine failed
     last: list[Content] = field(default_factory=list)  # the files of the task before
+    flows: list[Content] = field(default_factory=list)  # ... of the flow before
 
     @property
     def tried(self) -> int:
@@ -80,6 +85,9 @@ class Run:
     def task(self, seed: int) -> Iterator[None]:
         """All forgeries about one task; returns after each, so that a run may end there."""
         rng = random.Random(f"forged {seed}")
+        if seed % FLOWS == FLOWS - 1:
+            yield from self._flow(flow_subject(rng, self.folder, f"flow{seed}"), rng, seed)
+            return
         subject = (finite_subject if seed % BOXES else box_subject)(rng, self.folder, f"task{seed}")
         formulas = [subject.formula(rng) for _ in range(FORMULAS)]
         found = distinct(list(genuine(subject, formulas, self.engines, self.seconds, self._fail)))
@@ -92,6 +100,20 @@ class Run:
                     self._add(kind, judged(made, subject, self.folder / "forged.json"), made, f"seed {seed}")
                     yield
         self.last = found or self.last
+
+    def _flow(self, subject: FlowSubject, rng: random.Random, seed: int) -> Iterator[None]:
+        """All forgeries about a flow."""
+        formulas = [subject.formula(rng) for _ in range(FORMULAS)]
+        found = distinct(list(genuine(subject, formulas, FLOW_ENGINES, FLOW_SECONDS, self._fail)))
+        for content in found:
+            self._add(GENUINE, judged(content, subject, self.folder / "forged.json"), content, f"seed {seed}")
+            for kind in FLOW_KINDS:
+                made = forged(Workshop(rng, subject, content, rng.choice(self.flows or found)), kind, kinds=FLOW_KINDS)
+                if made is not None:
+                    self.by_evidence[made["evidence"]] += 1
+                    self._add(kind, judged(made, subject, self.folder / "forged.json"), made, f"seed {seed}")
+                    yield
+        self.flows = found or self.flows
 
     def _fail(self, why: str) -> None:
         self.failed += 1

@@ -349,14 +349,15 @@ KINDS: dict[str, Forge] = {
 }
 
 
-def forged(shop: Workshop, kind: str, more: float = 0.2) -> Content | None:
+def forged(shop: Workshop, kind: str, more: float = 0.2, kinds: Mapping[str, Forge] | None = None) -> Content | None:
     """A forgery of this kind, signed; now and then one of another kind follows. None where nothing changes."""
-    made = KINDS[kind](shop)
+    known = kinds or KINDS
+    made = known[kind](shop)
     if made is None:
         return None
     if shop.rng.random() < more:
         with suppress(VernalError, LookupError, TypeError, ValueError):  # what the first one left may be too little
-            made = KINDS[shop.rng.choice(list(KINDS))](replace(shop, content=made)) or made
+            made = known[shop.rng.choice(list(known))](replace(shop, content=made)) or made
     done = signed(made)
     return None if json.dumps(done) == json.dumps(shop.content) else done
 

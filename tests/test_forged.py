@@ -16,6 +16,7 @@ from benchmarks.never_wrong_forged import Run, forge
 from tests.explicit_oracle import FiniteOracle
 from tests.forged_boxes import box_subject
 from tests.forged_by_hand import README_TASK, hand_made
+from tests.forged_flows import FLOW_KINDS, flow_subject
 from tests.forged_force import PathShown, Place, everything, forces_on_graph
 from tests.forged_judge import Outcome
 from tests.forged_tasks import any_path, finite_subject
@@ -153,6 +154,25 @@ def test_every_kind_of_forgery_is_made(tmp_path: Path) -> None:
     forge(run, 300, 0)
     assert set(KINDS) <= set(run.counts)
     assert set(run.by_evidence) >= {"trace", "lasso", "tree", "invariant"}
+
+
+def test_forged_flowpipes_are_not_accepted_for_what_is_false(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(never_wrong_forged, "FLOWS", 1)
+    run = Run(tmp_path)
+    forge(run, 30, 1)
+    assert run.wrong == 0
+    assert set(FLOW_KINDS) <= set(run.counts)
+    assert run.total(Outcome.REJECTED) > 20
+    assert run.by_evidence["flowpipe"] > 10
+
+
+@pytest.mark.parametrize("seed", seeds(8))
+def test_claims_about_flows_are_known_in_closed_form(seed: int, tmp_path: Path) -> None:
+    rng = random.Random(seed)
+    subject = flow_subject(rng, tmp_path, "flow")
+    for formula in [subject.formula(rng) for _ in range(3)]:
+        found = vn.check(subject.task, str(formula), timeout=20).verdict
+        assert found is (HOLDS if subject.truth(formula, {}) else VIOLATED)
 
 
 @pytest.mark.parametrize("believed", [Judgement.ACCEPTED, Judgement.UNDECIDED])

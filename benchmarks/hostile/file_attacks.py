@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from benchmarks.hostile.attempt import run, write
@@ -14,9 +15,10 @@ from benchmarks.hostile.siege import LIMIT, Family, Fault, Siege
 from benchmarks.hostile.structured import changed_json, changed_members, either
 from benchmarks.never_wrong_forged import genuine
 from tests.forged_boxes import box_subject
+from tests.forged_flows import flow_subject
 from tests.forged_judge import FAULTS, judged_by
 from tests.forged_tasks import finite_subject
-from tests.forgeries import KINDS, Workshop, distinct, forged
+from tests.forgeries import KINDS, Workshop, distinct, forged, signed
 from tests.jani_models import write_planning_files
 from vernal.cli import exits
 from vernal.evidence.judgement import Judgement
@@ -79,6 +81,19 @@ def forgeries(siege: Siege, chance: random.Random) -> Fault:
     return ended.fault(LIMIT, siege.slack) or wrong
 
 
+def pipes(siege: Siege, chance: random.Random) -> Fault:
+    """A mutated flowpipe, with a hash that fits or without: replayed, or refused in one message."""
+    subject = flow_subject(chance, siege.folder, "flow")
+    found = list(genuine(subject, [subject.formula(chance) for _ in range(3)], ("flowpipe",), 3, lambda why: None))
+    if not found:
+        return None
+    data = IN_JSON(json.dumps(chance.choice(found)).encode(), chance)
+    with suppress(ValueError, RecursionError, TypeError, AttributeError):  # where it is no JSON any more
+        data = json.dumps(signed(json.loads(data))).encode() if chance.random() < 0.7 else data
+    file = write(siege.folder, "flow.pipe.json", data)
+    return run(["replay", str(file), "--timeout", str(LIMIT)], LIMIT, siege.slack).fault(LIMIT, siege.slack)
+
+
 def reports(siege: Siege, chance: random.Random) -> Fault:
     """A report on many properties at a small limit: in time, and written whole or not at all."""
     limit, file = chance.choice((0.5, 1.0, 3.0)), siege.folder / "report.html"
@@ -107,5 +122,6 @@ FILE_FAMILIES: dict[str, tuple[Family, int]] = {  # with the share of each
     "planning": (planning, 4),
     "configurations": (configurations, 1),
     "forgeries": (forgeries, 4),
+    "pipes": (pipes, 3),
     "reports": (reports, 2),
 }
