@@ -221,7 +221,6 @@ def test_what_a_flow_says_in_words(jet: Path, vernal: Command) -> None:
         (("check", "--engine", "milp", "--encoding", "compositional"), "'milp' is for systems"),
         (("check", "--depth", "3"), "'auto' has no option 'depth' for flows"),
         (("check", "--policy", "p.onnx"), "only for planning models"),
-        (("check", "--property", "in_range"), "until when all trajectories provably stay inside"),
         (("check", "--spec", "G (x > 0)"), "G needs a last time"),
         (("check", "--spec", "G[0,1] EX (x > 0)"), "EX counts steps"),
         (("check", "--spec", "G[0,1] (log(x) > 0)"), "undefined in the region"),
