@@ -18,7 +18,6 @@ from flint import arb
 from tests.checked_runs import TOLERANCE, Contradicted, Rates, checked_runs, contained
 from tests.flow_runs import Integrator, positions_of, starts_of
 from tests.hostile_flows import hostile_flow
-from vernal.engines.flow.starts import cut, start_boxes
 from vernal.engines.flow.template import octagon
 from vernal.errors import Stopped
 from vernal.evidence.flowpipe import Flowpipe, joined
@@ -40,6 +39,7 @@ from vernal.reduce.neural.abstraction import network_of
 from vernal.reduce.neural.certifier import certify
 from vernal.reduce.neural.difference import ErrorField
 from vernal.reduce.neural.partition import automaton_of
+from vernal.sets.flow_starts import cut, start_boxes
 from vernal.sets.zonotopes.pipe import pipe
 
 SAMPLES, RUNS = 48, 120

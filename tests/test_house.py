@@ -51,9 +51,6 @@ COMPOSITION = {
     "turns",
     "unbounded_claims",
 }
-ARROWS_LEFT = {  # to be removed; the list only ever gets shorter
-    ("reach", "flow"),
-}
 
 MODULES_THAT_RUN_DATA = {"cloudpickle", "dill", "joblib", "marshal", "pickle", "shelve"}
 TARGET = re.compile(r"vernal(?:\.\w+)+(?::\w+)?")  # a module, or a name in one, in a table of what is loaded later
@@ -271,8 +268,7 @@ def test_a_right_arrow_is_let_through(path: str, text: str) -> None:
 def test_no_engine_imports_another() -> None:
     """Engines share what stands below them; only registry and portfolio know several."""
     found = arrows_between_engines(house())
-    complain([f"engines/{here} imports engines/{there}" for here, there in sorted(found - ARROWS_LEFT)])
-    complain([f"strike {pair} from ARROWS_LEFT: it is gone" for pair in sorted(ARROWS_LEFT - found)])
+    complain([f"engines/{here} imports engines/{there}" for here, there in sorted(found)])
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from typing import overload
 from vernal.engines.answers import answered
 from vernal.engines.base import Engine, within
 from vernal.engines.chain import Chain
-from vernal.engines.flow.ask import timed_question
 from vernal.engines.journals import open_journal
 from vernal.engines.placement import device_for
 from vernal.engines.registry import (
@@ -26,6 +25,7 @@ from vernal.engines.registry import (
     find_engine,
 )
 from vernal.engines.time_shares import Ask, FairShares
+from vernal.engines.timed_questions import timed_question
 from vernal.errors import InputError, NameUnknown, nearest
 from vernal.evidence.knowledge import Open
 from vernal.evidence.result import Result

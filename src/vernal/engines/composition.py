@@ -13,6 +13,7 @@ from vernal.engines.options import DepthOptions, InductionOptions, PredicateOpti
 if TYPE_CHECKING:
     from vernal.engines.induction.engine import Induction
     from vernal.engines.liveness.method import ProofMethod
+    from vernal.engines.pipe_maker import PipeEngine
 
 
 def split() -> Engine:
@@ -60,6 +61,14 @@ def induction(options: InductionOptions = InductionOptions()) -> Induction:
     from vernal.engines.paths.engine import Paths
 
     return Induction(options, bounded(), (Bounds(patience=2), Paths()))
+
+
+def pipe_engines() -> list[PipeEngine]:
+    """The engines that make flowpipes, the direct road first: its flowpipes are tighter where it gets on."""
+    from vernal.engines.flow.abstract import NeuralEngine
+    from vernal.engines.flow.direct import DirectFlowpipe
+
+    return [DirectFlowpipe(), NeuralEngine()]
 
 
 # Liveness -------------------------------------------------------------------------------------------------------------

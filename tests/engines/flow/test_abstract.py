@@ -9,11 +9,11 @@ import pytest
 import vernal as vn
 from tests.flow_cases import FLOW_ENGINES
 from vernal.engines.flow.abstract import NeuralEngine
-from vernal.engines.flow.starts import halved, start_boxes
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.neural import NeuralAbstraction
 from vernal.model.hybrid import HybridAutomaton
 from vernal.reduce.neural import learned_modes, partition
+from vernal.sets.flow_starts import halved, start_boxes
 
 DECAY = vn.Flow(
     "decay",

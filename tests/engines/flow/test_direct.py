@@ -11,7 +11,6 @@ import pytest
 from tests.interpret.flow.models import exponential, flow_of, jet, state, steam
 from tests.work import budget_of_looks, processor
 from vernal.engines.flow.direct import DirectFlowpipe
-from vernal.engines.flow.starts import cut, start_boxes
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.pipe_judge import judge
@@ -23,6 +22,7 @@ from vernal.logic.scope import Scope
 from vernal.model import build
 from vernal.model.flow import Flow
 from vernal.model.functions import sqrt
+from vernal.sets.flow_starts import cut, start_boxes
 
 X, Y = state("x", "y")
 

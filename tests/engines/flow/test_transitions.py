@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from tests.portion import every
-from vernal.engines.flow.starts import start_boxes
 from vernal.engines.flow.template import directions_of
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.pipe_judge import judge
@@ -19,6 +18,7 @@ from vernal.logic.task import Transitions
 from vernal.model.tick import idle
 from vernal.reduce.neural.abstraction import abstract
 from vernal.reduce.neural.learned_modes import abstract_automaton
+from vernal.sets.flow_starts import start_boxes
 from vernal.sets.zonotopes.pipe import pipe
 
 MODELS = Path(__file__).parents[3] / "benchmarks" / "neural-abstractions"

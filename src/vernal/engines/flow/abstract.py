@@ -18,10 +18,9 @@ import numpy as np
 
 from vernal.engines.chain import Chain
 from vernal.engines.flow.monotone import kept_sides
-from vernal.engines.flow.pipe_maker import FollowedFlow, FoundPipe
-from vernal.engines.flow.starts import StartBoxes, halved, start_boxes
 from vernal.engines.flow.template import chosen
 from vernal.engines.options import AbstractionOptions
+from vernal.engines.pipe_maker import FollowedFlow, FoundPipe
 from vernal.engines.refusals import in_seconds
 from vernal.errors import Stopped
 from vernal.evidence.flowpipe import Flowpipe, joined
@@ -37,6 +36,7 @@ from vernal.model.motion import Modes, Sampled
 from vernal.reduce.neural.abstraction import abstractions
 from vernal.reduce.neural.learned_modes import LearnedModes, abstract_automaton, shown_error
 from vernal.run.budget import Budget
+from vernal.sets.flow_starts import StartBoxes, halved, start_boxes
 from vernal.sets.zonotopes.pipe import pipe
 
 MAX_HALVING_ROUNDS = 2  # of halving what is open, before a tighter network

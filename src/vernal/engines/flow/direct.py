@@ -11,12 +11,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from vernal.engines.flow.pipe_maker import FollowedFlow, FoundPipe
 from vernal.engines.flow.rounds import BoxRounds
-from vernal.engines.flow.starts import StartBoxes, cut, start_boxes
 from vernal.engines.flow.template import chosen
 from vernal.engines.initial_parts import attempt_parts
 from vernal.engines.options import FlowpipeOptions
+from vernal.engines.pipe_maker import FollowedFlow, FoundPipe
 from vernal.engines.refusals import in_seconds
 from vernal.errors import Stopped
 from vernal.evidence.flowpipe import Flowpipe
@@ -31,6 +30,7 @@ from vernal.logic.question import Question
 from vernal.model.motion import Sampled
 from vernal.model.system import Model
 from vernal.run.budget import Budget
+from vernal.sets.flow_starts import StartBoxes, cut, start_boxes
 
 FINE_PARTS = 16  # of a step, for which bounds are recorded where bounds are what is asked for
 MAX_ROUNDS = 10

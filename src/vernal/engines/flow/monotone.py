@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from vernal.engines.flow.starts import start_boxes
 from vernal.interpret.interval import evaluate
 from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
 from vernal.interpret.value_sets import Range, Value
@@ -21,6 +20,7 @@ from vernal.model import build
 from vernal.model.expr import Expr, Function, Nonlinear
 from vernal.model.graph import rewrite
 from vernal.model.system import Model
+from vernal.sets.flow_starts import start_boxes
 
 REGION_WIDENING = 2.0**-10  # of the region's width, on both sides
 

@@ -13,7 +13,6 @@ from itertools import islice
 import numpy as np
 
 from vernal.engines.flow.monotone import kept_sides
-from vernal.engines.flow.starts import StartBoxes
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret.flow.integration import Follower, Pace, Segments
 from vernal.interpret.flow.steps import TaylorStepper
@@ -22,6 +21,7 @@ from vernal.interpret.sampled.plant import plant_of
 from vernal.model.held import loop_of
 from vernal.model.system import Model
 from vernal.model.tick import Tick
+from vernal.sets.flow_starts import StartBoxes
 from vernal.sets.sampled.loop_space import LoopFollower
 
 DEGREE = 8  # of Taylor polynomials

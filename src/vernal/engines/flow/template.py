@@ -8,6 +8,7 @@ import numpy as np
 
 from vernal.errors import InputError
 from vernal.evidence.segment_truth import StateConditions
+from vernal.interpret.geometry.directions import with_axes
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.elaboration import expression, system_scope
 from vernal.logic.question import Question
@@ -20,15 +21,6 @@ def directions_of(question: Question, more: Floats | None = None) -> Floats:
     """Directions for this question: the axes, then those of its linear comparisons, then more; each once."""
     asked = StateConditions(question.model).normals(question.formula)
     return with_axes(len(question.model.state), [*asked, *([] if more is None else more)])
-
-
-def with_axes(dimension: int, rows: Iterable[Floats]) -> Floats:
-    """The axes, then rows that are parallel to none before."""
-    found: list[Floats] = list(np.eye(dimension))
-    for row in rows:
-        if not any(_is_parallel(row, other) for other in found):
-            found.append(row)
-    return np.array(found)
 
 
 def chosen(question: Question, choice: str, *, careful: bool = False) -> Floats:
@@ -60,8 +52,3 @@ def _written(question: Question, text: str) -> Floats:
 
 def _rows(rows: Iterable[Floats]) -> Floats:
     return np.array(list(rows))
-
-
-def _is_parallel(a: Floats, b: Floats) -> bool:
-    first, second = a * np.abs(b).max(), b * np.abs(a).max()
-    return bool(np.array_equal(first, second) or np.array_equal(first, -second))

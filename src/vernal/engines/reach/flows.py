@@ -16,13 +16,11 @@ from math import inf
 import numpy as np
 
 from vernal.engines.base import infinite_bounds
-from vernal.engines.flow.abstract import NeuralEngine
-from vernal.engines.flow.ask import refuse_flow, refuse_undefined
-from vernal.engines.flow.direct import DirectFlowpipe
-from vernal.engines.flow.pipe_maker import FollowedFlow, FoundPipe, PipeEngine
-from vernal.engines.flow.starts import start_boxes
+from vernal.engines.composition import pipe_engines
+from vernal.engines.pipe_maker import FollowedFlow, FoundPipe, PipeEngine
 from vernal.engines.reach.segments import SegmentValues, template_of
 from vernal.engines.reach.sets import ReachableSets, ReachedStep, TimedReach
+from vernal.engines.timed_questions import refuse_flow, refuse_undefined
 from vernal.errors import InputError, Stopped
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret.numbers.memory_room import limited
@@ -34,6 +32,7 @@ from vernal.model.system import Model
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget
 from vernal.run.threads import one_blas_thread
+from vernal.sets.flow_starts import start_boxes
 from vernal.simulate.starts import NoInitialState
 from vernal.simulate.trajectories import column, simulate_flow
 
@@ -65,7 +64,7 @@ def followed_flow(task: Task, asked: Sequence[tuple[str, Expr]], how: FlowAsked,
     expressions = [node for _, node in asked]
     refuse_flow(flow)
     refuse_undefined(flow, list(flow.vector_field))
-    engines = pipe_engines(task, how.engine)
+    engines = _asked(task, how.engine)
     walk = FlowWalk(task, expressions, how, budget)
     try:
         with one_blas_thread(), infinite_bounds(), limited(budget.memory):
@@ -88,7 +87,7 @@ def followed_flow(task: Task, asked: Sequence[tuple[str, Expr]], how: FlowAsked,
     )
 
 
-def pipe_engines(task: Task, name: str) -> list[PipeEngine]:
+def _asked(task: Task, name: str) -> list[PipeEngine]:
     """The engines that are asked, in order: the direct road first, whose flowpipes are tighter where it gets on."""
     if name not in ENGINES:
         raise InputError(f"no engine {name!r} bounds a flow; there are {', '.join(ENGINES)}")
@@ -99,7 +98,7 @@ def pipe_engines(task: Task, name: str) -> list[PipeEngine]:
             f"flow has {count}; try --engine flowpipe"
         )
     abstracted = count <= MAX_ABSTRACTED and loop_of(task.flow) is None
-    both: list[PipeEngine] = [DirectFlowpipe(), *([NeuralEngine()] if abstracted else [])]
+    both = [engine for engine in pipe_engines() if abstracted or engine.name != "abstraction"]
     if name != "auto":
         return [engine for engine in both if engine.name == name]
     return both

@@ -9,12 +9,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from vernal.engines.flow.template import with_axes
 from vernal.engines.reach.measure import chosen_rows, hull, measured, weighted
 from vernal.engines.reach.polygon import Slopes, directions
 from vernal.engines.reach.sets import NumberBounds, ReachedStep
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.segment_truth import StateConditions, linear_range
+from vernal.interpret.geometry.directions import with_axes
 from vernal.interpret.interval import evaluate
 from vernal.interpret.linear.bounds import InputBox, Linear
 from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below

@@ -6,6 +6,7 @@ how large components can be. Everything is rounded outward.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -127,3 +128,17 @@ class Template:
     def own(self) -> Sums:
         """Every direction as sums of two others."""
         return self.sums(self.rows, others=True)
+
+
+def with_axes(dimension: int, rows: Iterable[Floats]) -> Floats:
+    """The axes, then rows that are parallel to none before."""
+    found: list[Floats] = list(np.eye(dimension))
+    for row in rows:
+        if not any(_is_parallel(row, other) for other in found):
+            found.append(row)
+    return np.array(found)
+
+
+def _is_parallel(a: Floats, b: Floats) -> bool:
+    first, second = a * np.abs(b).max(), b * np.abs(a).max()
+    return bool(np.array_equal(first, second) or np.array_equal(first, -second))
