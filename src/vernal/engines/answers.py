@@ -73,7 +73,7 @@ def _result(question: Question, known: Known, final: Budget) -> Result:
             return _violated(question, known, final)
         case FailingState():
             return _fails(question, known, final)
-    return _left_open(question, known, *(_weaker(question, known, final) if question.time is Time.STEPS else ()))
+    return _left_open(question, known, *_weaker(question, known, final))
 
 
 def _left_open(question: Question, known: Open, *notes: str) -> Result:
@@ -94,7 +94,8 @@ def _weaker(question: Question, known: Open, budget: Budget) -> list[str]:
     """What is proven in the place of a claim of all paths that stays open."""
     if question.claim.mentions_some:
         return []
-    found = best_margin(question, budget.part(1.0, min(WEAKER_SECONDS, WEAKER_SHARE * budget.elapsed)))
+    moment = budget.part(1.0, min(WEAKER_SECONDS, WEAKER_SHARE * budget.elapsed))
+    found = best_margin(question, moment) if question.time is Time.STEPS else -math.inf
     said = in_words(question, max(found, -math.inf if known.margin is None else known.margin))
     return [] if said is None else [said]
 
