@@ -30,7 +30,7 @@ from vernal.interpret.exact import Given
 from vernal.logic.task import Task
 from vernal.model import build as b
 from vernal.model.agent import make_agent
-from vernal.model.closed import ClosedStep
+from vernal.model.closed_graph import ClosedStep
 from vernal.model.expr import Argmax, Decision, Expr, Matrix
 from vernal.model.network import Network, network_input
 from vernal.model.sorts import INT

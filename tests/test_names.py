@@ -13,9 +13,9 @@ from tests.test_house import FILES, SOURCE, import_graph, tree_of
 
 # Participles, adverbs and the like, which say nothing of what is in a module.
 VAGUE_MODULES = """
-    asked at_zero chosen endless excluding explored far follow followed following forward given guided handout implied
-    lack last_resort lasting layered listed many outside over placed placing plain recorded relaxed reseeded roads seen
-    settled several sloped so_far timed together tuned wanted
+    asked at_zero chosen closed endless excluding explored far follow followed following forward given guided handout
+    held implied lack last_resort lasting layered listed many outside over placed placing plain recorded relaxed
+    reseeded roads seen settled several sloped so_far timed together tuned wanted
 """
 # Words that leave open what is counted. A constant says it: MAX_REPLAYS_PER_BATCH, not TRIES.
 VAGUE_CONSTANTS = """

@@ -16,7 +16,7 @@ from vernal.logic.times import refuse_untimed
 from vernal.model.expr import Expr
 from vernal.model.flow import constraint_problem, rate_problem, region_problem
 from vernal.model.graph import draws
-from vernal.model.held import loop_of
+from vernal.model.held_loop import loop_of
 from vernal.model.sorts import REAL
 from vernal.model.system import Model
 

@@ -37,7 +37,7 @@ from vernal.interpret.value_sets import Range, Truth, Value
 from vernal.logic.question import Question
 from vernal.model.expr import Expr, Var
 from vernal.model.graph import order
-from vernal.model.held import loop_of
+from vernal.model.held_loop import loop_of
 from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 

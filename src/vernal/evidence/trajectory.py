@@ -29,7 +29,7 @@ from vernal.interpret.sampled.plant import plant_of
 from vernal.logic.formula import Always, And, Atom, Bound, Eventually, Formula, Not, Or
 from vernal.logic.normal import fold, nnf, rebuild
 from vernal.model.expr import Expr, Var
-from vernal.model.held import loop_of
+from vernal.model.held_loop import loop_of
 from vernal.model.sorts import REAL
 from vernal.model.system import Model
 from vernal.model.tick import Tick, idle

@@ -18,7 +18,7 @@ from vernal.errors import TypeClash
 from vernal.model import build
 from vernal.model.arrays import Operands
 from vernal.model.checks import check_rate
-from vernal.model.closed import resolve_lets
+from vernal.model.closed_graph import resolve_lets
 from vernal.model.declare import (
     declared_variable,
     let_var,

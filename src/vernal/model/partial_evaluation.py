@@ -12,7 +12,7 @@ from vernal.model.expr import Expr
 from vernal.model.graph import order, with_args
 
 if TYPE_CHECKING:
-    from vernal.model.closed import ClosedStep
+    from vernal.model.closed_graph import ClosedStep
 
 MAX_KNOWN = 4096  # partial evaluations that are remembered
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self, TypeAlias, TypeVar, overload
 from vernal.model import build
 from vernal.model.arrays import Operands
 from vernal.model.build import TRUE
-from vernal.model.closed import ClosedStep, name_decisions, named_as, refuse_drawn, resolve_all, resolve_lets
+from vernal.model.closed_graph import ClosedStep, name_decisions, named_as, refuse_drawn, resolve_all, resolve_lets
 from vernal.model.expr import Between, Expr, Operand, Role, Var
 from vernal.model.graph import draws, substitute
 from vernal.model.initial import Box, Ends, InitialSet

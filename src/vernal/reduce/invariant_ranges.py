@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from vernal.interpret.ends import UNKNOWN_ENDS, EndsProgram, PartialEnds, hull, inside, meet, shortened
-from vernal.model.closed import ClosedStep
+from vernal.model.closed_graph import ClosedStep
 from vernal.model.expr import Expr
 from vernal.model.system import System
 from vernal.model.tick import Tick

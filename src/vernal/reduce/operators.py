@@ -18,7 +18,7 @@ from math import prod
 from vernal.model import build
 from vernal.model import expr as e
 from vernal.model.build import FALSE, TRUE
-from vernal.model.closed import ClosedStep
+from vernal.model.closed_graph import ClosedStep
 from vernal.model.decision_conditions import Finitely, Reached, plan
 from vernal.model.expr import Argmax, Choose, Const, Expr
 from vernal.model.graph import decisions, order

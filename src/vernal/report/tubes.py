@@ -17,7 +17,7 @@ from vernal.errors import InputError
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.expr import Var
-from vernal.model.held import loop_of
+from vernal.model.held_loop import loop_of
 from vernal.model.system import Model
 from vernal.report.figures import AxisLimits, drawable, near_limits, plot_style, save_figure, svg_text
 from vernal.report.flow_pictures import simulated_trajectories

@@ -16,7 +16,7 @@ from vernal.evidence.trace import Trace
 from vernal.interpret.ends import EndsProgram, PartialEnds, inside, meet, shortened
 from vernal.interpret.linear.interval_bounds import Plain
 from vernal.logic.question import Question
-from vernal.model.closed import ClosedStep
+from vernal.model.closed_graph import ClosedStep
 from vernal.model.expr import Expr
 from vernal.model.graph import order
 from vernal.model.system import System, Variable

@@ -16,7 +16,7 @@ from vernal.evidence.uniqueness import BEYOND_INTERVALS
 from vernal.interpret import concrete
 from vernal.interpret.program import Program
 from vernal.logic.formula import Formula
-from vernal.model.closed import ClosedStep
+from vernal.model.closed_graph import ClosedStep
 from vernal.model.expr import Argmax, Between, Choose, Expr
 from vernal.model.initial import Valuation
 from vernal.model.system import Model

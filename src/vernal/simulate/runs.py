@@ -15,7 +15,7 @@ from vernal.interpret import concrete
 from vernal.interpret.numbers.rounding import Floats
 from vernal.interpret.program import Program
 from vernal.model import build
-from vernal.model.closed import ClosedStep
+from vernal.model.closed_graph import ClosedStep
 from vernal.model.expr import Between, Choose, Decision, Expr, Var
 from vernal.model.system import Model
 from vernal.model.tick import Tick, idle

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from vernal.interpret.numbers.rounding import Floats
-from vernal.model.held import loop_of
+from vernal.model.held_loop import loop_of
 from vernal.model.system import Model
 from vernal.model.tick import Tick, idle
 from vernal.simulate.flows import STRETCHES, FlowSimulator

@@ -30,7 +30,7 @@ from vernal.evidence.pipe_judge import PipeJudge
 from vernal.evidence.result import Assurance
 from vernal.logic.question import Question
 from vernal.logic.task import MAX_ABSTRACTED, Transitions
-from vernal.model.held import loop_of
+from vernal.model.held_loop import loop_of
 from vernal.model.hybrid import HybridAutomaton
 from vernal.model.motion import Modes, Sampled
 from vernal.reduce.neural.abstraction import abstractions

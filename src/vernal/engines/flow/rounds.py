@@ -18,7 +18,7 @@ from vernal.interpret.flow.integration import Follower, Pace, Segments
 from vernal.interpret.flow.steps import TaylorStepper
 from vernal.interpret.numbers.rounding import Floats
 from vernal.interpret.sampled.plant import plant_of
-from vernal.model.held import loop_of
+from vernal.model.held_loop import loop_of
 from vernal.model.system import Model
 from vernal.model.tick import Tick
 from vernal.sets.flow_starts import StartBoxes

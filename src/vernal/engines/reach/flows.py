@@ -27,7 +27,7 @@ from vernal.interpret.numbers.memory_room import limited
 from vernal.interpret.numbers.rounding import Floats
 from vernal.logic.task import MAX_ABSTRACTED, Task
 from vernal.model.expr import Expr
-from vernal.model.held import loop_of
+from vernal.model.held_loop import loop_of
 from vernal.model.system import Model
 from vernal.run.alarm import in_time
 from vernal.run.budget import Budget

@@ -28,7 +28,7 @@ from vernal.logic.task import (
     Transitions,
 )
 from vernal.model.checks import check_rate
-from vernal.model.closed import resolve_lets
+from vernal.model.closed_graph import resolve_lets
 from vernal.model.expr import Expr, Var
 from vernal.model.flow import constraint_problem, rate_problem, region_problem
 from vernal.model.initial import Ends, Init

@@ -13,7 +13,7 @@ from vernal.logic.task import Task
 from vernal.logic.times import Time, time_of
 from vernal.model.expr import Expr
 from vernal.model.flow import constraint_problem, rate_problem
-from vernal.model.held import loop_of
+from vernal.model.held_loop import loop_of
 from vernal.model.motion import Sampled
 from vernal.model.system import Model
 

@@ -22,7 +22,7 @@ from vernal.model import build
 from vernal.model.expr import Between, Expr, Role, Var
 from vernal.model.flow import Flow
 from vernal.model.graph import draws, substitute
-from vernal.model.held import Held, loop_of
+from vernal.model.held_loop import Held, loop_of
 from vernal.model.initial import Ends, Init, OneOf, Start
 from vernal.model.partial_evaluation import specialise
 from vernal.model.sorts import BOOL, INT, REAL, Kind, Sort

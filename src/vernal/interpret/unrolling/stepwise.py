@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vernal.logic.direction import Direction
-from vernal.model.closed import ClosedStep
+from vernal.model.closed_graph import ClosedStep
 from vernal.model.expr import Expr
 from vernal.model.graph import fresh
 from vernal.model.tick import Tick, idle

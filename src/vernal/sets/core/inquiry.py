@@ -20,7 +20,7 @@ from vernal.logic.claim import is_small
 from vernal.logic.formula import Atom, Formula
 from vernal.logic.question import Question
 from vernal.model import build
-from vernal.model.closed import ClosedStep
+from vernal.model.closed_graph import ClosedStep
 from vernal.model.expr import Expr
 from vernal.model.system import Model, System
 from vernal.model.tick import Tick

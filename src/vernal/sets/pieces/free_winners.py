@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from vernal.logic.direction import Direction
-from vernal.model.closed import ClosedStep
+from vernal.model.closed_graph import ClosedStep
 from vernal.model.expr import Argmax, Choose, Const, Expr
 from vernal.model.graph import order, rewrite
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Generic, Protocol, TypeVar
 
 from vernal.errors import VernalError
-from vernal.model.closed import ClosedStep
+from vernal.model.closed_graph import ClosedStep
 from vernal.model.expr import Argmax, Choose, Const, Decision, Expr, Var
 from vernal.model.graph import draws
 from vernal.model.initial import Box
