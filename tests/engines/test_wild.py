@@ -11,7 +11,7 @@ from tests.available import engines_of_steps
 from tests.cases import FALSIFY, SMOOTH_BOUNDS, SMOOTH_FALSIFY, Case
 from tests.engines.test_truth import check_evidence
 from tests.judge import Judge, instance
-from tests.portion import some
+from tests.portion import pairs, some
 from tests.work import processor
 from vernal.engines.check import ask, parse_formula
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED
@@ -85,10 +85,12 @@ CASES = [
     Case(HOLD, "G[0,3] (m[0] < 0.4999)", VIOLATED, "it starts there", SMOOTH_FALSIFY),
     Case(HOLD, "X[3] (m[0] < 0.4999)", VIOLATED, "and is there still", SMOOTH_FALSIFY),
 ]
+NAMES = [entry.name for entry in engines_of_steps()]
+DECIDING = [(case, name) for case in CASES for name in NAMES if name in case.decided_by]
+CASES_AND_ENGINES = [*DECIDING, *(pair for pair in pairs(2, CASES, NAMES) if pair not in DECIDING)]
 
 
-@pytest.mark.parametrize("engine", [entry.name for entry in engines_of_steps()])
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize(("case", "engine"), CASES_AND_ENGINES, ids=str)
 def test_no_engine_is_wrong_or_overflows(case: Case, engine: str) -> None:
     asked = parse_formula(case.task, case.formula)
     must = engine in case.decided_by

@@ -15,6 +15,7 @@ import pytest
 
 import vernal as vn
 from tests.networks_at_hand import drawn
+from tests.portion import pairs
 from vernal.errors import FormatError, InputError
 from vernal.formats.automata import automaton_json, parse_automaton, read_automaton, write_automaton
 from vernal.model.hybrid import HybridAutomaton
@@ -28,8 +29,7 @@ def automaton(widths: list[int], n: int, seed: int = 0, grid: float | None = 2.0
     return automaton_of(drawn(widths, n, seed, grid=grid), name="net", variables=[f"x{i}" for i in range(n)])
 
 
-@pytest.mark.parametrize("grid", [2.0**-10, None])
-@pytest.mark.parametrize("suffix", [".json", ".xml"])
+@pytest.mark.parametrize(("suffix", "grid"), pairs(2, [".json", ".xml"], [2.0**-10, None]))
 @pytest.mark.parametrize(("widths", "n"), SHAPES)
 def test_a_round_trip_is_the_same_automaton(
     tmp_path: Path, widths: list[int], n: int, suffix: str, grid: float | None

@@ -115,6 +115,7 @@ def _refuted(question: Question, sub: Subquestion, known: Proof, budget: Budget)
     shown = None if shown is None else _of_question(question, sub, shown)
     if shown is None:
         return left_open(known, NO_STATE)
+    known = known if _same_graph(question, sub) else replace(known, evidence=None)
     return fails_by(known, shown, sub.question.formula, _direction(sub, known.direction))
 
 

@@ -13,7 +13,7 @@ import vernal as vn
 from tests.planning_answers import ask, drawn, never
 from tests.planning_answers import expected as expected_of
 from tests.planning_loops import LabelledEdge, PlanningCase, noisy_case, planning_system, relu_network
-from tests.portion import seeds
+from tests.portion import pairs, seeds
 from vernal.engines.predicates import danger
 from vernal.errors import InputError
 from vernal.evidence.result import Assurance
@@ -162,8 +162,7 @@ def decided_beforehand(actions: int, layers: int) -> System:
 
 
 @pytest.mark.parametrize("test", ["own", "relaxed", "relaxed+branching"])
-@pytest.mark.parametrize("layers", [0, 1, 2])
-@pytest.mark.parametrize("actions", [1, 2, 3, 4])
+@pytest.mark.parametrize(("actions", "layers"), pairs(2, [1, 2, 3, 4], [0, 1, 2]))
 def test_a_policy_that_looks_at_nothing(actions: int, layers: int, test: str) -> None:
     system = decided_beforehand(actions, layers)
     x = system.state[0].var

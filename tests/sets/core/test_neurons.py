@@ -13,6 +13,7 @@ from scipy.optimize import linprog
 
 from tests.engines.split.test_split import ask, decides_the_least_value, random_box
 from tests.polygons import random_network
+from tests.portion import pairs
 from tests.searches import branch_and_bound
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED
 from vernal.formats.layers import dense
@@ -116,10 +117,10 @@ class Wide:
         return System("wide", variables, Init(starts, tuple(where)), {}), [build.component(x, k) for k in range(2)]
 
 
-@pytest.mark.parametrize("rows", [0, 2])
-@pytest.mark.parametrize(("inputs", "widths"), [(20, (5, 3)), (30, (7,)), (12, (3, 3, 3))], ids=str)
-def test_the_least_value_of_networks_with_many_inputs(inputs: int, widths: tuple[int, ...], rows: int) -> None:
+@pytest.mark.parametrize(("shape", "rows"), pairs(2, [(20, (5, 3)), (30, (7,)), (12, (3, 3, 3))], [0, 2]), ids=str)
+def test_the_least_value_of_networks_with_many_inputs(shape: tuple[int, tuple[int, ...]], rows: int) -> None:
     """The larger of two outputs, so that it takes both of their rows, and rows on the inputs."""
+    inputs, widths = shape
     rng = np.random.default_rng([inputs, rows])
     wide = Wide.drawn(rng, inputs, widths, rows)
     value = Fraction(wide.least())
