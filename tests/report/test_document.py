@@ -11,8 +11,9 @@ import pytest
 
 from tests.report import samples
 from vernal.evidence import evidence_file
+from vernal.evidence.document_head import exact_number
 from vernal.queries.sweep import SweepRow
-from vernal.report.document import SCHEMAS, document, dump, exact_number, schema, sweep_document
+from vernal.report.document import SCHEMAS, document, dump, schema, sweep_document
 
 RESULTS = [samples.violated(), samples.holds(), samples.unknown()]
 

@@ -14,6 +14,7 @@ from vernal.evidence.result import Result
 from vernal.logic.formula import Always, Atom, Formula
 from vernal.logic.task import Task
 from vernal.model import build
+from vernal.report import evidence_pictures
 from vernal.report import page as report
 from vernal.report.drawing import ALLOWANCE, MAX_DRAWING_SECONDS, MIN_SECONDS, Drawing
 from vernal.report.page import Answered, report_page
@@ -91,7 +92,7 @@ def test_evidence_is_drawn_first(monkeypatch: pytest.MonkeyPatch) -> None:
     def sets(task: Task, formula: Formula, budget: Budget) -> str:
         return draw("sets")
 
-    monkeypatch.setattr(report, "trace_svg", lambda trace, formula: draw("trace"))
+    monkeypatch.setattr(evidence_pictures, "trace_svg", lambda trace, formula: draw("trace"))
     monkeypatch.setattr(report, "reach_figure", sets)
     results: list[Result] = [samples.unknown(), samples.holds(), samples.violated(4)]
     drawing = Drawing(Budget(0.5, started=0.0, clock=clock))

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from html.parser import HTMLParser
 
 from tests.report import samples
+from vernal.evidence.document_head import version
 from vernal.evidence.result import Result
-from vernal.report.document import version
 from vernal.report.html import Pictures, ReportOrigin, page
 from vernal.report.plots import trace_svg
 

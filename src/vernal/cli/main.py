@@ -63,7 +63,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from vernal.report.document import version
+        from vernal.evidence.document_head import version
 
         typer.echo(version())
         raise typer.Exit

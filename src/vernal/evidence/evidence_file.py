@@ -12,17 +12,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from importlib import metadata
 from typing import Any
 
 from vernal.errors import FormatError
 from vernal.evidence.codec import codec_of, encoded
+from vernal.evidence.document_head import SCHEMA_VERSION, head
 from vernal.evidence.result import Result, Verdict
 from vernal.evidence.trace_file import exact_object
-from vernal.evidence.trace_values import read_number, write_number
+from vernal.evidence.trace_values import read_number
 from vernal.logic.task import Task
-
-SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -56,30 +54,13 @@ def document(task: Task, result: Result) -> dict[str, Any]:
     """The content of a file for the evidence of a result."""
     assert result.evidence is not None
     content = {
-        "schema_version": SCHEMA_VERSION,
-        "tool": {"name": "vernal", "version": metadata.version("vernal")},
-        "task": {
-            "name": task.name,
-            "file": None if task.source is None else task.source.file,
-            "sha256": None if task.source is None else task.source.sha256,
-            "parameters": {name: _parameter(value) for name, value in task.parameters.items()},
-            "networks": [{"file": network.file, "sha256": network.sha256} for network in task.networks],
-            **({"options": dict(task.options)} if task.options else {}),
-        },
+        **head(task),
         "formula": result.formula,
         "property": result.property,
         "verdict": result.verdict.value,
         **encoded(result.evidence, task.model),
     }
     return {**content, "sha256": fingerprint(content)}
-
-
-def _parameter(value: Fraction) -> int | float | str:
-    """A parameter is an input and has to come back exactly, however long."""
-    written = write_number(value)
-    if isinstance(written, float) and written.is_integer() and value == written and abs(value) < 2**53:
-        return int(value)
-    return str(value) if isinstance(written, str) or Fraction(repr(written)) != value else written
 
 
 def dump(task: Task, result: Result) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 
 from vernal.errors import FormatError
 from vernal.evidence.flowpipe import Flowpipe
+from vernal.evidence.trace_file import exact_object
 from vernal.interpret.numbers.rounding import Floats
 from vernal.model.system import Model
 
@@ -61,7 +62,7 @@ def _joined(lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
 
 def flowpipe_of(document: Any, flow: Model) -> Flowpipe:
     """A recorded flowpipe, read against the flow's names; nothing is believed of it but its form."""
-    fields = _object(document, KEYS, "flowpipe")
+    fields = exact_object(document, KEYS, "flowpipe")
     names = tuple(variable.name for variable in flow.state)
     if fields["variables"] != list(names):
         raise FormatError(f"flowpipe: its variables are not those of the flow, {', '.join(names)}")
@@ -81,7 +82,7 @@ def flowpipe_of(document: Any, flow: Model) -> Flowpipe:
 
 
 def _segment(document: Any, size: int, where: str) -> tuple[list[float], list[float], list[float], int]:
-    fields = _object(document, SEGMENT_KEYS, where)
+    fields = exact_object(document, SEGMENT_KEYS, f"flowpipe, {where}")
     times = _row(fields["times"], 2, f"{where}, times")
     if not 0 <= times[0] <= times[1]:
         raise FormatError(f"flowpipe, {where}: a span of time ascends from 0 or later")
@@ -92,7 +93,7 @@ def _segment(document: Any, size: int, where: str) -> tuple[list[float], list[fl
 
 
 def _box(document: Any, size: int, where: str) -> tuple[list[float], list[float]]:
-    return _ends(_object(document, ("lower", "upper"), where), size, where)
+    return _ends(exact_object(document, ("lower", "upper"), f"flowpipe, {where}"), size, where)
 
 
 def _ends(fields: dict[str, Any], size: int, where: str) -> tuple[list[float], list[float]]:
@@ -135,10 +136,4 @@ def _list(document: Any, most: int, where: str) -> list[Any]:
         raise FormatError(f"flowpipe, {where}: expected a list, not {type(document).__name__}")
     if len(document) > most:
         raise FormatError(f"flowpipe, {where}: more than {most:,} entries")
-    return document
-
-
-def _object(document: Any, keys: tuple[str, ...], where: str) -> dict[str, Any]:
-    if not isinstance(document, dict) or set(document) != set(keys):
-        raise FormatError(f"{where}: expected an object with {', '.join(keys)}")
     return document

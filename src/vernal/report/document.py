@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
-from importlib import metadata, resources
+from importlib import resources
 from typing import Any
 
 from vernal.evidence.codec import PAYLOADS, encoded
+from vernal.evidence.document_head import exact_number, head
 from vernal.evidence.reach import UntilTime
 from vernal.evidence.result import Result
 from vernal.interpret.numbers.rounding import float_below
@@ -17,41 +17,7 @@ from vernal.logic.task import Task
 from vernal.logic.times import Time, time_of
 from vernal.queries.sweep import SweepRow
 
-SCHEMA_VERSION = 1
 SCHEMAS = ("result", "sweep", "reach", "trace", "task", "automaton")
-
-
-def version() -> str:
-    """The version of the installed package."""
-    return metadata.version("vernal")
-
-
-def exact_number(value: Fraction) -> int | float | str:
-    """The shortest decimal that says exactly this number, or "p/q" where no float does."""
-    if value.denominator == 1 and abs(value) < 2**53:
-        return int(value)
-    try:
-        nearest = float(value)
-    except OverflowError:
-        return str(value)
-    return nearest if Fraction(repr(nearest)) == value else str(value)
-
-
-def head(task: Task) -> dict[str, Any]:
-    """What every document begins with: the schema, the tool and what was read."""
-    source = task.source
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "tool": {"name": "vernal", "version": version()},
-        "task": {
-            "name": task.name,
-            "file": None if source is None else source.file,
-            "sha256": None if source is None else source.sha256,
-            "parameters": {name: exact_number(value) for name, value in task.parameters.items()},
-            "networks": [{"file": network.file, "sha256": network.sha256} for network in task.networks],
-            **({"options": dict(task.options)} if task.options else {}),
-        },
-    }
 
 
 def document(task: Task, results: Iterable[Result]) -> dict[str, Any]:

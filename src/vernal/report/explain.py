@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vernal.evidence.document_head import exact_number
 from vernal.logic.printing import constant, text
 from vernal.logic.task import Task
 from vernal.model.build import TRUE
@@ -12,7 +13,6 @@ from vernal.model.graph import draws, order
 from vernal.model.network import Network
 from vernal.model.sorts import REAL, Sort
 from vernal.model.system import Agent, Model, OneOf, Span, Start, Variable
-from vernal.report.document import exact_number
 from vernal.report.tables import Column, aligned
 
 MOST_VALUES = 8  # of an initial set, before it is only counted

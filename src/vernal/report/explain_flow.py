@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from vernal.evidence.document_head import exact_number
 from vernal.logic.task import UNSAID, Task
 from vernal.model.system import Model
-from vernal.report.document import exact_number
 from vernal.report.explain import draws_table, parameters_line, shortened, state_table
 from vernal.report.tables import Column, aligned
 

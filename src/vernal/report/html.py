@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from string import Template
 
+from vernal.evidence.document_head import exact_number, version
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.reach import rounded_down
 from vernal.evidence.result import Result
 from vernal.logic.task import Task
 from vernal.printable import MAX_FORMULA, shortened
-from vernal.report.document import exact_number, version
 from vernal.report.invariants import set_words
 from vernal.report.markup import escape
 from vernal.report.tables import reach, seconds, trace_columns

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from vernal.engines.reach.sets import LabelSet, NumberBounds, ReachableSets, ReachedValue, TimedReach
+from vernal.evidence.document_head import head
 from vernal.evidence.reach import rounded_down, rounded_up
-from vernal.report.document import dump, head
+from vernal.report.document import dump
 from vernal.report.frames import data_frame, html_lines, html_table
 from vernal.report.run_table import decimals, shown_steps
 from vernal.report.tables import WIDTH, Column, aligned

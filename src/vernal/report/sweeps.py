@@ -7,10 +7,11 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from vernal.evidence.document_head import exact_number
 from vernal.evidence.result import UNKNOWN, Result
 from vernal.queries.sweep import SweepRow, SweepTable
 from vernal.report.csv_cells import write_rows
-from vernal.report.document import dump, exact_number, sweep_document
+from vernal.report.document import dump, sweep_document
 from vernal.report.frames import data_frame, html_lines, html_table
 from vernal.report.tables import WIDTH, Column, aligned, reach, seconds
 from vernal.report.values import number
