@@ -33,6 +33,7 @@ from vernal.interpret.geometry.float_lp import propose
 from vernal.interpret.geometry.weak_duality import dual_maximum
 from vernal.interpret.linear.bounds import InputBox, Linear
 from vernal.interpret.numbers.rounding import TINY, Floats, Mask
+from vernal.interpret.sampled.plant import set_of
 from vernal.interpret.symbolic.affine import Forms
 from vernal.logic.formula import And, Atom, Formula, Not, Or
 from vernal.logic.normal import atoms, fold, nnf
@@ -201,7 +202,7 @@ class _Bounds:
     @cached_property
     def _linear(self) -> Linear:
         ends = zip(self.conditions.flow.vars, self.pipe.lower.T, self.pipe.upper.T, strict=False)  # axes come first
-        box: InputBox = {var: (lower, upper) for var, lower, upper in ends}
+        box: InputBox = {var: set_of(var.sort, lower, upper) for var, lower, upper in ends}
         return Linear(box, tick=self.conditions.tick, batch=len(self.pipe.times))
 
     def rule(self, node: Formula, args: tuple[SegmentTruth, ...]) -> SegmentTruth:
@@ -228,8 +229,11 @@ class _Bounds:
         return lower, upper
 
     def _atom_margin(self, atom: Expr) -> tuple[Floats, Floats]:
+        if not isinstance(atom, e.Compare) or not atom.args[0].sort.is_number:  # labels are equal or not, by no amount
+            known = self._atom(atom)
+            return np.where(known.true, np.inf, -np.inf), np.where(known.false, -np.inf, np.inf)
         form = self.conditions.form(atom)
-        if form is None or not isinstance(atom, e.Compare) or atom.op in ("==", "!="):
+        if form is None or atom.op in ("==", "!="):
             found = self._linear.margin(self.conditions.flow.resolve(atom))
             shape = (len(self.pipe.times),)
             return np.broadcast_to(found.lower, shape), np.broadcast_to(found.upper, shape)
