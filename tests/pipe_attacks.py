@@ -18,10 +18,9 @@ from flint import arb
 from tests.checked_runs import TOLERANCE, Contradicted, Rates, checked_runs, contained
 from tests.flow_runs import Integrator, positions_of, starts_of
 from tests.hostile_flows import hostile_flow
-from vernal.engines.flow.abstract import joined
 from vernal.engines.flow.template import octagon
 from vernal.errors import Stopped
-from vernal.evidence.flowpipe import Flowpipe
+from vernal.evidence.flowpipe import Flowpipe, joined
 from vernal.evidence.neural import NeuralAbstraction
 from vernal.evidence.recheck_flowpipe import cut_pipe
 from vernal.evidence.trajectory import Trajectory, trajectory

@@ -22,7 +22,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
 
-from benchmarks.before_after.compare import SUM, Answer, Row, remarkable, rows_table, sums_table
+from benchmarks.before_after.compare import SUM, Answer, Row, remarkable, rows_table, sums_line, sums_table
 from benchmarks.before_after.questions import FAMILIES, QUICK, Request
 from benchmarks.measure import setting
 from benchmarks.queries.questions import read_questions, write
@@ -179,7 +179,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as scratch:
         for name in given.only:
             rows += family(name, given, Path(scratch) / name)
-            print(name, "done", file=sys.stderr, flush=True)
+            print(sums_line(name, rows), file=sys.stderr, flush=True)  # what is known if the rest is not waited for
     print(f"{setting()}, CPU seconds, medians of {given.rounds}\n\n{sums_table(rows)}\n")
     shown = rows if given.rows else remarkable(rows)
     print(rows_table(shown) if shown else "no row is much slower, says something else or has a worse margin")

@@ -93,6 +93,11 @@ def sums_table(rows: Sequence[Row]) -> str:
     return table(header, [*lines, _sum("all", rows)])
 
 
+def sums_line(family: str, rows: Sequence[Row]) -> str:
+    """The line of one family, on its own."""
+    return " | ".join(_sum(family, [row for row in rows if row.family == family]))
+
+
 def _sum(name: str, rows: Sequence[Row]) -> list[str]:
     timed = [row for row in rows if not row.timed_out]
     before, after = (sum(row.seconds[side] for row in timed) for side in (0, 1))

@@ -112,4 +112,4 @@ FAMILIES: dict[str, Callable[[], list[Request]]] = {
     "abstractions": abstractions,
     "blocksworld": blocksworld,
 }
-QUICK = {"spread": 5, "forever": 2, "cartpole": 12}  # each n-th; the others are quick whole
+QUICK = {"lander": 6, "spread": 5, "forever": 2, "cartpole": 12}  # each n-th; the others are quick whole

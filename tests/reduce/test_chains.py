@@ -91,7 +91,7 @@ def known_by(chain: Chain, question: Question) -> Known:
         known = chain.attempt(question, Budget(timeout=5))
     except VernalError as error:
         return Open(engine=chain.name, reason=str(error))
-    return confirmed(question.claim, believed(question.claim, known))
+    return confirmed(question, believed(question.claim, known))
 
 
 def wrong(chain: Chain, question: Question) -> bool | None:

@@ -23,7 +23,6 @@ from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open,
 from vernal.evidence.reach import ForAllTime, Reach, UntilTime, UpToStep
 from vernal.evidence.result import HOLDS, UNKNOWN, VIOLATED, Assurance, Result
 from vernal.evidence.trace import Trace
-from vernal.evidence.trajectory import trajectory_truth
 from vernal.evidence.trajectory_margin import trajectory_margin
 from vernal.evidence.walk import NotAPath
 from vernal.logic.claim import Claim
@@ -42,7 +41,6 @@ WEAKER_SHARE = 0.25  # of the time it took so far, at most, for the same
 UNCONFIRMED = "there is an answer, but it could not be confirmed in time"
 NO_START = "vacuous: there is no initial state"
 OUTSIDE = "vacuous: no state of the region can violate the claim; is the bad set outside it?"
-TOO_SHORT = "the flowpipe that was found ends at t = {until:g}, before the claim does"
 ALWAYS_TRUE = "vacuous: the claim is true whatever the system does; a conjunction where a disjunction was meant?"
 
 
@@ -58,7 +56,7 @@ def answered(question: Question, known: Known, budget: Budget) -> Result:
 def answer(question: Question, known: Known, budget: Budget) -> Result:
     """The result that follows from what an engine knows."""
     final = replace(budget.extended(NOTE_SECONDS), journal=None)
-    known = _confirmed(question, believed(question.claim, known), final)
+    known = confirmed(question, believed(question.claim, known), final.check)
     return _with_failures(replace(_result(question, known, final), abstraction=known.abstraction), known)
 
 
@@ -75,7 +73,7 @@ def _result(question: Question, known: Known, final: Budget) -> Result:
             return _violated(question, known, final)
         case FailingState():
             return _fails(question, known, final)
-    return _left_open(question, known, *(_weaker(question, known, final) if question.time is Time.STEPS else ()))
+    return _left_open(question, known, *_weaker(question, known, final))
 
 
 def _left_open(question: Question, known: Open, *notes: str) -> Result:
@@ -96,35 +94,10 @@ def _weaker(question: Question, known: Open, budget: Budget) -> list[str]:
     """What is proven in the place of a claim of all paths that stays open."""
     if question.claim.mentions_some:
         return []
-    found = best_margin(question, budget.part(1.0, min(WEAKER_SECONDS, WEAKER_SHARE * budget.elapsed)))
+    moment = budget.part(1.0, min(WEAKER_SECONDS, WEAKER_SHARE * budget.elapsed))
+    found = best_margin(question, moment) if question.time is Time.STEPS else -math.inf
     said = in_words(question, max(found, -math.inf if known.margin is None else known.margin))
     return [] if said is None else [said]
-
-
-# What is confirmed ----------------------------------------------------------------------------------------------------
-
-
-def _confirmed(question: Question, known: Known, budget: Budget) -> Known:
-    """What is known, if what refutes the claim does so when it is computed again, and a proof goes far enough."""
-    if question.time is not Time.SECONDS:
-        return confirmed(question.claim, known)
-    match known:
-        case Proof(evidence=Flowpipe(until=until)) if until < question.claim.last_time:
-            return left_open(known, TOO_SHORT.format(until=until))
-        case Counterexample(trace=trace) if not _is_refuted(question, trace, budget):
-            return left_open(known, "a counterexample was found but did not replay")
-        case FailingState():
-            return left_open(known, "one trajectory is needed to refute a claim of all of them")
-    return known
-
-
-def _is_refuted(question: Question, trace: Trace, budget: Budget) -> bool:
-    """Whether the claim is false of all solutions from the first state of a trajectory, enclosed once more."""
-    try:
-        truth = trajectory_truth(trace, question.formula, question.model, budget.check)
-    except NotAPath:
-        return False
-    return trace.times is not None and truth is False
 
 
 # Verdicts -------------------------------------------------------------------------------------------------------------

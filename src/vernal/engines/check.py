@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import overload
 
@@ -29,11 +30,12 @@ from vernal.errors import InputError, NameUnknown, nearest
 from vernal.evidence.knowledge import Open
 from vernal.evidence.result import Result
 from vernal.interpret.numbers.device import find_device, using
+from vernal.interpret.region import IN_RANGE
 from vernal.logic.formula import ALL_TIME, Always, Bound, Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.logic.times import Time, time_of
-from vernal.model.flow import Flow
+from vernal.logic.times import Time, last_time, time_of
+from vernal.model.motion import Rates, Sampled
 from vernal.model.system import Model
 from vernal.reduce.region_first import RegionFirst
 from vernal.run.budget import Budget, Progress, refuse_limits, silent
@@ -60,7 +62,6 @@ __all__ = [
 ]
 
 NO_SAMPLES = "not supported by any engine yet: the claim counts samples; ask about seconds"
-IN_RANGE = "in_range"  # the built-in property that every declared range is kept
 
 
 def parse_formula(task: Task, text: str) -> Formula:
@@ -86,14 +87,26 @@ def in_range(task: Task) -> Formula:
     from vernal.logic.normal import horizon
     from vernal.logic.ranges import range_formula
 
-    if time_of(task.model.motion) is Time.SECONDS:
+    if isinstance(task.model.motion, Rates):
+        return Always(range_formula(task.model), Bound(ALL_TIME.lower, _last_time(task)))
+    if isinstance(task.model.motion, Sampled):
         raise InputError(
-            "the ranges of a flow are the region in which trajectories are followed, so that there is nothing to ask; "
-            "the scope of every verdict says until when all trajectories provably stay inside"
+            "the ranges of a loop that samples are the region in which paths are followed, which cannot be asked yet; "
+            "the scope of every verdict says until when all provably stay inside"
         )
     reach = [steps for steps in map(horizon, task.properties.values()) if steps is not None]
     bound = Bound(ALL_TIME.lower, ALL_TIME.lower + max(reach)) if reach else ALL_TIME
     return Always(range_formula(task.system), bound)
+
+
+def _last_time(task: Task) -> Fraction:
+    """As far as the properties of a flow look."""
+    last = last_time(task.properties.values())
+    if not last:
+        raise InputError(
+            "until when all trajectories stay in the region is asked as far as a property of the task looks"
+        )
+    return last
 
 
 def question_of(task: Task, formula: Formula, name: str | None = None) -> Question:
@@ -113,6 +126,8 @@ def ask(
     started = time.monotonic()
     question = question_of(task, formula, name)
     refuse_device(task.model, budget.device)
+    if name == IN_RANGE:  # of a flow it is asked in a wider region, and a journal knows questions by their formulas
+        budget = replace(budget, journal=None)
     with one_blas_thread():
         if question.time is Time.SAMPLES:
             result = answered(question, Open(engine=engine, reason=NO_SAMPLES), budget)
@@ -235,8 +250,6 @@ def keeping(
     if file is None:
         yield lambda budget, formula: budget
         return
-    if isinstance(task.model, Flow):
-        raise InputError("a question about a flow keeps no journal; leave it out")
     with open_journal(file, task, formulas, engine, options) as journal:
         yield lambda budget, formula: replace(budget, journal=journal.of(str(formula)))
 

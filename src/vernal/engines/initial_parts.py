@@ -21,7 +21,7 @@ Attempt = Callable[[Question, Budget], Known]  # a function of a module, which e
 
 def attempt_parts(question: Question, budget: Budget, engine: str, attempt: Attempt, cuts: int = MIN_PARTS) -> Known:
     """Each part by itself, until one is violated; parts that stay open leave the whole open."""
-    parts = dict(divided(question.system, cuts))
+    parts = dict(divided(question.model, cuts))
     found: list[Known] = []
     try:
         with closing(each_part(question, parts, budget, engine, attempt)) as answers:
@@ -55,7 +55,7 @@ def attempt_part(job: Job, budget: Budget) -> Worked:
     question: Question = job.question
     asked = of_part(question, job.part)
     known: Known = function(job.options["attempt"])(asked.question, budget)
-    return Worked(to_data(known, question.system), carried(question, asked, known, budget))
+    return Worked(to_data(known, question.model), carried(question, asked, known, budget))
 
 
 def _counted(known: Known, recorded: bool) -> Known:

@@ -12,13 +12,13 @@ from vernal.engines.outcomes import reading
 from vernal.errors import InputError
 from vernal.evidence.result import UNKNOWN, Result
 from vernal.evidence.result_data import result_data, result_of
+from vernal.interpret.region import IN_RANGE
 from vernal.logic.formula import Formula
 from vernal.logic.question import Question
 from vernal.logic.task import Task
-from vernal.model.flow import Flow
 from vernal.run.journal import Journal, Occasion, Record, task_digest
 
-KEEPERS = ("auto", "milp", "paths")
+KEEPERS = ("auto", "milp", "paths", "flowpipe")
 
 
 def refuse_journal(engine: str, options: Mapping[str, object]) -> None:
@@ -52,6 +52,11 @@ def _said(engine: str, options: Mapping[str, object]) -> str:
 # Sweeps ---------------------------------------------------------------------------------------------------------------
 
 
+def _asked(question: Question) -> str:
+    """What is asked of a cell; that all ranges are kept is another question than the formula by which it is asked."""
+    return f"{IN_RANGE}: {question.formula}" if question.name == IN_RANGE else str(question.formula)
+
+
 class KnownCells:
     """The cells of a sweep that an earlier run has left in its journal, and room for those of this one.
 
@@ -75,12 +80,12 @@ class KnownCells:
             return result_of(known, question)
 
     def _entry(self, task: Task, question: Question) -> Record | None:
-        return None if self.journal is None else self.journal.of(str(question.formula)).get(_digest(task))
+        return None if self.journal is None else self.journal.of(_asked(question)).get(_digest(task))
 
     def add(self, task: Task, question: Question, result: Result) -> None:
         """Write an answer down, unless it is unknown: behind that may stand a limit."""
         if self.journal is not None and result.verdict is not UNKNOWN:
-            self.journal.of(str(question.formula)).add(_digest(task), result_data(result, question.system))
+            self.journal.of(_asked(question)).add(_digest(task), result_data(result, question.model))
 
 
 @contextmanager
@@ -89,7 +94,5 @@ def keeping_cells(file: Path | None, base: Task, engine: str, options: Mapping[s
     if file is None:
         yield KnownCells(None)
         return
-    if isinstance(base.model, Flow):
-        raise InputError("a sweep over flows keeps no journal; leave it out")
     with Journal(file, Occasion(_digest(base), f"a sweep by {_said(engine, options)}", None)) as journal:
         yield KnownCells(journal)

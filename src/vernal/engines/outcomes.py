@@ -14,7 +14,7 @@ from typing import Any, TypeVar, get_args
 
 from vernal.errors import FormatError, InputError
 from vernal.evidence import confirm, record_fields
-from vernal.evidence.belief import confirmed
+from vernal.evidence.belief import is_refuted
 from vernal.evidence.codec import encoded, restored
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.invariant import Invariant
@@ -24,7 +24,7 @@ from vernal.evidence.result import Assurance, EngineFailure
 from vernal.evidence.trace import Trace
 from vernal.logic.direction import Direction
 from vernal.logic.question import Question
-from vernal.model.system import System
+from vernal.model.system import Model
 from vernal.run.executor import Finished
 from vernal.run.journal import Record
 
@@ -71,13 +71,13 @@ SHOWN: Mapping[str, tuple[type, ...]] = {
 }  # fields of evidence, and which it may be
 
 
-def to_data(known: Known, system: System) -> dict[str, Any]:
+def to_data(known: Known, system: Model) -> dict[str, Any]:
     """What is known as plain data, field by field; what the question says again is left out."""
     entries = {entry.name: _plain(getattr(known, entry.name), system) for entry in fields(known)}
     return {"kind": type(known).__name__, **entries}
 
 
-def _plain(value: object, system: System) -> object:
+def _plain(value: object, system: Model) -> object:
     match value:
         case Trace() | Tree() | Invariant() | Flowpipe():
             return encoded(value, system)
@@ -98,7 +98,7 @@ def known_of(done: Finished, question: Question, engine: str) -> Known:
         reason = f"a part of the work was lost: {done.lost}; try fewer workers or more memory"
         return Open(engine=engine, reason=reason)
     with reading(done.key):
-        known = _read(done.outcome, question.system)
+        known = _read(done.outcome, question.model)
         _refuse_contradiction(known, question)
         return known
 
@@ -108,13 +108,13 @@ def is_decided(outcome: Record) -> bool:
     return bool(outcome["kind"] != Open.__name__)
 
 
-def _read(data: Record, system: System) -> Known:
+def _read(data: Record, system: Model) -> Known:
     kind = KINDS[data["kind"]]
     whole = {"failed": [], "seen": None, **data}  # which older records do not have
     return kind(**{entry.name: _value(entry.name, whole[entry.name], system) for entry in fields(kind)})
 
 
-def _value(name: str, value: Any, system: System) -> Any:
+def _value(name: str, value: Any, system: Model) -> Any:
     if name not in SHOWN or value is None:
         return READERS[name](value)
     found = restored(value, system)
@@ -125,7 +125,7 @@ def _value(name: str, value: Any, system: System) -> Any:
 
 def _refuse_contradiction(known: Known, question: Question) -> None:
     """A recorded counterexample has to refute the claim, and a witness must not."""
-    if isinstance(known, Counterexample) and isinstance(confirmed(question.claim, known), Open):
+    if isinstance(known, Counterexample) and not is_refuted(question, known.trace):
         raise FormatError("its trace does not refute the claim")
     witness = known.evidence if isinstance(known, Proof) else None
     path = None if witness is None else witness.path

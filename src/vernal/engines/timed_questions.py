@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from vernal.errors import InputError, TypeClash
 from vernal.interpret.domains import first_gap
+from vernal.interpret.region import asked_model
 from vernal.interpret.sampled.held_questions import about, flow_of
 from vernal.logic.formula import Formula
 from vernal.logic.normal import atoms
@@ -32,7 +33,7 @@ def refuse_unasked(question: Question) -> None:
 def timed_question(task: Task, formula: Formula, name: str | None = None) -> Question:
     """The question in seconds; about a loop that samples, one about its flow, in which held actions are variables."""
     refuse_untimed(formula)
-    question = replace(about(flow_of(task.model), formula, name), settings=task.settings)
+    question = replace(about(flow_of(asked_model(task.model, name)), formula, name), settings=task.settings)
     refuse_unasked(question)
     return question
 

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from vernal.evidence import confirm
+from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, Subject
+from vernal.evidence.trace import Trace
+from vernal.evidence.trajectory import trajectory_truth
+from vernal.evidence.walk import NotAPath
 from vernal.logic.claim import Claim
+from vernal.logic.question import Question
+from vernal.logic.times import Time
+from vernal.model.tick import Tick, idle
 
+TOO_SHORT = "the flowpipe that was found ends at t = {until:g}, before the claim does"
 OF_STATES = (
     "not supported by this engine: every path keeps it, but CTL asks states to: of some alternatives one has to hold "
     "for all paths"
@@ -27,11 +35,26 @@ def believed(claim: Claim, known: Known) -> Known:
     return known
 
 
-def confirmed(claim: Claim, known: Known) -> Known:
-    """What is known, if the claim is false on the path of a counterexample; else that it is open."""
-    if isinstance(known, Counterexample) and confirm.truth(known.trace, claim.path) is not False:
-        return left_open(known, "a counterexample was found but did not replay")
+def confirmed(question: Question, known: Known, tick: Tick = idle) -> Known:
+    """What is known, if what refutes the claim does so when it is computed again, and a proof goes far enough."""
+    match known:
+        case Counterexample(trace=trace) if not is_refuted(question, trace, tick):
+            return left_open(known, "a counterexample was found but did not replay")
+        case Proof(evidence=Flowpipe(until=until)) if until < question.claim.last_time:
+            return left_open(known, TOO_SHORT.format(until=until))
+        case FailingState() if question.time is Time.SECONDS:
+            return left_open(known, "one trajectory is needed to refute a claim of all of them")
     return known
+
+
+def is_refuted(question: Question, trace: Trace, tick: Tick = idle) -> bool:
+    """Whether the claim is false on a path; of a trajectory, of all solutions from its first state, enclosed again."""
+    if question.time is not Time.SECONDS:
+        return confirm.truth(trace, question.claim.path) is False
+    try:
+        return trace.times is not None and trajectory_truth(trace, question.formula, question.model, tick) is False
+    except NotAPath:
+        return False
 
 
 def left_open(known: Known, reason: str) -> Open:

@@ -65,3 +65,23 @@ class Flowpipe(ArrayData):
     def plot(self, file: str | Path | None = None, *, of: Sequence[str] | None = None) -> Any:
         """Draw it as a phase portrait of its flow; to a file if one is named. `of` names two variables."""
         return hook("plot_flowpipe")(self, file, of=of)
+
+
+def joined(pipes: Sequence[Flowpipe]) -> Flowpipe | None:
+    """One flowpipe of several; all have the directions of the one that has the fewest."""
+    import numpy as np  # loaded by whoever made them
+
+    if not pipes:
+        return None
+    fewest = min((found.directions for found in pipes), key=len)
+    return Flowpipe(
+        pipes[0].variables,
+        fewest,
+        np.concatenate([found.times for found in pipes]),
+        np.concatenate([found.lower[:, : len(fewest)] for found in pipes]),
+        np.concatenate([found.upper[:, : len(fewest)] for found in pipes]),
+        np.concatenate([found.locations for found in pipes]),
+        min(found.inside_until for found in pipes),
+        min(found.until for found in pipes),
+        np.concatenate([found.starts for found in pipes]),
+    )

@@ -6,26 +6,30 @@ A path is not believed on its way back: it is recomputed exactly on the system, 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 from vernal.errors import FormatError
-from vernal.evidence import confirm, record_fields
+from vernal.evidence import record_fields
+from vernal.evidence.belief import is_refuted
 from vernal.evidence.codec import PAYLOADS, encoded, restored
 from vernal.evidence.kinds import Evidence
-from vernal.evidence.reach import ForAllTime, Reach, UpToStep
+from vernal.evidence.reach import ForAllTime, Reach, UntilTime, UpToStep
 from vernal.evidence.result import HOLDS, VIOLATED, Assurance, EngineFailure, Result, Verdict
 from vernal.evidence.trace import Trace
 from vernal.logic.question import Question
-from vernal.model.system import System
+from vernal.logic.times import Time
+from vernal.model.system import Model
 
 
-def result_data(result: Result, system: System) -> dict[str, Any]:
+def result_data(result: Result, system: Model) -> dict[str, Any]:
     """A result as plain data; what the question says again is left out."""
     margin = result.margin
     return {
         "verdict": result.verdict.value,
         "engine": result.engine,
         "steps": result.reach.last if isinstance(result.reach, UpToStep) else None,
+        **_times(result),
         "reason": result.reason,
         "proven_steps": result.proven_steps,
         "assurance": None if result.assurance is None else result.assurance.name,
@@ -50,7 +54,7 @@ def result_of(data: Any, question: Question) -> Result:
         verdict,
         record_fields.text(data["engine"]),
         question.name,
-        reach=_reach(record_fields.whole(data["steps"])) if verdict is HOLDS else None,
+        reach=_reach(data, question) if verdict is HOLDS else None,
         reason=record_fields.text_or_none(data["reason"]),
         proven_steps=record_fields.whole(data["proven_steps"]),
         assurance=None if data["assurance"] is None else Assurance[data["assurance"]],
@@ -62,11 +66,23 @@ def result_of(data: Any, question: Question) -> Result:
         statistics=record_fields.counts(data["statistics"]),
         evidence=evidence,
         step=record_fields.whole(data["step"]),
+        time=record_fields.number(data.get("time")),
         proviso=record_fields.text_or_none(data.get("proviso")),
     )
 
 
-def _reach(steps: int | None) -> Reach:
+def _times(result: Result) -> dict[str, Any]:
+    """What a result in continuous time has besides: when it is decided, and until when all are in the region."""
+    inside = result.reach.inside if isinstance(result.reach, UntilTime) else None
+    times = {"time": result.time, "inside": None if inside is None else str(inside)}
+    return {key: value for key, value in times.items() if value is not None}
+
+
+def _reach(data: Any, question: Question) -> Reach:
+    if question.time is Time.SECONDS:
+        inside = record_fields.text_or_none(data.get("inside"))
+        return UntilTime(question.claim.last_time, None if inside is None else Fraction(inside))
+    steps = record_fields.whole(data["steps"])
     return ForAllTime() if steps is None else UpToStep(steps)
 
 
@@ -74,9 +90,9 @@ def _evidence(data: Any, question: Question, verdict: Verdict) -> Evidence | Non
     if all(data.get(key) is None for key in PAYLOADS):
         return None
     found = restored(data, question.model)
-    truth = confirm.truth(found, question.claim.path) if isinstance(found, Trace) else None
-    if isinstance(found, Trace) and verdict is VIOLATED and truth is not False:
+    refuted = isinstance(found, Trace) and is_refuted(question, found)
+    if isinstance(found, Trace) and verdict is VIOLATED and not refuted:
         raise FormatError("its trace does not refute the claim")
-    if verdict is HOLDS and truth is False:
+    if verdict is HOLDS and refuted:
         raise FormatError("its trace refutes the claim")
     return found

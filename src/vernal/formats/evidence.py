@@ -21,6 +21,7 @@ from vernal.formats.jani.planning_task import open_jani
 from vernal.formats.loading import is_planning_model
 from vernal.formats.networks import is_file, read_bytes
 from vernal.formats.task.blueprint import load
+from vernal.interpret.region import asked_model
 from vernal.logic.formula import Formula
 from vernal.logic.printing import text
 from vernal.logic.task import Task
@@ -80,6 +81,7 @@ def read_text(file: Path) -> str:
 def _judged(file: EvidenceFile, task: Task) -> Recheck:
     """What was confirmed; Rejected where something does not agree."""
     kind, formula = codec_of(file.evidence), formula_of(file, task)
+    task = replace(task, model=asked_model(task.model, file.property))
     checked = kind.check(kind.decode(file.content, task.model), Assertion(task, formula, file.verdict))
     if checked.judgement is not Judgement.REJECTED and not file.is_intact():
         raise Rejected(CHANGED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from vernal.logic.formula import And, Atom, Formula
 from vernal.model import build
 from vernal.model.expr import Expr
-from vernal.model.system import System, Variable
+from vernal.model.system import Model, Variable
 
 
 def range_atoms(variable: Variable) -> list[Expr]:
@@ -15,7 +15,7 @@ def range_atoms(variable: Variable) -> list[Expr]:
     return [*lower, *upper]
 
 
-def range_formula(system: System) -> Formula:
+def range_formula(system: Model) -> Formula:
     """All declared ranges are kept now; true where none is declared."""
     atoms = tuple(Atom(atom) for variable in system.state for atom in range_atoms(variable))
     if not atoms:

@@ -11,6 +11,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TypeVar
 
+from vernal.evidence.flowpipe import Flowpipe, joined
 from vernal.evidence.invariant import Invariant
 from vernal.evidence.kinds import Evidence
 from vernal.evidence.knowledge import Counterexample, FailingState, Known, Open, Proof, Statistics, Subject
@@ -18,7 +19,7 @@ from vernal.logic.direction import Direction, weakest
 from vernal.logic.question import Question
 from vernal.model.initial import Box
 from vernal.model.sorts import REAL
-from vernal.model.system import System
+from vernal.model.system import Model
 from vernal.reduce.reduction import Subquestion
 from vernal.run.budget import Budget
 from vernal.sets.initial_boxes import initial_boxes
@@ -43,7 +44,7 @@ class InitialParts:
         return None
 
     def apply(self, question: Question, budget: Budget) -> Iterator[Subquestion]:
-        for _, part in divided(question.system, self.cuts):
+        for _, part in divided(question.model, self.cuts):
             yield of_part(question, part)
 
     def lift(self, question: Question, found: Sequence[Known]) -> Known:
@@ -52,12 +53,12 @@ class InitialParts:
 
 def of_part(question: Question, part: InitialPart) -> Subquestion:
     """The question from a part of the initial set that has an initial state."""
-    system = question.system if part is None else question.system.cut(part)
+    system = question.model if part is None else question.model.cut(part)
     assert system is not None, "a part without an initial state is no sub-problem"
     return Subquestion(replace(question, model=system), InitialParts.direction)
 
 
-def divided(system: System, cuts: int = MIN_PARTS) -> Iterator[tuple[str, InitialPart]]:
+def divided(system: Model, cuts: int = MIN_PARTS) -> Iterator[tuple[str, InitialPart]]:
     """The parts of the initial set, at least so many where one can cut, by a name that says which."""
     boxes = initial_boxes(system)
     if boxes.are_hulls:
@@ -103,7 +104,8 @@ def combined(parts: Sequence[Known]) -> Known:
             return replace(part, statistics=statistics)
     open_parts = [part for part in parts if isinstance(part, Open)]
     if open_parts:
-        return replace(open_parts[0], statistics=statistics, proven_steps=_least([p.proven_steps for p in open_parts]))
+        steps, times = ([getattr(part, name) for part in open_parts] for name in ("proven_steps", "proven_time"))
+        return replace(open_parts[0], statistics=statistics, proven_steps=_least(steps), proven_time=_least(times))
     proofs = [part for part in parts if isinstance(part, Proof)]
     real = [part for part in proofs if not part.empty] or proofs
     direction = weakest(part.direction for part in real)
@@ -124,8 +126,11 @@ def combined(parts: Sequence[Known]) -> Known:
 
 
 def _joined_evidence(parts: Sequence[Proof]) -> Evidence | None:
-    """What the proofs of all parts show together: a path of one of them, or the union of their invariants."""
+    """What the proofs of all parts show together: a path of one of them, or the union of their invariants or pipes."""
     found = [part.evidence for part in parts if part.evidence is not None]
+    pipes = [one for one in found if isinstance(one, Flowpipe)]
+    if pipes:
+        return joined(pipes) if len(pipes) == len(parts) else None
     invariants = [one for one in found if isinstance(one, Invariant)]
     if not invariants or len(invariants) < len(found):
         return next((one for one in found if not isinstance(one, Invariant)), None)

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Protocol
 
-from vernal.evidence import confirm
-from vernal.evidence.belief import left_open
+from vernal.evidence.belief import is_refuted, left_open
 from vernal.evidence.candidates import failing_state
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.invariant import Invariant
@@ -104,7 +103,7 @@ def _of_proof(question: Question, sub: Subquestion, known: Proof, budget: Budget
     around_all = isinstance(known.evidence, Flowpipe) and sub.direction.may_prove(Quantifier.ALL)
     evidence = known.evidence if around_all or _same_graph(question, sub) else None
     if isinstance(evidence, Trace):
-        evidence = replace(evidence, system=question.system)
+        evidence = replace(evidence, system=question.model)
     subject = known.subject if sub.entails is Entailment.SAME else Subject.STATES
     return replace(known, direction=_direction(sub, known.direction), subject=subject, evidence=evidence)
 
@@ -143,7 +142,7 @@ def invariant_of(known: Proof) -> Invariant | None:
 def _of_path(question: Question, sub: Subquestion, known: Counterexample) -> Known:
     """A path refutes the claim if it is one of the system on which the claim is false, whatever was asked."""
     trace = _of_question(question, sub, known.trace)
-    if trace is None or confirm.truth(trace, question.claim.path) is not False:
+    if trace is None or not is_refuted(question, trace):
         return left_open(known, NO_PATH)
     same = sub.entails is Entailment.SAME and sub.direction is Direction.EXACT
     return replace(known, trace=trace, direction=known.direction if same else Counterexample.direction)
@@ -178,7 +177,7 @@ def _same_graph(question: Question, sub: Subquestion) -> bool:
 def _of_question(question: Question, sub: Subquestion, trace: Trace) -> Trace | None:
     """A path of the subquestion as one of the question's system; None where it is none."""
     if _same_graph(question, sub) and sub.are_starts:
-        return replace(trace, system=question.system)
+        return replace(trace, system=question.model)
     return _replayed(question.system, trace)
 
 

@@ -93,8 +93,6 @@ def test_an_engine_of_the_other_kind_of_time_is_refused(jet: Task) -> None:
     [
         ({"options": {"depth": 3}}, "'auto' has no option 'depth' for flows"),
         ({"device": "cuda"}, "processor"),
-        ({"journal": "j.journal"}, "no journal"),
-        ({"property": "in_range"}, "region"),
     ],
 )
 def test_what_flows_have_not_is_refused(

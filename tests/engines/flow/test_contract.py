@@ -128,14 +128,48 @@ def test_a_flowpipe_is_written_and_replayed(tmp_path: Path) -> None:
     assert vn.replay(tmp_path / "pipe.json", flow).judgement == "accepted"
 
 
-@not_yet("a question about a flow keeps no journal")
 def test_a_flow_keeps_a_journal(tmp_path: Path) -> None:
-    assert check(read(DECAY), "G[0,2] (x <= 1.5)", journal=tmp_path / "journal").verdict is HOLDS
+    first, again = (check(read(DECAY), "G[0,2] (x <= 1.5)", journal=tmp_path / "journal") for _ in range(2))
+    assert (first.verdict, again.verdict) == (HOLDS, HOLDS)
+    assert again.statistics["from_journal"] == again.statistics["parts"] == 4
+    assert again.margin == first.margin
+    assert again.reach == first.reach
 
 
-@not_yet("the region of a flow cannot be asked about")
+def test_parts_of_a_flow_are_for_several_workers() -> None:
+    result = check(read(DECAY), "G[0,2] (x <= 1.5)", engine="flowpipe", workers=2)
+    assert result.verdict is HOLDS
+    assert result.statistics["parts"] == 4
+    assert not list(broken_promises(FLOW_CLAIMS[0], result))
+
+
 def test_the_region_of_a_flow_is_a_property() -> None:
     made = check(
         vn.Task(read(DECAY).flow, {"late": parse_formula(read(DECAY), "G[0,2] (x <= 1.5)")}), property="in_range"
     )
     assert made["in_range"].verdict is HOLDS
+
+
+LEAVING = """vernal = 1
+name = "leaving"
+[state]
+x = "real [-2, 2]"
+[init]
+x = "[0.5, 1]"
+[flow]
+x = "x"
+[properties]
+late = "G[0,2] (x >= 0)"
+"""
+
+
+def test_that_a_trajectory_leaves_the_region_is_shown(tmp_path: Path) -> None:
+    file, trace = tmp_path / "leaving.toml", tmp_path / "leaving.trace.json"
+    file.write_text(LEAVING, encoding="utf-8")
+    task = vn.load(file)
+    result = check(task, property="in_range")["in_range"]
+    assert result.verdict is VIOLATED
+    assert result.margin is not None
+    assert result.margin < 0
+    vn.write_evidence(task, result, trace)
+    assert vn.replay(trace).judgement == "accepted"

@@ -23,7 +23,7 @@ from vernal.engines.options import AbstractionOptions
 from vernal.engines.pipe_maker import FollowedFlow, FoundPipe
 from vernal.engines.refusals import in_seconds
 from vernal.errors import Stopped
-from vernal.evidence.flowpipe import Flowpipe
+from vernal.evidence.flowpipe import Flowpipe, joined
 from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.neural import NeuralAbstraction
 from vernal.evidence.pipe_judge import PipeJudge
@@ -247,21 +247,3 @@ class ModePipes:
 def _located(automaton: HybridAutomaton, found: Flowpipe, latest: HybridAutomaton) -> Flowpipe:
     """A flowpipe whose locations are those of the latest automaton, or none."""
     return found if automaton is latest else replace(found, locations=np.full_like(found.locations, -1))
-
-
-def joined(pipes: list[Flowpipe]) -> Flowpipe | None:
-    """One flowpipe of several; all have the directions of the one that has the fewest."""
-    if not pipes:
-        return None
-    fewest = min((found.directions for found in pipes), key=len)
-    return Flowpipe(
-        pipes[0].variables,
-        fewest,
-        np.concatenate([found.times for found in pipes]),
-        np.concatenate([found.lower[:, : len(fewest)] for found in pipes]),
-        np.concatenate([found.upper[:, : len(fewest)] for found in pipes]),
-        np.concatenate([found.locations for found in pipes]),
-        min(found.inside_until for found in pipes),
-        min(found.until for found in pipes),
-        np.concatenate([found.starts for found in pipes]),
-    )

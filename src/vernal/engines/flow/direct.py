@@ -13,6 +13,7 @@ import numpy as np
 
 from vernal.engines.flow.rounds import BoxRounds
 from vernal.engines.flow.template import chosen
+from vernal.engines.initial_parts import attempt_parts
 from vernal.engines.options import FlowpipeOptions
 from vernal.engines.pipe_maker import FollowedFlow, FoundPipe
 from vernal.engines.refusals import in_seconds
@@ -42,6 +43,11 @@ UNSUPPORTED, ABSTRACTION = "not supported by this engine", "try --engine abstrac
 TOO_LARGE = f"{UNSUPPORTED}: {{}} variables, with rates of this size, are too many; {ABSTRACTION}"
 
 
+def followed_part(question: Question, budget: Budget) -> Known:
+    """What is known of a part of the initial set; a function of the module, for it to be found by name."""
+    return DirectFlowpipe().whole(question, budget)
+
+
 class DirectFlowpipe:
     """Flowpipes of smooth flows, without abstraction."""
 
@@ -56,9 +62,15 @@ class DirectFlowpipe:
 
     def attempt(self, question: Question, budget: Budget) -> Known:
         """A proof by a flowpipe, or how far one reaches."""
-        horizon = float_above(question.claim.last_time)
         if (refused := self.takes(question)) is not None:
             return Open(engine=self.name, reason=refused)
+        if self.options == FlowpipeOptions() and (budget.journal is not None or budget.workers > 1):
+            return attempt_parts(question, budget, self.name, followed_part)
+        return self.whole(question, budget)
+
+    def whole(self, question: Question, budget: Budget) -> Known:
+        """All initial states at once."""
+        horizon = float_above(question.claim.last_time)
         few = len(question.model.state) <= OCTAGON_DIMENSIONS
         directions = chosen(question, self.options.directions, careful=few)
         rounds = BoxRounds(question.model, horizon_on_grid(horizon), directions, budget.check)
