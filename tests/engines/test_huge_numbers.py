@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import vernal as vn
-from vernal.engines.check import engines
+from tests.available import engines_of_steps
 
 TASK = """vernal = 1
 [parameters]
@@ -35,7 +35,7 @@ VIOLATED: dict[str, dict[str, str | int]] = {
 }
 
 
-@pytest.mark.parametrize("engine", [entry.name for entry in engines()])
+@pytest.mark.parametrize("engine", [entry.name for entry in engines_of_steps()])
 @pytest.mark.parametrize("name", VIOLATED)
 def test_an_engine_survives_huge_numbers(engine: str, name: str, tmp_path: Path) -> None:
     file = tmp_path / "task.toml"

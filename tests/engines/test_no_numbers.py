@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import vernal as vn
-from tests.available import is_here
+from tests.available import engines_of_steps, is_here
 from tests.systems import make
-from vernal.engines.check import engines
 from vernal.evidence.result import UNKNOWN
 from vernal.interpret.linear.bounds import Linear
 from vernal.interpret.value_sets import Truth
@@ -102,7 +101,9 @@ ENDLESS = [
 ]
 
 
-@pytest.mark.parametrize("engine", [entry.name for entry in engines() if entry.name != "smt" or is_here("smt")])
+@pytest.mark.parametrize(
+    "engine", [entry.name for entry in engines_of_steps() if entry.name != "smt" or is_here("smt")]
+)
 @pytest.mark.parametrize(("system", "claims"), ENDLESS, ids=lambda part: getattr(part, "__name__", ""))
 def test_claims_without_a_bound_do_without_numbers(
     system: Callable[[], System], claims: dict[str, bool], engine: str

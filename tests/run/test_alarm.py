@@ -152,7 +152,7 @@ class Deaf:
 
 def test_an_engine_that_never_looks_is_unknown_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     deaf = Deaf()
-    monkeypatch.setattr(checking, "find_engine", lambda name, options: deaf)
+    monkeypatch.setattr(checking, "engine_for", lambda name, question, options: deaf)
     result = vn.check(make({"x": 0}, {"x": build.var("x")}), "G[0,3] (x == 0)", timeout=0.1)
     assert result.verdict is UNKNOWN
     assert result.reason == "timeout after 0.1 s"
@@ -165,7 +165,7 @@ def test_an_engine_that_never_looks_is_unknown_in_time(monkeypatch: pytest.Monke
 )
 def test_an_answer_that_takes_too_long_to_confirm_is_unknown(known: Known, monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[float] = []
-    monkeypatch.setattr(answers, "confirmed", lambda claim, known: ended.append(work(20)))
+    monkeypatch.setattr(answers, "confirmed", lambda question, known, tick: ended.append(work(20)))
     system = make({"x": 0}, {"x": build.var("x")})
     question = Question(system, parse_formula(Task(system), "G[0,3] (x == 0)"))
     result = answers.answered(question, known, Budget(0.1))
