@@ -26,7 +26,7 @@ from vernal.model.tick import Tick, idle
 from vernal.reduce.operators import StepOperator, operators, ways_to_fail
 from vernal.reduce.operators import conjuncts as expression_conjuncts
 
-MAX_RANGE = 2**31
+LARGEST_END = 2**31  # of a declared range, in magnitude
 MAX_KEPT = 16  # relations between variables that are looked at
 MAX_START_BOXES, MAX_START_EFFORT = 300_000, 5_000_000  # boxes of initial states found, and looked at for that
 
@@ -184,7 +184,7 @@ def _problem(variable: Variable) -> str | None:
         return f"{variable.name!r} is a real variable; this engine is for bounded integers"
     if variable.lower is None or variable.upper is None:
         return f"{variable.name!r} has no declared range; this engine is for bounded integers"
-    return f"the range of {variable.name!r} is too wide" if max(map(abs, _ends(variable))) > MAX_RANGE else None
+    return f"the range of {variable.name!r} is too wide" if max(map(abs, _ends(variable))) > LARGEST_END else None
 
 
 def _ends(variable: Variable) -> tuple[Fraction, Fraction]:

@@ -28,7 +28,7 @@ MAX_IDLE_ROUNDS = 3  # rounds without progress
 OTHERS = 0.1  # the weight of errors that are not the largest
 KEPT_ERROR_SHARE = 0.7  # of the largest error: samples below it leave the programs
 FIRST_ROWS = 40  # samples of the first program
-SMALLEST_WEIGHT = 1e-12
+LEVEL_SLACK = 1e-12  # absolute, beside the relative one
 MAX_VERTICES = 3000
 
 SampleIndices = NDArray[np.intp]
@@ -160,7 +160,7 @@ class Minimax:
         """For each output samples that are worse than the program thinks."""
         found = []
         errors = self.samples.errors(predicted) / self.scale
-        for q, level in zip(outputs, levels * (1 + SAMPLE_SLACK) + SMALLEST_WEIGHT, strict=True):
+        for q, level in zip(outputs, levels * (1 + SAMPLE_SLACK) + LEVEL_SLACK, strict=True):
             worst = np.argsort(-errors[:, q])[: 8 * MORE_ROWS]
             worst = worst[errors[worst, q] > level]
             found.append(worst[:: max(1, len(worst) // MORE_ROWS)])

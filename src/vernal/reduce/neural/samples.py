@@ -9,7 +9,7 @@ from vernal.model.tick import Tick
 from vernal.reduce.neural.difference import ErrorField
 
 FIRST_POINTS = 2000  # that are sampled first
-ENCLOSED_POINTS = 16
+RANDOM_POINTS = 16  # of the region, beside the worst so far
 SEARCH_STARTS = 4  # best points of each side, from which the local search begins
 NEIGHBOURS = 12  # points around each of these
 SEARCH_ROUNDS = 14
@@ -58,7 +58,7 @@ class WorstPoints:
     def some(self) -> Floats:
         """A few points of the region, the worst so far among them."""
         return np.concatenate(
-            [self.places, self._random.uniform(self.lower, self.upper, (ENCLOSED_POINTS, len(self.lower)))]
+            [self.places, self._random.uniform(self.lower, self.upper, (RANDOM_POINTS, len(self.lower)))]
         )
 
     def search(self, tick: Tick) -> None:

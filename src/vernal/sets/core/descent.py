@@ -18,7 +18,7 @@ from vernal.sets.core.clauses import Clauses, RowNumbers
 from vernal.sets.core.open_boxes import DomainFrame, Domains
 from vernal.sets.pieces.batches import Indices
 
-POINTS_PER_BOX = 64  # that move together
+MOVING_POINTS = 64  # that move together
 DESCENT_ROUNDS = 8
 STRIDES = (0.5, 0.15, 0.05, 0.015, 0.004, 0.001)  # relative to the widths of the box
 PROBE = 1e-7  # half the width of the box around a point, relative to that of the whole
@@ -43,7 +43,7 @@ class Descent:
     def moved(self, points: Floats, origin: Indices) -> tuple[Floats, Indices]:
         """The most promising of the points, and of as many random ones, moved; with the whole boxes they belong to."""
         points, origin = np.concatenate([points, self._anywhere(origin)]), np.tile(origin, 2)
-        chosen = np.argsort(self._value(points, origin), kind="stable")[:POINTS_PER_BOX]
+        chosen = np.argsort(self._value(points, origin), kind="stable")[:MOVING_POINTS]
         points, origin = points[chosen], origin[chosen]
         least = self._value(points, origin)
         for _ in range(DESCENT_ROUNDS):
