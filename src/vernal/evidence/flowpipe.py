@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from vernal.evidence.trace import Trace
-from vernal.logic.direction import Direction
 from vernal.model.hooks import hook
 from vernal.model.portable import STAYS, ArrayData
 
@@ -44,8 +43,6 @@ class Flowpipe(ArrayData):
     until: float  # the time up to which the segments tell everything
     starts: NDArray[np.float64] = field(default_factory=lambda: no_starts())  # (boxes, 2, n): parts of the initial set
     about: Any = field(default=None, repr=False, compare=False, metadata=STAYS)  # the result it is evidence for
-
-    direction = Direction.OVER
 
     @property
     def kind(self) -> Literal["flowpipe"]:

@@ -15,11 +15,13 @@ import numpy as np
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.segment_truth import SegmentTruth, StateConditions
 from vernal.interpret.numbers.rounding import Floats, Mask, float_above, float_below
+from vernal.logic.direction import Direction
 from vernal.logic.formula import Always, And, Bound, Eventually, Formula, Or
 from vernal.logic.normal import order
 from vernal.logic.question import Question
 from vernal.model.tick import Tick, idle
 
+PIPE_DIRECTION = Direction.OVER  # a flowpipe contains all trajectories, and may contain more
 AT_ONCE = 1 << 22  # comparisons of instants with segments in one array
 BEGINNING = Bound(Fraction(0), Fraction(0))
 

@@ -26,7 +26,7 @@ from vernal.errors import Stopped
 from vernal.evidence.flowpipe import Flowpipe, joined
 from vernal.evidence.knowledge import Known, Open, Proof
 from vernal.evidence.neural import NeuralAbstraction
-from vernal.evidence.pipe_judge import PipeJudge
+from vernal.evidence.pipe_judge import PIPE_DIRECTION, PipeJudge
 from vernal.evidence.result import Assurance
 from vernal.logic.question import Question
 from vernal.logic.task import MAX_ABSTRACTED, Transitions
@@ -203,12 +203,13 @@ class ModePipes:
             self.proven = max(self.proven or 0.0, min(until for until in times if until is not None))
 
     def _proof(self) -> Proof:
+        pipe = joined([_located(*each, self.pipes[-1][0]) for each in self.pipes])
         return Proof(
             engine=NeuralEngine.name,
-            direction=Flowpipe.direction,
+            direction=PIPE_DIRECTION,
             assurance=Assurance.RIGOROUS,
             margin=self.margin,
-            evidence=joined([_located(*each, self.pipes[-1][0]) for each in self.pipes]),
+            evidence=pipe,
             abstraction=self.abstraction,
             statistics=self.statistics,
         )

@@ -20,7 +20,7 @@ from vernal.engines.refusals import in_seconds
 from vernal.errors import Stopped
 from vernal.evidence.flowpipe import Flowpipe
 from vernal.evidence.knowledge import Known, Open, Proof
-from vernal.evidence.pipe_judge import PipeJudge
+from vernal.evidence.pipe_judge import PIPE_DIRECTION, PipeJudge
 from vernal.evidence.result import Assurance
 from vernal.interpret.flow.integration import Segments, horizon_on_grid
 from vernal.interpret.flow.taylor import unknown_operators
@@ -225,7 +225,7 @@ class DirectSearch:
         pipe = self.rounds.pipe(self.closed)
         return Proof(
             engine=DirectFlowpipe.name,
-            direction=Flowpipe.direction,
+            direction=PIPE_DIRECTION,
             assurance=Assurance.RIGOROUS,
             empty=empty,
             margin=self.margin,
