@@ -71,6 +71,33 @@ def test_a_loop_that_samples_says_how_often(given: dict[str, object]) -> None:
         tank(**given)
 
 
+@pytest.mark.parametrize(
+    "timing",
+    [
+        {"delay": "0.2", "start": 0},
+        {"delay": "-0.1", "start": 0},
+        {"delay": "0.1"},
+        {"start": 0},
+        {"delay": "0.1", "start": [0, 0]},
+    ],
+)
+def test_a_delay_is_part_of_the_period_and_has_a_first_action(timing: dict[str, object]) -> None:
+    x = network_input(1)
+    pump = vn.agent(Network("double", x, 2 * x), observe=lambda s: [s.x], act="raw", every="0.2", **timing)  # type: ignore[arg-type]
+    with pytest.raises(TypeClash):
+        tank(agents={"pump": pump}, rates=lambda s: {"x": s.pump - s.x}, step=None)
+
+
+@pytest.mark.parametrize("timing", [{"every": "0.2"}, {"delay": "0.1"}, {"start": 0}])
+def test_seconds_are_for_loops_that_sample(timing: dict[str, object]) -> None:
+    x = network_input(1)
+    pump = vn.agent(Network("double", x, 2 * x), observe=lambda s: [s.x], act="raw", **timing)  # type: ignore[arg-type]
+    with pytest.raises(TypeClash, match="rates"):
+        vn.System(state={"x": vn.real()}, init={"x": 1}, step=lambda s: {"x": s.pump}, agents={"pump": pump})
+    with pytest.raises(TypeClash, match="rates"):
+        vn.System(state={"x": vn.real()}, init={"x": 1}, step=lambda s: {"x": s.x}, every="0.1")
+
+
 def test_the_common_period() -> None:
     assert common_period([Fraction(1, 10), Fraction(3, 20)]) == Fraction(1, 20)
 

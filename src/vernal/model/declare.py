@@ -187,6 +187,7 @@ def trace(
     start = Init(starts_of(init, declared), tuple(where(GivenNames(visible))) if where else ())
     guard = enabled(everything) if enabled else build.TRUE
     if rates is None:
+        _refuse_seconds(made, every)
         return name, tuple(declared.values()), start, Step(following, guard), made, all_lets
     timed, period = _periods(made, _maybe(every))
     motion = Sampled(period, flowing, following, guard)
@@ -317,7 +318,27 @@ def _periods(agents: Sequence[Agent], every: Fraction | None) -> tuple[tuple[Age
         raise TypeClash("a loop that samples says how often: give `every`, in seconds, to the system or to its agents")
     if any(period <= 0 for period in [*periods, *([] if every is None else [every])]):
         raise TypeClash("a period is a positive number of seconds")
+    for one in timed:
+        _refuse_delay(one)
     return timed, common_period(periods) if every is None else every
+
+
+def _refuse_delay(agent: Agent) -> None:
+    """An error for a delay that is no part of the period, or for a first action that is missing or is none."""
+    delay, size = agent.delay, agent.action.size
+    assert agent.every is not None, "periods are given before delays are looked at"
+    if not 0 <= delay < agent.every:
+        raise TypeClash(f"{agent.name}: a delay is at least 0 and shorter than the period of {agent.every} seconds")
+    if bool(delay) != (agent.start is not None):
+        raise TypeClash(f"{agent.name}: with a delay, and only then, `start` is in force before the first action")
+    if agent.start is not None and len(agent.start) != size:
+        raise TypeClash(f"{agent.name}: start has {len(agent.start)} numbers, but the action has {size} components")
+
+
+def _refuse_seconds(agents: Sequence[Agent], every: GivenNumber | None) -> None:
+    """An error for a period, a delay or a first action in a system that moves in steps."""
+    if every is not None or any(one.every is not None or one.delay or one.start is not None for one in agents):
+        raise TypeClash("`every`, `delay` and `start` are for loops that sample, which have `rates`")
 
 
 def _value(variable: Variable, given: Operand) -> Expr:
