@@ -102,8 +102,10 @@ class ReachAsked:
         refuse_device(task.model, device)
         longest = self.time if self.time is not None else last_time(timed_properties(task).values()) or 1
         if grid is not None and self.steps is not None:
-            count = max(self.steps, 1)
-            return FlowAsked(float_above(count * grid), "auto", count, self.sets or MAX_INITIAL_PARTS)
+            if self.steps < 1:
+                raise InputError(f"{prefix}steps counts periods: it has to be 1 or more, not {self.steps}")
+            engine, parts = self.engine or "auto", self.sets or MAX_INITIAL_PARTS
+            return FlowAsked(float_above(self.steps * grid), engine, self.steps, parts)
         if not 0 < longest < float("inf"):
             raise InputError(f"{prefix}time has to be a number above 0, not {longest}")
         if self.spans is not None and not 1 <= self.spans <= MAX_SPANS:
