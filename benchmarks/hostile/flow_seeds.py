@@ -58,6 +58,47 @@ v = 0
 [properties]
 low = "G[0, 1] (h <= 3.5)"
 """
+LOOP = """vernal = 1
+[state]
+x = "real [-2, 2]"
+v = "real [-3, 3]"
+n = "int [0, 9]"
+gear = "enum {SLOW, FAST}"
+[agents.push]
+policy = "net.onnx"
+observe = ["x + between(-0.01, 0.01)", "v / 2"]
+act = ["clip(out[0], -1, 1)"]
+every = 0.125
+delay = 0.05
+start = 0
+[agents.shift]
+policy = "net.onnx"
+observe = ["x", "v"]
+labels = "gear"
+every = 0.25
+[flow]
+x = "v"
+v = "match(gear, SLOW: push, FAST: 2 * push) - x + wind / 10"
+[flow.let]
+wind = "between(-1, 1)"
+[environment]
+every = 0.5
+enabled = "n < 9"
+[environment.let]
+kick = "choose(0, 0.125)"
+[environment.next]
+v = "v + kick"
+n = "n + 1"
+gear = "shift"
+[init]
+x = "[0.25, 0.5]"
+v = 0
+n = 0
+gear = "SLOW"
+[properties]
+near = "G[0, 1] (abs(x) <= 1.5)"
+calm = { formula = "G (abs(v) < 3)", time = "samples" }
+"""
 SCALED = """vernal = 1
 [parameters]
 low = -1
@@ -109,6 +150,7 @@ class FlowSeeds:
 def plant_flows(folder: Path) -> FlowSeeds:
     """Write them all; the network that one of them reads is there."""
     jet, tank = _write(folder / "jet.toml", JET), _write(folder / "tank.toml", TANK)
+    loop = _write(folder / "loop.toml", LOOP)
     scaled = _write(folder / "scaled_flow.toml", SCALED)
     trace, model = folder / "jet.trace.json", folder / "jet.xml"
     with redirect_stdout(io.StringIO()):
@@ -119,7 +161,7 @@ def plant_flows(folder: Path) -> FlowSeeds:
     task = vn.load(jet)
     asked = [question_of(task, formula) for formula in task.properties.values()]
     names = [entry.name for entry in engines_for(asked[0])]
-    return FlowSeeds([jet, tank], jet, scaled, trace, [model, folder / "jet.json"], heavy, names)
+    return FlowSeeds([jet, tank, loop], jet, scaled, trace, [model, folder / "jet.json"], heavy, names)
 
 
 def _write(file: Path, text: str) -> Path:

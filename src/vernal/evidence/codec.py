@@ -18,8 +18,6 @@ from vernal.evidence.invariant import Invariant
 from vernal.evidence.invariant_file import invariant_json, invariant_of
 from vernal.evidence.judgement import Assertion, Judgement, Recheck, Rejected
 from vernal.evidence.kinds import Evidence, EvidenceKind, Tree
-from vernal.evidence.recheck import recheck
-from vernal.evidence.recheck_flowpipe import pipe_words, recheck_flowpipe
 from vernal.evidence.recheck_paths import path_words, recheck_trace, recheck_tree, verified
 from vernal.evidence.result import HOLDS, VIOLATED, Verdict
 from vernal.evidence.trace import Trace
@@ -94,6 +92,8 @@ def _invariant(fields: EvidenceFields, model: Model) -> Invariant:
 
 
 def _recheck_invariant(invariant: Invariant, said: Assertion) -> Recheck:
+    from vernal.evidence.recheck import recheck  # most questions write nothing, and nobody checks them again
+
     checked = recheck(said.task.system, Claim(said.formula), invariant)
     accepted = checked.judgement is Judgement.ACCEPTED
     return replace(checked, reason=f"an invariant of {checked.reason}", evidence=invariant) if accepted else checked
@@ -110,7 +110,15 @@ def _flowpipe(fields: EvidenceFields, model: Model) -> Flowpipe:
 
 
 def _recheck_flowpipe(pipe: Flowpipe, said: Assertion) -> Recheck:
+    from vernal.evidence.recheck_flowpipe import recheck_flowpipe
+
     return recheck_flowpipe(about(flow_of(said.task.model), said.formula), pipe)
+
+
+def _pipe_words(pipe: Flowpipe) -> str:
+    from vernal.evidence.recheck_flowpipe import pipe_words
+
+    return pipe_words(pipe)
 
 
 # The table ------------------------------------------------------------------------------------------------------------
@@ -136,7 +144,7 @@ _INVARIANT = Codec(
     _recheck_invariant,
     lambda invariant: f"an invariant of {len(invariant.sets):,} sets",
 )
-_FLOWPIPE = Codec("flowpipe", (HOLDS,), ("flowpipe",), _flowpipe_fields, _flowpipe, _recheck_flowpipe, pipe_words)
+_FLOWPIPE = Codec("flowpipe", (HOLDS,), ("flowpipe",), _flowpipe_fields, _flowpipe, _recheck_flowpipe, _pipe_words)
 
 CODECS: Mapping[EvidenceKind, Codec[Any]] = {
     "trace": _PATH,

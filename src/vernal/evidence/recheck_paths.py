@@ -10,7 +10,6 @@ from vernal.evidence.invariant import Invariant
 from vernal.evidence.judgement import Assertion, Judgement, Recheck, Rejected
 from vernal.evidence.kinds import Tree
 from vernal.evidence.periodic import is_enclosed
-from vernal.evidence.recheck import recheck
 from vernal.evidence.replay import NotAPath, verify
 from vernal.evidence.result import VIOLATED, Assurance
 from vernal.evidence.trace import Trace
@@ -96,6 +95,8 @@ def excludes(system: System, formula: Formula, trace: Trace, invariant: Invarian
         raise Rejected("the state is not an initial one")
     if not claim.mentions_some and not is_defined(start, invariant):
         return Recheck(Judgement.UNDECIDED, "a value may be undefined, so that there may be no path from this state")
+    from vernal.evidence.recheck import recheck  # few trees have an invariant
+
     checked = recheck(start, Claim(opposite), invariant)
     if checked.judgement is not Judgement.ACCEPTED:
         return checked

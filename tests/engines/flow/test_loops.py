@@ -18,6 +18,7 @@ from vernal.evidence.result import Verdict
 from vernal.evidence.trajectory import trajectory_truth
 from vernal.formats.evidence import replay
 from vernal.logic.task import Task
+from vernal.model.network import Network, network_input
 from vernal.simulate.trajectories import simulate_flow
 
 ROOT = Path(__file__).parents[3]
@@ -70,6 +71,10 @@ CASES = [
 ]
 
 
+NUMBER = network_input(1)
+ECHO = Network("echo", NUMBER, 1 * NUMBER)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_no_engine_is_wrong_about_a_loop(case: Known, engine: str) -> None:
@@ -114,6 +119,20 @@ def test_runs_are_what_another_simulation_finds(name: str) -> None:
             k = times.get(round(time, 9))
             if k is not None and name != "bang":  # whose decisions at the surface are those of rounding
                 assert runs.state["x"][row, k] == pytest.approx(state["x"], abs=1e-6), time
+
+
+def test_sets_that_end_at_a_jump_are_not_read_afterwards() -> None:
+    n = vn.integer(0, 1)
+    loop = vn.System(
+        state={"x": vn.real(0, 3), "n": n},
+        init={"x": 1, "n": 0},
+        rates=lambda s: {"x": -s.x},
+        step=lambda s: {"n": s.n + 1},
+        agents={"push": vn.agent(ECHO, observe=lambda s: [s.x], act="raw")},
+        every="0.25",
+    )
+    result = vn.check(loop, "G[0, 1] (x <= 2)", engine="flowpipe")
+    assert result.verdict is HOLDS  # n leaves its range at 0.5, where all paths end
 
 
 @pytest.mark.parametrize("steps", [0, -3])

@@ -193,9 +193,9 @@ class LoopSpace:
                 for group in groups
                 for rows, values, sets in self.loop.resetter.apply(reset, group.values, group.sets)
             ]
-            groups = [self._in_range(group, now.time) for group in _merged(after)]
+            kept = [self._in_range(group, now.time) for group in _merged(after)]
+            groups = [group for group in kept if len(group.origins)]
         self._refuse_lost()
-        groups = [group for group in groups if len(group.origins)]
         for group in groups if now.time == self.horizon else ():
             self.record_at(group, now.time)
         return groups
