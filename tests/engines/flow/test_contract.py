@@ -1,4 +1,4 @@
-"""What every verdict has to carry, in continuous time as in steps; what flows do not have yet fails as expected."""
+"""What every verdict has to carry, in continuous time as in steps."""
 
 from __future__ import annotations
 
@@ -86,11 +86,7 @@ def test_a_field_of_polynomials_is_not_said_to_have_no_derivative() -> None:
     assert "no bounded derivative" not in (result.reason or "")
 
 
-# What flows do not have yet -------------------------------------------------------------------------------------------
-
-
-def not_yet(why: str, *, strict: bool = True) -> pytest.MarkDecorator:
-    return pytest.mark.xfail(strict=strict, reason=f"not yet: {why}")
+# What flows have as systems do ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("claim", DECIDED, ids=str)
